@@ -1,0 +1,26 @@
+//! Linux's interfaces, as values: what the kernel says, and nothing of what it means.
+//!
+//! All of headroom's `unsafe` is here, each block with the truth that makes it sound. This crate
+//! holds no policy, no default and no nouns of headroom; it prints nothing and starts no thread.
+//!
+//! | module | interface | minimum kernel |
+//! | --- | --- | --- |
+//! | [`cgroup`] | control groups, both versions | 2.6.24 |
+//! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
+//! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
+//! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
+//! | [`nl80211`] | wireless interfaces and stations | 3.0 |
+//! | [`perf`] | which performance events exist | 2.6.31 |
+//! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
+//! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |
+//! | [`system`] | names, clocks, ticks, the governor | 2.6 |
+
+pub mod cgroup;
+pub mod kmod;
+pub mod link;
+pub mod netlink;
+pub mod nl80211;
+pub mod perf;
+pub mod proc;
+pub mod process;
+pub mod system;

@@ -1,0 +1,102 @@
+//! What happens in the lab, as it happens. Libraries emit these; only the command line prints them.
+//!
+//! # As a state machine
+//!
+//! ```text
+//! ImageStarted → ImageStep* → ImageReady
+//! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
+//! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
+//! Doubt may come at any time
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::{study::Mode, trial::TrialId};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The image is looked for in the cache.
+    ImageStarted,
+    /// A step of making it.
+    ImageStep {
+        /// What is being done, as «packages».
+        step: String,
+    },
+    /// The image can be used.
+    ImageReady {
+        /// Its SHA-256, hexadecimal.
+        image: String,
+        /// Whether it was made now.
+        made: bool,
+        /// Wall time, ms.
+        took_ms: u64,
+    },
+    /// An access point is booted to be snapshot.
+    SnapshotStarted {
+        /// Its clients.
+        clients: u32,
+        /// Its mode.
+        mode: Mode,
+    },
+    /// Clients have joined.
+    Associated {
+        /// So many.
+        associated: u32,
+        /// Of so many.
+        clients: u32,
+    },
+    /// A snapshot can be used.
+    SnapshotReady {
+        /// Its clients.
+        clients: u32,
+        /// Its mode.
+        mode: Mode,
+        /// Whether it was made now.
+        made: bool,
+        /// From the start of QEMU until all clients were associated, ms; 0 if it was not made now.
+        associated_ms: u64,
+        /// The file, bytes.
+        bytes: u64,
+    },
+    /// The run folder exists.
+    RunStarted {
+        /// The folder.
+        folder: String,
+        /// Trials of the plan.
+        trials: u32,
+        /// Trials that an earlier execution finished.
+        done: u32,
+    },
+    /// A trial starts.
+    TrialStarted {
+        /// Which.
+        id: TrialId,
+    },
+    /// A trial ended and is on disk.
+    TrialEnded {
+        /// Which.
+        id: TrialId,
+        /// Wall time, ms.
+        took_ms: u64,
+        /// Subject and load together, µs of CPU a second; `None` if the trial is invalid.
+        cpu_us_per_second: Option<f64>,
+        /// Why it is invalid.
+        invalid: Option<String>,
+    },
+    /// The run ended.
+    RunEnded {
+        /// Trials on disk.
+        done: u32,
+        /// Of these, invalid ones.
+        invalid: u32,
+        /// Whether it was interrupted.
+        interrupted: bool,
+    },
+    /// Something is not as it should be, and was mended or can be lived with.
+    Doubt {
+        /// What, where, and what was done.
+        text: String,
+    },
+}

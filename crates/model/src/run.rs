@@ -1,0 +1,77 @@
+//! One run: a study executed, as a folder holds it.
+//!
+//! ```text
+//! RUN/
+//!   run.json            Run: what was asked, with what, on what
+//!   study.toml          the study file as it was given
+//!   trials/ID.json      Trial: one file each, written whole
+//!   consoles/ID.log     the access point's console
+//!   events.jsonl        what happened, in order
+//!   report.html         made from the above, at any time
+//! ```
+//!
+//! | [`FORMAT`] | change |
+//! | --- | --- |
+//! | 1 | first version |
+
+use serde::{Deserialize, Serialize};
+
+use crate::{study::Study, trial::PlannedTrial};
+
+/// The version of the folder's files.
+pub const FORMAT: u32 = 1;
+
+/// What a run is, fixed when it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`] of the writer.
+    pub format: u32,
+    /// headroom's version.
+    pub headroom: String,
+    /// When it began, seconds since 1970 on the host.
+    pub began_unix: u64,
+    /// The study, with every default filled in.
+    pub study: Study,
+    /// The study file's name, without folders.
+    pub study_name: String,
+    /// SHA-256 of the study file as given, hexadecimal.
+    pub study_sha256: String,
+    /// The trials, in the order in which they start.
+    pub plan: Vec<PlannedTrial>,
+    /// What the access point was made of.
+    pub lab: LabIdentity,
+    /// The machine that ran the lab.
+    pub host: Host,
+}
+
+/// What the virtual access point was made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabIdentity {
+    /// SHA-256 of kernel and root together, hexadecimal.
+    pub image: String,
+    /// The image's kernel release.
+    pub kernel: String,
+    /// The packages in the image, as `name_version_architecture`.
+    pub packages: Vec<String>,
+    /// SHA-256 of the agent, hexadecimal.
+    pub agent: String,
+    /// `qemu-system-x86_64 --version`, first line.
+    pub qemu: String,
+    /// QEMU's arguments in counted mode, without paths.
+    pub counted_arguments: Vec<String>,
+    /// What accelerates real-time mode: `kvm` or `tcg`; `None` where no trial uses that mode.
+    pub accelerator: Option<String>,
+}
+
+/// The machine that ran the lab. None of it moves a counted figure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Operating system, as in `/etc/os-release`.
+    pub system: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu: String,
+    /// Cores that headroom may use.
+    pub cores: u32,
+}

@@ -1,0 +1,120 @@
+//! A length of time as people write it in a study file: `20s`, `500ms`, `2m`.
+//!
+//! Exact to the nanosecond, reads and prints the same text form everywhere. Not a clock.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The units, longest first, with their length in nanoseconds.
+const UNITS: [(&str, u64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// A span of time in nanoseconds; at most 584 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span(u64);
+
+impl Span {
+    /// A span of whole seconds.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Self(seconds * 1_000_000_000)
+    }
+
+    /// A span of whole nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// The span in nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The span in seconds; exact up to 2^53 ns (104 days).
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Duration::from_nanos(span.0)
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The longest unit that divides the span, so that printing loses nothing.
+        let (unit, nanos) =
+            UNITS.into_iter().find(|(_, nanos)| self.0.is_multiple_of(*nanos)).unwrap_or(("ns", 1));
+        if self.0 == 0 { f.write_str("0s") } else { write!(f, "{}{unit}", self.0 / nanos) }
+    }
+}
+
+/// A text that is not a span.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`")]
+pub struct NotASpan(String);
+
+impl FromStr for Span {
+    type Err = NotASpan;
+
+    fn from_str(text: &str) -> Result<Self, NotASpan> {
+        let refuse = || NotASpan(text.to_owned());
+        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
+        let (number, unit) = text.split_at(digits);
+        let number: u64 = number.parse().map_err(|_| refuse())?;
+        let nanos =
+            UNITS.into_iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(refuse)?.1;
+        number.checked_mul(nanos).map(Self).ok_or_else(refuse)
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serializer.serialize_u64(self.0)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        } else {
+            u64::deserialize(deserializer).map(Self)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        assert_eq!("20s".parse(), Ok(Span::from_secs(20)));
+        assert_eq!("500ms".parse(), Ok(Span::from_nanos(500_000_000)));
+        assert_eq!("2 m".parse(), Ok(Span::from_secs(120)));
+        for wrong in ["", "20", "s", "-1s", "1.5s", "20 parsecs", "99999999999h"] {
+            assert!(wrong.parse::<Span>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn prints_what_it_reads(nanos: u64) {
+            let span = Span::from_nanos(nanos);
+            proptest::prop_assert_eq!(span.to_string().parse(), Ok(span));
+        }
+    }
+}

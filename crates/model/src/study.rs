@@ -1,0 +1,220 @@
+//! The study: the question, and everything that is done to answer it.
+//!
+//! This is the shape of a study file. Reading the file, its defaults for the person and its error
+//! lines are in `lab::study_file`; this file is only the meaning of the keys.
+
+use serde::{Deserialize, Serialize};
+
+use crate::span::Span;
+
+/// A study file, read and checked for shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    /// The question that the report opens with.
+    pub question: String,
+    /// What is measured.
+    pub access_point: AccessPoint,
+    /// Whose CPU is the question.
+    pub subject: Subject,
+    /// What makes the subject work, for variants that do not say otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+    /// How long and how often.
+    #[serde(default)]
+    pub trial: TrialShape,
+    /// What is compared; never empty.
+    #[serde(rename = "variant")]
+    pub variants: Vec<Variant>,
+}
+
+/// The access point of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AccessPoint {
+    /// Where it is.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Its radios; the clients are spread evenly over them.
+    #[serde(default = "three")]
+    pub radios: u32,
+    /// The client counts of the curve, each at least 0.
+    pub clients: Vec<u32>,
+    /// How its time passes, for variants that do not say otherwise.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+fn three() -> u32 {
+    3
+}
+
+/// Where an access point is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The virtual access point in QEMU.
+    #[default]
+    Vm,
+}
+
+/// How the virtual access point's time passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// CPU time is a count of executed instructions: one takes 2 ns, so the core is a 500-MIPS one.
+    /// No caches, memory latency or branch cost are in it, and the host's load is not either.
+    #[default]
+    Counted,
+    /// CPU time is the host's time: KVM where a probe succeeded, else multi-threaded emulation.
+    RealTime,
+}
+
+impl Mode {
+    /// The name that study files and reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Counted => "counted",
+            Mode::RealTime => "real-time",
+        }
+    }
+}
+
+/// Whose CPU is the question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Subject {
+    /// The process's name, as in `/proc/PID/comm`; every process of that name counts.
+    pub process: String,
+}
+
+/// A program that runs again and again and makes the subject work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Load {
+    /// The command line. `{interface}` makes it run once for every access-point interface, one
+    /// after the other.
+    pub run: String,
+    /// From one start to the next.
+    #[serde(default = "every_second")]
+    pub every: Span,
+}
+
+fn every_second() -> Span {
+    Span::from_secs(1)
+}
+
+/// How long a trial is and how often it is repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct TrialShape {
+    /// The load runs this long before the window opens.
+    pub warm_up: Span,
+    /// The measured span.
+    pub window: Span,
+    /// Trials of every variant at every client count.
+    pub repetitions: u32,
+    /// From one sample to the next.
+    pub sample_every: Span,
+    /// What is varied from one repetition to the next.
+    pub perturb: Perturb,
+}
+
+impl Default for TrialShape {
+    fn default() -> Self {
+        Self {
+            warm_up: Span::from_secs(5),
+            window: Span::from_secs(20),
+            repetitions: 6,
+            sample_every: Span::from_secs(1),
+            perturb: Perturb::default(),
+        }
+    }
+}
+
+/// What is varied between repetitions, so that a claim is not about one lucky machine state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Perturb {
+    /// Each repetition starts at its own phase of the access point's timers.
+    #[default]
+    Start,
+    /// Every repetition is the same machine state: this measures the lab, not the subject.
+    Nothing,
+}
+
+/// One configuration of the measurement; compared with the others of its study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Variant {
+    /// Short and unique; names files and curves.
+    pub name: String,
+    /// One line for the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The variant's load, in place of the study's; `load = "none"` is an idle access point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<VariantLoad>,
+    /// The variant's mode, in place of the access point's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// What else the host does while a trial runs.
+    #[serde(default, skip_serializing_if = "Beside::is_anything")]
+    pub beside: Beside,
+}
+
+/// A variant's own load, or none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum VariantLoad {
+    /// The text `none`.
+    Without(Without),
+    /// A load of its own.
+    With(Load),
+}
+
+/// The word for «no load».
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Without {
+    /// `none`.
+    None,
+}
+
+/// What the host does beside a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// Whatever is quickest: trials run on all cores.
+    #[default]
+    Anything,
+    /// The trial has the host for itself.
+    Nothing,
+    /// One other trial of the same variant runs at the same time.
+    Trial,
+    /// stress-ng oversubscribes the host: twice as many busy workers as it has cores.
+    Stress,
+}
+
+impl Beside {
+    /// Whether this is the default.
+    pub fn is_anything(&self) -> bool {
+        *self == Beside::Anything
+    }
+}
+
+impl Study {
+    /// The load that a variant runs under; `None` is an idle access point.
+    pub fn load_of<'a>(&'a self, variant: &'a Variant) -> Option<&'a Load> {
+        match &variant.load {
+            Some(VariantLoad::With(load)) => Some(load),
+            Some(VariantLoad::Without(Without::None)) => None,
+            None => self.load.as_ref(),
+        }
+    }
+
+    /// The mode that a variant runs in.
+    pub fn mode_of(&self, variant: &Variant) -> Mode {
+        variant.mode.unwrap_or(self.access_point.mode)
+    }
+}

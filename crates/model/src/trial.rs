@@ -1,0 +1,94 @@
+//! One trial: one variant at one client count, once, with everything that it recorded.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    facts::Facts,
+    sample::Sample,
+    study::{Beside, Mode},
+    wire::{Census, Measure},
+};
+
+/// Which trial. Its text form `variant@clients#repetition` names files and lines of output.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialId {
+    /// The variant's name.
+    pub variant: String,
+    /// Clients that must be associated.
+    pub clients: u32,
+    /// Repetition, from 1.
+    pub repetition: u32,
+}
+
+impl fmt::Display for TrialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}#{}", self.variant, self.clients, self.repetition)
+    }
+}
+
+/// A trial that is to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Which.
+    pub id: TrialId,
+    /// How the access point's time passes.
+    pub mode: Mode,
+    /// What else the host does.
+    pub beside: Beside,
+    /// What the agent is told.
+    pub measure: Measure,
+}
+
+/// A trial that was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was planned.
+    pub planned: PlannedTrial,
+    /// When it began, seconds since 1970 on the host.
+    pub began_unix: u64,
+    /// What the host took for it.
+    pub cost: HostCost,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// Wall time on the host, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCost {
+    /// From the start of QEMU until the access point was back, as the snapshot had it.
+    pub restore_ms: u64,
+    /// From the order to the last frame.
+    pub measure_ms: u64,
+    /// From the first sample's arrival to the last one's.
+    pub window_ms: u64,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It measured.
+    Measured(Box<Recording>),
+    /// It could not measure. Not a failure of the subject.
+    Invalid {
+        /// What happened, and what to do, in one line.
+        why: String,
+        /// The end of the access point's console, where that helps.
+        console: Vec<String>,
+    },
+}
+
+/// All that the agent said in a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// The machine.
+    pub facts: Facts,
+    /// Clients before the warm-up.
+    pub before: Census,
+    /// Clients after the window.
+    pub after: Census,
+    /// The samples, first to last; at least two.
+    pub samples: Vec<Sample>,
+}

@@ -1,0 +1,226 @@
+//! The stream between headroom and its agent: orders in, frames out.
+//!
+//! A frame is a little-endian `u32` length and that many bytes of postcard. The stream is the same
+//! over virtio-serial, over ssh and over pipes. [`Decoder`] takes bytes as they come and never trusts
+//! a length; it does no I/O.
+//!
+//! | [`PROTOCOL`] | change |
+//! | --- | --- |
+//! | 1 | first version |
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{facts::Facts, sample::Sample, span::Span};
+
+/// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
+pub const PROTOCOL: u16 = 1;
+
+/// No honest frame is longer, bytes.
+pub const LONGEST_FRAME: usize = 1 << 20;
+
+/// What headroom asks of the agent. It answers the last one only; a new order ends the one before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// Say hello again: answered by [`Frame::Hello`] and [`Frame::Census`].
+    Introduce {
+        /// The subject's name: its executable is hashed.
+        subject: Option<String>,
+    },
+    /// Measure one window: answered by `Hello`, `Census`, a `Sample` for each sampling point (window
+    /// ÷ interval + 1 of them), a second `Census`, and `Done`.
+    Measure(Measure),
+}
+
+/// One window's measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The subject's process name.
+    pub subject: String,
+    /// What to run, and how often.
+    pub load: Option<LoadOrder>,
+    /// Wait this long before anything else: the repetition's phase.
+    pub offset: Span,
+    /// The load runs this long before the first sample.
+    pub warm_up: Span,
+    /// From the first sample to the last.
+    pub window: Span,
+    /// From one sample to the next.
+    pub sample_every: Span,
+}
+
+/// The load, ready to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadOrder {
+    /// Commands of a round, in order; each is a program and its arguments.
+    pub round: Vec<Vec<String>>,
+    /// From the start of one round to the start of the next.
+    pub every: Span,
+}
+
+/// What the agent says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Frame {
+    /// Who is speaking, and from what machine.
+    Hello {
+        /// [`PROTOCOL`] of the agent. First field of the first frame: it must stay readable.
+        protocol: u16,
+        /// The machine.
+        facts: Box<Facts>,
+    },
+    /// Who is associated.
+    Census(Census),
+    /// Counters of one moment.
+    Sample(Box<Sample>),
+    /// The order is carried out and everything that was changed is restored.
+    Done,
+    /// The order cannot be carried out; everything that was changed is restored.
+    Refused(Refusal),
+}
+
+/// How many clients each party believes are associated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Census {
+    /// One entry for each access-point interface.
+    pub interfaces: Vec<InterfaceCensus>,
+}
+
+/// One interface's clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceCensus {
+    /// The interface.
+    pub name: String,
+    /// Stations that nl80211 lists as associated, authorised ones only.
+    pub kernel: Option<u32>,
+    /// Stations that hostapd counts (`num_sta` of its `STATUS`); `None` where it does not answer.
+    pub hostapd: Option<u32>,
+}
+
+/// Why an order was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Refusal {
+    /// No process has the subject's name.
+    #[error("no process named `{name}` runs on the access point; running are: {}", running.join(", "))]
+    NoSubject {
+        /// The name that was asked for.
+        name: String,
+        /// What does run, without kernel threads.
+        running: Vec<String>,
+    },
+    /// A process of the subject ended in the window.
+    #[error("`{name}` (pid {pid}) ended {after} after the window opened")]
+    SubjectDied {
+        /// The subject.
+        name: String,
+        /// The process.
+        pid: u32,
+        /// From the window's start.
+        after: Span,
+    },
+    /// The load's program cannot be started.
+    #[error("cannot start the load `{command}`: {why}")]
+    Load {
+        /// The command line.
+        command: String,
+        /// The system's words.
+        why: String,
+    },
+    /// The agent could not read what it needs.
+    #[error("{0}")]
+    Machine(String),
+}
+
+/// A stream that breaks the format.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// A length that no honest peer sends.
+    #[error("a frame of {0} bytes was announced; the longest is {LONGEST_FRAME}")]
+    TooLong(usize),
+    /// Bytes that are not the expected value.
+    #[error("a frame could not be read: {0}")]
+    Garbled(postcard::Error),
+}
+
+/// One value as a frame.
+///
+/// # Errors
+///
+/// [`Broken::TooLong`] where the value would not be accepted by [`Decoder`].
+pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Broken> {
+    let mut bytes = vec![0; 4];
+    bytes = postcard::to_extend(value, bytes).map_err(Broken::Garbled)?;
+    let length = bytes.len() - 4;
+    if length > LONGEST_FRAME {
+        return Err(Broken::TooLong(length));
+    }
+    bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    Ok(bytes)
+}
+
+/// Bytes in, values out.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    pending: Vec<u8>,
+}
+
+impl Decoder {
+    /// Takes what has arrived.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// The next whole value, or `None` until more bytes arrive.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken`] when the peer does not speak this format; the stream is then of no further use.
+    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Broken> {
+        let Some(length) = self.pending.first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > LONGEST_FRAME {
+            return Err(Broken::TooLong(length));
+        }
+        let Some(body) = self.pending.get(4..4 + length) else { return Ok(None) };
+        let value = postcard::from_bytes(body).map_err(Broken::Garbled)?;
+        self.pending.drain(..4 + length);
+        Ok(Some(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_frame_survives_any_split() {
+        let frame = Frame::Refused(Refusal::NoSubject {
+            name: "wld".to_owned(),
+            running: vec!["hostapd".to_owned()],
+        });
+        let bytes = encode(&frame).unwrap();
+        for cut in 0..bytes.len() {
+            let mut decoder = Decoder::default();
+            decoder.push(&bytes[..cut]);
+            assert_eq!(decoder.next::<Frame>(), Ok(None), "after {cut} bytes");
+            decoder.push(&bytes[cut..]);
+            assert_eq!(decoder.next(), Ok(Some(frame.clone())));
+        }
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_before_it_is_believed() {
+        let mut decoder = Decoder::default();
+        decoder.push(&u32::MAX.to_le_bytes());
+        assert_eq!(decoder.next::<Frame>(), Err(Broken::TooLong(u32::MAX as usize)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end_in_a_value_or_a_word(bytes: Vec<u8>) {
+            let mut decoder = Decoder::default();
+            decoder.push(&bytes);
+            while let Ok(Some(_)) = decoder.next::<Frame>() {}
+        }
+    }
+}
