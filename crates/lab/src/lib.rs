@@ -1,1 +1,36 @@
-//! To be written.
+//! An access point to measure, virtual or real, and one trial on it.
+//!
+//! ```text
+//! study file ──study_file──► Study ──plan──► trials ──runner──► session ──► run folder
+//!                                                                 │
+//!             image ──► vm::snapshot ──► vm::Machine (QEMU) ◄─────┘ one for each trial
+//! ```
+//!
+//! # The life of a run
+//!
+//! The image is found or made, then one snapshot for every client count and mode; then each trial
+//! restores its snapshot into a QEMU of its own, gives the agent one order, and is written to the
+//! folder before the next one starts on that core. Nothing is left behind when headroom ends, however
+//! it ends: a QEMU is bound to its parent's life, sockets have no names, files are written whole.
+//!
+//! # Design constraints
+//!
+//! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
+//! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
+
+pub mod cache;
+pub mod cancel;
+pub mod error;
+pub mod host;
+pub mod image;
+pub mod lab;
+pub mod plan;
+pub mod run_folder;
+pub mod runner;
+pub mod session;
+pub mod study_file;
+pub mod vm;
+
+pub use cancel::Cancel;
+pub use error::Error;
+pub use lab::{Events, Lab, Settings};

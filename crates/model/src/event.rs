@@ -80,9 +80,7 @@ pub enum Event {
         id: TrialId,
         /// Wall time, ms.
         took_ms: u64,
-        /// Subject and load together, µs of CPU a second; `None` if the trial is invalid.
-        cpu_us_per_second: Option<f64>,
-        /// Why it is invalid.
+        /// Why it is invalid, if it is.
         invalid: Option<String>,
     },
     /// The run ended.

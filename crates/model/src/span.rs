@@ -59,7 +59,9 @@ impl fmt::Display for Span {
 
 /// A text that is not a span.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`")]
+#[error(
+    "`{0}` is not a length of time: write a whole number and one of h, m, s, ms, us, ns, as in `20s`"
+)]
 pub struct NotASpan(String);
 
 impl FromStr for Span {

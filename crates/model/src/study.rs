@@ -3,7 +3,12 @@
 //! This is the shape of a study file. Reading the file, its defaults for the person and its error
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
+};
 
 use crate::span::Span;
 
@@ -59,7 +64,9 @@ pub enum Kind {
 }
 
 /// How the virtual access point's time passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// CPU time is a count of executed instructions: one takes 2 ns, so the core is a 500-MIPS one.
@@ -163,22 +170,50 @@ pub struct Variant {
     pub beside: Beside,
 }
 
-/// A variant's own load, or none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+/// A variant's own load, or none: `load = { run = "…" }` or `load = "none"`.
+#[derive(Clone, Debug, PartialEq)]
 pub enum VariantLoad {
     /// The text `none`.
-    Without(Without),
+    None,
     /// A load of its own.
     With(Load),
 }
 
-/// The word for «no load».
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Without {
-    /// `none`.
-    None,
+impl Serialize for VariantLoad {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            VariantLoad::None => serializer.serialize_str("none"),
+            VariantLoad::With(load) => load.serialize(serializer),
+        }
+    }
+}
+
+// By hand, because a derived untagged enum forgets which key of the table was wrong.
+impl<'de> Deserialize<'de> for VariantLoad {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = VariantLoad;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table as { run = \"…\" }, or \"none\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<VariantLoad, E> {
+                if text == "none" {
+                    return Ok(VariantLoad::None);
+                }
+                Err(E::invalid_value(Unexpected::Str(text), &self))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<VariantLoad, A::Error> {
+                Load::deserialize(MapAccessDeserializer::new(map)).map(VariantLoad::With)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// What the host does beside a trial.
@@ -208,7 +243,7 @@ impl Study {
     pub fn load_of<'a>(&'a self, variant: &'a Variant) -> Option<&'a Load> {
         match &variant.load {
             Some(VariantLoad::With(load)) => Some(load),
-            Some(VariantLoad::Without(Without::None)) => None,
+            Some(VariantLoad::None) => None,
             None => self.load.as_ref(),
         }
     }

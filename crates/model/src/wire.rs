@@ -173,7 +173,7 @@ impl Decoder {
     /// # Errors
     ///
     /// [`Broken`] when the peer does not speak this format; the stream is then of no further use.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Broken> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Broken> {
         let Some(length) = self.pending.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > LONGEST_FRAME {
@@ -202,9 +202,9 @@ mod tests {
         for cut in 0..bytes.len() {
             let mut decoder = Decoder::default();
             decoder.push(&bytes[..cut]);
-            assert_eq!(decoder.next::<Frame>(), Ok(None), "after {cut} bytes");
+            assert_eq!(decoder.take::<Frame>(), Ok(None), "after {cut} bytes");
             decoder.push(&bytes[cut..]);
-            assert_eq!(decoder.next(), Ok(Some(frame.clone())));
+            assert_eq!(decoder.take(), Ok(Some(frame.clone())));
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
     fn an_absurd_length_is_refused_before_it_is_believed() {
         let mut decoder = Decoder::default();
         decoder.push(&u32::MAX.to_le_bytes());
-        assert_eq!(decoder.next::<Frame>(), Err(Broken::TooLong(u32::MAX as usize)));
+        assert_eq!(decoder.take::<Frame>(), Err(Broken::TooLong(u32::MAX as usize)));
     }
 
     proptest! {
@@ -220,7 +220,7 @@ mod tests {
         fn any_bytes_end_in_a_value_or_a_word(bytes: Vec<u8>) {
             let mut decoder = Decoder::default();
             decoder.push(&bytes);
-            while let Ok(Some(_)) = decoder.next::<Frame>() {}
+            while let Ok(Some(_)) = decoder.take::<Frame>() {}
         }
     }
 }

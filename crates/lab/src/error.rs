@@ -1,0 +1,101 @@
+//! Everything that can keep the lab from measuring, each in one line: what, where, what to do.
+
+use std::{io, path::PathBuf};
+
+use crate::{study_file, vm};
+
+/// A failure of the lab. Never a statement about the subject.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The study file cannot be used.
+    #[error(transparent)]
+    Study(#[from] study_file::Error),
+    /// A file or folder could not be read or written.
+    #[error("cannot {verb} {}: {source}", path.display())]
+    File {
+        /// What was tried, as «write».
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// No room was left where a run or the cache is written.
+    #[error("the disk is full: cannot write {}; free some space, then go on with `headroom run --resume`", path.display())]
+    DiskFull {
+        /// The file that could not be written.
+        path: PathBuf,
+    },
+    /// A program that headroom drives is not installed.
+    #[error("`{program}` is not installed; install it with `apt-get install {package}`")]
+    MissingProgram {
+        /// The program.
+        program: String,
+        /// The Debian package that has it.
+        package: String,
+    },
+    /// A program that headroom drives failed.
+    #[error("{program} failed ({status}): {tail}")]
+    Program {
+        /// The program.
+        program: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it said.
+        tail: String,
+    },
+    /// The static programs for the access point are not beside headroom.
+    #[error(
+        "the device program `{0}` was not found beside headroom; run `make build`, or name its folder in HEADROOM_DEVICE"
+    )]
+    NoDeviceProgram(String),
+    /// The guest's image lacks something that the virtual access point needs.
+    #[error("the packages have no `{0}`; the image cannot be made from them")]
+    ImageLacks(String),
+    /// The virtual access point failed.
+    #[error(transparent)]
+    Machine(#[from] vm::Failure),
+    /// Another headroom works in the same folder.
+    #[error("another headroom is running in {}; wait for it, or choose another folder with --out", .0.display())]
+    Busy(PathBuf),
+    /// The folder already holds a run.
+    #[error("{} already holds a run; go on with `headroom run --resume {}`, or choose another folder with --out", .0.display(), .0.display())]
+    Exists(PathBuf),
+    /// The folder holds no run.
+    #[error("{} holds no run: {why}", path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What the run was begun with is not what is here now.
+    #[error("the run in {} was begun with another {what} ({then}, now {now}); start a new run", path.display())]
+    Changed {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// Then.
+        then: String,
+        /// Now.
+        now: String,
+    },
+    /// Somebody pressed Ctrl-C, or sent a signal.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Error {
+    /// A file error, with a full disk told apart.
+    pub(crate) fn file(
+        verb: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { path },
+            _ => Error::File { verb, path, source },
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The machine that runs the lab: which programs it has, and what it is.
+
+use std::{env, fs, path::PathBuf, process::Command};
+
+use model::run::Host;
+
+use crate::Error;
+
+/// Where a program is, looking along `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    // Debian's sbin folders hold programs that an ordinary user may run, but are not in their PATH.
+    let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path)
+        .chain(more)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+/// Checks that a program is installed.
+///
+/// # Errors
+///
+/// [`Error::MissingProgram`] with the Debian package that has it.
+pub fn require(program: &str, package: &str) -> Result<(), Error> {
+    match find(program) {
+        Some(_) => Ok(()),
+        None => {
+            Err(Error::MissingProgram { program: program.to_owned(), package: package.to_owned() })
+        }
+    }
+}
+
+/// The first line that a program prints.
+pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned)
+}
+
+/// Cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What this machine is.
+pub fn describe() -> Host {
+    let field = |path: &str, key: &str, separator: char| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let value = text.lines().find_map(|line| {
+            let (name, value) = line.split_once(separator)?;
+            (name.trim() == key).then(|| value.trim().trim_matches('"').to_owned())
+        });
+        value.unwrap_or_default()
+    };
+    Host {
+        system: field("/etc/os-release", "PRETTY_NAME", '='),
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+            .unwrap_or_default()
+            .trim()
+            .to_owned(),
+        cpu: field("/proc/cpuinfo", "model name", ':'),
+        cores: cores() as u32,
+    }
+}

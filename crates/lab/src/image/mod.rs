@@ -1,0 +1,300 @@
+//! The guest's image: a kernel, and one in-memory root made of Debian packages and our own programs.
+//!
+//! Two layers, each cached by what it is made of. The base is the packages, pruned; it needs the
+//! network once. The image is the base with the agent and pid 1 on top; a new agent costs no download.
+
+mod initramfs;
+mod modules;
+mod packages;
+mod recipe;
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Seek},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use model::event::Event;
+use serde::{Deserialize, Serialize};
+
+use self::{
+    initramfs::{Content, Initramfs},
+    modules::{Index, Module, Place},
+};
+use crate::{
+    Error, Lab,
+    cache::{self, Name},
+};
+
+/// An image that can be booted.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// SHA-256 of kernel and root together, cut to 32 hexadecimal digits.
+    pub id: String,
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// The in-memory root.
+    pub root: PathBuf,
+    /// The kernel's release.
+    pub release: String,
+    /// The packages, as `name_version_architecture`.
+    pub packages: Vec<String>,
+    /// SHA-256 of the agent in it, hexadecimal.
+    pub agent: String,
+}
+
+/// What the base says of itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct Base {
+    release: String,
+    packages: Vec<String>,
+}
+
+/// Finds the image in the cache, or makes it.
+///
+/// # Errors
+///
+/// [`Error`]: a missing host package, no network, a full disk.
+pub fn obtain(lab: &Lab) -> Result<Image, Error> {
+    let began = Instant::now();
+    lab.emit(Event::ImageStarted);
+    let base_key =
+        cache::key([recipe::text().as_str(), lab.settings.mirror.as_deref().unwrap_or("")]);
+    let base_name = Name { kind: "base", key: &base_key };
+    let base = lab.cache.obtain(base_name, |folder| make_base(lab, folder))?;
+    lab.tell_damage(&base);
+    let programs = Programs::find(&lab.settings.device)?;
+    let image_key = cache::key([
+        &*base_key,
+        &*sum(&base.path)?,
+        &*programs.agent_sha256,
+        &*programs.init_sha256,
+    ]);
+    let image_name = Name { kind: "image", key: &image_key };
+    let entry =
+        lab.cache.obtain(image_name, |folder| make_image(lab, &base.path, &programs, folder))?;
+    lab.tell_damage(&entry);
+    let image = open(&entry.path, programs.agent_sha256)?;
+    lab.emit(Event::ImageReady {
+        image: image.id.clone(),
+        made: entry.made,
+        took_ms: began.elapsed().as_millis() as u64,
+    });
+    Ok(image)
+}
+
+/// The base's own sums: what its name cannot tell, because packages change under one name.
+fn sum(base: &Path) -> Result<String, Error> {
+    let path = base.join("sums.json");
+    cache::sha256(&path).map_err(Error::file("read", path))
+}
+
+fn open(entry: &Path, agent: String) -> Result<Image, Error> {
+    let Base { release, packages } = read_base(entry)?;
+    let (kernel, root) = (entry.join("kernel"), entry.join("root.cpio"));
+    let id = sum(entry)?[..32].to_owned();
+    Ok(Image { id, kernel, root, release, packages, agent })
+}
+
+fn read_base(folder: &Path) -> Result<Base, Error> {
+    let path = folder.join("base.json");
+    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+    serde_json::from_str(&text).map_err(|error| Error::file("read", path)(error.into()))
+}
+
+/// Our programs for the device, as the build left them.
+struct Programs {
+    agent: PathBuf,
+    agent_sha256: String,
+    init: PathBuf,
+    init_sha256: String,
+}
+
+impl Programs {
+    fn find(folders: &[PathBuf]) -> Result<Self, Error> {
+        let find = |name: &str| {
+            let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+            let path = found.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))?;
+            let sum = cache::sha256(&path).map_err(Error::file("read", &path))?;
+            Ok::<_, Error>((path, sum))
+        };
+        let (agent, agent_sha256) = find("headroom-agent")?;
+        let (init, init_sha256) = find("headroom-init")?;
+        Ok(Self { agent, agent_sha256, init, init_sha256 })
+    }
+}
+
+fn make_base(lab: &Lab, folder: &Path) -> Result<(), Error> {
+    lab.emit(Event::ImageStep { step: "packages".to_owned() });
+    let tar = folder.join("packages.tar");
+    packages::fetch(&tar, lab.settings.mirror.as_deref(), &lab.cancel)?;
+    lab.emit(Event::ImageStep { step: "root".to_owned() });
+    BaseMaker { tar: &tar, folder }.make()?;
+    fs::remove_file(&tar).map_err(Error::file("remove", tar))
+}
+
+/// Turns the packages' tar into the base.
+struct BaseMaker<'a> {
+    tar: &'a Path,
+    folder: &'a Path,
+}
+
+impl BaseMaker<'_> {
+    fn make(&self) -> Result<(), Error> {
+        let read = || Error::file("read", self.tar);
+        let contents = self.index().map_err(read())?;
+        let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
+        let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
+        let modules = modules::in_load_order(&recipe::MODULES, &contents.modules, &mut tar)?;
+        self.copy_kernel(&kernel, &mut tar)?;
+        self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
+        self.write_facts(&kernel, contents.packages)
+    }
+
+    fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
+        Ok(tar::Archive::new(BufReader::new(File::open(self.tar)?)))
+    }
+
+    /// One pass over the tar, reading only the headers and the package list.
+    fn index(&self) -> io::Result<Contents> {
+        let mut contents = Contents::default();
+        for entry in self.archive()?.entries_with_seek()? {
+            let mut entry = entry?;
+            let path = root_path(&entry)?;
+            let place = Place { path, offset: entry.raw_file_position(), size: entry.size() };
+            if place.path == packages::LIST_FILE {
+                contents.packages = package_list(&io::read_to_string(&mut entry)?);
+            } else if place.path.starts_with("boot/vmlinuz-") {
+                contents.kernel = Some(place);
+            } else if let Some(name) = modules::name_of(&place.path) {
+                contents.modules.insert(name, place);
+            }
+        }
+        Ok(contents)
+    }
+
+    fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
+        let path = self.folder.join("kernel");
+        let copy = || {
+            tar.seek(io::SeekFrom::Start(kernel.offset))?;
+            io::copy(&mut io::Read::take(tar, kernel.size), &mut File::create(&path)?)
+        };
+        copy().map(drop).map_err(Error::file("write", &path))
+    }
+
+    fn write_root(&self, modules: &[Module]) -> io::Result<()> {
+        let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
+        let mut root = Initramfs::new(out);
+        for folder in recipe::FOLDERS {
+            root.folder(folder)?;
+        }
+        root.device("dev/console", 5, 1)?;
+        for entry in self.archive()?.entries_with_seek()? {
+            copy_entry(&mut root, entry?)?;
+        }
+        for (name, content) in recipe::FILES {
+            root.file(name, false, content.as_bytes())?;
+        }
+        write_modules(&mut root, modules)?;
+        io::Write::flush(&mut root.finish()?)
+    }
+
+    fn write_facts(&self, kernel: &Place, packages: Vec<String>) -> Result<(), Error> {
+        let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
+        let path = self.folder.join("base.json");
+        let text = serde_json::to_string_pretty(&Base { release, packages }).unwrap_or_default();
+        fs::write(&path, text).map_err(Error::file("write", path))
+    }
+}
+
+/// What the tar has, beside ordinary files.
+#[derive(Default)]
+struct Contents {
+    kernel: Option<Place>,
+    modules: Index,
+    packages: Vec<String>,
+}
+
+/// `name_version_architecture` from the names of package files; a colon is escaped there.
+fn package_list(listing: &str) -> Vec<String> {
+    let names = listing.lines().filter_map(|line| line.strip_suffix(".deb"));
+    names.map(|name| name.replace("%3a", ":")).collect()
+}
+
+/// An entry's path in the root, without leading or closing slashes.
+fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
+    let path = entry.path()?.to_string_lossy().into_owned();
+    Ok(path.trim_start_matches("./").trim_matches('/').to_owned())
+}
+
+/// Copies what the guest reads; the kernel's modules come apart.
+fn copy_entry(
+    root: &mut Initramfs<impl io::Write>,
+    mut entry: tar::Entry<'_, impl io::Read>,
+) -> io::Result<()> {
+    let path = root_path(&entry)?;
+    let left_out = |prefix: &&str| format!("{path}/").starts_with(*prefix);
+    if path.is_empty() || recipe::LEFT_OUT.iter().any(left_out) {
+        return Ok(());
+    }
+    match entry.header().entry_type() {
+        tar::EntryType::Directory => root.folder(&path),
+        tar::EntryType::Symlink => match entry.link_name()? {
+            Some(target) => root.link(&path, &target.to_string_lossy()),
+            None => Ok(()),
+        },
+        tar::EntryType::Regular => {
+            let (mode, size) = (entry.header().mode()?, entry.size());
+            root.stream(&path, mode, &mut Content { size, bytes: &mut entry })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The modules, and the list from which pid 1 loads them.
+fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &[Module]) -> io::Result<()> {
+    let mut made = Vec::new();
+    for module in modules {
+        let parents = module.path.match_indices('/').map(|(at, _)| &module.path[..at]);
+        for parent in parents.filter(|parent| parent.starts_with("lib/modules")) {
+            if !made.iter().any(|known| known == parent) {
+                root.folder(parent)?;
+                made.push(parent.to_owned());
+            }
+        }
+        root.file(&module.path, false, &module.content)?;
+    }
+    let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
+    root.file("etc/headroom/modules", false, list.as_bytes())
+}
+
+/// The base with our programs on top: the kernel unpacks archives one after the other.
+fn make_image(lab: &Lab, base: &Path, programs: &Programs, folder: &Path) -> Result<(), Error> {
+    lab.emit(Event::ImageStep { step: "programs".to_owned() });
+    for name in ["kernel", "base.json"] {
+        let to = folder.join(name);
+        fs::copy(base.join(name), &to).map_err(Error::file("write", to))?;
+    }
+    let path = folder.join("root.cpio");
+    let write = || {
+        let mut out = BufWriter::new(File::create(&path)?);
+        io::copy(&mut File::open(base.join("base.cpio"))?, &mut out)?;
+        let mut root = Initramfs::new(out);
+        root.file("init", true, &fs::read(&programs.init)?)?;
+        root.file("sbin/headroom-agent", true, &fs::read(&programs.agent)?)?;
+        io::Write::flush(&mut root.finish()?)
+    };
+    write().map_err(Error::file("write", &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_names_are_read_from_their_files() {
+        let listing = "busybox-static_1%3a1.35.0-4_amd64.deb\nlock\npartial\n";
+        assert_eq!(package_list(listing), ["busybox-static_1:1.35.0-4_amd64"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Kernel modules: which files are needed, in which order they load. Reads the packages' tar.
+
+use std::{
+    collections::BTreeMap,
+    io::{Read, Seek, SeekFrom},
+};
+
+use object::{Object, ObjectSection};
+
+use crate::Error;
+
+/// Where a module lies in the tar.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Its path in the root, without a leading slash.
+    pub(super) path: String,
+    /// Its first byte in the tar.
+    pub(super) offset: u64,
+    /// Its length, bytes.
+    pub(super) size: u64,
+}
+
+/// A module with its content.
+pub(super) struct Module {
+    /// Its path in the root, without a leading slash.
+    pub(super) path: String,
+    /// The file.
+    pub(super) content: Vec<u8>,
+}
+
+/// All modules of the tar, by name (`mac80211`), with `-` as `_`.
+pub(super) type Index = BTreeMap<String, Place>;
+
+/// The name that the kernel knows a module file by.
+pub(super) fn name_of(path: &str) -> Option<String> {
+    let file = path.rsplit('/').next()?.strip_suffix(".ko")?;
+    Some(file.replace('-', "_"))
+}
+
+/// The wanted modules and all they depend on, each after what it depends on. A wanted module that the
+/// kernel has built in is not among the files, and is left out.
+///
+/// # Errors
+///
+/// [`Error::ImageLacks`] for a dependency that is nowhere; [`Error::File`] where the tar breaks off.
+pub(super) fn in_load_order(
+    wanted: &[&str],
+    index: &Index,
+    tar: &mut (impl Read + Seek),
+) -> Result<Vec<Module>, Error> {
+    let mut loader = Loader { index, tar, order: Vec::new(), seen: Vec::new() };
+    for name in wanted {
+        let name = name.replace('-', "_");
+        if index.contains_key(&name) {
+            loader.add(&name)?;
+        }
+    }
+    Ok(loader.order)
+}
+
+struct Loader<'a, T> {
+    index: &'a Index,
+    tar: &'a mut T,
+    order: Vec<Module>,
+    seen: Vec<String>,
+}
+
+impl<T: Read + Seek> Loader<'_, T> {
+    /// Depth first; `seen` also ends a circle, which a sound kernel does not have.
+    fn add(&mut self, name: &str) -> Result<(), Error> {
+        if self.seen.iter().any(|seen| seen == name) {
+            return Ok(());
+        }
+        self.seen.push(name.to_owned());
+        let lacks = || Error::ImageLacks(format!("kernel module {name}"));
+        let place = self.index.get(name).ok_or_else(lacks)?.clone();
+        let content = self.read(&place).map_err(Error::file("read", &place.path))?;
+        for dependency in depends(&content).ok_or_else(lacks)? {
+            self.add(&dependency)?;
+        }
+        self.order.push(Module { path: place.path, content });
+        Ok(())
+    }
+
+    fn read(&mut self, place: &Place) -> std::io::Result<Vec<u8>> {
+        let mut content = vec![0; place.size as usize];
+        self.tar.seek(SeekFrom::Start(place.offset))?;
+        self.tar.read_exact(&mut content)?;
+        Ok(content)
+    }
+}
+
+/// What a module says it depends on, in `.modinfo`; `None` if it is no module.
+fn depends(content: &[u8]) -> Option<Vec<String>> {
+    let file = object::File::parse(content).ok()?;
+    let info = file.section_by_name(".modinfo")?.data().ok()?;
+    let line = info
+        .split(|byte| *byte == 0)
+        .find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix("depends="))
+        .unwrap_or_default();
+    Some(
+        line.split(',')
+            .filter(|name| !name.is_empty())
+            .map(|name| name.replace('-', "_"))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_known_by_its_file() {
+        assert_eq!(name_of("lib/modules/6/kernel/crypto/aes-x.ko").unwrap(), "aes_x");
+        assert_eq!(name_of("lib/modules/6/modules.order"), None);
+    }
+
+    #[test]
+    fn what_is_no_module_has_no_dependencies() {
+        assert!(depends(b"").is_none());
+        assert!(depends(b"\x7fELF and then nothing").is_none());
+    }
+}

@@ -1,0 +1,87 @@
+//! Debian packages to one tar, by mmdebstrap. Nothing of the packages is executed on the host.
+
+use std::{
+    fs::File,
+    io,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use super::recipe;
+use crate::{Cancel, Error, host};
+
+/// Lists the package files into the root, because an extracted root has no package database.
+const LIST: &str = r#"--extract-hook=ls "$1/var/cache/apt/archives" > "$1/headroom-packages""#;
+
+/// Where the hook above leaves its list.
+pub(super) const LIST_FILE: &str = "headroom-packages";
+
+/// Downloads and extracts the recipe's packages into a tar.
+///
+/// # Errors
+///
+/// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
+pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result<(), Error> {
+    host::require("mmdebstrap", "mmdebstrap")?;
+    let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
+    if mode == "unshare" {
+        host::require("newuidmap", "uidmap")?;
+    }
+    let output = File::create(tar).map_err(Error::file("write", tar))?;
+    let mut command = Command::new("mmdebstrap");
+    command
+        .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST])
+        .arg(format!("--include={}", recipe::PACKAGES.join(",")))
+        .args([recipe::SUITE, "-"])
+        .args(mirror)
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(Stdio::piped());
+    run(command, cancel)
+}
+
+/// Runs it to its end; a wish to stop ends it.
+fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
+    let spawn_failed = |source: io::Error| Error::Program {
+        program: "mmdebstrap".to_owned(),
+        status: "could not start".to_owned(),
+        tail: source.to_string(),
+    };
+    let mut child = command.spawn().map_err(spawn_failed)?;
+    let said = child.stderr.take();
+    let reader = std::thread::spawn(move || said.map(io::read_to_string).transpose());
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(spawn_failed)? {
+            break status;
+        }
+        if cancel.is_stopped() {
+            stop(&mut child);
+            return Err(Error::Interrupted);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let said = reader.join().ok().and_then(Result::ok).flatten().unwrap_or_default();
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::Program {
+        program: "mmdebstrap".to_owned(),
+        status: status.to_string(),
+        tail: tail(&said),
+    })
+}
+
+/// Asks mmdebstrap to stop, so that it removes its temporary folder itself.
+fn stop(child: &mut std::process::Child) {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let _ = child.wait();
+}
+
+/// The lines that say what went wrong: errors if it marked any, else the last ones.
+fn tail(said: &str) -> String {
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("E: ")).collect();
+    let lines = if errors.is_empty() { said.lines().collect() } else { errors };
+    lines[lines.len().saturating_sub(3)..].join("; ")
+}

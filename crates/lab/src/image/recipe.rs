@@ -1,0 +1,84 @@
+//! What the guest is made of. Change anything here and the image gets another name.
+
+/// The Debian release that the guest is.
+pub(super) const SUITE: &str = "bookworm";
+
+/// The packages that it is made from, beside what they depend on.
+pub(super) const PACKAGES: [&str; 15] = [
+    "bash",
+    "busybox-static",
+    "coreutils",
+    "hostapd",
+    "iperf3",
+    "iproute2",
+    "iputils-ping",
+    "iw",
+    "linux-image-amd64",
+    "ncurses-base",
+    "procps",
+    "stress-ng",
+    "tcpdump",
+    "wireless-regdb",
+    "wpasupplicant",
+];
+
+/// Kernel modules that pid 1 loads, in this order, each after what it depends on.
+pub(super) const MODULES: [&str; 10] = [
+    "virtio_pci",
+    "virtio_console",
+    "aesni-intel",
+    "ccm",
+    "gcm",
+    "cmac",
+    "ctr",
+    "arc4",
+    "mac80211_hwsim",
+    "virtio_net",
+];
+
+/// Folders of the packages that no program of the guest reads. The root lives in memory and in every
+/// snapshot, so what is not needed costs on each trial.
+pub(super) const LEFT_OUT: [&str; 13] = [
+    "boot/",
+    "dev/",
+    "lib/modules/",
+    "lib/udev/",
+    "usr/include/",
+    "usr/lib/x86_64-linux-gnu/gconv/",
+    "usr/lib/x86_64-linux-gnu/perl-base/",
+    "usr/lib/x86_64-linux-gnu/perl/",
+    "usr/share/",
+    "usr/src/",
+    "var/cache/",
+    "var/lib/apt/",
+    "var/lib/dpkg/",
+];
+
+/// Folders that must exist, whether a package brings them or not.
+pub(super) const FOLDERS: [&str; 13] = [
+    "dev",
+    "etc",
+    "etc/headroom",
+    "mnt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "sys",
+    "tmp",
+    "usr",
+    "usr/sbin",
+    "var",
+];
+
+/// Files of our own that are the same in every image.
+pub(super) const FILES: [(&str, &str); 3] = [
+    ("etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+    ("etc/group", "root:x:0:\nnetdev:x:101:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost headroom\n"),
+];
+
+/// Everything above as one text, for the image's name.
+pub(super) fn text() -> String {
+    format!("1 {SUITE} {PACKAGES:?} {MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {FILES:?}")
+}

@@ -1,0 +1,75 @@
+//! What all lab work shares: where things are, whom to tell, and when to stop.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use model::event::Event;
+
+use crate::{
+    Cancel, Error,
+    cache::{Cache, Entry},
+    host, vm,
+};
+
+/// Where events go.
+pub type Events = Box<dyn Fn(Event) + Send + Sync>;
+
+/// What a person may choose. The command line holds the defaults.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The cache's folder.
+    pub cache: PathBuf,
+    /// Folders that may hold the device's static programs, best first.
+    pub device: Vec<PathBuf>,
+    /// A Debian mirror, in place of mmdebstrap's own choice.
+    pub mirror: Option<String>,
+    /// How long an access point may be silent before it counts as hung.
+    pub patience: Duration,
+    /// Trials at a time where the figures allow it; also the cores that estimates speak of.
+    pub workers: usize,
+}
+
+/// The lab.
+pub struct Lab {
+    /// What was chosen.
+    pub settings: Settings,
+    /// Images and snapshots.
+    pub cache: Cache,
+    /// The wish to stop.
+    pub cancel: Cancel,
+    /// QEMU's version line.
+    pub qemu: String,
+    events: Events,
+}
+
+impl fmt::Debug for Lab {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lab").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Lab {
+    /// A lab on this machine.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingProgram`] where QEMU or setpriv is not installed.
+    pub fn new(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
+        host::require(vm::QEMU, vm::QEMU_PACKAGE)?;
+        host::require("setpriv", "util-linux")?;
+        let qemu = host::first_line(vm::QEMU, &["--version"]).unwrap_or_default();
+        let cache = Cache::at(&settings.cache);
+        Ok(Self { settings, cache, cancel, qemu, events })
+    }
+
+    /// Tells what happened.
+    pub fn emit(&self, event: Event) {
+        (self.events)(event);
+    }
+
+    /// Tells of a cache entry that had to be thrown away.
+    pub(crate) fn tell_damage(&self, entry: &Entry) {
+        if let Some(why) = &entry.damage {
+            self.emit(Event::Doubt { text: format!("damaged in the cache, made again: {why}") });
+        }
+    }
+}

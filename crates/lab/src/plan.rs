@@ -1,0 +1,295 @@
+//! The plan: which trials a study means, in which order, and how long they will take.
+//!
+//! Pure. The order is interleaved: every repetition goes once through all client counts and variants
+//! before the next begins, and every second repetition goes through the variants backwards (ABBA), so
+//! that a drift of the host falls on all of them alike.
+
+use std::time::Duration;
+
+use model::{
+    span::Span,
+    study::{Beside, Load, Mode, Perturb, Study, Variant},
+    trial::{PlannedTrial, TrialId},
+    wire::{LoadOrder, Measure},
+};
+
+/// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
+
+/// Trials that run at the same time, and what else the host does meanwhile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The trials, in the order in which they start.
+    pub trials: Vec<PlannedTrial>,
+    /// How many of them at a time; `None` is as many as there are cores.
+    pub at_once: Option<usize>,
+    /// Whether stress-ng oversubscribes the host meanwhile.
+    pub stress: bool,
+}
+
+/// All trials of a study, in the order in which they start.
+pub fn trials(study: &Study) -> Vec<PlannedTrial> {
+    let slots = (1..=study.trial.repetitions).flat_map(|repetition| {
+        let mut slots: Vec<(u32, &Variant)> = study
+            .access_point
+            .clients
+            .iter()
+            .flat_map(|clients| study.variants.iter().map(move |variant| (*clients, variant)))
+            .collect();
+        if repetition.is_multiple_of(2) {
+            slots.reverse();
+        }
+        slots.into_iter().map(move |(clients, variant)| (repetition, clients, variant))
+    });
+    slots
+        .flat_map(|(repetition, clients, variant)| {
+            repetitions_of(variant, repetition)
+                .map(move |repetition| planned(study, variant, clients, repetition))
+        })
+        .collect()
+}
+
+/// The repetitions that one slot holds: paired trials come two at a time, in the odd slots.
+fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + use<> {
+    let paired = variant.beside == Beside::Trial;
+    let first = (!paired || !slot.is_multiple_of(2)).then_some(slot);
+    first.into_iter().chain((paired && !slot.is_multiple_of(2)).then_some(slot + 1))
+}
+
+fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
+    let shape = &study.trial;
+    PlannedTrial {
+        id: TrialId { variant: variant.name.clone(), clients, repetition },
+        mode: study.mode_of(variant),
+        beside: variant.beside,
+        measure: Measure {
+            subject: study.subject.process.clone(),
+            load: study.load_of(variant).map(|load| load_order(load, study.access_point.radios)),
+            offset: offset(shape.perturb, repetition),
+            warm_up: shape.warm_up,
+            window: shape.window,
+            sample_every: shape.sample_every,
+        },
+    }
+}
+
+/// The phase of a repetition: spread over one second, the period of the slowest timer that the
+/// access point has many of. A function of the repetition alone, so variants stay comparable.
+fn offset(perturb: Perturb, repetition: u32) -> Span {
+    match perturb {
+        Perturb::Nothing => Span::default(),
+        Perturb::Start => {
+            let turn = (f64::from(repetition - 1) * GOLDEN).fract();
+            Span::from_nanos((turn * 1e6) as u64 * 1_000)
+        }
+    }
+}
+
+/// A round's commands: one for each interface where the command names it, else one.
+fn load_order(load: &Load, radios: u32) -> LoadOrder {
+    let words = shlex::split(&load.run).unwrap_or_default();
+    let round = if load.run.contains("{interface}") {
+        (0..radios)
+            .map(|radio| {
+                let interface = format!("wlan{radio}");
+                words.iter().map(|word| word.replace("{interface}", &interface)).collect()
+            })
+            .collect()
+    } else {
+        vec![words]
+    };
+    LoadOrder { round, every: load.every }
+}
+
+/// The batches of a plan, in order. Trials that may run beside anything share one batch as long as
+/// they follow each other.
+pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    for trial in plan {
+        match batches.last_mut() {
+            Some(batch) if batch.takes(&trial) => batch.trials.push(trial),
+            _ => batches.push(Batch::of(trial)),
+        }
+    }
+    batches
+}
+
+impl Batch {
+    fn of(trial: PlannedTrial) -> Self {
+        let at_once = match trial.beside {
+            Beside::Anything if trial.mode == Mode::Counted => None,
+            Beside::Trial => Some(2),
+            // Real time feels its neighbours, so it never has any that the study did not ask for.
+            Beside::Anything | Beside::Nothing | Beside::Stress => Some(1),
+        };
+        let stress = trial.beside == Beside::Stress;
+        Self { trials: vec![trial], at_once, stress }
+    }
+
+    fn takes(&self, trial: &PlannedTrial) -> bool {
+        let same_kind = Batch::of(trial.clone());
+        let last = &self.trials[self.trials.len() - 1];
+        match self.at_once {
+            None => same_kind.at_once.is_none(),
+            Some(2) => self.trials.len() == 1 && partners(last, trial),
+            Some(_) => false,
+        }
+    }
+}
+
+fn partners(one: &PlannedTrial, other: &PlannedTrial) -> bool {
+    other.beside == Beside::Trial
+        && one.id.variant == other.id.variant
+        && one.id.clients == other.id.clients
+}
+
+/// What is known about the wall time of a trial, for estimates.
+pub trait Pace {
+    /// Wall time of one trial that runs alone on a core.
+    fn of(&self, trial: &PlannedTrial) -> Duration;
+}
+
+/// The wall time that a plan will take on so many cores.
+pub fn estimate(plan: &[PlannedTrial], cores: usize, pace: &dyn Pace) -> Duration {
+    let batch_time = |batch: Batch| {
+        let workers = batch.at_once.unwrap_or(cores).min(batch.trials.len()).max(1);
+        let work: Duration = batch.trials.iter().map(|trial| pace.of(trial)).sum();
+        // Twice as many busy processes as cores leave each about a third of its core.
+        let slowed = if batch.stress { work * 3 } else { work };
+        slowed / workers as u32
+    };
+    batches(plan.iter().cloned()).into_iter().map(batch_time).sum()
+}
+
+/// A first guess at the wall time of a trial, from figures measured on a 2-core machine without KVM:
+/// `docs/design/lab.md` has them. Runs that have been made here before are a better teacher.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstGuess;
+
+impl Pace for FirstGuess {
+    fn of(&self, trial: &PlannedTrial) -> Duration {
+        let measure = &trial.measure;
+        let guest = (measure.warm_up.as_nanos() + measure.window.as_nanos()) as f64 / 1e9;
+        let share = match trial.mode {
+            Mode::RealTime => 1.0,
+            Mode::Counted => 0.05 + 0.0012 * f64::from(trial.id.clients),
+        };
+        Duration::from_secs_f64(0.8 + guest * share)
+    }
+}
+
+/// Every client count and mode that a plan needs a snapshot of, first use first.
+pub fn snapshots(plan: &[PlannedTrial]) -> Vec<(u32, Mode)> {
+    let mut needed = Vec::new();
+    for trial in plan {
+        let pair = (trial.id.clients, trial.mode);
+        if !needed.contains(&pair) {
+            needed.push(pair);
+        }
+    }
+    needed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study_file::parse;
+
+    fn study(trial: &str, variants: &[&str]) -> Study {
+        let mut text = format!(
+            "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"hostapd\"\n[trial]\n{trial}\n"
+        );
+        variants.iter().for_each(|variant| text.push_str(&format!("[[variant]]\n{variant}\n")));
+        parse(&text).unwrap()
+    }
+
+    fn names(plan: &[PlannedTrial]) -> Vec<String> {
+        plan.iter().map(|trial| trial.id.to_string()).collect()
+    }
+
+    #[test]
+    fn repetitions_are_interleaved_and_go_back_and_forth() {
+        let plan = trials(&study("repetitions = 2", &["name = \"a\"", "name = \"b\""]));
+        assert_eq!(
+            names(&plan),
+            ["a@18#1", "b@18#1", "a@60#1", "b@60#1", "b@60#2", "a@60#2", "b@18#2", "a@18#2"]
+        );
+    }
+
+    #[test]
+    fn one_batch_holds_all_that_may_run_together() {
+        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        let batches = batches(plan.clone());
+        assert_eq!(batches.len(), 1);
+        assert_eq!(batches[0].trials, plan);
+        assert_eq!(batches[0].at_once, None);
+    }
+
+    #[test]
+    fn exclusive_trials_are_alone_and_pairs_are_two() {
+        let plan = trials(&study(
+            "repetitions = 2",
+            &[
+                "name = \"alone\"\nbeside = \"nothing\"",
+                "name = \"pair\"\nbeside = \"trial\"",
+                "name = \"loud\"\nbeside = \"stress\"",
+            ],
+        ));
+        let batches = batches(plan);
+        let shape: Vec<_> = batches
+            .iter()
+            .map(|b| (b.trials[0].id.variant.as_str(), b.trials.len(), b.stress))
+            .collect();
+        assert_eq!(
+            shape.iter().filter(|s| s.0 == "pair").collect::<Vec<_>>(),
+            [&("pair", 2, false); 2]
+        );
+        assert!(shape.iter().all(
+            |(name, n, stress)| (*n == 2) == (*name == "pair") && *stress == (*name == "loud")
+        ));
+        assert_eq!(shape.len(), 2 * 2 + 2 + 2 * 2);
+    }
+
+    #[test]
+    fn a_command_for_interfaces_runs_once_for_each() {
+        let plan = trials(&study(
+            "",
+            &["name = \"a\"\nload = { run = \"iw dev {interface} station dump\" }"],
+        ));
+        let load = plan[0].measure.load.as_ref().unwrap();
+        assert_eq!(load.round.len(), 3);
+        assert_eq!(load.round[2], ["iw", "dev", "wlan2", "station", "dump"]);
+    }
+
+    #[test]
+    fn the_phase_differs_by_repetition_and_not_by_variant() {
+        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        for one in &plan {
+            for other in &plan {
+                let same = one.id.repetition == other.id.repetition;
+                assert_eq!(same, one.measure.offset == other.measure.offset);
+            }
+        }
+        let still = trials(&study("perturb = \"nothing\"", &["name = \"a\""]));
+        assert!(still.iter().all(|trial| trial.measure.offset == Span::default()));
+    }
+
+    #[test]
+    fn estimates_grow_with_work_and_shrink_with_cores() {
+        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        let (one, two) = (estimate(&plan, 1, &FirstGuess), estimate(&plan, 2, &FirstGuess));
+        assert_eq!(one, two * 2);
+        assert!(estimate(&plan[..1], 2, &FirstGuess) < two);
+    }
+
+    #[test]
+    fn every_trial_comes_once() {
+        let plan = trials(&study("", &["name = \"a\"", "name = \"p\"\nbeside = \"trial\""]));
+        let mut seen = names(&plan);
+        seen.sort();
+        seen.dedup();
+        assert_eq!((seen.len(), plan.len()), (2 * 2 * 6, 2 * 2 * 6));
+        let batched: usize = batches(plan.iter().cloned()).iter().map(|b| b.trials.len()).sum();
+        assert_eq!(batched, plan.len());
+    }
+}

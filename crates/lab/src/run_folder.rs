@@ -1,0 +1,252 @@
+//! The run folder: complete after every trial, readable after a crash, used by one headroom at a time.
+//!
+//! Each file is written beside its place and moved there whole. [`model::run`] has the layout.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use model::{
+    event::Event,
+    run::{FORMAT, Run},
+    trial::{Trial, TrialId},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::Error;
+
+/// A run folder that this process alone writes to.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    events: Mutex<File>,
+    _lock: File,
+}
+
+/// A run as a folder holds it.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What was asked, with what, on what.
+    pub run: Run,
+    /// The trials that were done, in the order of the plan.
+    pub trials: Vec<Trial>,
+    /// The study file as it was given.
+    pub study_text: String,
+}
+
+impl RunFolder {
+    /// Makes a folder for a new run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] if it holds one already, [`Error::Busy`] if another headroom is at it.
+    pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(Error::file("make", path))?;
+        let folder = Self::open(path)?;
+        if path.join("run.json").exists() {
+            return Err(Error::Exists(path.to_owned()));
+        }
+        write_whole(&path.join("study.toml"), study_text.as_bytes())?;
+        write_json(&path.join("run.json"), run)?;
+        Ok(folder)
+    }
+
+    /// Opens a folder that holds a run, to go on with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotARun`], [`Error::Busy`].
+    pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
+        if !path.join("run.json").exists() {
+            return Err(no_run(path, "there is no run.json"));
+        }
+        let folder = Self::open(path)?;
+        let recorded = read(path)?;
+        Ok((folder, recorded))
+    }
+
+    fn open(path: &Path) -> Result<Self, Error> {
+        let lock = path.join("lock");
+        let file = File::create(&lock).map_err(Error::file("write", &lock))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(Error::file("lock", lock)(error)),
+        }
+        for name in ["trials", "consoles"] {
+            let folder = path.join(name);
+            fs::create_dir_all(&folder).map_err(Error::file("make", folder))?;
+        }
+        let events = path.join("events.jsonl");
+        let log = File::options().create(true).append(true).open(&events);
+        let events = Mutex::new(log.map_err(Error::file("write", events))?);
+        Ok(Self { path: path.to_owned(), events, _lock: file })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where a trial's console is kept.
+    pub fn console(&self, id: &TrialId) -> PathBuf {
+        self.path.join("consoles").join(format!("{id}.log"))
+    }
+
+    /// Keeps a trial.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
+    pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
+        write_json(&trial_path(&self.path, &trial.planned.id), trial)
+    }
+
+    /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
+    pub fn log(&self, event: &Event) {
+        let Ok(mut line) = serde_json::to_vec(event) else { return };
+        line.push(b'\n');
+        let mut log = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = log.write_all(&line);
+    }
+}
+
+fn trial_path(run: &Path, id: &TrialId) -> PathBuf {
+    run.join("trials").join(format!("{id}.json"))
+}
+
+fn no_run(path: &Path, why: impl ToString) -> Error {
+    Error::NotARun { path: path.to_owned(), why: why.to_string() }
+}
+
+/// Reads a run, whole or in part. Trials that cannot be read count as not done.
+///
+/// # Errors
+///
+/// [`Error::NotARun`].
+pub fn read(path: &Path) -> Result<Recorded, Error> {
+    let run: Run = read_json(&path.join("run.json")).map_err(|why| no_run(path, why))?;
+    if run.format != FORMAT {
+        return Err(no_run(
+            path,
+            format!("its format is {}, this headroom reads {FORMAT}", run.format),
+        ));
+    }
+    let study_text =
+        fs::read_to_string(path.join("study.toml")).map_err(|error| no_run(path, error))?;
+    let done =
+        |planned: &model::trial::PlannedTrial| read_json(&trial_path(path, &planned.id)).ok();
+    let trials = run.plan.iter().filter_map(done).collect();
+    Ok(Recorded { run, trials, study_text })
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
+    bytes.push(b'\n');
+    write_whole(path, &bytes)
+}
+
+/// Writes a file so that it is there whole or not at all, also after a loss of power.
+///
+/// # Errors
+///
+/// [`Error::DiskFull`] or [`Error::File`].
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let partial = path.with_added_extension("partial");
+    let write = || {
+        let mut file = File::create(&partial)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        Error::file("write", path)(error)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        run::{Host, LabIdentity},
+        trial::{HostCost, Outcome},
+    };
+
+    use super::*;
+    use crate::{plan, study_file};
+
+    fn run() -> (Run, &'static str) {
+        let text = "question = \"?\"\n[access-point]\nclients = [18]\n[subject]\nprocess = \"hostapd\"\n[[variant]]\nname = \"a\"\n";
+        let study = study_file::parse(text).unwrap();
+        let run = Run {
+            format: FORMAT,
+            headroom: "0".to_owned(),
+            began_unix: 0,
+            plan: plan::trials(&study),
+            study,
+            study_name: "s".to_owned(),
+            study_sha256: String::new(),
+            lab: LabIdentity::default(),
+            host: Host::default(),
+        };
+        (run, text)
+    }
+
+    fn trial(run: &Run, at: usize) -> Trial {
+        let outcome = Outcome::Invalid { why: "test".to_owned(), console: Vec::new() };
+        Trial { planned: run.plan[at].clone(), began_unix: 0, cost: HostCost::default(), outcome }
+    }
+
+    #[test]
+    fn a_folder_is_complete_after_every_trial() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("run");
+        let (run, text) = run();
+        let folder = RunFolder::create(&path, &run, text).unwrap();
+        for done in 0..3 {
+            assert_eq!(read(&path).unwrap().trials.len(), done);
+            folder.keep(&trial(&run, done)).unwrap();
+        }
+        assert_eq!(read(&path).unwrap().run, run);
+    }
+
+    #[test]
+    fn a_folder_has_one_user_and_one_run() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, text) = run();
+        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Busy(_))));
+        assert!(matches!(RunFolder::resume(place.path()), Err(Error::Busy(_))));
+        drop(folder);
+        assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Exists(_))));
+        assert!(RunFolder::resume(place.path()).is_ok());
+    }
+
+    #[test]
+    fn a_half_written_trial_counts_as_not_done() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, text) = run();
+        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        folder.keep(&trial(&run, 0)).unwrap();
+        fs::write(trial_path(place.path(), &run.plan[1].id), "{\"plan").unwrap();
+        assert_eq!(read(place.path()).unwrap().trials.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_run_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let told = read(place.path()).unwrap_err().to_string();
+        assert!(told.contains("holds no run: run.json: No such file"), "{told}");
+        fs::write(place.path().join("run.json"), "{}").unwrap();
+        assert!(read(place.path()).unwrap_err().to_string().contains("missing field"));
+    }
+}

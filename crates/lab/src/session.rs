@@ -1,0 +1,225 @@
+//! One trial: restore, order, listen, judge whether it measured at all.
+//!
+//! ```text
+//! restored and still → order taken in → running → Hello → Census → Sample… → Census → Done → ended
+//! ```
+//!
+//! Live and replay meet in [`Transcript`], which knows the order of the frames and nothing of QEMU.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use model::{
+    facts::Facts,
+    sample::Sample,
+    trial::{HostCost, Outcome, PlannedTrial, Recording, Trial},
+    wire::{Census, Frame, Measure, Order},
+};
+
+use crate::{
+    Error, Lab,
+    vm::{
+        Failure, Machine, Start,
+        snapshot::{self, Snapshot},
+    },
+};
+
+/// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
+///
+/// # Errors
+///
+/// [`Error`] of the host: interrupted, a full disk, no QEMU.
+pub fn trial(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    planned: &PlannedTrial,
+    console_log: &Path,
+) -> Result<Trial, Error> {
+    let began_unix = unix_now();
+    let mut cost = HostCost::default();
+    let outcome = match measure(lab, snapshot, planned, Desk { console_log, cost: &mut cost }) {
+        Ok(recording) => Outcome::Measured(Box::new(recording)),
+        Err(Error::Machine(failure)) => {
+            Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Trial { planned: planned.clone(), began_unix, cost, outcome })
+}
+
+/// Seconds since 1970 on the host.
+pub fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Where a trial puts what it learns beside the recording.
+struct Desk<'a> {
+    console_log: &'a Path,
+    cost: &'a mut HostCost,
+}
+
+fn measure(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    planned: &PlannedTrial,
+    desk: Desk<'_>,
+) -> Result<Recording, Error> {
+    let began = Instant::now();
+    let mut machine = restore(lab, snapshot, desk.console_log)?;
+    machine.order(&Order::Measure(planned.measure.clone()))?;
+    machine.go()?;
+    desk.cost.restore_ms = millis(began.elapsed());
+    let ordered = Instant::now();
+    let mut transcript = Transcript::new(&planned.measure);
+    let (mut first, mut last) = (ordered, ordered);
+    loop {
+        let frame = machine.frame(transcript.awaits())?;
+        if let Frame::Sample(_) = frame {
+            last = Instant::now();
+            if transcript.samples.is_empty() {
+                first = last;
+            }
+        }
+        if transcript.take(frame)? {
+            break;
+        }
+    }
+    desk.cost.measure_ms = millis(ordered.elapsed());
+    desk.cost.window_ms = millis(last - first);
+    let recording = transcript.recording()?;
+    snapshot::check_clients(&recording.before, &snapshot.shape)?;
+    snapshot::check_clients(&recording.after, &snapshot.shape)?;
+    Ok(recording)
+}
+
+fn millis(duration: Duration) -> u64 {
+    duration.as_millis() as u64
+}
+
+/// The snapshot in a QEMU of its own, standing still.
+fn restore(lab: &Lab, snapshot: &Snapshot, console_log: &Path) -> Result<Machine, Error> {
+    let around = crate::vm::Surroundings {
+        console_log,
+        folder: console_log.parent().unwrap_or(Path::new(".")),
+        patience: lab.settings.patience,
+        cancel: &lab.cancel,
+    };
+    Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)
+}
+
+/// What the agent has said so far in answer to an order.
+#[derive(Debug)]
+pub struct Transcript {
+    expected: usize,
+    facts: Option<Facts>,
+    censuses: Vec<Census>,
+    samples: Vec<Sample>,
+}
+
+impl Transcript {
+    /// Listens to the answer to this order.
+    pub fn new(measure: &Measure) -> Self {
+        let every = measure.sample_every.as_nanos().max(1);
+        let expected = (measure.window.as_nanos() / every + 1) as usize;
+        Self { expected, facts: None, censuses: Vec::new(), samples: Vec::with_capacity(expected) }
+    }
+
+    /// What should come next, for a message when it does not.
+    pub fn awaits(&self) -> &'static str {
+        match (&self.facts, self.censuses.len(), self.samples.len()) {
+            (None, ..) => "the agent's hello",
+            (_, 0, _) => "the census before the window",
+            (_, _, 0) => "the window to open",
+            (_, _, n) if n < self.expected => "the next sample",
+            (_, 1, _) => "the census after the window",
+            _ => "the agent's last word",
+        }
+    }
+
+    /// Takes a frame; true when it was the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] for a frame that cannot come now.
+    pub fn take(&mut self, frame: Frame) -> Result<bool, Failure> {
+        match frame {
+            Frame::Hello { facts, .. } => self.facts = Some(*facts),
+            Frame::Census(census) => self.censuses.push(census),
+            Frame::Sample(sample) => self.samples.push(*sample),
+            Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
+            Frame::Done => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    /// The whole answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Incomplete`] where something is missing.
+    pub fn recording(self) -> Result<Recording, Failure> {
+        let (expected, came) = (self.expected, self.samples.len());
+        let mut censuses = self.censuses.into_iter();
+        match (self.facts, censuses.next(), censuses.next()) {
+            (Some(facts), Some(before), Some(after)) if came == expected => {
+                Ok(Recording { facts, before, after, samples: self.samples })
+            }
+            _ => Err(Failure::Incomplete { came, expected }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{span::Span, wire::Refusal};
+
+    use super::*;
+
+    fn measure() -> Measure {
+        Measure {
+            subject: "hostapd".to_owned(),
+            load: None,
+            offset: Span::default(),
+            warm_up: Span::from_secs(1),
+            window: Span::from_secs(2),
+            sample_every: Span::from_secs(1),
+        }
+    }
+
+    fn hello() -> Frame {
+        Frame::Hello { protocol: model::wire::PROTOCOL, facts: Box::default() }
+    }
+
+    fn listen(frames: Vec<Frame>) -> Result<Recording, Failure> {
+        let mut transcript = Transcript::new(&measure());
+        for frame in frames {
+            if transcript.take(frame)? {
+                break;
+            }
+        }
+        transcript.recording()
+    }
+
+    #[test]
+    fn a_whole_answer_is_a_recording() {
+        let census = || Frame::Census(Census::default());
+        let sample = || Frame::Sample(Box::default());
+        let all = vec![hello(), census(), sample(), sample(), sample(), census(), Frame::Done];
+        assert_eq!(listen(all).unwrap().samples.len(), 3);
+        let short = vec![hello(), census(), sample(), sample(), census(), Frame::Done];
+        assert_eq!(
+            listen(short).unwrap_err().to_string(),
+            "the agent's answer is incomplete: 2 samples of 3"
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_its_own_words() {
+        let refusal =
+            Refusal::NoSubject { name: "wld".to_owned(), running: vec!["hostapd".to_owned()] };
+        let told = listen(vec![Frame::Refused(refusal)]).unwrap_err().to_string();
+        assert!(told.starts_with("no process named `wld` runs on the access point"), "{told}");
+    }
+}

@@ -1,0 +1,399 @@
+//! Study files: TOML text to a checked [`Study`], and one clear line where that fails.
+//!
+//! The shape is [`model::study`]'s; here are the lines and nearest keys of what is misspelt, and the
+//! rules that a type cannot say. Pure but for [`load`], which reads the file.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use model::study::{Beside, Load, Study, VariantLoad};
+use sha2::{Digest, Sha256};
+use toml::de::{DeTable, DeValue};
+
+/// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
+pub const STATIONS_A_RADIO: u32 = 2007;
+
+/// Radios that the virtual access point can give a channel of its own.
+pub const MOST_RADIOS: u32 = 8;
+
+/// A study file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("cannot read the study {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{}:{line}: {why}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+}
+
+/// A study as it was given, and what it means.
+#[derive(Clone, Debug)]
+pub struct StudyFile {
+    /// The file's name without folder and ending.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// SHA-256 of the text, hexadecimal.
+    pub sha256: String,
+    /// What it means.
+    pub study: Study,
+}
+
+/// Reads and checks a study file.
+///
+/// # Errors
+///
+/// [`Error`], with file and line.
+pub fn load(path: &Path) -> Result<StudyFile, Error> {
+    let text =
+        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let study = parse(&text).map_err(|Fault { line, why }| Error::Wrong {
+        path: path.to_owned(),
+        line,
+        why,
+    })?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
+    Ok(StudyFile { name, text, sha256, study })
+}
+
+/// Bytes as hexadecimal.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+
+impl std::fmt::LowerHex for Hex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What is wrong with a text, and on which line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+/// Reads a study from text and checks it.
+///
+/// # Errors
+///
+/// The first [`Fault`].
+pub fn parse(text: &str) -> Result<Study, Fault> {
+    let study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
+    Rules { text, study: &study }.check()?;
+    Ok(study)
+}
+
+/// A fault of shape, in our words where serde's can be bettered.
+fn shape_fault(text: &str, error: &toml::de::Error) -> Fault {
+    let line = error.span().map_or(1, |span| line_at(text, span.start));
+    let why = nearest_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; "));
+    Fault { line, why }
+}
+
+/// The line of a byte offset, from 1.
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// serde says «unknown field `x`, expected one of `a`, `b`»; people want the one they meant.
+fn nearest_key(message: &str) -> Option<String> {
+    let (kind, rest) = ["unknown field", "unknown variant"]
+        .into_iter()
+        .find_map(|kind| message.strip_prefix(kind).map(|rest| (kind, rest)))?;
+    let mut words = rest.split('`').skip(1).step_by(2);
+    let wrong = words.next()?;
+    let known: Vec<&str> = words.collect();
+    let what = if kind == "unknown field" { "key" } else { "value" };
+    let nearest = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate))
+        .min()
+        .filter(|(distance, _)| *distance <= 3);
+    Some(match nearest {
+        Some((_, nearest)) => format!("unknown {what} `{wrong}`; did you mean `{nearest}`?"),
+        None => format!("unknown {what} `{wrong}`; known here: {}", known.join(", ")),
+    })
+}
+
+/// The rules that the types cannot say.
+struct Rules<'a> {
+    text: &'a str,
+    study: &'a Study,
+}
+
+impl Rules<'_> {
+    fn check(&self) -> Result<(), Fault> {
+        self.radios()?;
+        self.clients()?;
+        self.trial()?;
+        self.variants()?;
+        if let Some(load) = &self.study.load {
+            self.load(load, &["load"])?;
+        }
+        Ok(())
+    }
+
+    fn radios(&self) -> Result<(), Fault> {
+        let radios = self.study.access_point.radios;
+        if (1..=MOST_RADIOS).contains(&radios) {
+            return Ok(());
+        }
+        self.fault(
+            &["access-point", "radios"],
+            format!("{radios} radios; the virtual access point has 1 to {MOST_RADIOS}"),
+        )
+    }
+
+    fn clients(&self) -> Result<(), Fault> {
+        let (at, ap) = (["access-point", "clients"], &self.study.access_point);
+        let most = ap.radios * STATIONS_A_RADIO;
+        let mut seen = BTreeSet::new();
+        if ap.clients.is_empty() {
+            return self.fault(&at, "no client count; write for instance [18, 60, 114]".to_owned());
+        }
+        for count in &ap.clients {
+            if *count > most {
+                return self.fault(&at, format!(
+                    "{count} clients; {} radios can hold {most} ({STATIONS_A_RADIO} association ids each)",
+                    ap.radios
+                ));
+            }
+            if !seen.insert(count) {
+                return self.fault(&at, format!("client count {count} stands there twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn trial(&self) -> Result<(), Fault> {
+        let trial = &self.study.trial;
+        let (window, every) = (trial.window.as_nanos(), trial.sample_every.as_nanos());
+        if trial.repetitions == 0 {
+            return self.fault(&["trial", "repetitions"], "at least 1 repetition".to_owned());
+        }
+        if every < 10_000_000 {
+            return self.fault(
+                &["trial", "sample-every"],
+                format!("{} between samples; the shortest is 10ms", trial.sample_every),
+            );
+        }
+        if window == 0 || !window.is_multiple_of(every) {
+            return self.fault(
+                &["trial", "window"],
+                format!(
+                    "a window of {} is no whole number of {} samples",
+                    trial.window, trial.sample_every
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn variants(&self) -> Result<(), Fault> {
+        let mut names = BTreeSet::new();
+        if self.study.variants.is_empty() {
+            return self.fault(&[], "no [[variant]]; a study compares at least one".to_owned());
+        }
+        for variant in &self.study.variants {
+            let name = variant.name.as_str();
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+            if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+                return self.variant_fault(
+                    name,
+                    format!(
+                        "variant name `{name}`: use a-z, 0-9, - and . (it names files and curves)"
+                    ),
+                );
+            }
+            if !names.insert(name) {
+                return self.variant_fault(name, format!("two variants are named `{name}`"));
+            }
+            if variant.beside == Beside::Trial && !self.study.trial.repetitions.is_multiple_of(2) {
+                return self.variant_fault(
+                    name,
+                    format!(
+                        "`{name}` runs in pairs (beside = \"trial\"), but repetitions = {} is odd",
+                        self.study.trial.repetitions
+                    ),
+                );
+            }
+            if let Some(VariantLoad::With(load)) = &variant.load {
+                self.load(load, &["variant"]).map_err(|fault| Fault {
+                    why: format!("variant `{name}`: {}", fault.why),
+                    line: self.variant_line(name),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, load: &Load, at: &[&str]) -> Result<(), Fault> {
+        let window = self.study.trial.window;
+        let every = load.every.as_nanos();
+        if shlex::split(&load.run).is_none_or(|words| words.is_empty()) {
+            return self.fault(
+                at,
+                format!("the load's command line is empty or has an open quote: `{}`", load.run),
+            );
+        }
+        if let Some(wrong) = unknown_placeholder(&load.run) {
+            return self.fault(
+                at,
+                format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}"),
+            );
+        }
+        if every == 0 || !window.as_nanos().is_multiple_of(every) {
+            return self.fault(
+                at,
+                format!(
+                    "the window of {window} holds no whole number of load rounds of {}",
+                    load.every
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    fn fault<T>(&self, path: &[&str], why: String) -> Result<T, Fault> {
+        Err(Fault { line: self.line_of(path), why })
+    }
+
+    fn variant_fault<T>(&self, name: &str, why: String) -> Result<T, Fault> {
+        Err(Fault { line: self.variant_line(name), why })
+    }
+
+    /// The line of a key, or of the nearest table above it that is written down.
+    fn line_of(&self, path: &[&str]) -> usize {
+        let Ok(document) = DeTable::parse(self.text) else { return 1 };
+        let (mut table, mut offset) = (document.get_ref(), 0);
+        for step in path {
+            let Some((key, value)) = table.get_key_value(*step) else { break };
+            offset = key.span().start;
+            match value.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => break,
+            }
+        }
+        line_at(self.text, offset)
+    }
+
+    /// The line of the last variant with this name.
+    fn variant_line(&self, name: &str) -> usize {
+        let Ok(document) = DeTable::parse(self.text) else { return 1 };
+        let Some(variants) = document.get_ref().get("variant").and_then(|v| v.get_ref().as_array())
+        else {
+            return 1;
+        };
+        let named = |value: &&toml::Spanned<DeValue<'_>>| {
+            let given = value.get_ref().as_table().and_then(|table| table.get("name"));
+            given.is_some_and(|given| given.get_ref().as_str() == Some(name))
+        };
+        let key =
+            variants.iter().rev().find(named).and_then(|v| v.get_ref().as_table()?.get("name"));
+        key.map_or(1, |key| line_at(self.text, key.span().start))
+    }
+}
+
+/// The first `{word}` that is not known.
+fn unknown_placeholder(command: &str) -> Option<&str> {
+    let words = command.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    words.map(|(word, _)| word).find(|word| *word != "interface")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "\
+question = \"What does it cost?\"
+
+[access-point]
+clients = [18, 60, 114]
+
+[subject]
+process = \"hostapd\"
+
+[[variant]]
+name = \"idle\"
+
+[[variant]]
+name = \"dump\"
+load = { run = \"iw dev {interface} station dump\" }
+";
+
+    fn fault(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from), "{from:?} is not in the good study");
+        let Fault { line, why } = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
+        format!("{line}: {why}")
+    }
+
+    #[test]
+    fn a_good_study_has_its_defaults_filled_in() {
+        let study = parse(GOOD).unwrap();
+        assert_eq!(study.access_point.radios, 3);
+        assert_eq!(study.trial.repetitions, 6);
+        assert!(study.load_of(&study.variants[0]).is_none());
+        assert_eq!(study.load_of(&study.variants[1]).unwrap().every.as_nanos(), 1_000_000_000);
+    }
+
+    #[test]
+    fn a_study_survives_being_written_and_read() {
+        let study = parse(GOOD).unwrap();
+        assert_eq!(parse(&toml::to_string(&study).unwrap()).unwrap(), study);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let told = [
+            fault("clients =", "cleints ="),
+            fault("[subject]\n", "[subject]\nfrobnicate = 1\n"),
+            fault("18, 60", "18, 7000"),
+            fault("18, 60", "18, 18"),
+            fault("[18, 60, 114]", "[]"),
+            fault("[18, 60, 114]", "[-1]"),
+            fault("[18, 60, 114]", "\"many\""),
+            fault("clients", "radios = 9\nclients"),
+            fault("[subject]", "[trial]\nwindow = \"20 parsecs\"\n[subject]"),
+            fault("[subject]", "[trial]\nwindow = \"2500ms\"\n[subject]"),
+            fault("[subject]", "[trial]\nrepetitions = 0\n[subject]"),
+            fault("name = \"dump\"", "name = \"idle\""),
+            fault("name = \"dump\"", "name = \"a/b\""),
+            fault("name = \"dump\"", "name = \"dump\"\nbeside = \"trail\""),
+            fault("name = \"dump\"", "name = \"dump\"\nmode = \"fast\""),
+            fault("{interface}", "{radio}"),
+            fault("station dump\"", "station dump\", every = \"3s\""),
+            fault("iw dev {interface} station dump", "iw 'dev"),
+            fault("{ run = \"iw dev", "{ rnu = \"iw dev"),
+            fault("{ run = \"iw dev {interface} station dump\" }", "\"nothing\""),
+            fault("question", "qestion"),
+            fault("[[variant]]", "[[variant]"),
+        ];
+        insta::assert_snapshot!(told.join("\n"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_study_or_a_fault(text: String) {
+            let _ = parse(&text);
+        }
+    }
+}

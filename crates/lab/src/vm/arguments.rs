@@ -1,0 +1,200 @@
+//! QEMU's arguments, one function a group. Pure: the same shape gives the same words.
+
+use std::path::Path;
+
+use model::study::Mode;
+
+/// File descriptors that QEMU finds open. They have no names, so nothing is left in a file system.
+pub(super) const AGENT_FD: i32 = 3;
+pub(super) const CONSOLE_FD: i32 = 4;
+pub(super) const QMP_FD: i32 = 5;
+pub(super) const INCOMING_FD: i32 = 6;
+
+/// What a virtual access point is, as far as QEMU and pid 1 are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How time passes.
+    pub mode: Mode,
+    /// What runs the guest's instructions in real-time mode.
+    pub accelerator: Accelerator,
+    /// Access-point radios.
+    pub radios: u32,
+    /// Clients that join.
+    pub clients: u32,
+    /// Whether the console has a shell.
+    pub shell: bool,
+}
+
+/// What runs the guest's instructions in real-time mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The host's CPU.
+    Kvm,
+    /// QEMU's translator, one thread for each virtual CPU.
+    Tcg,
+}
+
+impl Accelerator {
+    /// QEMU's word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg => "tcg",
+        }
+    }
+}
+
+impl Shape {
+    /// Memory of the guest, MiB: the in-memory root twice while it is unpacked, the kernel, and what
+    /// each client's supplicant and mac80211 take.
+    pub fn memory_mib(&self) -> u32 {
+        let needed = 640 + self.clients * 2;
+        // Whole quarters of a gibibyte, so that nearby counts share what the host has cached.
+        needed.div_ceil(256) * 256
+    }
+
+    /// Everything that a snapshot's content depends on beside the image and QEMU.
+    pub fn key(&self) -> String {
+        let arguments = self.machine().join(" ");
+        format!("{} {} {arguments} {}", self.radios, self.clients, self.command_line())
+    }
+
+    /// All arguments for a boot.
+    pub(super) fn boot(&self, kernel: &Path, root: &Path) -> Vec<String> {
+        let mut all = self.machine();
+        all.extend(words([
+            "-kernel",
+            &kernel.to_string_lossy(),
+            "-initrd",
+            &root.to_string_lossy(),
+        ]));
+        all.extend(words(["-append", &self.command_line()]));
+        all
+    }
+
+    /// All arguments for a restore: the machine waits, restored and still.
+    pub(super) fn restore(&self) -> Vec<String> {
+        let mut all = self.machine();
+        all.extend(words(["-S", "-incoming", &format!("fd:{INCOMING_FD}")]));
+        all
+    }
+
+    /// The machine itself, the same for boot and restore.
+    fn machine(&self) -> Vec<String> {
+        let mut all = words(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        all.extend(self.processor());
+        all.extend(words(["-m", &self.memory_mib().to_string()]));
+        all.extend(channels());
+        all
+    }
+
+    fn processor(&self) -> Vec<String> {
+        match (self.mode, self.accelerator) {
+            (Mode::Counted, _) => counted_arguments(),
+            (Mode::RealTime, Accelerator::Kvm) => {
+                words(["-machine", "pc", "-accel", "kvm", "-cpu", "host", "-smp", "2"])
+            }
+            (Mode::RealTime, Accelerator::Tcg) => {
+                words(["-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"])
+            }
+        }
+    }
+
+    /// The kernel's command line, and pid 1's part of it.
+    fn command_line(&self) -> String {
+        let console = if self.shell { "shell" } else { "none" };
+        // An oops ends the trial as a panic does: a machine in that state measures nothing.
+        // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats.
+        format!(
+            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr \
+             headroom.clients={} headroom.radios={} headroom.console={console}",
+            self.clients, self.radios
+        )
+    }
+}
+
+/// The processor of counted mode: time is executed instructions, and idle time costs nothing.
+///
+/// `shift=1` makes an instruction 2 ns long. The host's entropy (`rdrand`, `rdseed`) and clock are
+/// kept out.
+pub fn counted_arguments() -> Vec<String> {
+    words([
+        "-machine",
+        "pc",
+        "-accel",
+        "tcg,thread=single",
+        "-icount",
+        "shift=1,sleep=off",
+        "-rtc",
+        "base=2026-01-01,clock=vm",
+        "-cpu",
+        "max,-rdrand,-rdseed",
+        "-smp",
+        "1",
+    ])
+}
+
+/// Agent, console and control, each on a socket that is already connected.
+///
+/// `ioeventfd=off` makes a write of the guest end in the instruction that made it, instead of at
+/// whatever moment QEMU's main loop sees it.
+fn channels() -> Vec<String> {
+    words([
+        "-device",
+        "virtio-serial-pci,ioeventfd=off",
+        "-chardev",
+        &format!("socket,id=agent,fd={AGENT_FD}"),
+        "-device",
+        "virtserialport,chardev=agent,name=headroom.agent",
+        "-chardev",
+        &format!("socket,id=console,fd={CONSOLE_FD}"),
+        "-serial",
+        "chardev:console",
+        "-chardev",
+        &format!("socket,id=qmp,fd={QMP_FD}"),
+        "-mon",
+        "chardev=qmp,mode=control",
+        // Pid 1 stops the machine itself, at an instruction of its own choosing.
+        "-device",
+        "pvpanic",
+        "-action",
+        "panic=pause",
+    ])
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(clients: u32, mode: Mode) -> Shape {
+        Shape { mode, accelerator: Accelerator::Tcg, radios: 3, clients, shell: false }
+    }
+
+    #[test]
+    fn whatever_changes_the_guest_changes_the_key() {
+        let base = shape(18, Mode::Counted);
+        assert_ne!(base.key(), shape(19, Mode::Counted).key());
+        assert_ne!(base.key(), shape(18, Mode::RealTime).key());
+        assert_ne!(base.key(), Shape { shell: true, ..base.clone() }.key());
+        assert_ne!(base.key(), Shape { radios: 2, ..base.clone() }.key());
+    }
+
+    #[test]
+    fn a_restore_is_the_same_machine_as_the_boot() {
+        let shape = shape(18, Mode::Counted);
+        let (boot, restore) = (shape.boot(Path::new("k"), Path::new("r")), shape.restore());
+        let machine = shape.machine();
+        assert!(boot.starts_with(&machine) && restore.starts_with(&machine));
+    }
+
+    #[test]
+    fn counted_mode_keeps_the_host_out() {
+        insta::assert_snapshot!(
+            shape(114, Mode::Counted).boot(Path::new("KERNEL"), Path::new("ROOT")).join("\n")
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! The access point's console: kept in a file, and watched for what it means.
+//!
+//! A thread reads it as long as QEMU lives. Pid 1 writes marks there; the kernel writes its panic.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+use crate::Error;
+
+/// How much of the end is kept for error messages, lines.
+const TAIL: usize = 30;
+
+/// What a line of the console means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mark {
+    /// Pid 1 runs.
+    Booted,
+    /// So many clients have joined, of so many.
+    Associated(u32, u32),
+    /// The access point is as planned.
+    Ready,
+    /// Pid 1 could not raise the access point.
+    Failed(String),
+    /// The kernel panicked.
+    Panic(String),
+}
+
+/// Reads the meaning of a line, if it has one.
+fn mark(line: &str) -> Option<Mark> {
+    if let Some(at) = line.find("Kernel panic - not syncing") {
+        return Some(Mark::Panic(line[at..].trim().to_owned()));
+    }
+    let said = line.split_once("headroom-init: ")?.1.trim();
+    match said {
+        "booted" => Some(Mark::Booted),
+        "ready" => Some(Mark::Ready),
+        _ => associated(said)
+            .or_else(|| said.strip_prefix("failed: ").map(|why| Mark::Failed(why.to_owned()))),
+    }
+}
+
+fn associated(said: &str) -> Option<Mark> {
+    let (now, of) = said.strip_prefix("associated ")?.split_once('/')?;
+    Some(Mark::Associated(now.parse().ok()?, of.parse().ok()?))
+}
+
+/// What the console has shown so far.
+#[derive(Debug, Default)]
+struct Shown {
+    tail: VecDeque<String>,
+    partial: Vec<u8>,
+    panic: Option<String>,
+    failed: Option<String>,
+    associated: Option<(u32, u32)>,
+    /// Bytes so far: growth is a sign of life.
+    bytes: u64,
+}
+
+impl Shown {
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.partial.extend_from_slice(bytes);
+        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.partial.drain(..=end).collect();
+            self.line(String::from_utf8_lossy(&line).trim_end());
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        match mark(line) {
+            Some(Mark::Panic(what)) => self.panic = Some(what),
+            Some(Mark::Failed(why)) => self.failed = Some(why),
+            Some(Mark::Associated(now, of)) => self.associated = Some((now, of)),
+            Some(Mark::Booted | Mark::Ready) | None => {}
+        }
+        if self.tail.len() == TAIL {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(line.to_owned());
+    }
+}
+
+/// The console of a running machine.
+#[derive(Debug)]
+pub(super) struct Console {
+    shown: Arc<Mutex<Shown>>,
+    reader: Option<JoinHandle<()>>,
+    socket: UnixStream,
+}
+
+impl Console {
+    /// Watches the console; all of it goes into the file as well.
+    pub(super) fn watch(socket: UnixStream, log: &Path) -> Result<Self, Error> {
+        let log = File::create(log).map_err(Error::file("write", log))?;
+        let shown = Arc::new(Mutex::new(Shown::default()));
+        let input = socket.try_clone().map_err(Error::file("open", "the console's socket"))?;
+        let watched = Arc::clone(&shown);
+        let reader = thread::spawn(move || read(input, log, &watched));
+        Ok(Self { shown, reader: Some(reader), socket })
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tail(&self) -> Vec<String> {
+        self.shown().tail.iter().cloned().collect()
+    }
+
+    pub(super) fn panic(&self) -> Option<String> {
+        self.shown().panic.clone()
+    }
+
+    pub(super) fn failed(&self) -> Option<String> {
+        self.shown().failed.clone()
+    }
+
+    /// Clients that have joined, of so many.
+    pub(super) fn associated(&self) -> Option<(u32, u32)> {
+        self.shown().associated
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.shown().bytes
+    }
+
+    /// The socket, for a person's keyboard.
+    pub(super) fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// Waits until all that was written has been read; QEMU must have ended.
+    pub(super) fn drain(&mut self) {
+        let _ = self.socket.shutdown(std::net::Shutdown::Write);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn read(mut input: UnixStream, mut log: File, shown: &Mutex<Shown>) {
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = input.read(&mut buffer) {
+        let bytes = &buffer[..length];
+        shown.lock().unwrap_or_else(PoisonError::into_inner).take(bytes);
+        // A console that cannot be kept does not end a trial; the trial's own file will say so.
+        let _ = log.write_all(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_and_other_lines_are_not() {
+        assert_eq!(mark("headroom-init: booted\r"), Some(Mark::Booted));
+        assert_eq!(
+            mark("[ 3.1] headroom-init: associated 57/114"),
+            Some(Mark::Associated(57, 114))
+        );
+        assert_eq!(mark("headroom-init: failed: no radio"), Some(Mark::Failed("no radio".into())));
+        let panic = "[    4.2] Kernel panic - not syncing: sysrq triggered crash";
+        assert_eq!(
+            mark(panic),
+            Some(Mark::Panic("Kernel panic - not syncing: sysrq triggered crash".into()))
+        );
+        assert_eq!(mark("hostapd: ready"), None);
+        assert_eq!(mark("headroom-init: associated 5"), None);
+    }
+
+    #[test]
+    fn lines_may_come_in_pieces_and_the_end_is_kept() {
+        let mut shown = Shown::default();
+        shown.take(b"headroom-init: assoc");
+        assert_eq!(shown.associated, None);
+        shown.take(b"iated 3/9\nnext");
+        assert_eq!(shown.associated, Some((3, 9)));
+        (0..100).for_each(|n| shown.take(format!("line {n}\n").as_bytes()));
+        assert_eq!(shown.tail.len(), TAIL);
+        assert_eq!(shown.tail.back().unwrap(), "line 99");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_may_stand_on_a_console(bytes: Vec<u8>) {
+            Shown::default().take(&bytes);
+        }
+    }
+}

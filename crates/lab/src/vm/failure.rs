@@ -1,0 +1,95 @@
+//! What can happen to a virtual access point, and the sentence that says so.
+
+use std::{io, time::Duration};
+
+use model::wire::{Broken, Refusal};
+
+/// The virtual access point did not do what was asked. Carries the console's end where that tells
+/// more.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// QEMU could not be started.
+    #[error("cannot start QEMU: {0}")]
+    Start(#[source] io::Error),
+    /// QEMU ended before its work was done.
+    #[error("QEMU ended unasked ({status}){}", said(stderr))]
+    Died {
+        /// How it ended.
+        status: String,
+        /// The end of what it said.
+        stderr: String,
+        /// The console's end.
+        console: Vec<String>,
+    },
+    /// The guest's kernel panicked.
+    #[error("the access point's kernel panicked: {what}")]
+    Panic {
+        /// The kernel's own line.
+        what: String,
+        /// The console's end.
+        console: Vec<String>,
+    },
+    /// Nothing was heard for too long.
+    #[error("the access point was silent for {} s while waiting for {awaited}", waited.as_secs())]
+    Hang {
+        /// What should have come.
+        awaited: &'static str,
+        /// How long it did not.
+        waited: Duration,
+        /// The console's end.
+        console: Vec<String>,
+    },
+    /// Pid 1 could not raise the access point.
+    #[error("the access point did not come up: {why}")]
+    BringUp {
+        /// Pid 1's own words.
+        why: String,
+        /// The console's end.
+        console: Vec<String>,
+    },
+    /// The clients are not as planned.
+    #[error("the access point does not have its clients: {0}")]
+    Clients(String),
+    /// The agent cannot do what it was asked.
+    #[error("{0}")]
+    Refused(#[source] Refusal),
+    /// The agent's answer lacks something.
+    #[error("the agent's answer is incomplete: {came} samples of {expected}")]
+    Incomplete {
+        /// Samples that came.
+        came: usize,
+        /// Samples that were asked for.
+        expected: usize,
+    },
+    /// The stream from the agent is broken.
+    #[error("the agent's stream is broken: {0}")]
+    Stream(#[source] Broken),
+    /// The agent is another version.
+    #[error("the agent speaks protocol {0}, this headroom speaks {ours}; remake the image with `headroom image`", ours = model::wire::PROTOCOL)]
+    Protocol(u16),
+    /// QEMU's control channel said no.
+    #[error("QEMU refused `{command}`: {why}")]
+    Control {
+        /// The command.
+        command: String,
+        /// Its answer.
+        why: String,
+    },
+}
+
+fn said(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
+}
+
+impl Failure {
+    /// The end of the access point's console, where it belongs to the story.
+    pub fn console(&self) -> &[String] {
+        match self {
+            Failure::Died { console, .. }
+            | Failure::Panic { console, .. }
+            | Failure::Hang { console, .. }
+            | Failure::BringUp { console, .. } => console,
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The virtual access point: QEMU with mac80211_hwsim radios, hostapd, and real clients.
+//!
+//! [`Machine`] is one QEMU. It is either booted, which takes as long as its clients need to join, or
+//! restored from a [`snapshot`], which takes a fraction of a second. `docs/design/lab.md` has the
+//! reasons for each argument and the figures behind them.
+
+mod arguments;
+mod console;
+mod failure;
+mod machine;
+mod probe;
+mod qmp;
+pub mod snapshot;
+
+pub use arguments::{Accelerator, Shape, counted_arguments};
+pub use failure::Failure;
+pub use machine::{Machine, Start, Surroundings};
+pub use probe::accelerator;
+
+/// The program that runs the access point.
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// The Debian package that has it.
+pub const QEMU_PACKAGE: &str = "qemu-system-x86";

@@ -1,0 +1,198 @@
+//! Snapshots: an access point with all of its clients, kept as a file from which trials start.
+//!
+//! One for each image, topology, client count, mode and QEMU. Made once, checked, and used by many
+//! machines at the same time.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use model::{
+    event::Event,
+    facts::Facts,
+    study::Mode,
+    wire::{Census, Frame},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Machine, Shape, Start, Surroundings};
+use crate::{
+    Error, Lab,
+    cache::{self, Name},
+    image::Image,
+};
+
+const MEMORY: &str = "memory";
+const BORN: &str = "born.json";
+
+/// A snapshot that can be restored.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The machine's state.
+    pub memory: PathBuf,
+    /// What it is a snapshot of.
+    pub shape: Shape,
+    /// How it came to be.
+    pub born: Born,
+}
+
+/// How a snapshot came to be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Born {
+    /// From the start of QEMU until all clients were associated and settled, ms of wall time.
+    pub associated_ms: u64,
+    /// What the access point said of itself.
+    pub facts: Facts,
+    /// Who was associated.
+    pub census: Census,
+}
+
+/// Finds the snapshot in the cache, or boots an access point and makes it.
+///
+/// # Errors
+///
+/// [`Error`]: the access point does not come up with the clients that it should have.
+pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error> {
+    let key = cache::key([image.id.as_str(), lab.qemu.as_str(), &shape.key()]);
+    let name = Name { kind: "snapshot", key: &key };
+    let entry = lab.cache.obtain(name, |folder| make(lab, image, shape, folder))?;
+    lab.tell_damage(&entry);
+    let memory = entry.path.join(MEMORY);
+    let born: Born = read_born(&entry.path)?;
+    let bytes = fs::metadata(&memory).map_err(Error::file("read", &memory))?.len();
+    lab.emit(Event::SnapshotReady {
+        clients: shape.clients,
+        mode: shape.mode,
+        made: entry.made,
+        associated_ms: if entry.made { born.associated_ms } else { 0 },
+        bytes,
+    });
+    Ok(Snapshot { memory, shape: shape.clone(), born })
+}
+
+fn read_born(folder: &Path) -> Result<Born, Error> {
+    let path = folder.join(BORN);
+    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+    serde_json::from_str(&text).map_err(|error| Error::file("read", path)(error.into()))
+}
+
+fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Error> {
+    lab.emit(Event::SnapshotStarted { clients: shape.clients, mode: shape.mode });
+    let began = Instant::now();
+    let console_log = folder.join("console.log");
+    let around = Surroundings {
+        console_log: &console_log,
+        folder,
+        patience: lab.settings.patience,
+        cancel: &lab.cancel,
+    };
+    let mut machine = Machine::start(shape, Start::Boot(image), around)?;
+    let hello = machine.wait_until_up(|associated, clients| {
+        lab.emit(Event::Associated { associated, clients });
+    })?;
+    let census = machine.frame("the agent's census")?;
+    let associated_ms = began.elapsed().as_millis() as u64;
+    let born = born(hello, census, associated_ms)?;
+    check_clients(&born.census, shape)?;
+    machine.hold(shape.mode == Mode::Counted)?;
+    machine.write_snapshot(MEMORY)?;
+    let path = folder.join(BORN);
+    fs::write(&path, serde_json::to_string_pretty(&born).unwrap_or_default())
+        .map_err(Error::file("write", path))
+}
+
+fn born(hello: Frame, census: Frame, associated_ms: u64) -> Result<Born, Failure> {
+    match (hello, census) {
+        (Frame::Hello { facts, .. }, Frame::Census(census)) => {
+            Ok(Born { associated_ms, facts: *facts, census })
+        }
+        _ => Err(Failure::Clients("the agent did not introduce itself".to_owned())),
+    }
+}
+
+/// Kernel and hostapd must both count what was planned, radio by radio.
+///
+/// # Errors
+///
+/// [`Failure::Clients`] with the first disagreement.
+pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
+    let told = |text: String| Err(Failure::Clients(text));
+    if census.interfaces.len() != shape.radios as usize {
+        return told(format!(
+            "{} access-point interfaces, {} planned",
+            census.interfaces.len(),
+            shape.radios
+        ));
+    }
+    for (radio, interface) in (0..).zip(&census.interfaces) {
+        let planned = share(shape.clients, shape.radios, radio);
+        let (kernel, hostapd) = (interface.kernel, interface.hostapd);
+        if kernel != Some(planned) || hostapd != Some(planned) {
+            return told(format!(
+                "{} has {} by the kernel and {} by hostapd, {planned} were planned",
+                interface.name,
+                counted(kernel),
+                counted(hostapd)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Clients of one radio: spread evenly, the first radios take what is over.
+fn share(clients: u32, radios: u32, radio: u32) -> u32 {
+    clients / radios + u32::from(radio < clients % radios)
+}
+
+fn counted(count: Option<u32>) -> String {
+    count.map_or_else(|| "no count".to_owned(), |count| format!("{count} clients"))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::wire::InterfaceCensus;
+
+    use super::*;
+    use crate::vm::Accelerator;
+
+    fn census(counts: &[(u32, Option<u32>)]) -> Census {
+        let interface =
+            |(radio, (kernel, hostapd)): (usize, &(u32, Option<u32>))| InterfaceCensus {
+                name: format!("wlan{radio}"),
+                kernel: Some(*kernel),
+                hostapd: *hostapd,
+            };
+        Census { interfaces: counts.iter().enumerate().map(interface).collect() }
+    }
+
+    fn check(counts: &[(u32, Option<u32>)], clients: u32) -> Result<(), String> {
+        let shape = Shape {
+            mode: Mode::Counted,
+            accelerator: Accelerator::Tcg,
+            radios: 3,
+            clients,
+            shell: false,
+        };
+        check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn kernel_hostapd_and_plan_must_agree() {
+        assert_eq!(check(&[(6, Some(6)), (6, Some(6)), (6, Some(6))], 18), Ok(()));
+        assert_eq!(check(&[(7, Some(7)), (7, Some(7)), (6, Some(6))], 20), Ok(()));
+        let less = check(&[(6, Some(6)), (5, Some(6)), (6, Some(6))], 18).unwrap_err();
+        assert!(
+            less.contains("wlan1 has 5 clients by the kernel and 6 clients by hostapd, 6"),
+            "{less}"
+        );
+        let deaf = check(&[(6, Some(6)), (6, None), (6, Some(6))], 18).unwrap_err();
+        assert!(deaf.contains("no count by hostapd"), "{deaf}");
+        assert!(
+            check(&[(9, Some(9)), (9, Some(9))], 18)
+                .unwrap_err()
+                .contains("2 access-point interfaces")
+        );
+    }
+}
