@@ -1,1 +1,33 @@
-//! To be written.
+//! The program on the access point: it takes one order, measures alone, and restores what it changed.
+//!
+//! ```text
+//! stdin ──Order──► session ──► measure ──┬─ subject   which processes are in question
+//!                     ▲                  ├─ groups    a control group for each party, given back on drop
+//!                     │                  ├─ load      the rounds that make the subject work
+//! stdout ◄──Frame─────┴── stream         └─ sampler   counters of one moment
+//!                                        facts, census: what is said before and after
+//! ```
+//!
+//! # Design constraints
+//!
+//! - **One thread, one poll.** Everything that can happen (a sampling point, a round, an order, a
+//!   command that ended, a signal, a subject that died) is waited for in one place, [`session`].
+//! - **Raw counters leave, nothing else.** No rate, no symbol, no judgement is made here.
+//! - **What is changed is restored by `Drop`**: at the end, on an error, on a signal that can be
+//!   caught, on a panic, and when the stream breaks.
+//! - **Times are absolute**, so that a late round or sample does not shift those after it.
+//! - **The agent is small beside what it measures**: files stay open, nothing runs between two points.
+
+pub mod census;
+pub mod facts;
+pub mod groups;
+pub mod hostapd;
+pub mod init;
+pub mod load;
+pub mod measure;
+pub mod party;
+pub mod programs;
+pub mod sampler;
+pub mod session;
+pub mod stream;
+pub mod subject;

@@ -1,1 +1,121 @@
-//! To be written.
+//! A recorded run as figures, intervals, doubts and an answer.
+//!
+//! Pure: the same run gives the same [`Analysis`], on any machine, at any time. `clippy.toml` forbids
+//! files, clocks, threads, processes, printing, and collections with a random order.
+//!
+//! ```text
+//! Run + Trials ─► measured ─► figures (one trial)   counters, census
+//!                    │
+//!                    ├─► cells   (variant × clients)   mean, interval, minus idle
+//!                    ├─► curve   (variant)             slope, segments, core full at
+//!                    ├─► compare (variant × variant)   difference, ratio, paired
+//!                    ├─► lab     (the measurement itself)
+//!                    └─► validity → doubt              what weakens all of it
+//!                              └─► answer              in words
+//! ```
+//!
+//! # Design constraints
+//!
+//! - **Everything that a page or a table shows is in [`Analysis`]**; a reader of it does no arithmetic.
+//! - A run may be partial: whatever is absent is `None`, never 0 and never NaN.
+//! - An invalid trial is in no figure, and is listed with its reason.
+
+mod answer;
+mod cells;
+mod census;
+mod compare;
+mod counters;
+mod curve;
+mod doubt;
+mod figures;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+mod lab;
+mod measured;
+pub mod quantity;
+mod stats;
+mod validity;
+
+use model::{facts::Facts, run::Run, trial::Trial};
+use serde::Serialize;
+
+pub use crate::{
+    answer::{beside_name, core_of},
+    cells::{Beyond, Cell, Parts, Series, Thread},
+    compare::{Comparison, Contrast},
+    counters::Source,
+    curve::{Curve, Full, Point, Segment, Slope},
+    doubt::{Affected, Doubt, Level},
+    figures::{
+        Cpu, InvalidTrial, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, Part, Readings,
+        RoundFigures, Step, ThreadFigures, TrialFigures,
+    },
+    lab::{Lab, Row},
+    stats::{CONFIDENCE, Estimate, Interval, Line, t_quantile},
+};
+
+/// Everything that a run says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The study's question.
+    pub question: String,
+    /// The answer, in sentences.
+    pub answer: Vec<String>,
+    /// Trials of the plan.
+    pub planned: u32,
+    /// Valid trials: what all figures rest on.
+    pub valid: u32,
+    /// One variant at one client count, each.
+    pub cells: Vec<Cell>,
+    /// One variant over all client counts, each.
+    pub curves: Vec<Curve>,
+    /// Variants against each other.
+    pub comparisons: Vec<Comparison>,
+    /// The lab measured by itself.
+    pub lab: Lab,
+    /// What the access point said of itself in the first valid trial.
+    pub machine: Option<Facts>,
+    /// Valid trials, by variant, clients and repetition.
+    pub trials: Vec<TrialFigures>,
+    /// Invalid trials and why.
+    pub invalid: Vec<InvalidTrial>,
+    /// What weakens the answer: what happened first, what frames it after.
+    pub doubts: Vec<Doubt>,
+}
+
+impl Analysis {
+    /// One variant at one client count.
+    pub fn cell(&self, variant: &str, clients: u32) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.variant == variant && cell.clients == clients)
+    }
+
+    /// The smallest and the largest number of valid repetitions in a cell that has any.
+    pub fn repetitions(&self) -> (u32, u32) {
+        let valid = || self.cells.iter().map(|cell| cell.valid).filter(|valid| *valid > 0);
+        (valid().min().unwrap_or(0), valid().max().unwrap_or(0))
+    }
+}
+
+/// Analyses a run, whole or partial. Trials may come in any order; of two with one identity the later
+/// one counts.
+pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
+    let measured = measured::Measured::of(run, trials);
+    let cells = cells::all(&measured);
+    let curves = curve::all(&measured);
+    let mut analysis = Analysis {
+        question: run.study.question.clone(),
+        answer: Vec::new(),
+        planned: run.plan.len() as u32,
+        valid: measured.figures.len() as u32,
+        comparisons: compare::all(&measured),
+        lab: lab::of(&measured),
+        doubts: validity::doubts(&measured, &cells, &curves),
+        machine: measured.machine(),
+        cells,
+        curves,
+        trials: measured.figures,
+        invalid: measured.invalid,
+    };
+    analysis.answer = answer::of(run, &analysis);
+    analysis
+}

@@ -193,6 +193,7 @@ mod tests {
             began_unix: 0,
             plan: plan::trials(&study),
             study,
+            overrides: Vec::new(),
             study_name: "s".to_owned(),
             study_sha256: String::new(),
             lab: LabIdentity::default(),

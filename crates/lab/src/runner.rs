@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
@@ -91,6 +92,7 @@ fn describe(lab: &Lab, file: &StudyFile, plan: Vec<PlannedTrial>, image: &Image)
         began_unix: session::unix_now(),
         lab: identity(lab, &plan, image),
         study: file.study.clone(),
+        overrides: file.overrides.clone(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.clone(),
         plan,
@@ -280,6 +282,7 @@ impl Stress {
         let workers = (2 * host::cores()).to_string();
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM", "--", "stress-ng", "--quiet", "--cpu", &workers])
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -51,8 +51,10 @@ pub struct StudyFile {
     pub text: String,
     /// SHA-256 of the text, hexadecimal.
     pub sha256: String,
-    /// What it means.
+    /// What it means, and what is carried out.
     pub study: Study,
+    /// What the command line changed in it.
+    pub overrides: Vec<String>,
 }
 
 /// Reads and checks a study file.
@@ -70,7 +72,16 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
     })?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
-    Ok(StudyFile { name, text, sha256, study })
+    Ok(StudyFile { name, text, sha256, study, overrides: Vec::new() })
+}
+
+/// Checks a study that the command line has changed; there is no line to tell then.
+///
+/// # Errors
+///
+/// What is wrong.
+pub fn check(study: &Study) -> Result<(), String> {
+    Rules { text: "", study }.check().map_err(|fault| fault.why)
 }
 
 /// Bytes as hexadecimal.

@@ -1,1 +1,389 @@
-//! To be written.
+//! Control groups, both versions: where they are, who is in one, what CPU time it used.
+//!
+//! Talks to `/proc/self/mountinfo`, `/proc/PID/cgroup` and the group file system. It enables no
+//! controller and sets no limit: in version 2 every group counts CPU time by itself, in version 1
+//! `cpuacct` does. It removes only what it is told to.
+//!
+//! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html>,
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/cpuacct.html>. Minimum kernel: 4.15 for the CPU time
+//! of version 2.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::proc::{self, Reader};
+
+/// A group or a tree of groups that could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel refused.
+    #[error("cannot {action} {}", path.display())]
+    Refused {
+        /// What was tried, as «create».
+        action: &'static str,
+        /// The folder or file.
+        path: PathBuf,
+        /// The kernel's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] proc::Error),
+}
+
+/// Which interface a tree has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// A tree for each set of controllers.
+    V1,
+    /// The unified tree.
+    V2,
+}
+
+/// What is mounted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mounts {
+    /// The tree with `cpuacct`.
+    pub cpuacct: Option<Tree>,
+    /// The unified tree.
+    pub unified: Option<Tree>,
+    /// Whether any controller of version 1 is mounted, `cpuacct` or another.
+    pub any_v1: bool,
+}
+
+impl Mounts {
+    /// Reads `/proc/self/mountinfo`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] where `/proc` is not mounted.
+    pub fn find() -> Result<Self, Error> {
+        let text = proc::read("/proc/self/mountinfo")?;
+        Ok(Self::parse(&String::from_utf8_lossy(&text)))
+    }
+
+    /// Parses `mountinfo`; lines that it does not understand are none of ours.
+    pub fn parse(mountinfo: &str) -> Self {
+        let mut mounts = Self::default();
+        for (tree, controllers) in mountinfo.lines().filter_map(mount) {
+            match tree.version {
+                Version::V2 => mounts.unified = mounts.unified.or(Some(tree)),
+                Version::V1 => {
+                    // A tree with a name and no controller is some service manager's own.
+                    mounts.any_v1 |= !controllers.contains("name=");
+                    if controllers.split(',').any(|name| name == "cpuacct") {
+                        mounts.cpuacct = mounts.cpuacct.or(Some(tree));
+                    }
+                }
+            }
+        }
+        mounts
+    }
+
+    /// The tree that counts CPU time: `cpuacct` where there is one, because its grain is finer and
+    /// because service managers of hybrid machines watch the unified tree; else the unified one.
+    pub fn counting(self) -> Option<Tree> {
+        self.cpuacct.or(self.unified)
+    }
+}
+
+/// A mounted tree of groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Its interface.
+    pub version: Version,
+    /// Where it is mounted.
+    pub mount: PathBuf,
+    /// The group that is mounted there; `/` but in containers.
+    root: String,
+}
+
+impl Tree {
+    /// The folder of the group that a process is in; `None` where the mount does not show it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] where there is no such process.
+    pub fn group_of(&self, pid: u32) -> Result<Option<PathBuf>, Error> {
+        let text = proc::read(format!("/proc/{pid}/cgroup"))?;
+        Ok(self.folder(&String::from_utf8_lossy(&text)))
+    }
+
+    /// The folder that the text of `/proc/PID/cgroup` leads to.
+    pub fn folder(&self, memberships: &str) -> Option<PathBuf> {
+        let path = memberships.lines().find_map(|line| self.membership(line))?;
+        let below = match self.root.as_str() {
+            "/" => path,
+            root => {
+                path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))?
+            }
+        };
+        // A group outside of our namespace's root is shown with leading `..`.
+        let below = below.trim_start_matches('/');
+        (!below.starts_with("..")).then(|| self.mount.join(below))
+    }
+
+    /// The path in a line `id:controllers:path`, if the line speaks of this tree.
+    fn membership<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        let ours = match self.version {
+            Version::V2 => controllers.is_empty(),
+            Version::V1 => controllers.split(',').any(|name| name == "cpuacct"),
+        };
+        ours.then_some(path)
+    }
+}
+
+/// A line of `mountinfo` (proc(5)): id, parent, device, root, mount point, options, optional fields,
+/// `-`, type, source, options of the file system.
+fn mount(line: &str) -> Option<(Tree, &str)> {
+    let (before, after) = line.split_once(" - ")?;
+    let mut before = before.split(' ').skip(3);
+    let (root, point) = (before.next()?, before.next()?);
+    let mut after = after.split(' ');
+    let version = match after.next()? {
+        "cgroup" => Version::V1,
+        "cgroup2" => Version::V2,
+        _ => return None,
+    };
+    let tree = Tree { version, mount: unescape(point).into(), root: unescape(root) };
+    Some((tree, after.nth(1).unwrap_or_default()))
+}
+
+/// `mountinfo` writes spaces, tabs, line ends and backslashes as three octal digits.
+fn unescape(text: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(text.to_owned(), |text, (code, sign)| text.replace(code, sign))
+}
+
+/// Makes a group.
+///
+/// # Errors
+///
+/// [`Error::Refused`], also where it exists already.
+pub fn create(group: &Path) -> Result<(), Error> {
+    fs::create_dir(group).map_err(refused("create", group))
+}
+
+/// Removes an empty group.
+///
+/// # Errors
+///
+/// [`Error::Refused`] with `EBUSY` while a process is in it or a group is below it.
+pub fn remove(group: &Path) -> Result<(), Error> {
+    fs::remove_dir(group).map_err(refused("remove", group))
+}
+
+/// Moves a process, with all its threads, into a group.
+///
+/// # Errors
+///
+/// [`Error::Refused`]: `ESRCH` where it has ended, `EACCES` where we may not.
+pub fn enter(group: &Path, pid: u32) -> Result<(), Error> {
+    let file = group.join("cgroup.procs");
+    fs::write(&file, pid.to_string()).map_err(refused("write to", &file))
+}
+
+/// The processes in a group, without those of groups below it.
+///
+/// # Errors
+///
+/// [`Error::File`] where there is no such group.
+pub fn members(group: &Path) -> Result<Vec<u32>, Error> {
+    let text = proc::read(group.join("cgroup.procs"))?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+}
+
+/// The groups right below a group.
+pub fn below(group: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(group).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|e| e.path())
+        .collect()
+}
+
+fn refused(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Refused { action, path: path.to_owned(), source }
+}
+
+/// CPU time of a group and of everything below it, also of processes that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// User and kernel, ns.
+    pub total_ns: u64,
+    /// User, ns.
+    pub user_ns: Option<u64>,
+    /// Kernel, ns.
+    pub system_ns: Option<u64>,
+}
+
+/// A group's CPU time, read again and again.
+#[derive(Debug)]
+pub enum Meter {
+    /// `cpuacct.usage`, and its two parts where the kernel has them (4.7).
+    V1 {
+        /// User and kernel.
+        total: Reader,
+        /// User.
+        user: Option<Reader>,
+        /// Kernel.
+        system: Option<Reader>,
+    },
+    /// `cpu.stat`.
+    V2(Reader),
+}
+
+impl Meter {
+    /// Opens the group's files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] where the group does not count CPU time.
+    pub fn open(version: Version, group: &Path) -> Result<Self, Error> {
+        Ok(match version {
+            Version::V1 => Self::V1 {
+                total: Reader::open(group.join("cpuacct.usage"))?,
+                user: Reader::open(group.join("cpuacct.usage_user")).ok(),
+                system: Reader::open(group.join("cpuacct.usage_sys")).ok(),
+            },
+            Version::V2 => Self::V2(Reader::open(group.join("cpu.stat"))?),
+        })
+    }
+
+    /// The CPU time of this moment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] once the group is gone.
+    pub fn read(&self, buffer: &mut Vec<u8>) -> Result<Usage, Error> {
+        match self {
+            Self::V1 { total, user, system } => {
+                let mut part = |file: &Option<Reader>| file.as_ref()?.parse(buffer, nanos).ok();
+                let (user_ns, system_ns) = (part(user), part(system));
+                Ok(Usage { total_ns: total.parse(buffer, nanos)?, user_ns, system_ns })
+            }
+            Self::V2(stat) => Ok(stat.parse(buffer, cpu_stat)?),
+        }
+    }
+}
+
+/// Parses a file that is one number.
+fn nanos(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+/// Parses version 2's `cpu.stat`, which is in microseconds.
+pub fn cpu_stat(text: &[u8]) -> Option<Usage> {
+    let text = std::str::from_utf8(text).ok()?;
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        value.trim().parse::<u64>().ok()?.checked_mul(1000)
+    };
+    Some(Usage {
+        total_ns: field("usage_usec")?,
+        user_ns: field("user_usec"),
+        system_ns: field("system_usec"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HYBRID: &str = "\
+30 25 0:26 / /sys/fs/cgroup rw shared:4 - tmpfs tmpfs rw,mode=755
+31 30 0:27 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd
+32 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct
+33 30 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+";
+
+    fn tree(version: Version, root: &str) -> Tree {
+        Tree { version, mount: "/cg".into(), root: root.to_owned() }
+    }
+
+    #[test]
+    fn a_hybrid_machine_counts_in_cpuacct() {
+        let mounts = Mounts::parse(HYBRID);
+        assert!(mounts.any_v1 && mounts.unified.is_some());
+        let counting = mounts.counting().expect("two of them");
+        assert_eq!(counting.version, Version::V1);
+        assert_eq!(counting.mount, Path::new("/sys/fs/cgroup/cpu,cpuacct"));
+    }
+
+    #[test]
+    fn a_unified_machine_counts_in_its_only_tree() {
+        let mounts = Mounts::parse("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
+        assert!(!mounts.any_v1);
+        assert_eq!(mounts.counting().map(|tree| tree.version), Some(Version::V2));
+    }
+
+    #[test]
+    fn a_service_managers_own_tree_is_no_controller() {
+        let mounts =
+            Mounts::parse("31 30 0:27 / /sys/fs/cgroup/systemd rw - cgroup c rw,name=systemd");
+        assert_eq!(mounts, Mounts::default());
+    }
+
+    #[test]
+    fn a_machine_without_groups_has_none() {
+        assert_eq!(Mounts::parse("22 1 0:21 / /proc rw - proc proc rw\n"), Mounts::default());
+        assert_eq!(Mounts::parse("22 1 0:21 - cgroup2\n"), Mounts::default());
+        assert_eq!(Mounts::parse(""), Mounts::default());
+    }
+
+    #[test]
+    fn a_process_is_found_in_its_group() {
+        let text = "4:cpu,cpuacct:/services/hostapd\n1:name=systemd:/\n0::/system.slice/a:b\n";
+        let v1 = tree(Version::V1, "/").folder(text);
+        assert_eq!(v1.as_deref(), Some(Path::new("/cg/services/hostapd")));
+        let v2 = tree(Version::V2, "/").folder(text);
+        assert_eq!(v2.as_deref(), Some(Path::new("/cg/system.slice/a:b")));
+        let inner = tree(Version::V1, "/services").folder(text);
+        assert_eq!(inner.as_deref(), Some(Path::new("/cg/hostapd")));
+    }
+
+    #[test]
+    fn a_group_that_the_mount_does_not_show_is_none() {
+        assert_eq!(tree(Version::V1, "/serv").folder("4:cpuacct:/services/hostapd\n"), None);
+        assert_eq!(tree(Version::V2, "/").folder("0::/../outside\n"), None);
+        assert_eq!(tree(Version::V2, "/").folder("4:cpuacct:/x\n"), None);
+        assert_eq!(tree(Version::V2, "/").folder("garbage\n"), None);
+    }
+
+    #[test]
+    fn cpu_stat_is_read_and_refused() {
+        let good = b"usage_usec 1500\nuser_usec 1000\nsystem_usec 500\nnr_periods 0\n";
+        let usage =
+            Usage { total_ns: 1_500_000, user_ns: Some(1_000_000), system_ns: Some(500_000) };
+        assert_eq!(cpu_stat(good), Some(usage));
+        assert_eq!(cpu_stat(b"usage_usec 2\n").map(|usage| usage.user_ns), Some(None));
+        assert_eq!(cpu_stat(b"user_usec 2\n"), None);
+        assert_eq!(cpu_stat(b"usage_usec many\n"), None);
+        assert_eq!(cpu_stat(b"usage_usec 99999999999999999999\n"), None);
+        assert_eq!(nanos(b"1234\n"), Some(1234));
+        assert_eq!(nanos(b"\n"), None);
+    }
+
+    #[test]
+    fn an_error_names_the_folder() {
+        let error = create(Path::new("/proc/headroom")).expect_err("/proc takes no folder");
+        assert_eq!(error.to_string(), "cannot create /proc/headroom");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_parser_panic(text: String, bytes: Vec<u8>) {
+            let _ = (Mounts::parse(&text), tree(Version::V2, "/a").folder(&text), unescape(&text));
+            let _ = (cpu_stat(&bytes), nanos(&bytes));
+        }
+    }
+}

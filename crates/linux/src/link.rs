@@ -1,1 +1,145 @@
-//! To be written.
+//! Network links: their numbers, state and addresses, and the namespaces that hold them.
+//!
+//! Talks to rtnetlink over [`crate::netlink`]. It makes and removes no links; wireless ones come
+//! from [`crate::nl80211`]. A conversation belongs to the network namespace of the thread that
+//! opened it.
+
+use std::{io, net::Ipv4Addr};
+
+use rustix::{
+    io::Errno,
+    thread::{UnshareFlags, unshare_unsafe},
+};
+
+use crate::netlink::{Error, Protocol, Request, Socket, u32_at};
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_GETLINK: u16 = 18;
+const RTM_NEWADDR: u16 = 20;
+
+const IFLA_IFNAME: u16 = 3;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
+
+const IFF_UP: u32 = 1;
+const AF_INET: u8 = 2;
+
+/// A conversation about links.
+#[derive(Debug)]
+pub struct Links {
+    socket: Socket,
+}
+
+impl Links {
+    /// Opens the conversation.
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self { socket: Socket::open(Protocol::Route)? })
+    }
+
+    /// The number of the link with this name; `None` where there is no such link.
+    pub fn index(&mut self, name: &str) -> Result<Option<u32>, Error> {
+        let request =
+            Request::new("RTM_GETLINK", RTM_GETLINK).fixed(&link(0, 0)).text(IFLA_IFNAME, name);
+        match self.socket.ask(request, link_index) {
+            Ok(found) => Ok(found.first().copied()),
+            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Brings a link up.
+    pub fn set_up(&mut self, index: u32) -> Result<(), Error> {
+        self.set_state(index, IFF_UP)
+    }
+
+    /// Takes a link down.
+    pub fn set_down(&mut self, index: u32) -> Result<(), Error> {
+        self.set_state(index, 0)
+    }
+
+    /// Gives a link an address; having it already is success.
+    pub fn add_ipv4(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+        let request = Request::new("RTM_NEWADDR", RTM_NEWADDR)
+            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .fixed(&address_header(index, prefix))
+            .attribute(IFA_LOCAL, &address.octets())
+            .attribute(IFA_ADDRESS, &address.octets());
+        match self.socket.act(request) {
+            Err(error) if error.is_refusal(Errno::EXIST) => Ok(()),
+            result => result,
+        }
+    }
+
+    fn set_state(&mut self, index: u32, flags: u32) -> Result<(), Error> {
+        let request = Request::new("RTM_NEWLINK", RTM_NEWLINK).fixed(&link(index, flags));
+        self.socket.act(request)
+    }
+}
+
+/// Moves the calling thread, and what it starts from now on, into a new network namespace.
+///
+/// Sockets that are already open stay where they are; other threads do too.
+pub fn enter_new_network_namespace() -> io::Result<()> {
+    // SAFETY: only the network namespace is left behind. Descriptors stay shared with the other
+    // threads, which is what the function's contract is about.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
+}
+
+/// `struct ifinfomsg`, with only the up flag open to change.
+fn link(index: u32, flags: u32) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[4..8].copy_from_slice(&index.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&flags.to_ne_bytes());
+    bytes[12..].copy_from_slice(&IFF_UP.to_ne_bytes());
+    bytes
+}
+
+fn link_index(payload: &[u8]) -> Option<u32> {
+    u32_at(payload, 4)
+}
+
+/// `struct ifaddrmsg`: family, prefix, flags, scope (global), link.
+fn address_header(index: u32, prefix: u8) -> [u8; 8] {
+    let mut bytes = [AF_INET, prefix, 0, 0, 0, 0, 0, 0];
+    bytes[4..].copy_from_slice(&index.to_ne_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_link_is_number_one_everywhere() {
+        let mut links = Links::open().unwrap();
+        assert_eq!(links.index("lo").unwrap(), Some(1));
+    }
+
+    #[test]
+    fn a_link_that_does_not_exist_is_absent_and_no_error() {
+        let mut links = Links::open().unwrap();
+        assert_eq!(links.index("headroom-none").unwrap(), None);
+    }
+
+    #[test]
+    fn a_link_message_carries_its_number_at_the_place_where_it_is_read() {
+        assert_eq!(link_index(&link(77, IFF_UP)), Some(77));
+        assert_eq!(link_index(&[0; 7]), None, "cut in the middle of the number");
+    }
+
+    #[test]
+    fn changing_the_state_touches_only_the_up_flag() {
+        let bytes = link(1, 0);
+        assert_eq!(u32_at(&bytes, 8), Some(0));
+        assert_eq!(u32_at(&bytes, 12), Some(IFF_UP));
+    }
+
+    #[test]
+    fn an_address_header_names_family_prefix_and_link() {
+        assert_eq!(address_header(1, 16)[..4], [AF_INET, 16, 0, 0]);
+        assert_eq!(u32_at(&address_header(300, 16), 4), Some(300));
+    }
+}

@@ -1,1 +1,132 @@
-//! To be written.
+//! The machine: names, clocks, ticks, memory pages, and what `/sys` says of its CPUs.
+//!
+//! Talks to `uname`, `sysconf`, the clocks and small files of `/sys` and `/proc/sys`. What a machine
+//! lacks is `None`; nothing is changed and nothing is guessed.
+
+use std::{fs, path::Path};
+
+use rustix::time::ClockId;
+
+/// What `uname` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uname {
+    /// The kernel's release.
+    pub release: String,
+    /// The machine's architecture.
+    pub machine: String,
+}
+
+/// Asks the kernel who it is.
+pub fn uname() -> Uname {
+    let name = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    Uname { release: text(name.release()), machine: text(name.machine()) }
+}
+
+/// The monotonic clock, ns.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    // Neither part is negative: the clock starts at boot.
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// Clock ticks a second of the times in `/proc/PID/stat`.
+pub fn ticks_per_second() -> u64 {
+    sysconf(libc::_SC_CLK_TCK)
+}
+
+/// CPUs that are online.
+pub fn cpus_online() -> u64 {
+    sysconf(libc::_SC_NPROCESSORS_ONLN)
+}
+
+/// Bytes in a page of memory.
+pub fn page_size() -> u64 {
+    sysconf(libc::_SC_PAGESIZE)
+}
+
+/// A value that every Linux has; 0 would mean that the C library does not know the name.
+fn sysconf(name: i32) -> u64 {
+    // SAFETY: `sysconf` takes any number and touches no memory of ours.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).unwrap_or(0)
+}
+
+/// The clock source in use, as `tsc`.
+pub fn clock_source() -> Option<String> {
+    line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// The frequency governor of CPU 0.
+pub fn governor() -> Option<String> {
+    line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// Whether CPUs may clock above their base, where a driver says so.
+pub fn turbo() -> Option<bool> {
+    let cpu = "/sys/devices/system/cpu";
+    let forbidden = line(format!("{cpu}/intel_pstate/no_turbo")).map(|word| word == "0");
+    forbidden.or_else(|| line(format!("{cpu}/cpufreq/boost")).map(|word| word == "1"))
+}
+
+/// `kernel.randomize_va_space`.
+pub fn address_randomisation() -> Option<u32> {
+    line("/proc/sys/kernel/randomize_va_space")?.parse().ok()
+}
+
+/// Where a file system of this type is mounted first, from the text of `/proc/mounts`.
+pub fn mount_point<'a>(mounts: &'a str, kind: &str) -> Option<&'a str> {
+    mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let point = fields.next()?;
+        (fields.next()? == kind).then_some(point)
+    })
+}
+
+/// The only line of a small file, without the spaces around it; `None` where it is absent or empty.
+fn line(path: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn this_machine_has_a_name_a_tick_and_a_page() {
+        assert!(!uname().release.is_empty());
+        assert!(ticks_per_second() > 0);
+        assert!(cpus_online() > 0);
+        assert!(page_size().is_power_of_two());
+    }
+
+    #[test]
+    fn the_clock_does_not_go_back() {
+        let earlier = monotonic_ns();
+        assert!(monotonic_ns() >= earlier);
+    }
+
+    #[test]
+    fn a_mount_is_found_by_its_type_only() {
+        let mounts = "proc /proc proc rw 0 0\ntracefs /sys/kernel/tracing tracefs rw 0 0\nshort\n";
+        assert_eq!(mount_point(mounts, "tracefs"), Some("/sys/kernel/tracing"));
+        assert_eq!(mount_point(mounts, "debugfs"), None);
+        assert_eq!(mount_point("", "tracefs"), None);
+    }
+
+    #[test]
+    fn a_file_that_is_absent_is_none() {
+        assert_eq!(line("/sys/no/such/file"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_mounts_panic(text: String) {
+            let _ = mount_point(&text, "tracefs");
+        }
+    }
+}

@@ -30,8 +30,11 @@ pub struct Run {
     pub headroom: String,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
-    /// The study, with every default filled in.
+    /// The study that was carried out, with every default filled in.
     pub study: Study,
+    /// What the command line changed in the study file, as `clients = 18, 60`.
+    #[serde(default)]
+    pub overrides: Vec<String>,
     /// The study file's name, without folders.
     pub study_name: String,
     /// SHA-256 of the study file as given, hexadecimal.

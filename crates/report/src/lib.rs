@@ -1,1 +1,50 @@
-//! To be written.
+//! An analysed run for people: one HTML file, and a plain table for the terminal.
+//!
+//! Takes an [`Analysis`] and lays it out; it opens no file and does no arithmetic on measurements
+//! beyond choosing units, digits and the places of marks in a picture.
+//!
+//! # Design constraints
+//!
+//! - **One file, no network**: style, script and pictures are inside; nothing is fetched, no font either.
+//! - **Works without JavaScript**: the script only copies text. Pictures are SVG, read-outs are titles.
+//! - **Readable in any light**: light, dark and print; colour is never the only difference.
+//!
+//! ```text
+//! Analysis + Run ─► tables, identity ─┐
+//!                └► charts (SVG) ─────┴► page (askama) ─► html
+//!                └► text (terminal)
+//! ```
+
+mod bars;
+mod curve_chart;
+mod identity;
+mod lab_chart;
+mod marks;
+mod page;
+mod prose;
+mod sparks;
+mod svg;
+mod table;
+mod tables;
+pub mod text;
+
+use analysis::Analysis;
+use askama::Template;
+use model::run::Run;
+
+/// A failure to make the page.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The template could not be filled.
+    #[error("failed to lay out the report")]
+    Layout(#[from] askama::Error),
+}
+
+/// The report as one HTML file. `study_toml` is the study file, shown verbatim.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn html(run: &Run, analysis: &Analysis, study_toml: &str) -> Result<String, Error> {
+    Ok(page::Page::of(run, analysis, study_toml).render()?)
+}

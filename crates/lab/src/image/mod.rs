@@ -193,6 +193,9 @@ impl BaseMaker<'_> {
         for entry in self.archive()?.entries_with_seek()? {
             copy_entry(&mut root, entry?)?;
         }
+        for (name, target) in recipe::LINKS {
+            root.link(name, target)?;
+        }
         for (name, content) in recipe::FILES {
             root.file(name, false, content.as_bytes())?;
         }

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io,
+    os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
 };
@@ -34,6 +35,7 @@ pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result
         .arg(format!("--include={}", recipe::PACKAGES.join(",")))
         .args([recipe::SUITE, "-"])
         .args(mirror)
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(Stdio::piped());

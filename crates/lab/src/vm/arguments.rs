@@ -59,6 +59,11 @@ impl Shape {
         format!("{} {} {arguments} {}", self.radios, self.clients, self.command_line())
     }
 
+    /// Whether pid 1 stops the machine for its snapshot. In real time the moment means nothing.
+    pub(super) fn holds_itself(&self) -> bool {
+        self.mode == Mode::Counted
+    }
+
     /// All arguments for a boot.
     pub(super) fn boot(&self, kernel: &Path, root: &Path) -> Vec<String> {
         let mut all = self.machine();
@@ -103,11 +108,12 @@ impl Shape {
     /// The kernel's command line, and pid 1's part of it.
     fn command_line(&self) -> String {
         let console = if self.shell { "shell" } else { "none" };
+        let hold = if self.holds_itself() { "yes" } else { "no" };
         // An oops ends the trial as a panic does: a machine in that state measures nothing.
         // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats.
         format!(
             "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr \
-             headroom.clients={} headroom.radios={} headroom.console={console}",
+             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}",
             self.clients, self.radios
         )
     }

@@ -61,11 +61,16 @@ struct Shown {
     associated: Option<(u32, u32)>,
     /// Bytes so far: growth is a sign of life.
     bytes: u64,
+    /// Somebody who reads along.
+    tap: Option<UnixStream>,
 }
 
 impl Shown {
     fn take(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        if self.tap.as_mut().is_some_and(|tap| tap.write_all(bytes).is_err()) {
+            self.tap = None;
+        }
         self.partial.extend_from_slice(bytes);
         while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
@@ -131,9 +136,14 @@ impl Console {
         self.shown().bytes
     }
 
-    /// The socket, for a person's keyboard.
-    pub(super) fn socket(&self) -> &UnixStream {
-        &self.socket
+    /// The other end of a new socket: what the console shows comes out of it, what is written into
+    /// it is typed.
+    pub(super) fn tap(&self) -> std::io::Result<UnixStream> {
+        let (theirs, ours) = UnixStream::pair()?;
+        let (mut keys, mut keyboard) = (ours.try_clone()?, self.socket.try_clone()?);
+        thread::spawn(move || std::io::copy(&mut keys, &mut keyboard));
+        self.shown().tap = Some(ours);
+        Ok(theirs)
     }
 
     /// Waits until all that was written has been read; QEMU must have ended.
@@ -153,6 +163,8 @@ fn read(mut input: UnixStream, mut log: File, shown: &Mutex<Shown>) {
         // A console that cannot be kept does not end a trial; the trial's own file will say so.
         let _ = log.write_all(bytes);
     }
+    // Whoever reads along learns that there is nothing more to come.
+    shown.lock().unwrap_or_else(PoisonError::into_inner).tap = None;
 }
 
 #[cfg(test)]

@@ -7,7 +7,10 @@
 use std::{
     fs::File,
     io::{ErrorKind, Read, Write},
-    os::{fd::OwnedFd, unix::net::UnixStream},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
     path::Path,
     process::{Child, Command, Stdio},
     thread::{self, JoinHandle},
@@ -208,13 +211,13 @@ impl Machine {
         }
     }
 
-    /// The console's socket: a person's keyboard is connected to it.
+    /// A second reader of the console, and its keyboard: bytes from now on come out of it as well.
     ///
     /// # Errors
     ///
     /// The system's.
-    pub fn console(&self) -> std::io::Result<UnixStream> {
-        self.console.socket().try_clone()
+    pub fn tap_console(&self) -> std::io::Result<UnixStream> {
+        self.console.tap()
     }
 
     /// The console's last lines.
@@ -331,6 +334,8 @@ fn spawn(
         .args(["--pdeathsig", "KILL", "--", QEMU])
         .args(words)
         .current_dir(folder)
+        // Ctrl-C on the terminal is for headroom alone, which then ends its machines in good order.
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

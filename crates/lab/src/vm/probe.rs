@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    os::unix::process::CommandExt,
     process::{Command, Stdio},
     sync::OnceLock,
     thread,
@@ -33,6 +34,7 @@ fn guest_ends_by_itself(image: &Image) -> std::io::Result<bool> {
         .arg("-kernel")
         .arg(&image.kernel)
         .args(["-append", "quiet panic=-1"])
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

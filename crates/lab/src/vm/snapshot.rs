@@ -96,7 +96,7 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     let associated_ms = began.elapsed().as_millis() as u64;
     let born = born(hello, census, associated_ms)?;
     check_clients(&born.census, shape)?;
-    machine.hold(shape.mode == Mode::Counted)?;
+    machine.hold(shape.holds_itself())?;
     machine.write_snapshot(MEMORY)?;
     let path = folder.join(BORN);
     fs::write(&path, serde_json::to_string_pretty(&born).unwrap_or_default())

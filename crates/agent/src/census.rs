@@ -1,0 +1,35 @@
+//! Who is associated, by the kernel's count and by hostapd's.
+//!
+//! Talks to nl80211 and to hostapd's control socket. A machine without wireless has an empty census;
+//! whether the two counts agree with the plan is not judged here.
+
+use linux::nl80211::{Interface, InterfaceKind, Nl80211};
+use model::wire::{Census, InterfaceCensus};
+
+use crate::hostapd;
+
+/// Counts the clients of every access-point interface.
+pub fn take() -> Census {
+    let Ok(mut nl80211) = Nl80211::open() else { return Census::default() };
+    let interfaces = access_points(&mut nl80211);
+    Census { interfaces: interfaces.into_iter().map(|ap| count(&mut nl80211, ap)).collect() }
+}
+
+/// The names of the access-point interfaces, in the kernel's order.
+pub fn names() -> Vec<String> {
+    let Ok(mut nl80211) = Nl80211::open() else { return Vec::new() };
+    access_points(&mut nl80211).into_iter().map(|ap| ap.name).collect()
+}
+
+fn access_points(nl80211: &mut Nl80211) -> Vec<Interface> {
+    let all = nl80211.interfaces().unwrap_or_default();
+    all.into_iter().filter(|interface| interface.kind == InterfaceKind::AccessPoint).collect()
+}
+
+fn count(nl80211: &mut Nl80211, interface: Interface) -> InterfaceCensus {
+    InterfaceCensus {
+        kernel: nl80211.authorised_stations(interface.index).ok(),
+        hostapd: hostapd::stations(&interface.name),
+        name: interface.name,
+    }
+}

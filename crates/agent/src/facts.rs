@@ -1,0 +1,78 @@
+//! What the machine says of itself, gathered once for each `Hello`.
+//!
+//! Talks to `/proc`, `/sys`, `perf_event_open` and nl80211 through `linux`. What is absent stays absent.
+
+use linux::{cgroup::Mounts, perf, proc, system};
+use model::facts::{Cgroup, Facts};
+
+use crate::census;
+
+/// Every fact but the programs, which belong to the order.
+pub fn gather() -> Facts {
+    let uname = system::uname();
+    let events = perf::events();
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    Facts {
+        kernel: uname.release,
+        machine: uname.machine,
+        cpus: u32::try_from(system::cpus_online()).unwrap_or(u32::MAX),
+        clk_tck: system::ticks_per_second(),
+        clock: system::clock_source(),
+        page_size: system::page_size(),
+        memory_kib: own("/proc/meminfo", proc::memory_kib).unwrap_or(0),
+        pmu_events: texts(&events.present),
+        pmu_absent: texts(&events.absent),
+        cpu_clock: events.cpu_clock,
+        tracefs: system::mount_point(&mounts, "tracefs").map(str::to_owned),
+        cgroup: kind(&Mounts::find().unwrap_or_default()),
+        schedstat: own("/proc/self/schedstat", proc::schedstat).is_some(),
+        task_io: own("/proc/self/io", proc::io).is_some(),
+        governor: system::governor(),
+        turbo: system::turbo(),
+        address_randomisation: system::address_randomisation(),
+        interfaces: census::names(),
+        programs: Vec::new(),
+    }
+}
+
+fn kind(mounts: &Mounts) -> Cgroup {
+    match (mounts.any_v1, mounts.unified.is_some()) {
+        (false, false) => Cgroup::Absent,
+        (true, false) => Cgroup::V1,
+        (false, true) => Cgroup::V2,
+        (true, true) => Cgroup::Hybrid,
+    }
+}
+
+fn own<T>(path: &str, parse: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+    parse(&proc::read(path).ok()?)
+}
+
+fn texts(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_the_facts_that_every_machine_has() {
+        let facts = gather();
+        assert!(!facts.kernel.is_empty() && !facts.machine.is_empty());
+        assert!(facts.cpus > 0 && facts.clk_tck > 0 && facts.memory_kib > 0);
+        assert_eq!(facts.pmu_events.len() + facts.pmu_absent.len(), 6);
+    }
+
+    #[test]
+    fn control_groups_are_called_by_what_is_mounted() {
+        let v1 = "1 1 0:1 / /a rw - cgroup c rw,cpuacct\n";
+        let v2 = "2 1 0:2 / /b rw - cgroup2 c rw\n";
+        let named = "3 1 0:3 / /c rw - cgroup c rw,name=systemd\n";
+        assert_eq!(kind(&Mounts::parse("")), Cgroup::Absent);
+        assert_eq!(kind(&Mounts::parse(v1)), Cgroup::V1);
+        assert_eq!(kind(&Mounts::parse(v2)), Cgroup::V2);
+        assert_eq!(kind(&Mounts::parse(&format!("{v1}{v2}"))), Cgroup::Hybrid);
+        assert_eq!(kind(&Mounts::parse(&format!("{named}{v2}"))), Cgroup::V2);
+    }
+}

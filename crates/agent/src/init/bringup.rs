@@ -1,0 +1,116 @@
+//! Pid 1's life: bring the access point up, then serve.
+//!
+//! The order of the phases, and nothing else; each phase is a module of its own.
+
+use std::{fs, panic, process::ExitCode, thread};
+
+use signal_hook::iterator::Signals;
+
+use super::{
+    airspace::Airspace,
+    associate::Association,
+    console::{self, say},
+    error::{Doing, Error},
+    hold, hostapd, modules, mounts, port, power, scrub,
+    services::{Ending, Output, Service, Services},
+    supplicant,
+    topology::{ConsoleMode, Topology},
+};
+
+const AGENT: &str = "/sbin/headroom-agent";
+
+/// Lives pid 1's life; it does not come back while the machine runs.
+pub fn live() -> ExitCode {
+    // A panic of pid 1 would take the machine with it, and the console with the reason.
+    match panic::catch_unwind(begin) {
+        Ok(Ok(mut life)) => life.serve(),
+        Ok(Err(error)) => say(format_args!("failed: {}", error.line())),
+        Err(_) => say("failed: headroom-init panicked"),
+    }
+    loop {
+        thread::park();
+    }
+}
+
+fn plan() -> Result<Topology, Error> {
+    let line = fs::read_to_string("/proc/cmdline").doing(|| "read /proc/cmdline".into())?;
+    Topology::from_command_line(&line)
+}
+
+struct Life {
+    signals: Signals,
+    services: Services,
+}
+
+/// Everything up to the first signal that is waited for.
+fn begin() -> Result<Life, Error> {
+    mounts::prepare()?;
+    let mut life = Life {
+        signals: power::signals().doing(|| "ask for signals".into())?,
+        services: Services::new()?,
+    };
+    let topology = plan()?;
+    say("booted");
+    if let Err(error) = life.bring_up(&topology) {
+        // The machine stays: it can still be looked at, and turned off.
+        say(format_args!("failed: {}", error.line()));
+    }
+    life.start_console(topology.console)?;
+    if topology.hold {
+        hold::stop_here()?;
+    }
+    Ok(life)
+}
+
+impl Life {
+    fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
+        modules::load(topology)?;
+        scrub::free_memory()?;
+        let mut airspace = Airspace::prepare(topology)?;
+        self.start_network(topology)?;
+        let services = &mut self.services;
+        Association { topology, airspace: &mut airspace, services }.complete()?;
+        say("ready");
+        self.start_agent()
+    }
+
+    fn start_network(&mut self, topology: &Topology) -> Result<(), Error> {
+        self.services.start(hostapd::prepare(topology)?)?;
+        for radio in 0..topology.radios {
+            if let Some(service) = supplicant::prepare(topology, radio)? {
+                self.services.start(service)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start_agent(&mut self) -> Result<(), Error> {
+        // A machine without the port is one to play with; it has nobody to talk to.
+        let Some(port) = port::open()? else { return Ok(()) };
+        let agent = Service::new("agent", AGENT)
+            .environment("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .output(Output::Port(port))
+            .ending(Ending::StartAgain);
+        self.services.start(agent)
+    }
+
+    fn start_console(&mut self, mode: ConsoleMode) -> Result<(), Error> {
+        match mode {
+            ConsoleMode::None => Ok(()),
+            ConsoleMode::Shell => {
+                let applets = console::applets().doing(|| "prepare busybox's applets".into())?;
+                self.services.start(applets)?;
+                self.services.start(console::shell())
+            }
+        }
+    }
+
+    fn serve(&mut self) {
+        // What ended before the signals are waited for is seen off first.
+        self.services.reap();
+        for wish in power::wishes(&mut self.signals) {
+            wish.grant();
+            self.services.reap();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! hostapd: its configuration, its start, and how many stations it counts.
+//!
+//! Writes one file a radio, starts one process for all, and asks its control sockets
+//! (`/run/hostapd/wlanK`, one datagram a question). It decides no channels: [`Topology`] does.
+
+use std::{fmt::Write as _, fs, io, path::Path};
+
+use super::{
+    control::Control,
+    error::{Doing, Error},
+    mounts::STATE,
+    services::{Output, Service},
+    topology::{Channel, Topology},
+};
+
+/// The country whose radio rules hold: it allows 80 MHz at both ends of 5 GHz without radar
+/// detection.
+pub(super) const COUNTRY: &str = "US";
+/// The key itself, so that nobody has to derive it from a passphrase (4096 rounds a client).
+pub(super) const KEY: &str = "68656164726f6f6d2d6e6574776f726b68656164726f6f6d2d6e6574776f726b";
+const PROGRAM: &str = "/usr/sbin/hostapd";
+const SOCKETS: &str = "/run/hostapd";
+
+/// The network name of a radio.
+pub(super) fn network_name(radio: u32) -> String {
+    format!("headroom-{radio}")
+}
+
+/// Writes the configurations and says how to start hostapd on them.
+pub(super) fn prepare(topology: &Topology) -> Result<Service, Error> {
+    let mut files = Vec::new();
+    for radio in 0..topology.radios {
+        let path = format!("{STATE}/hostapd-wlan{radio}.conf");
+        let text = configuration(radio, topology.channel(radio));
+        fs::write(&path, text).doing(|| format!("write {path}"))?;
+        files.push(path);
+    }
+    Ok(Service::new("hostapd", PROGRAM).arguments(files).output(Output::Log))
+}
+
+/// A conversation about one radio.
+#[derive(Debug)]
+pub(super) struct Hostapd {
+    radio: u32,
+    control: Control,
+}
+
+impl Hostapd {
+    /// Begins the conversation; `None` as long as hostapd has not come so far.
+    pub(super) fn connect(radio: u32) -> Result<Option<Self>, Error> {
+        let there = Path::new(SOCKETS).join(format!("wlan{radio}"));
+        match Control::connect(format!("{STATE}/ask-wlan{radio}"), &there) {
+            Ok(control) => Ok(Some(Self { radio, control })),
+            Err(error) if is_not_there(&error) => Ok(None),
+            Err(error) => Err(error).doing(|| format!("connect to {}", there.display())),
+        }
+    }
+
+    /// Whether the radio beacons.
+    pub(super) fn is_on_air(&self) -> Result<bool, Error> {
+        Ok(self.status()?.lines().any(|line| line == "state=ENABLED"))
+    }
+
+    /// How many stations hostapd counts on the radio.
+    pub(super) fn stations(&self) -> Result<u32, Error> {
+        counted(&self.status()?).ok_or_else(|| {
+            let line = format!("hostapd does not say how many stations wlan{} has", self.radio);
+            Error::Unexpected(line)
+        })
+    }
+
+    fn status(&self) -> Result<String, Error> {
+        self.control.ask("STATUS").doing(|| format!("ask hostapd about wlan{}", self.radio))
+    }
+}
+
+/// The socket is not made yet, or made and not yet read from.
+fn is_not_there(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+fn counted(status: &str) -> Option<u32> {
+    status.lines().find_map(|line| line.strip_prefix("num_sta[0]="))?.parse().ok()
+}
+
+fn configuration(radio: u32, channel: Channel) -> String {
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = write!(
+        text,
+        "interface=wlan{radio}\n\
+         driver=nl80211\n\
+         ctrl_interface={SOCKETS}\n\
+         logger_syslog=0\n\
+         logger_stdout=-1\n\
+         logger_stdout_level=2\n\
+         ssid={ssid}\n\
+         utf8_ssid=1\n\
+         country_code={COUNTRY}\n\
+         ieee80211d=1\n\
+         beacon_int=100\n\
+         dtim_period=2\n\
+         max_num_sta=2007\n\
+         wmm_enabled=1\n\
+         auth_algs=1\n\
+         wpa=2\n\
+         wpa_key_mgmt=WPA-PSK\n\
+         rsn_pairwise=CCMP\n\
+         wpa_psk={KEY}\n\
+         wpa_group_rekey=0\n\
+         wpa_ptk_rekey=0\n\
+         ap_max_inactivity=300\n\
+         skip_inactivity_poll=0\n\
+         disassoc_low_ack=0\n\
+         channel={number}\n",
+        ssid = network_name(radio),
+        number = channel.number,
+    );
+    text.push_str(&band(channel));
+    text
+}
+
+fn band(channel: Channel) -> String {
+    if channel.megahertz < 3000 {
+        return "hw_mode=g\nieee80211n=1\nht_capab=[SHORT-GI-20]\n".into();
+    }
+    let (wide, centre) = match channel.width_megahertz {
+        80 => ("[HT40+]", channel.number + 6),
+        40 if is_lower_half(channel.number) => ("[HT40+]", channel.number + 2),
+        40 => ("[HT40-]", channel.number - 2),
+        _ => ("", channel.number),
+    };
+    let vht_width = u32::from(channel.width_megahertz == 80);
+    format!(
+        "hw_mode=a\n\
+         ieee80211n=1\n\
+         ht_capab={wide}[SHORT-GI-20][SHORT-GI-40]\n\
+         ieee80211ac=1\n\
+         vht_capab=[SHORT-GI-80]\n\
+         vht_oper_chwidth={vht_width}\n\
+         vht_oper_centr_freq_seg0_idx={centre}\n"
+    )
+}
+
+/// Whether a 5 GHz channel is the lower of the two that a 40 MHz channel joins.
+fn is_lower_half(number: u32) -> bool {
+    let first = if number >= 149 { 149 } else { 36 };
+    ((number - first) / 4).is_multiple_of(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(radios: u32, radio: u32) -> String {
+        let line = format!("headroom.radios={radios}");
+        configuration(radio, Topology::from_command_line(&line).unwrap().channel(radio))
+    }
+
+    #[test]
+    fn the_key_is_64_hexadecimal_digits() {
+        assert_eq!(KEY.len(), 64);
+        assert!(KEY.chars().all(|digit| digit.is_ascii_hexdigit()));
+    }
+
+    #[test]
+    fn the_first_radio_is_802_11n_in_2_4_ghz() {
+        let text = text(3, 0);
+        assert!(text.contains("interface=wlan0\n") && text.contains("channel=1\nhw_mode=g\n"));
+        assert!(!text.contains("ieee80211ac"));
+    }
+
+    #[test]
+    fn three_radios_are_80_mhz_wide_in_5_ghz() {
+        for (radio, channel, centre) in [(1, 36, 42), (2, 149, 155)] {
+            let text = text(3, radio);
+            assert!(text.contains(&format!("channel={channel}\nhw_mode=a\n")));
+            assert!(text.contains("vht_oper_chwidth=1\n"));
+            assert!(text.contains(&format!("vht_oper_centr_freq_seg0_idx={centre}\n")));
+        }
+    }
+
+    #[test]
+    fn many_radios_are_20_mhz_wide() {
+        let text = text(8, 5);
+        assert!(text.contains("channel=40\n") && text.contains("vht_oper_chwidth=0\n"));
+        assert!(!text.contains("HT40"));
+    }
+
+    #[test]
+    fn the_station_count_is_read_from_the_status() {
+        assert_eq!(counted("state=ENABLED\nnum_sta[0]=38\nnum_sta[1]=2\n"), Some(38));
+        assert_eq!(counted("state=COUNTRY_UPDATE\n"), None);
+        assert_eq!(counted("num_sta[0]=\n"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! The kernel modules, in the order that the image gives.
+//!
+//! Reads `/etc/headroom/modules`: one absolute path a line, then parameters if there are any, each
+//! module behind those that it needs (there is no modprobe in the guest). Two modules get a
+//! parameter from here, because it follows from the topology or from the country of [`hostapd`].
+//!
+//! [`hostapd`]: super::hostapd
+
+use std::{fs, path::Path};
+
+use linux::kmod;
+
+use super::{
+    error::{Doing, Error},
+    hostapd::COUNTRY,
+    topology::Topology,
+};
+
+const LIST: &str = "/etc/headroom/modules";
+
+/// Loads every module of the list.
+pub(super) fn load(topology: &Topology) -> Result<(), Error> {
+    let list = fs::read_to_string(LIST).doing(|| format!("read {LIST}"))?;
+    for module in list.lines().filter_map(Module::from_line) {
+        kmod::load(Path::new(module.path), &module.parameters(topology))?;
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Module<'a> {
+    path: &'a str,
+    given: &'a str,
+}
+
+impl<'a> Module<'a> {
+    fn from_line(line: &'a str) -> Option<Self> {
+        let line = line.trim();
+        let (path, given) = line.split_once(' ').unwrap_or((line, ""));
+        (!path.is_empty()).then_some(Self { path, given: given.trim() })
+    }
+
+    fn parameters(&self, topology: &Topology) -> String {
+        let ours = match Path::new(self.path).file_stem().and_then(|stem| stem.to_str()) {
+            // One radio of each pair is the access point's, the other carries its clients. A P2P
+            // device would double the supplicants' interfaces.
+            Some("mac80211_hwsim") => {
+                format!("radios={} support_p2p_device=0", 2 * topology.radios)
+            }
+            // The world's rules forbid to begin a network in 5 GHz.
+            Some("cfg80211") => format!("ieee80211_regdom={COUNTRY}"),
+            _ => String::new(),
+        };
+        format!("{} {ours}", self.given).trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topology() -> Topology {
+        Topology::from_command_line("headroom.radios=3 headroom.clients=6").unwrap()
+    }
+
+    fn parameters(line: &str) -> String {
+        Module::from_line(line).unwrap().parameters(&topology())
+    }
+
+    #[test]
+    fn an_empty_line_names_no_module() {
+        assert_eq!(Module::from_line("  "), None);
+    }
+
+    #[test]
+    fn a_plain_module_gets_the_parameters_of_its_line() {
+        assert_eq!(parameters("/lib/modules/6/ccm.ko"), "");
+        assert_eq!(parameters("/lib/modules/6/ccm.ko a=1 b=2"), "a=1 b=2");
+    }
+
+    #[test]
+    fn hwsim_gets_two_radios_for_each_of_the_access_point() {
+        let got = parameters("/lib/mac80211_hwsim.ko channels=1");
+        assert_eq!(got, "channels=1 radios=6 support_p2p_device=0");
+    }
+}

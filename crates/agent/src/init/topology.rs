@@ -1,0 +1,254 @@
+//! The plan: how many clients, on how many radios, on which channels and with which addresses.
+//!
+//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=` and `headroom.hold=` of
+//! the kernel command line; all that is derived from them is derived here.
+
+use std::net::Ipv4Addr;
+
+use super::error::Error;
+
+/// hwsim itself could make more, but the channels that need no radar detection end here.
+const MOST_RADIOS: u32 = 8;
+/// 802.11 numbers the associations of one access point from 1 to 2007.
+const MOST_CLIENTS_A_RADIO: u32 = 2007;
+/// Client addresses of a radio: 250 in each 10.K.x, from x = 1.
+const ADDRESSES_A_BLOCK: u32 = 250;
+
+/// Primary channels, in the order in which the radios take them: neighbours come last.
+const CHANNELS: [u32; MOST_RADIOS as usize] = [1, 36, 149, 44, 157, 40, 153, 161];
+
+/// What the access point is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Clients in all.
+    pub clients: u32,
+    /// Radios of the access point; the clients have as many of their own.
+    pub radios: u32,
+    /// What the serial console offers once the access point is ready.
+    pub console: ConsoleMode,
+    /// Whether the machine stops itself once it is ready, for its snapshot.
+    pub hold: bool,
+}
+
+/// What the serial console offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsoleMode {
+    /// Only the lines for the host.
+    None,
+    /// A shell as well.
+    Shell,
+}
+
+/// Where a radio is on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// The primary channel's number.
+    pub number: u32,
+    /// Its centre, in MHz.
+    pub megahertz: u32,
+    /// The width of the whole channel, in MHz.
+    pub width_megahertz: u32,
+}
+
+impl Topology {
+    /// Reads the kernel command line; words that are missing have defaults: no client, three radios.
+    pub fn from_command_line(line: &str) -> Result<Self, Error> {
+        let mut topology = Self { clients: 0, radios: 3, console: ConsoleMode::None, hold: false };
+        for word in line.split_ascii_whitespace() {
+            match word.split_once('=') {
+                Some(("headroom.clients", value)) => topology.clients = number(word, value)?,
+                Some(("headroom.radios", value)) => topology.radios = number(word, value)?,
+                Some(("headroom.console", value)) => topology.console = console(word, value)?,
+                Some(("headroom.hold", value)) => topology.hold = value == "yes",
+                _ => {}
+            }
+        }
+        topology.possible()
+    }
+
+    fn possible(self) -> Result<Self, Error> {
+        let Self { clients, radios, .. } = self;
+        if !(1..=MOST_RADIOS).contains(&radios) {
+            let line = format!("{radios} radios: an access point has 1 to {MOST_RADIOS}");
+            return Err(Error::CommandLine(line));
+        }
+        let most = radios * MOST_CLIENTS_A_RADIO;
+        if clients > most {
+            let line = format!("{clients} clients: {radios} radios carry at most {most}");
+            return Err(Error::CommandLine(line));
+        }
+        Ok(self)
+    }
+
+    /// The clients of a radio; they are dealt out like cards, so what is over goes to the first.
+    pub fn clients_of(&self, radio: u32) -> impl Iterator<Item = Client> + use<> {
+        let radios = self.radios;
+        let step = usize::try_from(radios).unwrap_or(usize::MAX);
+        (radio..self.clients).step_by(step).map(move |number| Client { number, radios })
+    }
+
+    /// Where a radio is on the air.
+    pub fn channel(&self, radio: u32) -> Channel {
+        let number = CHANNELS[radio as usize % CHANNELS.len()];
+        if number <= 13 {
+            return Channel { number, megahertz: 2407 + 5 * number, width_megahertz: 20 };
+        }
+        let width_megahertz = match self.radios {
+            ..=3 => 80,
+            4..=5 => 40,
+            _ => 20,
+        };
+        Channel { number, megahertz: 5000 + 5 * number, width_megahertz }
+    }
+}
+
+impl Channel {
+    /// The lowest and the highest frequency that it takes, in MHz.
+    pub fn span(&self) -> (u32, u32) {
+        let steps = self.width_megahertz / 20;
+        // A wide channel begins at a multiple of its width above the first of its band.
+        let first = if self.megahertz >= 5745 { 5745 } else { 5180 };
+        let place = self.megahertz.checked_sub(first).map_or(0, |above| above / 20 % steps);
+        let lowest = self.megahertz - 20 * place - 10;
+        (lowest, lowest + self.width_megahertz)
+    }
+}
+
+/// One client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its number among all clients.
+    pub number: u32,
+    radios: u32,
+}
+
+impl Client {
+    /// The name of its interface.
+    pub fn interface(&self) -> String {
+        format!("sta{}", self.number)
+    }
+
+    /// Its hardware address, locally administered and apart from hwsim's own (`02:00:00:00:…`).
+    pub fn hardware_address(&self) -> [u8; 6] {
+        let [.., high, low] = self.number.to_be_bytes();
+        [2, 0, 0, 1, high, low]
+    }
+
+    /// Its address in the network of its radio, which is a /16.
+    pub fn address(&self) -> Ipv4Addr {
+        let place = self.number / self.radios;
+        let radio = self.number % self.radios;
+        let block = 1 + place / ADDRESSES_A_BLOCK;
+        Ipv4Addr::new(10, radio as u8, block as u8, (1 + place % ADDRESSES_A_BLOCK) as u8)
+    }
+}
+
+/// The access point's own address in the network of a radio.
+pub(super) fn access_point_address(radio: u32) -> Ipv4Addr {
+    Ipv4Addr::new(10, radio as u8, 0, 1)
+}
+
+fn number(word: &str, value: &str) -> Result<u32, Error> {
+    value.parse().map_err(|_| Error::CommandLine(format!("{word}: not a number")))
+}
+
+fn console(word: &str, value: &str) -> Result<ConsoleMode, Error> {
+    match value {
+        "none" => Ok(ConsoleMode::None),
+        "shell" => Ok(ConsoleMode::Shell),
+        _ => Err(Error::CommandLine(format!("{word}: a console is none or shell"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn topology(line: &str) -> Topology {
+        Topology::from_command_line(line).unwrap()
+    }
+
+    fn refusal(line: &str) -> String {
+        Topology::from_command_line(line).unwrap_err().line()
+    }
+
+    #[test]
+    fn the_command_line_is_read_among_the_kernels_own_words() {
+        let read = topology(
+            "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell\n",
+        );
+        assert_eq!(read, Topology { clients: 114, radios: 2, console: ConsoleMode::Shell, hold: false });
+    }
+
+    #[test]
+    fn words_that_are_missing_have_defaults() {
+        assert_eq!(
+            topology("quiet"),
+            Topology { clients: 0, radios: 3, console: ConsoleMode::None, hold: false },
+        );
+    }
+
+    #[test]
+    fn what_is_not_possible_is_refused_with_the_reason() {
+        assert_eq!(refusal("headroom.clients=many"), "headroom.clients=many: not a number");
+        assert_eq!(refusal("headroom.radios=9"), "9 radios: an access point has 1 to 8");
+        assert_eq!(refusal("headroom.radios=0"), "0 radios: an access point has 1 to 8");
+        assert_eq!(
+            refusal("headroom.radios=1 headroom.clients=2008"),
+            "2008 clients: 1 radios carry at most 2007",
+        );
+        assert!(refusal("headroom.console=tv").ends_with("none or shell"));
+    }
+
+    #[test]
+    fn clients_are_spread_evenly_and_the_rest_goes_to_the_first_radios() {
+        let count = |line: &str| -> Vec<usize> {
+            let topology = topology(line);
+            (0..topology.radios).map(|radio| topology.clients_of(radio).count()).collect()
+        };
+        assert_eq!(count("headroom.clients=18"), [6, 6, 6]);
+        assert_eq!(count("headroom.clients=20"), [7, 7, 6]);
+        assert_eq!(count("headroom.clients=1"), [1, 0, 0]);
+        assert_eq!(count("headroom.clients=0"), [0, 0, 0]);
+    }
+
+    #[test]
+    fn no_two_clients_share_a_name_or_an_address() {
+        let topology = topology("headroom.clients=16056 headroom.radios=8");
+        let all: Vec<Client> =
+            (0..8).flat_map(|radio| topology.clients_of(radio).collect::<Vec<_>>()).collect();
+        assert_eq!(all.len(), 16056);
+        let unique = |set: BTreeSet<String>| assert_eq!(set.len(), all.len());
+        unique(all.iter().map(Client::interface).collect());
+        unique(all.iter().map(|client| format!("{:?}", client.hardware_address())).collect());
+        unique(all.iter().map(|client| client.address().to_string()).collect());
+    }
+
+    #[test]
+    fn a_client_lives_in_the_network_of_its_radio() {
+        let last = topology("headroom.clients=114").clients_of(2).last().unwrap();
+        assert_eq!(last.interface(), "sta113");
+        assert_eq!(last.address(), Ipv4Addr::new(10, 2, 1, 38));
+        assert_eq!(last.hardware_address(), [2, 0, 0, 1, 0, 113]);
+    }
+
+    #[test]
+    fn channels_never_overlap() {
+        for radios in 1..=MOST_RADIOS {
+            let topology = topology(&format!("headroom.radios={radios}"));
+            let mut spans: Vec<(u32, u32)> =
+                (0..radios).map(|radio| topology.channel(radio).span()).collect();
+            spans.sort_unstable();
+            assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{radios}: {spans:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_radio_is_in_2_4_ghz_and_the_others_in_5_ghz() {
+        let topology = topology("headroom.radios=3");
+        let centres: Vec<u32> = (0..3).map(|radio| topology.channel(radio).megahertz).collect();
+        assert_eq!(centres, [2412, 5180, 5745]);
+    }
+}

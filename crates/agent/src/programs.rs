@@ -1,0 +1,119 @@
+//! Proof of what was measured: the SHA-256 of executables.
+//!
+//! Talks to `/proc/PID/exe`, which leads to the file that a process has open even where the path has
+//! been replaced since, and to the files that `PATH` leads to. A file that cannot be read is left
+//! out: absent is not guessed.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use linux::proc::LONGEST_COMM;
+use model::{facts::Program, wire::LoadOrder};
+use sha2::{Digest, Sha256};
+
+/// Where programs are looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The executables of running processes, each once.
+pub fn running(pids: &[u32]) -> Vec<Program> {
+    let mut programs = BTreeMap::new();
+    for pid in pids {
+        let Ok(path) = std::fs::read_link(format!("/proc/{pid}/exe")) else { continue };
+        let comm = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let key = (comm.trim_end().to_owned(), path);
+        programs.entry(key).or_insert_with(|| digest(format!("/proc/{pid}/exe").as_ref()));
+    }
+    programs
+        .into_iter()
+        .filter_map(|((name, path), sha)| Some(program(name, &path, sha.ok()?)))
+        .collect()
+}
+
+/// The programs of a load, each once.
+pub fn of_load(load: &LoadOrder) -> Vec<Program> {
+    let names = load.round.iter().filter_map(|command| command.first());
+    let paths: BTreeMap<PathBuf, String> =
+        names.filter_map(|name| resolve(name)).map(|path| (path.clone(), name_of(&path))).collect();
+    paths
+        .into_iter()
+        .filter_map(|(path, name)| Some(program(name, &path, digest(&path).ok()?)))
+        .collect()
+}
+
+/// The file that a command's first word means.
+pub fn resolve(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(name.into()).filter(|path: &PathBuf| path.is_file());
+    }
+    let path = std::env::var("PATH").unwrap_or_else(|_| DEFAULT_PATH.to_owned());
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// The name that a process of this file has.
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.chars().take(LONGEST_COMM).collect()
+}
+
+fn program(name: String, path: &Path, sha256: String) -> Program {
+    Program { name, path: path.to_string_lossy().into_owned(), sha256 }
+}
+
+/// A file's SHA-256, hexadecimal.
+fn digest(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            length => hash.update(&buffer[..length]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_the_published_one() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "abc").unwrap();
+        // FIPS 180-2, appendix B.1.
+        let published = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(digest(file.path()).unwrap(), published);
+    }
+
+    #[test]
+    fn our_own_executable_is_named_and_hashed_once() {
+        let own = std::process::id();
+        let programs = running(&[own, own]);
+        assert_eq!(programs.len(), 1);
+        assert_eq!(Path::new(&programs[0].path), std::env::current_exe().unwrap());
+        assert_eq!(programs[0].sha256.len(), 64);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_left_out() {
+        assert_eq!(running(&[u32::MAX]), []);
+    }
+
+    #[test]
+    fn a_loads_programs_are_found_through_the_path_and_named_once() {
+        let command = |name: &str| vec![name.to_owned(), "-x".to_owned()];
+        let round = vec![command("true"), command("no-such-program"), command("true")];
+        let programs = of_load(&LoadOrder { round, every: model::span::Span::from_secs(1) });
+        assert_eq!(programs.len(), 1);
+        assert!(programs[0].path.ends_with("/true"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The agent's life: say who we are, take an order, carry it out, again.
+//!
+//! Here is the only place that waits. Talks to the stream and to signals; what an order means is in
+//! [`crate::measure`].
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use linux::process::Signals;
+use model::wire::{Frame, Order, PROTOCOL};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+    time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create,
+        timerfd_settime,
+    },
+};
+
+use crate::{
+    census, facts,
+    measure::{End, measure},
+    programs,
+    stream::{Lost, Stream},
+    subject,
+};
+
+/// How often a port without a host is looked at, ns. Polling it would return at once.
+const HOST_CHECK_NS: u64 = 100_000_000;
+
+/// Signals that end the agent; it restores first.
+const ENDING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
+
+/// Why the agent stops.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The stream is of no more use.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// A signal asked for it.
+    #[error("signal {0}")]
+    Signal(i32),
+    /// The kernel does not let us wait.
+    #[error("cannot wait")]
+    Wait(#[source] io::Error),
+}
+
+/// What ended a wait.
+#[derive(Debug)]
+pub enum Woken {
+    /// The time has come.
+    Due,
+    /// An order has arrived.
+    Order(Order),
+    /// A child of ours has ended, perhaps several.
+    Child,
+    /// A watched process has ended: its place in the list.
+    Ended(usize),
+}
+
+/// The stream and the signals, waited for together.
+#[derive(Debug)]
+pub struct Session {
+    stream: Stream,
+    signals: Signals,
+    /// The kernel may let `poll` itself sleep a thousandth longer than it was asked to, which is late by
+    /// 1 ms each second; a timer of absolute time is not late.
+    timer: OwnedFd,
+}
+
+impl Session {
+    /// Blocks the signals that are from now on read.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel gives no descriptor for signals or for time.
+    pub fn new(stream: Stream) -> io::Result<Self> {
+        let [term, int, hup] = ENDING;
+        let signals = Signals::block(&[Signal::CHILD, term, int, hup])?;
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Self { stream, signals, timer })
+    }
+
+    /// Serves until the stream ends or a signal comes; a port whose host left is served again.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`], always: there is no other way out.
+    pub fn run(&mut self) -> Result<(), Stop> {
+        loop {
+            self.await_host()?;
+            self.stream.forget();
+            match self.serve() {
+                Err(Stop::Lost(_)) if self.stream.awaits_host() => {}
+                ended => return ended,
+            }
+        }
+    }
+
+    fn await_host(&mut self) -> Result<(), Stop> {
+        while self.stream.awaits_host() {
+            let timeout = timespec(HOST_CHECK_NS);
+            let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
+            poll(&mut fds, Some(&timeout)).map_err(|errno| Stop::Wait(errno.into()))?;
+            self.take_signal()?;
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self) -> Result<(), Stop> {
+        self.introduce(None)?;
+        let mut next = None;
+        loop {
+            let order = match next.take() {
+                Some(order) => order,
+                None => self.next_order()?,
+            };
+            next = self.obey(&order)?;
+        }
+    }
+
+    fn next_order(&mut self) -> Result<Order, Stop> {
+        loop {
+            if let Woken::Order(order) = self.wait(None, &[])? {
+                return Ok(order);
+            }
+        }
+    }
+
+    /// Carries an order out; answers the order that cut it short, if one did.
+    fn obey(&mut self, order: &Order) -> Result<Option<Order>, Stop> {
+        match order {
+            Order::Introduce { subject } => self.introduce(subject.as_deref()).map(|()| None),
+            Order::Measure(shape) => match measure(self, shape) {
+                Ok(()) => self.send(&Frame::Done).map(|()| None),
+                Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
+                Err(End::Order(order)) => Ok(Some(order)),
+                Err(End::Stop(stop)) => Err(stop),
+            },
+        }
+    }
+
+    fn introduce(&mut self, subject: Option<&str>) -> Result<(), Stop> {
+        let pids = subject.and_then(|name| subject::pids_of(name).ok()).unwrap_or_default();
+        self.hello(programs::running(&pids))?;
+        self.census()
+    }
+
+    /// Says who we are, and what the programs in question are.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream is lost.
+    pub fn hello(&mut self, programs: Vec<model::facts::Program>) -> Result<(), Stop> {
+        let facts = Box::new(model::facts::Facts { programs, ..facts::gather() });
+        self.send(&Frame::Hello { protocol: PROTOCOL, facts })
+    }
+
+    /// Says who is associated.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream is lost.
+    pub fn census(&mut self) -> Result<(), Stop> {
+        self.send(&Frame::Census(census::take()))
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream is lost.
+    pub fn send(&mut self, frame: &Frame) -> Result<(), Stop> {
+        Ok(self.stream.send(frame)?)
+    }
+
+    /// Waits until a moment of the monotonic clock, ns, or until something happens; `watched` are
+    /// descriptors that become readable when a process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream ends or a signal asks for an end.
+    pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, Stop> {
+        self.set_timer(until)?;
+        loop {
+            let mut fds = Vec::with_capacity(4 + watched.len());
+            fds.push(PollFd::from_borrowed_fd(self.stream.input(), PollFlags::IN));
+            // Nothing is asked of the output: a reader that is gone is told anyway.
+            fds.push(PollFd::from_borrowed_fd(self.stream.output(), PollFlags::empty()));
+            fds.push(PollFd::new(&self.signals, PollFlags::IN));
+            fds.push(PollFd::new(&self.timer, PollFlags::IN));
+            fds.extend(
+                watched.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
+            );
+            match poll(&mut fds, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(Stop::Wait(errno.into())),
+            }
+            let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            if let Some(woken) = self.explain(&happened)? {
+                return Ok(woken);
+            }
+        }
+    }
+
+    /// What the descriptors mean that have something to tell.
+    fn explain(&mut self, happened: &[bool]) -> Result<Option<Woken>, Stop> {
+        if happened[2] && self.take_signal()? {
+            return Ok(Some(Woken::Child));
+        }
+        if happened[0] {
+            return Ok(self.stream.receive()?.map(Woken::Order));
+        }
+        if happened[1] {
+            return Err(Lost::Ended.into());
+        }
+        if let Some(place) = happened[4..].iter().position(|&ended| ended) {
+            return Ok(Some(Woken::Ended(place)));
+        }
+        Ok(happened[3].then_some(Woken::Due))
+    }
+
+    /// Sets the timer to a moment; `None`, and only that, stops it.
+    fn set_timer(&self, until: Option<u64>) -> Result<(), Stop> {
+        let it_value = until.map_or(timespec(0), |until| timespec(until.max(1)));
+        let time = Itimerspec { it_interval: timespec(0), it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &time)
+            .map(drop)
+            .map_err(|errno| Stop::Wait(errno.into()))
+    }
+
+    /// Takes one signal: whether it speaks of a child.
+    fn take_signal(&mut self) -> Result<bool, Stop> {
+        match self.signals.next() {
+            None => Ok(false),
+            Some(number) if number == Signal::CHILD.as_raw() => Ok(true),
+            Some(number) => Err(Stop::Signal(number)),
+        }
+    }
+}
+
+fn timespec(nanos: u64) -> Timespec {
+    // Both parts fit: u64 nanoseconds are at most 584 years.
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+}

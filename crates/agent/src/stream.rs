@@ -1,0 +1,203 @@
+//! The stream to headroom: frames out, orders in.
+//!
+//! Talks to two descriptors, which may be the same device: pipes, sockets, or a port of virtio-serial.
+//! It knows the framing and the ways in which a stream ends, and nothing of what is said.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+use model::wire::{Broken, Decoder, Frame, Order, encode};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::FileType,
+    io::Errno,
+};
+
+/// A peer that takes nothing for so long is gone: the subject must not wait for it in a foreign group.
+const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// The stream cannot be used any more.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// The peer closed it.
+    #[error("the stream ended")]
+    Ended,
+    /// The peer does not take what is sent.
+    #[error("nobody has read the stream for {} seconds", PATIENCE.tv_sec)]
+    Stuck,
+    /// The kernel refused.
+    #[error("the stream failed")]
+    Failed(#[source] io::Error),
+    /// The peer does not speak our format.
+    #[error("the stream is not headroom's")]
+    Broken(#[from] Broken),
+}
+
+impl From<Errno> for Lost {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::PIPE | Errno::CONNRESET | Errno::NODEV => Self::Ended,
+            errno => Self::Failed(errno.into()),
+        }
+    }
+}
+
+/// Both directions.
+#[derive(Debug)]
+pub struct Stream {
+    input: OwnedFd,
+    output: OwnedFd,
+    decoder: Decoder,
+    /// A device whose other end may come back: a port of virtio-serial.
+    port: bool,
+}
+
+impl Stream {
+    /// The stream on standard input and output.
+    ///
+    /// # Errors
+    ///
+    /// Where one of them is closed.
+    pub fn standard() -> io::Result<Self> {
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        let output = io::stdout().as_fd().try_clone_to_owned()?;
+        Self::new(input, output)
+    }
+
+    /// A stream on any two descriptors.
+    ///
+    /// # Errors
+    ///
+    /// Where the kernel does not say what `input` is.
+    pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
+        let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
+        Ok(Self { input, output, decoder: Decoder::default(), port })
+    }
+
+    /// Sends one frame whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] where the peer is gone or takes nothing.
+    pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
+        let bytes = encode(frame)?;
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            self.await_room()?;
+            match rustix::io::write(&self.output, rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// A write to a port without a host would sleep in the kernel, where no signal descriptor wakes it.
+    fn await_room(&self) -> Result<(), Lost> {
+        let mut fds = [PollFd::new(&self.output, PollFlags::OUT)];
+        match poll(&mut fds, Some(&PATIENCE)) {
+            Ok(0) => Err(Lost::Stuck),
+            Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => {
+                Err(Lost::Ended)
+            }
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Takes what has arrived, and answers the last order that is whole. To be called when
+    /// [`Stream::input`] is readable or hung up, else it waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost::Ended`] at the stream's end, others where it broke.
+    pub fn receive(&mut self) -> Result<Option<Order>, Lost> {
+        let mut bytes = [0; 4096];
+        match rustix::io::read(&self.input, &mut bytes) {
+            Ok(0) => return Err(Lost::Ended),
+            Ok(length) => self.decoder.push(&bytes[..length]),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let mut last = None;
+        while let Some(order) = self.decoder.take()? {
+            last = Some(order);
+        }
+        Ok(last)
+    }
+
+    /// The descriptor that orders come from.
+    pub fn input(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+
+    /// The descriptor that frames go to.
+    pub fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+
+    /// Whether this is a port without a host, which may yet come, or come back.
+    pub fn awaits_host(&self) -> bool {
+        let mut fds = [PollFd::new(&self.input, PollFlags::empty())];
+        let polled = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        self.port && polled.is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    }
+
+    /// Forgets the half of an order that a peer left behind.
+    pub fn forget(&mut self) {
+        self.decoder = Decoder::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> (Stream, OwnedFd, OwnedFd) {
+        let (input, to_agent) = rustix::pipe::pipe().unwrap();
+        let (from_agent, output) = rustix::pipe::pipe().unwrap();
+        (Stream::new(input, output).unwrap(), to_agent, from_agent)
+    }
+
+    fn introduce(name: &str) -> Order {
+        Order::Introduce { subject: Some(name.to_owned()) }
+    }
+
+    #[test]
+    fn the_last_of_several_orders_is_the_one_that_counts() {
+        let (mut stream, to_agent, _from_agent) = pair();
+        let mut bytes = encode(&introduce("first")).unwrap();
+        bytes.extend(encode(&introduce("second")).unwrap());
+        rustix::io::write(&to_agent, &bytes).unwrap();
+        assert_eq!(stream.receive().unwrap(), Some(introduce("second")));
+    }
+
+    #[test]
+    fn half_an_order_is_none_until_the_rest_comes() {
+        let (mut stream, to_agent, _from_agent) = pair();
+        let bytes = encode(&introduce("wld")).unwrap();
+        rustix::io::write(&to_agent, &bytes[..5]).unwrap();
+        assert_eq!(stream.receive().unwrap(), None);
+        rustix::io::write(&to_agent, &bytes[5..]).unwrap();
+        assert_eq!(stream.receive().unwrap(), Some(introduce("wld")));
+    }
+
+    #[test]
+    fn an_end_is_an_end_on_either_side() {
+        let (mut stream, to_agent, from_agent) = pair();
+        drop((to_agent, from_agent));
+        assert!(matches!(stream.receive(), Err(Lost::Ended)));
+        assert!(matches!(stream.send(&Frame::Done), Err(Lost::Ended)));
+    }
+
+    #[test]
+    fn a_pipe_never_awaits_a_host() {
+        let (stream, to_agent, _from_agent) = pair();
+        drop(to_agent);
+        assert!(!stream.awaits_host());
+    }
+}

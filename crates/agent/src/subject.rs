@@ -1,0 +1,140 @@
+//! Whose CPU is in question: every process that has the subject's name when the order arrives.
+//!
+//! Talks to `/proc`. A process is found by its `comm`, which the kernel cuts to 15 bytes; children that
+//! are born later are not looked for, the control group counts them.
+
+use std::{collections::BTreeSet, os::fd::OwnedFd};
+
+use linux::{proc, process};
+use model::wire::Refusal;
+
+/// The subject's processes.
+#[derive(Debug)]
+pub struct Subject {
+    /// The name that was asked for.
+    pub name: String,
+    /// Its processes, ascending.
+    pub pids: Vec<u32>,
+    /// Those whose end is the subject's end: not the workers that another process of it started.
+    vital: Vec<u32>,
+    /// Descriptors that tell of the end of a vital process, in its order; empty on an old kernel.
+    watched: Vec<OwnedFd>,
+}
+
+impl Subject {
+    /// Finds the processes.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoSubject`] where there are none, [`Refusal::Machine`] where `/proc` cannot be read.
+    pub fn find(name: &str) -> Result<Self, Refusal> {
+        let pids = pids_of(name)?;
+        if pids.is_empty() {
+            return Err(Refusal::NoSubject { name: name.to_owned(), running: running()? });
+        }
+        let ours = |pid: &u32| parent(*pid).is_some_and(|parent| pids.contains(&parent));
+        let vital: Vec<u32> = pids.iter().copied().filter(|pid| !ours(pid)).collect();
+        let watched: Option<Vec<_>> = vital.iter().map(|&pid| process::watch(pid)).collect();
+        Ok(Self { name: name.to_owned(), vital, watched: watched.unwrap_or_default(), pids })
+    }
+
+    /// Descriptors to wait for.
+    pub fn watched(&self) -> &[OwnedFd] {
+        &self.watched
+    }
+
+    /// The process behind a descriptor of [`Subject::watched`].
+    pub fn watched_pid(&self, place: usize) -> Option<u32> {
+        self.vital.get(place).copied()
+    }
+
+    /// The first of these ended processes without which the subject is not itself.
+    pub fn first_vital(&self, mut ended: impl Iterator<Item = u32>) -> Option<u32> {
+        ended.find(|pid| self.vital.contains(pid))
+    }
+}
+
+/// The live processes of a name, ascending.
+///
+/// # Errors
+///
+/// [`Refusal::Machine`] where `/proc` cannot be read.
+pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
+    let mut found = Vec::new();
+    visit(|pid, stat| {
+        if !stat.ended() && proc::comm_is(stat.comm, name) {
+            found.push(pid);
+        }
+    })?;
+    Ok(found)
+}
+
+/// The parent of a process, while it lives.
+pub fn parent(pid: u32) -> Option<u32> {
+    let text = proc::read(format!("/proc/{pid}/stat")).ok()?;
+    proc::stat(&text).map(|stat| stat.parent)
+}
+
+/// The names of all processes that are not the kernel's own, each once, in order.
+fn running() -> Result<Vec<String>, Refusal> {
+    let mut names = BTreeSet::new();
+    visit(|_, stat| {
+        if !stat.kernel_thread && !stat.ended() {
+            names.insert(String::from_utf8_lossy(stat.comm).into_owned());
+        }
+    })?;
+    Ok(names.into_iter().collect())
+}
+
+/// Shows every process; one that ends meanwhile is left out.
+fn visit(mut see: impl FnMut(u32, proc::Stat<'_>)) -> Result<(), Refusal> {
+    let pids = proc::pids().map_err(|error| Refusal::Machine(chain(&error)))?;
+    for pid in pids {
+        let Ok(text) = proc::read(format!("/proc/{pid}/stat")) else { continue };
+        if let Some(stat) = proc::stat(&text) {
+            see(pid, stat);
+        }
+    }
+    Ok(())
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_nobody_has_is_refused_with_what_runs() {
+        let Err(Refusal::NoSubject { name, running }) = Subject::find("no-such-daemon") else {
+            panic!("something was found");
+        };
+        assert_eq!(name, "no-such-daemon");
+        assert!(running.is_sorted() && !running.is_empty());
+        assert!(!running.iter().any(|name| name == "kthreadd"));
+    }
+
+    #[test]
+    fn our_own_process_is_found_by_its_cut_name() {
+        let comm = std::fs::read_to_string("/proc/self/comm").unwrap();
+        let name = format!("{}-and-more-than-the-kernel-keeps", comm.trim_end());
+        let cut = comm.trim_end().len() == proc::LONGEST_COMM;
+        assert_eq!(pids_of(&name).unwrap().contains(&std::process::id()), cut);
+        assert!(pids_of(comm.trim_end()).unwrap().contains(&std::process::id()));
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_cause() {
+        let error = linux::cgroup::create("/proc/headroom".as_ref()).unwrap_err();
+        assert!(chain(&error).starts_with("cannot create /proc/headroom: "));
+    }
+}

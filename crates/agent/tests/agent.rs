@@ -1,0 +1,308 @@
+//! The real agent, driven over pipes, on the machine that runs the tests.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test cannot do ends the test, and a skip or a figure is printed"
+)]
+
+mod dialogue;
+
+use std::{fs, process::Command};
+
+use dialogue::{Agent, Subject, eventually, folders_of, loaded, measure};
+use model::{
+    facts,
+    sample::Sample,
+    wire::{Frame, Order, Refusal},
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+fn run_ns(sample: &Sample) -> u64 {
+    sample.subject.tasks.iter().filter_map(|task| task.run_ns).sum()
+}
+
+/// Waits until the agent has moved the subject; false, with the reason, where it cannot.
+fn moved(agent: &Agent, facts: &facts::Facts) -> bool {
+    if facts.cgroup == facts::Cgroup::Absent || fs::create_dir(probe()).is_err() {
+        eprintln!("skipped: no control group can be made here, so none can be left behind");
+        return false;
+    }
+    fs::remove_dir(probe()).unwrap();
+    eventually(|| (!folders_of(agent.pid()).is_empty()).then_some(()));
+    true
+}
+
+fn probe() -> std::path::PathBuf {
+    let mounts = linux::cgroup::Mounts::find().unwrap();
+    let top = mounts.counting().map(|tree| tree.mount).unwrap_or("/no/tree".into());
+    top.join(format!("headroom-probe.{:?}", std::thread::current().id()).replace(['(', ')'], ""))
+}
+
+#[test]
+fn it_introduces_itself_without_being_asked() {
+    let (mut agent, facts, _census) = Agent::start();
+    assert!(!facts.kernel.is_empty() && facts.clk_tck > 0);
+    assert_eq!(facts.programs, []);
+    agent.orders = None;
+    assert!(agent.ended().success());
+}
+
+#[test]
+fn it_introduces_the_subjects_program_by_its_content() {
+    let subject = Subject::idle();
+    let (mut agent, ..) = Agent::start();
+    agent.order(&Order::Introduce { subject: Some(subject.name.clone()) });
+    let facts = agent.hello();
+    agent.census();
+    assert_eq!(facts.programs.len(), 1);
+    assert_eq!(facts.programs[0].name, subject.name);
+    let sum = Command::new("sha256sum").arg(&facts.programs[0].path).output().unwrap().stdout;
+    assert!(String::from_utf8(sum).unwrap().starts_with(&facts.programs[0].sha256));
+}
+
+#[test]
+fn a_busy_subject_uses_the_time_that_passes() {
+    let subject = Subject::busy();
+    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 10)));
+    let (_, samples) = agent.window(11);
+    let (first, last) = (&samples[0], &samples[10]);
+    let wall = last.at_ns - first.at_ns;
+    let share = (run_ns(last) - run_ns(first)) as f64 / wall as f64;
+    // The machine may be busy with other tests: a share, not a limit.
+    assert!((0.2..1.1).contains(&share), "{share} of a core");
+    assert!((0.9..1.5).contains(&(wall as f64 / 1e9)), "{wall} ns of window");
+    if let (Some(first), Some(last)) = (first.subject.group, last.subject.group) {
+        let group = (last.usage_ns - first.usage_ns) as f64 / wall as f64;
+        assert!((group - share).abs() < 0.1, "group {group}, threads {share}");
+    }
+    assert!(samples.windows(2).all(|pair| run_ns(&pair[0]) <= run_ns(&pair[1])));
+    assert!(samples.iter().all(|sample| sample.load.is_none()));
+}
+
+#[test]
+fn an_idle_subject_uses_nothing_and_its_memory_is_told_at_both_ends() {
+    let subject = Subject::idle();
+    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 4)));
+    let (_, samples) = agent.window(5);
+    assert_eq!(run_ns(&samples[0]), run_ns(&samples[4]));
+    let pss = |sample: &Sample| sample.subject.memory.unwrap().pss_kib.is_some();
+    assert_eq!(samples.iter().map(pss).collect::<Vec<_>>(), [true, false, false, false, true]);
+    assert!(samples.iter().all(|sample| sample.subject.memory.unwrap().rss_kib > 0));
+    let own = samples[4].agent.tasks.len();
+    assert_eq!(own, 1, "the agent has one thread");
+}
+
+#[test]
+fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
+    let subject = Subject::idle();
+    let order =
+        loaded(&subject.name, 5, &["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"]);
+    let mut agent = Agent::ordered(&Order::Measure(order));
+    let (facts, samples) = agent.window(6);
+    assert_eq!(facts.programs.len(), 2);
+    let started: Vec<u64> = samples.iter().map(|sample| sample.rounds.started).collect();
+    assert!(started.is_sorted() && started[5] > started[0], "{started:?}");
+    assert_eq!(samples[5].rounds.failed, 0);
+    let usage = |sample: &Sample| sample.load.clone().unwrap().group.map(|group| group.usage_ns);
+    match (usage(&samples[0]), usage(&samples[5])) {
+        (Some(first), Some(last)) => assert!(last > first),
+        absent => assert_eq!(absent, (None, None)),
+    }
+}
+
+#[test]
+fn a_load_that_fails_is_counted() {
+    let subject = Subject::idle();
+    let mut agent = Agent::ordered(&Order::Measure(loaded(&subject.name, 3, &["false"])));
+    let rounds = agent.window(4).1[3].rounds;
+    assert!(rounds.failed > 0 && rounds.failed == rounds.ended, "{rounds:?}");
+}
+
+#[test]
+fn a_load_that_is_slow_is_skipped_and_does_not_outlive_the_window() {
+    let subject = Subject::idle();
+    let mut agent = Agent::ordered(&Order::Measure(loaded(&subject.name, 3, &["sleep", "0.25"])));
+    let rounds = agent.window(4).1[3].rounds;
+    assert!(rounds.skipped >= 2 && rounds.started >= 1, "{rounds:?}");
+}
+
+#[test]
+fn no_subject_is_refused_with_what_runs() {
+    let mut agent = Agent::ordered(&Order::Measure(measure("no-such-daemon", 3)));
+    let Frame::Refused(Refusal::NoSubject { name, running }) = agent.frame() else {
+        panic!("it was not refused");
+    };
+    assert_eq!(name, "no-such-daemon");
+    assert!(running.contains(&"headroom-agent".to_owned()), "{running:?}");
+}
+
+#[test]
+fn a_subject_that_dies_ends_the_measurement_at_once() {
+    let mut subject = Subject::idle();
+    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 1000)));
+    agent.hello();
+    agent.census();
+    agent.sample();
+    subject.child.kill().unwrap();
+    let refusal = loop {
+        match agent.frame() {
+            Frame::Sample(_) => {}
+            Frame::Refused(refusal) => break refusal,
+            other => panic!("unexpected {other:?}"),
+        }
+    };
+    let Refusal::SubjectDied { name, pid, after } = refusal else { panic!("{refusal:?}") };
+    assert_eq!((name, pid), (subject.name.clone(), subject.pid()));
+    assert!(after.as_secs_f64() < 10.0);
+    assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_load_that_cannot_start_is_refused_with_the_systems_words() {
+    let subject = Subject::idle();
+    let before = subject.groups();
+    let order = loaded(&subject.name, 3, &["/no/such/monitor", "--all"]);
+    let mut agent = Agent::ordered(&Order::Measure(order));
+    agent.hello();
+    agent.census();
+    let Frame::Refused(Refusal::Load { command, why }) = agent.frame() else {
+        panic!("it was not refused");
+    };
+    assert_eq!(command, "/no/such/monitor --all");
+    assert!(why.contains("No such file"), "{why}");
+    assert_eq!(subject.groups(), before);
+}
+
+#[test]
+fn a_new_order_ends_the_one_before() {
+    let subject = Subject::idle();
+    let (mut agent, facts, _) = Agent::start();
+    let before = subject.groups();
+    agent.order(&Order::Measure(measure(&subject.name, 1000)));
+    agent.hello();
+    agent.census();
+    agent.sample();
+    let was_moved = moved(&agent, &facts);
+    agent.order(&Order::Introduce { subject: None });
+    let hello = loop {
+        match agent.frame() {
+            Frame::Sample(_) => {}
+            other => break other,
+        }
+    };
+    assert!(matches!(hello, Frame::Hello { .. }));
+    agent.census();
+    assert!(!was_moved || subject.groups() == before);
+}
+
+#[test]
+fn a_stream_that_ends_in_the_window_leaves_nothing_changed() {
+    let subject = Subject::idle();
+    let before = subject.groups();
+    let (mut agent, facts, _) = Agent::start();
+    agent.order(&Order::Measure(loaded(&subject.name, 1000, &["sleep", "600"])));
+    agent.hello();
+    agent.census();
+    agent.sample();
+    if moved(&agent, &facts) {
+        assert_ne!(subject.groups(), before);
+    }
+    agent.orders = None;
+    assert!(agent.ended().success());
+    assert_eq!(subject.groups(), before);
+    assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_signal_in_the_window_leaves_nothing_changed() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let subject = Subject::idle();
+        let before = subject.groups();
+        let (mut agent, facts, _) = Agent::start();
+        agent.order(&Order::Measure(measure(&subject.name, 1000)));
+        agent.hello();
+        agent.census();
+        moved(&agent, &facts);
+        kill_process(Pid::from_child(&agent.child), signal).unwrap();
+        assert_eq!(agent.ended().code(), Some(128 + signal.as_raw()));
+        assert_eq!(subject.groups(), before);
+        assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_agent() {
+    let subject = Subject::idle();
+    let before = subject.groups();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_headroom-agent"))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let _kept_open = child.stdin.take();
+    let ended = eventually(|| child.try_wait().unwrap());
+    assert!(ended.success());
+    assert_eq!(subject.groups(), before);
+}
+
+#[test]
+fn noise_on_the_stream_is_told_and_is_the_end() {
+    let (mut agent, ..) = Agent::start();
+    std::io::Write::write_all(agent.orders.as_mut().unwrap(), &[0xff; 64]).unwrap();
+    assert_eq!(agent.ended().code(), Some(1));
+}
+
+#[test]
+fn an_order_without_meaning_is_refused_and_the_next_is_obeyed() {
+    let subject = Subject::idle();
+    let order = measure(&subject.name, 2);
+    let (mut agent, ..) = Agent::start();
+    let senseless = model::wire::Measure { sample_every: Default::default(), ..order.clone() };
+    agent.order(&Order::Measure(senseless));
+    assert!(matches!(agent.frame(), Frame::Refused(Refusal::Machine(_))));
+    agent.order(&Order::Measure(order));
+    assert_eq!(agent.window(3).1.len(), 3);
+}
+
+#[test]
+fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
+    let subject = Subject::idle();
+    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 10)));
+    agent.hello();
+    agent.census();
+    let samples: Vec<Sample> = (0..11).map(|_| agent.sample()).collect();
+    let since = |place: usize| samples[place].at_ns - samples[0].at_ns;
+    // Where each interval began at the end of the one before, ten delays would add up.
+    let late_ms = since(10) as f64 / 1e6 - 1000.0;
+    assert!((-90.0..90.0).contains(&late_ms), "{late_ms} ms late");
+    assert!((1..11).map(since).is_sorted());
+}
+
+#[test]
+fn the_agent_is_small_beside_what_it_measures() {
+    let subject = Subject::idle();
+    let order = loaded(&subject.name, 20, &["true"]);
+    let mut agent = Agent::ordered(&Order::Measure(order));
+    let (_, samples) = agent.window(21);
+    let own =
+        |sample: &Sample| sample.agent.tasks.iter().filter_map(|task| task.run_ns).sum::<u64>();
+    // The first and the last interval hold the reading of the proportional set sizes.
+    let each_us = (own(&samples[19]) - own(&samples[1])) / 18 / 1000;
+    eprintln!(
+        "{each_us} µs of CPU a second for the agent, at one sample and one round of one command a second"
+    );
+    // In a debug build, on a machine that runs other tests: a multiple of what is true of a release.
+    assert!(each_us < 10_000, "{each_us} µs");
+}
+
+#[test]
+fn the_two_flags_and_a_wrong_one() {
+    let run =
+        |flag: &str| Command::new(env!("CARGO_BIN_EXE_headroom-agent")).arg(flag).output().unwrap();
+    assert!(run("--help").status.success() && run("-h").stdout.starts_with(b"headroom-agent"));
+    assert!(String::from_utf8(run("--version").stdout).unwrap().contains("protocol 1"));
+    let wrong = run("--verbose");
+    assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
+}

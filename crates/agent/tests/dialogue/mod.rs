@@ -1,0 +1,222 @@
+//! A conversation with the real agent over pipes, and subjects for it to measure.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do ends the test")]
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use model::{
+    facts::Facts,
+    sample::Sample,
+    span::Span,
+    wire::{Census, Decoder, Frame, LoadOrder, Measure, Order, PROTOCOL, encode},
+};
+
+/// One running agent.
+pub(crate) struct Agent {
+    pub(crate) child: Child,
+    pub(crate) orders: Option<ChildStdin>,
+    frames: ChildStdout,
+    decoder: Decoder,
+}
+
+impl Agent {
+    /// Starts it and takes its greeting.
+    pub(crate) fn start() -> (Self, Facts, Census) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_headroom-agent"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (orders, frames) = (child.stdin.take(), child.stdout.take().unwrap());
+        let mut agent = Self { child, orders, frames, decoder: Decoder::default() };
+        let (facts, census) = (agent.hello(), agent.census());
+        (agent, facts, census)
+    }
+
+    /// Starts it, gives it one order, and waits for nothing.
+    pub(crate) fn ordered(order: &Order) -> Self {
+        let mut agent = Self::start().0;
+        agent.order(order);
+        agent
+    }
+
+    pub(crate) fn order(&mut self, order: &Order) {
+        self.orders.as_mut().unwrap().write_all(&encode(order).unwrap()).unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn frame(&mut self) -> Frame {
+        self.frame_or_end().expect("the agent ended the stream")
+    }
+
+    pub(crate) fn frame_or_end(&mut self) -> Option<Frame> {
+        loop {
+            if let Some(frame) = self.decoder.take().unwrap() {
+                return Some(frame);
+            }
+            let mut bytes = [0; 4096];
+            match self.frames.read(&mut bytes).unwrap() {
+                0 => return None,
+                length => self.decoder.push(&bytes[..length]),
+            }
+        }
+    }
+
+    pub(crate) fn hello(&mut self) -> Facts {
+        match self.frame() {
+            Frame::Hello { protocol: PROTOCOL, facts } => *facts,
+            other => panic!("expected a hello, got {other:?}"),
+        }
+    }
+
+    pub(crate) fn census(&mut self) -> Census {
+        match self.frame() {
+            Frame::Census(census) => census,
+            other => panic!("expected a census, got {other:?}"),
+        }
+    }
+
+    pub(crate) fn sample(&mut self) -> Sample {
+        match self.frame() {
+            Frame::Sample(sample) => *sample,
+            other => panic!("expected a sample, got {other:?}"),
+        }
+    }
+
+    /// Takes a whole answer: hello, census, these many samples, census, done.
+    pub(crate) fn window(&mut self, samples: usize) -> (Facts, Vec<Sample>) {
+        let facts = self.hello();
+        self.census();
+        let samples = (0..samples).map(|_| self.sample()).collect();
+        self.census();
+        assert_eq!(self.frame(), Frame::Done);
+        (facts, samples)
+    }
+
+    /// Waits for its end, as long as is honest.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        eventually(|| self.child.try_wait().unwrap())
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // Killed, it could not restore what it has changed on this machine.
+        self.orders = None;
+        let waited = (0..1000).any(|_| {
+            sleep(Duration::from_millis(5));
+            !matches!(self.child.try_wait(), Ok(None))
+        });
+        if !waited {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A program under a name that nobody else has, and which ends with the value.
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) child: Child,
+    _folder: tempfile::TempDir,
+}
+
+impl Subject {
+    /// One that always computes: a shell that counts.
+    pub(crate) fn busy() -> Self {
+        Self::start("sh", &["-c", "while :; do :; done"])
+    }
+
+    /// One that always sleeps.
+    pub(crate) fn idle() -> Self {
+        Self::start("sleep", &["600"])
+    }
+
+    fn start(program: &str, arguments: &[&str]) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hr{number}-{}", std::process::id());
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join(&name);
+        fs::copy(agent::programs::resolve(program).unwrap(), &copy).unwrap();
+        let child = Command::new(&copy).args(arguments).spawn().unwrap();
+        let subject = Self { name, child, _folder: folder };
+        // Between fork and exec the child still has our name.
+        let comm = format!("/proc/{}/comm", subject.child.id());
+        eventually(|| {
+            (fs::read_to_string(&comm).unwrap().trim_end() == subject.name).then_some(())
+        });
+        subject
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it is in every tree of control groups.
+    pub(crate) fn groups(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/cgroup", self.pid())).unwrap_or_default()
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// 100 ms samples, `windows` of them, without load.
+pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
+    Measure {
+        subject: subject.to_owned(),
+        load: None,
+        offset: Span::default(),
+        warm_up: Span::from_nanos(50_000_000),
+        window: Span::from_nanos(intervals * 100_000_000),
+        sample_every: Span::from_nanos(100_000_000),
+    }
+}
+
+/// The same with a load of one command, every 100 ms.
+pub(crate) fn loaded(subject: &str, intervals: u64, command: &[&str]) -> Measure {
+    let words = command.iter().map(|&word| word.to_owned()).collect();
+    let load = LoadOrder { round: vec![words], every: Span::from_nanos(100_000_000) };
+    Measure { load: Some(load), ..measure(subject, intervals) }
+}
+
+/// The agent's folders of control groups that are there now.
+pub(crate) fn folders_of(agent: u32) -> Vec<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let trees = mounts.lines().filter(|line| {
+        line.split(' ').nth(2).is_some_and(|kind| kind == "cgroup" || kind == "cgroup2")
+    });
+    let folders = trees.filter_map(|line| line.split(' ').nth(1));
+    folders
+        .map(|tree| PathBuf::from(tree).join(format!("headroom.{agent}")))
+        .filter(|folder| folder.exists())
+        .collect()
+}
+
+/// Waits for what must come to be, at most ten seconds.
+pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(Instant::now() < until, "it did not come to be in ten seconds");
+        sleep(Duration::from_millis(2));
+    }
+}

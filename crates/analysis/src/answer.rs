@@ -1,0 +1,264 @@
+//! The answer: plain sentences that the report and the terminal open with.
+//!
+//! Takes what is already computed and puts it into words; nothing is computed here. Written for an
+//! engineer who reads nothing else: figure, interval, unit, and of which core.
+
+use model::{
+    run::Run,
+    study::{Beside, Mode},
+};
+
+use crate::{
+    Analysis,
+    cells::Cell,
+    compare::Comparison,
+    curve::{Curve, Full, Slope},
+    doubt::Level,
+    figures::Part,
+    lab::Row,
+    quantity::{self, Unit, count, cpu_short},
+};
+
+/// The core that a share is of, as words.
+pub fn core_of(run: &Run, mode: Mode) -> String {
+    match (mode, run.host.cpu.as_str()) {
+        (Mode::Counted, _) => "a 500-MIPS core".to_owned(),
+        (Mode::RealTime, "") => "a core of the host".to_owned(),
+        (Mode::RealTime, cpu) => format!("a host core ({cpu})"),
+    }
+}
+
+/// What the host does beside a trial, as words.
+pub const fn beside_name(beside: Beside) -> &'static str {
+    match beside {
+        Beside::Anything => "whatever is quickest",
+        Beside::Nothing => "nothing",
+        Beside::Trial => "one other trial",
+        Beside::Stress => "stress-ng",
+    }
+}
+
+/// The sentences; at least one.
+pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
+    if analysis.valid == 0 {
+        return vec![nothing_valid(analysis)];
+    }
+    let mut sentences = if analysis.lab.asked { lab(analysis) } else { cost(run, analysis) };
+    sentences.push(standing(analysis));
+    sentences
+}
+
+fn nothing_valid(analysis: &Analysis) -> String {
+    match analysis.invalid.first() {
+        Some(first) => format!(
+            "There is no answer: {} done, none valid. {}: {}.",
+            count(analysis.invalid.len() as u32, "trial"),
+            first.id,
+            first.why
+        ),
+        None => "There is no answer yet: no trial is done.".to_owned(),
+    }
+}
+
+fn standing(analysis: &Analysis) -> String {
+    let doubts =
+        analysis.doubts.iter().filter(|doubt| doubt.level() == Level::Doubt).count() as u32;
+    let doubts = if doubts == 0 { "no doubts".to_owned() } else { count(doubts, "doubt") };
+    let repetitions = match analysis.repetitions() {
+        (fewest, most) if fewest == most => count(most, "repetition"),
+        (fewest, most) => format!("{fewest} to {most} repetitions"),
+    };
+    format!(
+        "{} of {} are valid; brackets are 95 % intervals over {repetitions}; {doubts}.",
+        analysis.valid,
+        count(analysis.planned, "planned trial"),
+    )
+}
+
+fn cost(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let loaded = analysis.curves.iter().filter(|curve| curve.load.is_some());
+    let idle = analysis.curves.iter().filter(|curve| curve.load.is_none());
+    loaded
+        .flat_map(|curve| loaded_sentences(run, analysis, curve))
+        .chain(ratios(analysis))
+        .chain(idle.filter_map(|curve| idle_sentence(run, analysis, curve)))
+        .collect()
+}
+
+fn loaded_sentences(run: &Run, analysis: &Analysis, curve: &Curve) -> Vec<String> {
+    let price = widest_cell(analysis, curve).and_then(|cell| price(run, curve, cell));
+    let slope = curve.slope(Part::Sum);
+    price.into_iter().chain(slope.map(|slope| slope_sentence(curve, slope))).collect()
+}
+
+/// The cell with the most clients that has a figure.
+fn widest_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
+    let largest = curve.counts.iter().max()?;
+    analysis.cell(&curve.variant, *largest)
+}
+
+fn price(run: &Run, curve: &Curve, cell: &Cell) -> Option<String> {
+    let sum = cell.cpu.sum.as_ref()?;
+    let unit = quantity::cpu_unit(sum.mean);
+    let parts = match (&cell.cpu.subject, &cell.cpu.load) {
+        (Some(subject), Some(load)) => format!(
+            ": {} in {}, {} in the load's own programs",
+            cpu_short(subject.mean),
+            run.study.subject.process,
+            cpu_short(load.mean)
+        ),
+        _ => String::new(),
+    };
+    Some(format!(
+        "At {} clients, `{}` ({}) costs {} of CPU a second, {} % of {}{parts}.",
+        cell.clients,
+        curve.variant,
+        curve.load.as_deref().unwrap_or("idle"),
+        unit.with_interval(sum),
+        Unit::CORE.plain(sum.mean),
+        core_of(run, cell.mode),
+    ))
+}
+
+fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
+    let per_client = Unit::MICROS.with_interval(&slope.per_client);
+    match &slope.full {
+        Full::At { clients, .. } => format!(
+            "Each client adds {per_client} of CPU a second to `{}`; on that straight line one core would \
+             be full at {} clients, an extrapolation{}.",
+            curve.variant,
+            Unit::WHOLE.with_interval(clients),
+            bend(slope)
+        ),
+        Full::NotRising => format!(
+            "For `{}`, a slope over clients cannot be told from 0: {per_client} of CPU a second each.",
+            curve.variant
+        ),
+    }
+}
+
+fn bend(slope: &Slope) -> String {
+    const WORTH_SAYING: f64 = 0.1;
+    let [first, .., last] = slope.segments.as_slice() else { return String::new() };
+    match slope.curvature {
+        Some(curvature) if curvature.abs() > WORTH_SAYING => format!(
+            " (the curve is not straight: {} µs from {} to {} clients, {} µs from {} to {})",
+            Unit::MICROS.mean(&first.per_client),
+            first.from,
+            first.to,
+            Unit::MICROS.mean(&last.per_client),
+            last.from,
+            last.to
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Ratios at the largest count only; the table has the others.
+fn ratios(analysis: &Analysis) -> Vec<String> {
+    let largest = analysis.comparisons.iter().map(|each| each.clients).max();
+    let at_largest = analysis.comparisons.iter().filter(|each| Some(each.clients) == largest);
+    at_largest.filter_map(ratio).collect()
+}
+
+fn ratio(comparison: &Comparison) -> Option<String> {
+    let ratio = comparison.sum.ratio.as_ref()?;
+    let told = comparison.sum.difference.differs_from_zero();
+    Some(if told {
+        format!(
+            "At {} clients `{}` costs {} times what `{}` does.",
+            comparison.clients,
+            comparison.variant,
+            Unit::ONE.with_interval(ratio),
+            comparison.base
+        )
+    } else {
+        format!(
+            "At {} clients `{}` and `{}` cannot be told apart: a ratio of {}.",
+            comparison.clients,
+            comparison.variant,
+            comparison.base,
+            Unit::ONE.with_interval(ratio)
+        )
+    })
+}
+
+fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String> {
+    let cell = widest_cell(analysis, curve)?;
+    let subject = cell.cpu.subject.as_ref()?;
+    let slope = match curve.slope(Part::Sum) {
+        Some(slope) if slope.per_client.differs_from_zero() => {
+            format!(", {} for each client", Unit::MICROS.with_interval(&slope.per_client))
+        }
+        Some(_) => "; a slope over clients cannot be told from 0".to_owned(),
+        None => String::new(),
+    };
+    Some(format!(
+        "With {} clients and no load (`{}`), {} takes {} of CPU a second, {} % of {}{slope}.",
+        cell.clients,
+        curve.variant,
+        run.study.subject.process,
+        quantity::cpu_unit(subject.mean).with_interval(subject),
+        Unit::CORE.plain(subject.mean),
+        core_of(run, cell.mode),
+    ))
+}
+
+fn lab(analysis: &Analysis) -> Vec<String> {
+    let modes = [Mode::Counted, Mode::RealTime];
+    let summaries = modes.into_iter().filter_map(|mode| lab_summary(analysis, mode));
+    summaries.chain(analysis.lab.rows.iter().map(lab_sentence)).collect()
+}
+
+/// The worst of a mode's rows: what may be claimed of any of them.
+fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {
+    let rows = || analysis.lab.rows.iter().filter(move |row| row.mode == mode);
+    let spread = rows().filter_map(|row| row.sum.cv).reduce(f64::max)?;
+    let shift = rows().filter_map(|row| row.shift).map(|shift| shift.mean.abs()).reduce(f64::max);
+    let shift = shift.map_or(String::new(), |shift| {
+        format!(
+            ", and what else the host does moves the mean by {} at most",
+            quantity::percent(shift)
+        )
+    });
+    let mode = match mode {
+        Mode::Counted => "Counted",
+        Mode::RealTime => "Real-time",
+    };
+    Some(format!(
+        "{mode} trials repeat to {} (the largest coefficient of variation){shift}.",
+        quantity::percent(spread)
+    ))
+}
+
+fn lab_sentence(row: &Row) -> String {
+    let agree = match (row.bit_exact, row.sum.cv) {
+        (true, _) => format!("all {} agree exactly, in every counter", count(row.sum.n, "trial")),
+        (false, Some(cv)) => format!(
+            "{} have a coefficient of variation of {} ({} different results)",
+            count(row.sum.n, "trial"),
+            quantity::percent(cv),
+            row.distinct
+        ),
+        (false, None) => "one trial, so nothing is known of its spread".to_owned(),
+    };
+    let shift = match (&row.shift, &row.against) {
+        (Some(shift), Some(against)) => {
+            format!(
+                "; the mean is {} from that of `{against}`",
+                quantity::signed_percent(shift.mean)
+            )
+        }
+        _ => String::new(),
+    };
+    let speed = row.speed.map_or(String::new(), |speed| {
+        format!("; {} × real time", quantity::number(speed.mean, None))
+    });
+    format!(
+        "`{}` ({}, {} clients, beside it: {}): {agree}{shift}{speed}.",
+        row.variant,
+        row.mode.name(),
+        row.clients,
+        beside_name(row.beside)
+    )
+}

@@ -1,0 +1,268 @@
+//! One variant at one client count: its repetitions together.
+//!
+//! Takes [`Measured`] trials and gives a [`Cell`]. Lines through several counts are in
+//! [`crate::curve`], differences between variants in [`crate::compare`].
+
+use std::collections::BTreeMap;
+
+use model::study::{Beside, Mode, Variant};
+use serde::Serialize;
+
+use crate::{
+    figures::{Part, Step, TrialFigures},
+    measured::Measured,
+    stats::Estimate,
+};
+
+/// Estimates for every part, in µs of CPU a second unless its holder says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// The subject.
+    pub subject: Option<Estimate>,
+    /// The load's programs.
+    pub load: Option<Estimate>,
+    /// headroom's agent; in no sum.
+    pub agent: Option<Estimate>,
+    /// Subject and load.
+    pub sum: Option<Estimate>,
+}
+
+impl Parts {
+    pub(crate) fn by(mut of: impl FnMut(Part) -> Option<Estimate>) -> Self {
+        Self {
+            subject: of(Part::Subject),
+            load: of(Part::Load),
+            agent: of(Part::Agent),
+            sum: of(Part::Sum),
+        }
+    }
+
+    fn absent(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A thread of the subject over a cell's trials. Threads of one name are told apart by their order of
+/// creation, because numbers may differ from trial to trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// Which of that name, from 1.
+    pub ordinal: u32,
+    /// CPU, µs/s.
+    pub cpu: Option<Estimate>,
+    /// Mean context switches that it asked for, each second.
+    pub voluntary_per_second: f64,
+    /// Mean context switches that it suffered, each second.
+    pub involuntary_per_second: f64,
+}
+
+/// Means over a cell's trials of what is not CPU time. The subject's, unless the name says otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Beyond {
+    /// Resident at the first sample, KiB.
+    pub rss_start_kib: Option<f64>,
+    /// Resident at the last sample, KiB.
+    pub rss_end_kib: Option<f64>,
+    /// Growth of the resident size within a window, KiB.
+    pub rss_growth_kib: Option<f64>,
+    /// Proportional at the first sample, KiB.
+    pub pss_start_kib: Option<f64>,
+    /// Proportional at the last sample, KiB.
+    pub pss_end_kib: Option<f64>,
+    /// Read and write calls, each second.
+    pub io_calls_per_second: Option<f64>,
+    /// Bytes read, each second.
+    pub read_bytes_per_second: Option<f64>,
+    /// Bytes written, each second.
+    pub write_bytes_per_second: Option<f64>,
+    /// Context switches asked for, each second.
+    pub voluntary_per_second: Option<f64>,
+    /// Context switches suffered, each second.
+    pub involuntary_per_second: Option<f64>,
+    /// The load's rounds that ended within a window.
+    pub rounds_ended: Option<f64>,
+    /// The whole machine's busy share, 0 to 1.
+    pub machine_busy: Option<f64>,
+    /// Subject: executed instructions each second; counted mode only.
+    pub subject_instructions_per_second: Option<f64>,
+    /// Subject and load: executed instructions each second; counted mode only.
+    pub sum_instructions_per_second: Option<f64>,
+}
+
+/// A trial's steps, for a small picture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// Which repetition.
+    pub repetition: u32,
+    /// Its steps.
+    pub steps: Vec<Step>,
+}
+
+/// One variant at one client count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The variant's name.
+    pub variant: String,
+    /// Clients.
+    pub clients: u32,
+    /// Its mode.
+    pub mode: Mode,
+    /// What the host does beside it.
+    pub beside: Beside,
+    /// Whether it has a load.
+    pub has_load: bool,
+    /// Trials that were planned.
+    pub planned: u32,
+    /// Valid trials: what the estimates rest on.
+    pub valid: u32,
+    /// Invalid trials.
+    pub invalid: u32,
+    /// CPU, µs/s.
+    pub cpu: Parts,
+    /// CPU without what the idle variant takes, µs/s, paired by repetition; `None` without one.
+    pub minus_idle: Option<Parts>,
+    /// The subject's threads.
+    pub threads: Vec<Thread>,
+    /// Memory, IO, switches.
+    pub beyond: Beyond,
+    /// Second by second, each repetition.
+    pub series: Vec<Series>,
+}
+
+/// Every cell of the study, by variant in the study's order, then by clients.
+pub(crate) fn all(measured: &Measured) -> Vec<Cell> {
+    let counts = measured.counts();
+    measured
+        .variants()
+        .iter()
+        .flat_map(|variant| counts.iter().map(move |clients| (variant, *clients)))
+        .map(|(variant, clients)| cell(measured, variant, clients))
+        .collect()
+}
+
+fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
+    let trials = measured.cell(&variant.name, clients);
+    let is_here = |id: &model::trial::TrialId| id.variant == variant.name && id.clients == clients;
+    let planned = measured.run.plan.iter().filter(|planned| is_here(&planned.id)).count() as u32;
+    let invalid = measured.invalid.iter().filter(|trial| is_here(&trial.id)).count() as u32;
+    Cell {
+        variant: variant.name.clone(),
+        clients,
+        mode: measured.mode(variant),
+        beside: variant.beside,
+        has_load: measured.has_load(variant),
+        planned,
+        valid: trials.len() as u32,
+        invalid,
+        cpu: Parts::by(|part| estimate(&trials, |trial| trial.part(part))),
+        minus_idle: minus_idle(measured, variant, clients),
+        threads: threads(&trials),
+        beyond: beyond(&trials),
+        series: trials.iter().map(|trial| series(trial)).collect(),
+    }
+}
+
+/// From the trials that have the quantity.
+fn estimate(
+    trials: &[&TrialFigures],
+    of: impl Fn(&TrialFigures) -> Option<f64>,
+) -> Option<Estimate> {
+    Estimate::of(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>())
+}
+
+fn minus_idle(measured: &Measured, variant: &Variant, clients: u32) -> Option<Parts> {
+    let idle = measured.idle_for(variant)?;
+    let parts = Parts::by(|part| {
+        if part == Part::Load {
+            // An idle variant has no load to take away.
+            return None;
+        }
+        let pairs = measured.pairs([&variant.name, &idle.name], clients, part);
+        Estimate::of(&pairs.iter().map(|(busy, idle)| busy - idle).collect::<Vec<_>>())
+    });
+    (!parts.absent()).then_some(parts)
+}
+
+fn series(trial: &TrialFigures) -> Series {
+    Series { repetition: trial.id.repetition, steps: trial.series.clone() }
+}
+
+fn threads(trials: &[&TrialFigures]) -> Vec<Thread> {
+    let mut by_name: BTreeMap<(String, u32), Vec<_>> = BTreeMap::new();
+    for trial in trials {
+        let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+        for thread in &trial.threads {
+            let ordinal = seen.entry(&thread.name).or_default();
+            *ordinal += 1;
+            by_name.entry((thread.name.clone(), *ordinal)).or_default().push(thread);
+        }
+    }
+    by_name
+        .into_iter()
+        .map(|((name, ordinal), seen)| {
+            let mean = |values: Vec<f64>| Estimate::of(&values).map_or(0.0, |found| found.mean);
+            let cpu: Vec<_> = seen.iter().filter_map(|thread| thread.us_per_second).collect();
+            Thread {
+                name,
+                ordinal,
+                cpu: Estimate::of(&cpu),
+                voluntary_per_second: mean(
+                    seen.iter().map(|thread| thread.voluntary_per_second).collect(),
+                ),
+                involuntary_per_second: mean(
+                    seen.iter().map(|thread| thread.involuntary_per_second).collect(),
+                ),
+            }
+        })
+        .collect()
+}
+
+fn beyond(trials: &[&TrialFigures]) -> Beyond {
+    let mean = |of: &dyn Fn(&TrialFigures) -> Option<f64>| {
+        estimate(trials, of).map(|estimate| estimate.mean)
+    };
+    Beyond {
+        rss_start_kib: mean(&|trial| Some(trial.memory?.rss_start_kib as f64)),
+        rss_end_kib: mean(&|trial| Some(trial.memory?.rss_end_kib as f64)),
+        rss_growth_kib: mean(&|trial| {
+            let memory = trial.memory?;
+            Some(memory.rss_end_kib as f64 - memory.rss_start_kib as f64)
+        }),
+        pss_start_kib: mean(&|trial| Some(trial.memory?.pss_start_kib? as f64)),
+        pss_end_kib: mean(&|trial| Some(trial.memory?.pss_end_kib? as f64)),
+        io_calls_per_second: mean(&|trial| trial.io.map(|io| io.read_calls + io.write_calls)),
+        read_bytes_per_second: mean(&|trial| trial.io.map(|io| io.read_bytes)),
+        write_bytes_per_second: mean(&|trial| trial.io.map(|io| io.write_bytes)),
+        voluntary_per_second: mean(&|trial| Some(trial.voluntary_per_second)),
+        involuntary_per_second: mean(&|trial| Some(trial.involuntary_per_second)),
+        rounds_ended: mean(&|trial| Some(trial.rounds.ended as f64)),
+        machine_busy: mean(&|trial| trial.machine_busy),
+        subject_instructions_per_second: mean(&|trial| trial.subject.instructions_per_second),
+        sum_instructions_per_second: mean(&|trial| trial.sum.instructions_per_second),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn what_the_idle_access_point_takes_is_taken_away_pair_by_pair() {
+        let run = fixture::run();
+        let analysis = analyse(&run, &fixture::trials(&run));
+        let sum = |variant| analysis.cell(variant, 114).unwrap().cpu.sum.unwrap().mean;
+        let less = analysis.cell("iw-dump", 114).unwrap().minus_idle.unwrap().sum.unwrap();
+        assert!((less.mean - (sum("iw-dump") - sum("idle"))).abs() < 1e-9);
+        assert_eq!(less.n, 6);
+        assert_eq!(analysis.cell("idle", 114).unwrap().minus_idle, None);
+    }
+
+    #[test]
+    fn a_cell_without_trials_is_empty_and_not_zero() {
+        let analysis = analyse(&fixture::run(), &[]);
+        let cell = analysis.cell("iw-dump", 18).unwrap();
+        assert_eq!((cell.planned, cell.valid, cell.cpu.sum), (6, 0, None));
+    }
+}

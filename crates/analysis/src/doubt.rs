@@ -1,0 +1,409 @@
+//! What weakens an answer, as values: each says in a sentence what is so, and what to do about it.
+//!
+//! Only the words are here; [`crate::validity`] finds what applies to a run. A doubt never stops a run
+//! and never vanishes from its report.
+
+use std::fmt;
+
+use model::trial::TrialId;
+use serde::Serialize;
+
+use crate::quantity::{self, Unit, count};
+
+/// How a doubt is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Something happened in this run, or was planned too thin.
+    Doubt,
+    /// True of every run made this way: the frame in which the figures hold.
+    Caveat,
+}
+
+/// Trials that a doubt speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Affected(pub Vec<TrialId>);
+
+impl fmt::Display for Affected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMED: usize = 3;
+        let named: Vec<_> = self.0.iter().take(NAMED).map(TrialId::to_string).collect();
+        write!(f, "{} ({}", count(self.0.len() as u32, "trial"), named.join(", "))?;
+        match self.0.len().checked_sub(NAMED).filter(|rest| *rest > 0) {
+            Some(rest) => write!(f, " and {rest} more)"),
+            None => f.write_str(")"),
+        }
+    }
+}
+
+/// One thing that weakens the answer. `Display` is the sentence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "doubt", rename_all = "kebab-case")]
+pub enum Doubt {
+    /// Trials that could not measure.
+    InvalidTrials {
+        /// How many.
+        invalid: u32,
+        /// Of so many that were done.
+        done: u32,
+        /// Each different reason once.
+        reasons: Vec<String>,
+    },
+    /// The run is not complete.
+    Unfinished {
+        /// Trials done.
+        done: u32,
+        /// Trials planned.
+        planned: u32,
+    },
+    /// Fewer repetitions than an interval needs.
+    FewRepetitions {
+        /// The smallest number of valid repetitions in a cell.
+        fewest: u32,
+        /// The cell, as `variant@clients`.
+        cell: String,
+    },
+    /// Trials measured different programs under one name.
+    ProgramsDiffer {
+        /// Those whose programs have other hashes than the first trial's.
+        trials: Affected,
+    },
+    /// Clients of an interface were counted by one party only.
+    OneSidedCensus {
+        /// Where.
+        trials: Affected,
+    },
+    /// Commands of the load failed.
+    FailedRounds {
+        /// Commands.
+        failed: u64,
+        /// Where.
+        trials: Affected,
+    },
+    /// Rounds were left out because the one before had not ended.
+    SkippedRounds {
+        /// Rounds.
+        skipped: u64,
+        /// Where.
+        trials: Affected,
+    },
+    /// Cost falls as clients join.
+    NotMonotonic {
+        /// The variant.
+        variant: String,
+        /// From this count,
+        from: u32,
+        /// to this one.
+        to: u32,
+        /// Mean fall, µs of CPU a second.
+        fall: f64,
+    },
+    /// A straight line does not describe the curve.
+    Curved {
+        /// The variant.
+        variant: String,
+        /// Last segment's slope over the first one's, minus 1.
+        curvature: f64,
+    },
+    /// The number of clients that fill a core lies far outside of what was measured.
+    Extrapolated {
+        /// The largest measured count.
+        largest: u32,
+        /// How many times that the farthest such number is.
+        beyond: f64,
+    },
+    /// The agent takes more than it may.
+    CostlyAgent {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// µs of CPU a second.
+        us_per_second: f64,
+    },
+    /// The subject's memory grew within the window.
+    GrowingMemory {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// Mean growth, KiB a window.
+        kib: f64,
+    },
+    /// Samples are missing.
+    MissingSamples {
+        /// Where.
+        trials: Affected,
+    },
+    /// Samples are not evenly spaced.
+    UnevenSamples {
+        /// The largest relative departure from the planned spacing.
+        worst: f64,
+        /// Where.
+        trials: Affected,
+    },
+    /// The control group and the sum over threads disagree.
+    CountersDisagree {
+        /// Group minus threads at the worst trial, µs a second.
+        by: f64,
+        /// Where.
+        trials: Affected,
+    },
+    /// utime + stime and the nanosecond counters disagree by more than the ticks' grain.
+    TicksDisagree {
+        /// Ticks minus nanoseconds at the worst trial, µs a second.
+        by: f64,
+        /// Where.
+        trials: Affected,
+    },
+    /// The figures rest on clock ticks.
+    TicksOnly {
+        /// Where.
+        trials: Affected,
+    },
+    /// There is a load, and nothing counts its CPU time.
+    LoadNotCounted {
+        /// Where.
+        trials: Affected,
+    },
+    /// Every repetition is one machine state.
+    OneState,
+    /// Trials were counted in instructions.
+    Counted,
+    /// Trials were timed by the host's clock.
+    RealTime,
+    /// The radios are simulated.
+    Simulated,
+}
+
+impl Doubt {
+    /// Whether it happened in this run or belongs to the method.
+    pub fn level(&self) -> Level {
+        match self {
+            Doubt::Extrapolated { .. }
+            | Doubt::OneState
+            | Doubt::Counted
+            | Doubt::RealTime
+            | Doubt::Simulated => Level::Caveat,
+            _ => Level::Doubt,
+        }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Doubt::InvalidTrials { .. } => {
+                "They are in no figure. Mend the reason and measure again."
+            }
+            Doubt::Unfinished { .. } => "`headroom run --resume` does the rest.",
+            Doubt::FewRepetitions { .. } => {
+                "Set `repetitions` to 6 or more: with fewer, intervals are wide and no sign test can \
+                 reach 5 %."
+            }
+            Doubt::ProgramsDiffer { .. } => {
+                "These figures are not of one thing: measure again with one image."
+            }
+            Doubt::OneSidedCensus { .. } => {
+                "Let hostapd answer on its control socket, so that both sides count."
+            }
+            Doubt::FailedRounds { .. } => {
+                "A failed command may cost more or less than a good one: run it by hand with \
+                 `headroom up`."
+            }
+            Doubt::SkippedRounds { .. } => {
+                "The load ran less often than asked, so its cost is understated: lengthen `every`."
+            }
+            Doubt::NotMonotonic { .. } => {
+                "Look at the per-second series of both counts; something other than clients differs."
+            }
+            Doubt::Curved { .. } => {
+                "Use the slope of the segment that you ask about, and add client counts between."
+            }
+            Doubt::Extrapolated { .. } => {
+                "Use it to compare variants, not to size a product; measure nearer to it if it matters."
+            }
+            Doubt::CostlyAgent { .. } => {
+                "Lengthen `sample-every`: the agent may disturb what it measures."
+            }
+            Doubt::GrowingMemory { .. } => {
+                "Lengthen `window` to see whether it goes on; if it does, it is a leak."
+            }
+            Doubt::MissingSamples { .. } | Doubt::UnevenSamples { .. } => {
+                "Rates use the samples' own clock and stay right; the series has gaps. The host may be \
+                 overloaded in real-time mode."
+            }
+            Doubt::CountersDisagree { .. } => {
+                "The control group is shown, because it holds short-lived children; look at the thread \
+                 table for what is missing."
+            }
+            Doubt::TicksDisagree { .. } => {
+                "Compare with published tick figures with care: ticks miss what runs between them."
+            }
+            Doubt::TicksOnly { .. } => {
+                "Use a kernel with CONFIG_SCHED_INFO or a cgroup v2, or lengthen `window`."
+            }
+            Doubt::LoadNotCounted { .. } => {
+                "The sum is the subject alone there; enable control groups on the access point."
+            }
+            Doubt::OneState => {
+                "Their spread measures the lab. Use `perturb = \"start\"` to claim something about the \
+                 subject."
+            }
+            Doubt::Counted => {
+                "Compare variants with it; take absolute figures for a product from the product's own \
+                 core."
+            }
+            Doubt::RealTime => {
+                "Keep the host idle and prefer counted mode for claims about CPU cost."
+            }
+            Doubt::Simulated => {
+                "Judge the subject's and the load's own CPU, never the guest's total."
+            }
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::InvalidTrials { .. }
+            | Doubt::Unfinished { .. }
+            | Doubt::FewRepetitions { .. }
+            | Doubt::ProgramsDiffer { .. }
+            | Doubt::OneSidedCensus { .. }
+            | Doubt::FailedRounds { .. }
+            | Doubt::SkippedRounds { .. } => self.write_trials(f),
+            Doubt::NotMonotonic { .. }
+            | Doubt::Curved { .. }
+            | Doubt::Extrapolated { .. }
+            | Doubt::CostlyAgent { .. }
+            | Doubt::GrowingMemory { .. } => self.write_figures(f),
+            Doubt::OneState | Doubt::Counted | Doubt::RealTime | Doubt::Simulated => {
+                f.write_str(self.caveat())
+            }
+            _ => self.write_counters(f),
+        }
+    }
+}
+
+/// The sentences, by what they speak of.
+impl Doubt {
+    fn write_trials(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::InvalidTrials { invalid, done, reasons } => {
+                let were = if *invalid == 1 { "was" } else { "were" };
+                write!(
+                    f,
+                    "{invalid} of {} {were} invalid: {}.",
+                    count(*done, "trial"),
+                    reasons.join("; ")
+                )
+            }
+            Doubt::Unfinished { done, planned } => {
+                write!(
+                    f,
+                    "The run is not complete: {done} of {} are done.",
+                    count(*planned, "planned trial")
+                )
+            }
+            Doubt::FewRepetitions { fewest, cell } => {
+                write!(f, "{cell} rests on {}.", count(*fewest, "valid repetition"))
+            }
+            Doubt::ProgramsDiffer { trials } => write!(
+                f,
+                "The hashes of the measured programs differ from the first trial's in {trials}."
+            ),
+            Doubt::OneSidedCensus { trials } => {
+                write!(f, "Either the kernel or hostapd did not count the clients in {trials}.")
+            }
+            Doubt::FailedRounds { failed, trials } => {
+                write!(f, "{failed} commands of the load failed, in {trials}.")
+            }
+            Doubt::SkippedRounds { skipped, trials } => write!(
+                f,
+                "{skipped} rounds of the load were left out because the one before had not ended, in \
+                 {trials}."
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::NotMonotonic { variant, from, to, fall } => write!(
+                f,
+                "`{variant}` costs {} µs a second less at {to} clients than at {from}, beyond its noise.",
+                Unit::MICROS.plain(*fall)
+            ),
+            Doubt::Curved { variant, curvature } => write!(
+                f,
+                "The curve of `{variant}` is not straight: its last segment is {:.2} × as steep as its first.",
+                1.0 + curvature
+            ),
+            Doubt::Extrapolated { largest, beyond } => write!(
+                f,
+                "«Clients until one core is full» extends a straight line up to {} times beyond the \
+                 {largest} clients that were measured.",
+                beyond.round()
+            ),
+            Doubt::CostlyAgent { cell, us_per_second } => write!(
+                f,
+                "The agent itself took {} % of a core in {cell}.",
+                Unit::CORE.plain(*us_per_second)
+            ),
+            Doubt::GrowingMemory { cell, kib } => write!(
+                f,
+                "The subject's memory grew by {} KiB a window in {cell}.",
+                Unit::ONE.plain(*kib)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_counters(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::MissingSamples { trials } => write!(f, "Samples are missing in {trials}."),
+            Doubt::UnevenSamples { worst, trials } => write!(
+                f,
+                "Samples lie up to {} off their planned spacing in {trials}.",
+                quantity::percent(*worst)
+            ),
+            Doubt::CountersDisagree { by, trials } => write!(
+                f,
+                "The subject's control group and the sum over its threads differ by up to {} µs a second \
+                 in {trials}.",
+                Unit::MICROS.plain(*by)
+            ),
+            Doubt::TicksDisagree { by, trials } => write!(
+                f,
+                "utime + stime differ from the nanosecond counters by up to {} µs a second, more than \
+                 their grain, in {trials}.",
+                Unit::MICROS.plain(*by)
+            ),
+            Doubt::TicksOnly { trials } => {
+                write!(f, "CPU time is known only in clock ticks in {trials}.")
+            }
+            Doubt::LoadNotCounted { trials } => {
+                write!(f, "Nothing counted the CPU time of the load in {trials}.")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn caveat(&self) -> &'static str {
+        match self {
+            Doubt::OneState => {
+                "Every repetition was the same machine state (`perturb = \"nothing\"`): one memory \
+                 layout, one hash seed, one phase of the timers."
+            }
+            Doubt::Counted => {
+                "Counted mode: CPU time is executed instructions at 2 ns each, a 500-MIPS core. Caches, \
+                 memory latency and branches cost nothing in it."
+            }
+            Doubt::RealTime => {
+                "Real-time mode: CPU time is the host's, so its load, clock frequency and caches are in \
+                 the figures."
+            }
+            _ => {
+                "The radios are mac80211_hwsim: every frame is copied to every radio of its channel, and \
+                 the clients share the guest's CPU."
+            }
+        }
+    }
+}

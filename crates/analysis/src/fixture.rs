@@ -1,0 +1,341 @@
+//! A made-up run for tests. **Synthetic: nothing here was measured, and none of it may be shipped as a
+//! result.** Compiled for tests only, or with the feature `fixture`.
+//!
+//! Counters follow a plain formula plus a few nanoseconds that depend on the trial's name, so that
+//! intervals are narrow but not empty. Talks to `model` only.
+
+use model::{
+    facts::{Cgroup, Facts, Program},
+    run::{FORMAT, Host, LabIdentity, Run},
+    sample::{Account, Group, Io, Machine, Memory, Rounds, Sample, Task},
+    span::Span,
+    study::{
+        AccessPoint, Beside, Kind, Load, Mode, Perturb, Study, Subject, TrialShape, Variant,
+        VariantLoad,
+    },
+    trial::{HostCost, Outcome, PlannedTrial, Recording, Trial, TrialId},
+    wire::{Census, InterfaceCensus, LoadOrder, Measure},
+};
+
+/// µs of CPU for each client and second that the fixture's `iw-dump` is made with.
+pub const IW_DUMP_SLOPE: f64 = 201.0;
+
+/// Samples of a trial: a window of 20 s at 1 Hz, both ends included.
+const SAMPLES: u64 = 21;
+
+/// A study of three variants at three client counts, six repetitions, counted.
+pub fn run() -> Run {
+    let load = |run: &str| {
+        Some(VariantLoad::With(Load { run: run.to_owned(), every: Span::from_secs(1) }))
+    };
+    let variants = vec![
+        variant("idle", "No load: what hostapd takes by itself.", Some(VariantLoad::None)),
+        variant("iw-dump", "All stations over nl80211.", load("iw dev {interface} station dump")),
+        variant(
+            "hostapd-cli",
+            "All stations over hostapd's control socket.",
+            load("hostapd_cli -i {interface} all_sta"),
+        ),
+    ];
+    let question = "SYNTHETIC FIXTURE, not a result: what does polling station statistics cost as clients join?";
+    planned(study(question, variants))
+}
+
+/// A study of the lab itself, counted and in real time, idle and disturbed.
+pub fn self_check() -> Run {
+    let of = |name: &str, mode, beside| Variant {
+        mode: Some(mode),
+        beside,
+        ..variant(name, "The same trial over and over.", None)
+    };
+    let variants = vec![
+        of("counted-idle", Mode::Counted, Beside::Nothing),
+        of("counted-pair", Mode::Counted, Beside::Trial),
+        of("counted-stress", Mode::Counted, Beside::Stress),
+        of("real-time-idle", Mode::RealTime, Beside::Nothing),
+        of("real-time-stress", Mode::RealTime, Beside::Stress),
+    ];
+    let mut study = study("SYNTHETIC FIXTURE, not a result: does the lab repeat itself?", variants);
+    study.access_point.clients = vec![114];
+    study.trial.perturb = Perturb::Nothing;
+    study.load =
+        Some(Load { run: "iw dev {interface} station dump".to_owned(), every: Span::from_secs(1) });
+    planned(study)
+}
+
+fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
+    Variant {
+        name: name.to_owned(),
+        about: Some(about.to_owned()),
+        load,
+        mode: None,
+        beside: Beside::Anything,
+    }
+}
+
+fn study(question: &str, variants: Vec<Variant>) -> Study {
+    Study {
+        question: question.to_owned(),
+        access_point: AccessPoint {
+            kind: Kind::Vm,
+            radios: 3,
+            clients: vec![18, 60, 114],
+            mode: Mode::Counted,
+        },
+        subject: Subject { process: "hostapd".to_owned() },
+        load: None,
+        trial: TrialShape::default(),
+        variants,
+    }
+}
+
+fn planned(study: Study) -> Run {
+    let mut plan = Vec::new();
+    for repetition in 1..=study.trial.repetitions {
+        for clients in &study.access_point.clients {
+            for variant in &study.variants {
+                let id = TrialId { variant: variant.name.clone(), clients: *clients, repetition };
+                plan.push(planned_trial(&study, variant, id));
+            }
+        }
+    }
+    Run {
+        format: FORMAT,
+        headroom: "0.1.0".to_owned(),
+        began_unix: 1_790_000_000,
+        study,
+        overrides: Vec::new(),
+        study_name: "synthetic.toml".to_owned(),
+        study_sha256: "5e".repeat(32),
+        plan,
+        lab: lab(),
+        host: Host {
+            system: "Debian GNU/Linux 12 (bookworm)".to_owned(),
+            kernel: "6.1.0-18-amd64".to_owned(),
+            cpu: "Synthetic CPU @ 2.50GHz".to_owned(),
+            cores: 2,
+        },
+    }
+}
+
+fn lab() -> LabIdentity {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    LabIdentity {
+        image: "1a".repeat(32),
+        kernel: "6.1.0-18-amd64".to_owned(),
+        packages: words(
+            "hostapd_2:2.10-12_amd64 iw_5.19-1_amd64 linux-image-6.1.0-18-amd64_6.1.76-1_amd64 \
+             wpasupplicant_2:2.10-12_amd64",
+        ),
+        agent: "a9".repeat(32),
+        qemu: "QEMU emulator version 7.2.9 (Debian 1:7.2+dfsg-7+deb12u5)".to_owned(),
+        counted_arguments: words(
+            "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
+        ),
+        accelerator: None,
+    }
+}
+
+fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial {
+    let load = study.load_of(variant).map(|load| LoadOrder {
+        round: vec![load.run.split(' ').map(str::to_owned).collect()],
+        every: load.every,
+    });
+    PlannedTrial {
+        mode: study.mode_of(variant),
+        beside: variant.beside,
+        measure: Measure {
+            subject: study.subject.process.clone(),
+            load,
+            offset: Span::from_nanos(u64::from(id.repetition) * 1_000_000),
+            warm_up: study.trial.warm_up,
+            window: study.trial.window,
+            sample_every: study.trial.sample_every,
+        },
+        id,
+    }
+}
+
+/// A valid trial for each of the run's plan.
+pub fn trials(run: &Run) -> Vec<Trial> {
+    run.plan.iter().map(|planned| trial(planned.clone())).collect()
+}
+
+/// The same with all that may go wrong: a trial that died, one with a lost client, rounds left out, a
+/// subject that grows, and the last five not done.
+pub fn troubled(run: &Run) -> Vec<Trial> {
+    let mut trials = trials(run);
+    trials.truncate(trials.len().saturating_sub(5));
+    trials[1].outcome = Outcome::Invalid {
+        why: "the access point panicked 12 s into the window".to_owned(),
+        console: ["[   92.1] BUG: synthetic <oops>", "[   92.2] ---[ end trace ]---"]
+            .map(str::to_owned)
+            .to_vec(),
+    };
+    for (at, trial) in trials.iter_mut().enumerate() {
+        if let Outcome::Measured(recording) = &mut trial.outcome {
+            trouble(at, recording);
+        }
+    }
+    trials
+}
+
+fn trouble(at: usize, recording: &mut Recording) {
+    if at == 4 {
+        recording.after.interfaces[0].hostapd = Some(5);
+    }
+    let Some(last) = recording.samples.last_mut() else { return };
+    if at % 9 == 7 {
+        last.rounds.skipped += 1;
+    }
+    if let Some(memory) = last.subject.memory.as_mut().filter(|_| at % 9 == 8) {
+        memory.rss_kib += 48;
+    }
+}
+
+fn trial(planned: PlannedTrial) -> Trial {
+    let recording = Recording {
+        facts: facts(),
+        before: census(planned.id.clients),
+        after: census(planned.id.clients),
+        samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
+    };
+    let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
+    let window_ms = if planned.beside == Beside::Stress && planned.mode == Mode::Counted {
+        9_100
+    } else {
+        window_ms
+    };
+    let restore_ms = 180 + noise(&planned.id) % 90;
+    Trial {
+        planned,
+        began_unix: 1_790_000_060,
+        cost: HostCost { restore_ms, measure_ms: window_ms + 900, window_ms },
+        outcome: Outcome::Measured(Box::new(recording)),
+    }
+}
+
+fn facts() -> Facts {
+    Facts {
+        kernel: "6.1.0-18-amd64".to_owned(),
+        machine: "x86_64".to_owned(),
+        cpus: 1,
+        clk_tck: 100,
+        clock: Some("tsc".to_owned()),
+        page_size: 4096,
+        memory_kib: 768 * 1024,
+        pmu_absent: vec!["cycles".to_owned(), "instructions".to_owned()],
+        cpu_clock: true,
+        tracefs: Some("/sys/kernel/tracing".to_owned()),
+        cgroup: Cgroup::V2,
+        schedstat: true,
+        task_io: true,
+        address_randomisation: Some(0),
+        interfaces: ["wlan0", "wlan1", "wlan2"].map(str::to_owned).to_vec(),
+        programs: vec![Program {
+            name: "hostapd".to_owned(),
+            path: "/usr/sbin/hostapd".to_owned(),
+            sha256: "b0".repeat(32),
+        }],
+        ..Facts::default()
+    }
+}
+
+fn census(clients: u32) -> Census {
+    let each = |at: u32| InterfaceCensus {
+        name: format!("wlan{at}"),
+        kernel: Some(clients / 3 + u32::from(at < clients % 3)),
+        hostapd: Some(clients / 3 + u32::from(at < clients % 3)),
+    };
+    Census { interfaces: (0..3).map(each).collect() }
+}
+
+/// A number below 1000 that depends on the trial's identity only (FNV-1a).
+fn noise(id: &TrialId) -> u64 {
+    let hash = id.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 17) % 1000
+}
+
+/// What subject and load take in one second, ns.
+fn rates(planned: &PlannedTrial) -> [u64; 2] {
+    let clients = u64::from(planned.id.clients);
+    let noise = noise(&planned.id);
+    let pass = |at_rest: u64, each: u64| at_rest + each * clients + noise * 20;
+    let [subject, load] = match planned.id.variant.as_str() {
+        "idle" => [310_000 + noise * 20, 0],
+        "iw-dump" => [pass(320_000, 0), pass(2_400_000, 201_000)],
+        "hostapd-cli" => [
+            // The square makes the curve bend, as a list that is walked for every station would.
+            pass(900_000, 310_000) + 900 * clients * clients,
+            pass(5_100_000, 96_000),
+        ],
+        _ => self_check_rates(planned, noise),
+    };
+    [subject, load]
+}
+
+fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
+    match (planned.mode, planned.beside) {
+        (Mode::Counted, Beside::Nothing) => [320_000, 25_300_000],
+        (Mode::Counted, _) => [320_000, 25_300_000 + noise * 2],
+        (Mode::RealTime, Beside::Stress) => [210_000, 16_900_000 + noise * 6_000],
+        (Mode::RealTime, _) => [120_000, 11_300_000 + noise * 900],
+    }
+}
+
+fn sample(planned: &PlannedTrial, second: u64) -> Sample {
+    let [subject, load] = rates(planned).map(|rate| rate * second);
+    let has_load = planned.measure.load.is_some();
+    let rounds = if has_load { 5 + second } else { 0 };
+    Sample {
+        at_ns: 80_000_000_000 + noise(&planned.id) * 1_000 + second * 1_000_000_000,
+        subject: account(subject, second),
+        load: has_load
+            .then(|| Account { group: Some(group(40_000_000 + load)), ..Account::default() }),
+        agent: Account { group: Some(group(9_000_000 + second * 1_450_000)), ..Account::default() },
+        rounds: Rounds { started: rounds, ended: rounds, failed: 0, skipped: 0 },
+        machine: Machine {
+            busy: 4_000 + (subject + load) / 8_000_000,
+            idle: 2_000 + second * 100 - (subject + load) / 8_000_000,
+            softirq: 12,
+            steal: 0,
+        },
+    }
+}
+
+fn account(spent_ns: u64, second: u64) -> Account {
+    Account {
+        tasks: vec![task(spent_ns, second)],
+        group: Some(group(400_000_000 + spent_ns)),
+        io: Some(Io {
+            read_bytes: 9_000 + second * 40,
+            write_bytes: 4_000 + second * 310,
+            read_calls: 300 + second * 4,
+            write_calls: 100 + second * 3,
+        }),
+        memory: Some(Memory { rss_kib: 6_412, pss_kib: Some(3_908) }),
+    }
+}
+
+fn task(spent_ns: u64, second: u64) -> Task {
+    Task {
+        pid: 211,
+        tid: 211,
+        comm: "hostapd".to_owned(),
+        run_ns: Some(400_000_000 + spent_ns),
+        wait_ns: Some(30_000_000 + second * 12_000),
+        utime: 12 + spent_ns / 30_000_000,
+        stime: 28 + spent_ns / 15_000_000,
+        voluntary: 900 + second * 11,
+        involuntary: 40 + second / 3,
+    }
+}
+
+fn group(usage_ns: u64) -> Group {
+    // Version 2 of control groups tells microseconds.
+    let usage_ns = usage_ns / 1_000 * 1_000;
+    let user_ns = usage_ns / 3_000 * 1_000;
+    Group { usage_ns, user_ns: Some(user_ns), system_ns: Some(usage_ns - user_ns) }
+}

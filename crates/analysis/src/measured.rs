@@ -1,0 +1,119 @@
+//! The valid trials of a run, found by variant, client count and repetition.
+//!
+//! Sorts [`TrialFigures`] and pairs them; it makes no estimate. A trial that was done twice (a resumed
+//! run) counts once, the later one.
+
+use std::collections::BTreeMap;
+
+use model::{
+    facts::Facts,
+    run::Run,
+    study::{Beside, Mode, Variant},
+    trial::{Outcome, Trial, TrialId},
+};
+
+use crate::figures::{self, InvalidTrial, Part, TrialFigures};
+
+/// A run with its trials sorted.
+pub(crate) struct Measured<'a> {
+    pub(crate) run: &'a Run,
+    /// The valid trials' records, for doubts about what they recorded.
+    pub(crate) records: Vec<&'a Trial>,
+    /// Valid trials by variant, count and repetition.
+    pub(crate) figures: Vec<TrialFigures>,
+    /// The others.
+    pub(crate) invalid: Vec<InvalidTrial>,
+}
+
+impl<'a> Measured<'a> {
+    pub(crate) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
+        let latest: BTreeMap<&TrialId, &Trial> =
+            trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
+        let mut measured =
+            Self { run, records: Vec::new(), figures: Vec::new(), invalid: Vec::new() };
+        for trial in latest.into_values() {
+            match figures::of(trial) {
+                Ok(figures) => {
+                    measured.figures.push(figures);
+                    measured.records.push(trial);
+                }
+                Err(invalid) => measured.invalid.push(invalid),
+            }
+        }
+        measured
+    }
+
+    /// What the access point said of itself in the first valid trial.
+    pub(crate) fn machine(&self) -> Option<Facts> {
+        self.records.iter().find_map(|trial| match &trial.outcome {
+            Outcome::Measured(recording) => Some(recording.facts.clone()),
+            Outcome::Invalid { .. } => None,
+        })
+    }
+
+    pub(crate) fn variants(&self) -> &'a [Variant] {
+        &self.run.study.variants
+    }
+
+    pub(crate) fn mode(&self, variant: &Variant) -> Mode {
+        self.run.study.mode_of(variant)
+    }
+
+    pub(crate) fn has_load(&self, variant: &Variant) -> bool {
+        self.run.study.load_of(variant).is_some()
+    }
+
+    /// The study's client counts, rising, each once.
+    pub(crate) fn counts(&self) -> Vec<u32> {
+        let mut counts = self.run.study.access_point.clients.clone();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    /// The valid trials of a cell by repetition.
+    pub(crate) fn cell(&self, variant: &str, clients: u32) -> Vec<&TrialFigures> {
+        let is_in = |id: &TrialId| id.variant == variant && id.clients == clients;
+        self.figures.iter().filter(|trial| is_in(&trial.id)).collect()
+    }
+
+    /// A part of one trial, µs/s.
+    fn value(&self, id: &TrialId, part: Part) -> Option<f64> {
+        self.figures.iter().find(|trial| trial.id == *id)?.part(part)
+    }
+
+    /// A part of two variants at one count, by the repetitions that both have.
+    pub(crate) fn pairs(&self, pair: [&str; 2], clients: u32, part: Part) -> Vec<(f64, f64)> {
+        let [a, b] = pair;
+        self.cell(a, clients)
+            .into_iter()
+            .filter_map(|trial| {
+                let other = TrialId { variant: b.to_owned(), ..trial.id.clone() };
+                Some((trial.part(part)?, self.value(&other, part)?))
+            })
+            .collect()
+    }
+
+    /// The idle variant that a variant is compared with: same mode, no load, and where there is a
+    /// choice the same thing beside it.
+    pub(crate) fn idle_for(&self, variant: &Variant) -> Option<&'a Variant> {
+        if !self.has_load(variant) {
+            return None;
+        }
+        let candidates = || {
+            self.variants()
+                .iter()
+                .filter(|other| !self.has_load(other) && self.mode(other) == self.mode(variant))
+        };
+        candidates().find(|other| other.beside == variant.beside).or_else(|| candidates().next())
+    }
+
+    /// The variant that shows what the host's other work does: same mode and load, nothing beside it.
+    pub(crate) fn undisturbed(&self, variant: &Variant) -> Option<&'a Variant> {
+        self.variants().iter().find(|other| {
+            other.beside == Beside::Nothing
+                && self.mode(other) == self.mode(variant)
+                && self.run.study.load_of(other) == self.run.study.load_of(variant)
+        })
+    }
+}

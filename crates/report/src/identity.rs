@@ -1,0 +1,154 @@
+//! What was measured, with what and on what: the facts that make a run's identity.
+//!
+//! Hashes prove it; names and versions only help to recognise it. Reads the run and what
+//! the access point said of itself; it judges nothing.
+
+use model::{
+    facts::Facts,
+    run::Run,
+    study::{Mode, Perturb},
+};
+
+/// A name and its value; `code` is set in fixed width.
+pub(crate) struct Fact {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) code: bool,
+}
+
+fn plain(name: &'static str, value: String) -> Fact {
+    Fact { name, value, code: false }
+}
+
+fn code(name: &'static str, value: String) -> Fact {
+    Fact { name, value, code: true }
+}
+
+/// The facts, without those that are empty.
+pub(crate) fn facts(run: &Run, machine: Option<&Facts>) -> Vec<Fact> {
+    let mut facts = study(run);
+    facts.extend(machine.into_iter().flat_map(access_point));
+    facts.extend(lab(run));
+    facts.extend(host(run));
+    facts.retain(|fact| !fact.value.is_empty());
+    facts
+}
+
+fn study(run: &Run) -> Vec<Fact> {
+    let shape = &run.study.trial;
+    let counts: Vec<_> = run.study.access_point.clients.iter().map(u32::to_string).collect();
+    let perturbed = match shape.perturb {
+        Perturb::Start => "each repetition starts at its own phase",
+        Perturb::Nothing => "every repetition is the same machine state",
+    };
+    vec![
+        plain("Study", run.study_name.clone()),
+        code("Study file, SHA-256", run.study_sha256.clone()),
+        plain("Changed on the command line", run.overrides.join("; ")),
+        plain("Subject", format!("every process named {}", run.study.subject.process)),
+        plain(
+            "Clients",
+            format!("{} over {} radios", counts.join(", "), run.study.access_point.radios),
+        ),
+        plain(
+            "Trial",
+            format!(
+                "{} warm-up, {} window, a sample every {}, {} repetitions; {perturbed}",
+                shape.warm_up, shape.window, shape.sample_every, shape.repetitions
+            ),
+        ),
+        plain("Began", utc(run.began_unix)),
+        plain("headroom", format!("{} (run format {})", run.headroom, run.format)),
+    ]
+}
+
+/// The access point by its own words.
+fn access_point(machine: &Facts) -> Vec<Fact> {
+    let programs = machine.programs.iter();
+    let hashes = programs.map(|each| format!("{} {}", each.sha256, each.path));
+    let clock = machine.clock.as_deref().unwrap_or("unknown");
+    let pmu = match (machine.pmu_events.as_slice(), machine.pmu_absent.as_slice()) {
+        ([], _) => "none: hardware events are absent".to_owned(),
+        (events, []) => events.join(", "),
+        (events, absent) => format!("{}; absent: {}", events.join(", "), absent.join(", ")),
+    };
+    vec![
+        code("Programs, SHA-256", hashes.collect::<Vec<_>>().join(" ")),
+        plain(
+            "Access point",
+            format!(
+                "{}, {} CPU, {} KiB of memory, clock {clock}, {} ticks a second",
+                machine.machine, machine.cpus, machine.memory_kib, machine.clk_tck
+            ),
+        ),
+        plain("Access point's PMU", pmu),
+    ]
+}
+
+fn lab(run: &Run) -> Vec<Fact> {
+    let lab = &run.lab;
+    let modes: Vec<_> = modes(run).into_iter().map(Mode::name).collect();
+    vec![
+        plain("Mode", modes.join(" and ")),
+        plain("Access point's kernel", lab.kernel.clone()),
+        code("Image, SHA-256", lab.image.clone()),
+        code("Agent, SHA-256", lab.agent.clone()),
+        code("Packages", lab.packages.join(" ")),
+        plain("QEMU", lab.qemu.clone()),
+        code("QEMU arguments, counted", lab.counted_arguments.join(" ")),
+        plain("Accelerator, real-time", lab.accelerator.clone().unwrap_or_default()),
+    ]
+}
+
+fn host(run: &Run) -> Vec<Fact> {
+    let host = &run.host;
+    vec![
+        plain("Host", host.system.clone()),
+        plain("Host kernel", host.kernel.clone()),
+        plain("Host CPU", format!("{}, {} cores used", host.cpu, host.cores)),
+    ]
+}
+
+/// The modes that the study's variants use, each once.
+pub(crate) fn modes(run: &Run) -> Vec<Mode> {
+    let mut modes: Vec<_> =
+        run.study.variants.iter().map(|variant| run.study.mode_of(variant)).collect();
+    modes.sort_unstable();
+    modes.dedup();
+    modes
+}
+
+/// Seconds since 1970 as a UTC date and time.
+///
+/// The date is by H. Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date Algorithms"): years
+/// begin in March, so that the leap day is the last one.
+pub(crate) fn utc(unix: u64) -> String {
+    let (days, second) = (unix / 86_400 + 719_468, unix % 86_400);
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3_600, second / 60 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right_around_leap_days() {
+        let cases = [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400, "2000-02-29 00:00 UTC"),
+            (951_868_800, "2000-03-01 00:00 UTC"),
+            (1_709_251_199, "2024-02-29 23:59 UTC"),
+            (1_790_000_000, "2026-09-21 14:13 UTC"),
+        ];
+        for (unix, expected) in cases {
+            assert_eq!(utc(unix), expected);
+        }
+    }
+}

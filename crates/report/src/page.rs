@@ -1,0 +1,137 @@
+//! The page: what stands where. The words and pictures come from the other modules.
+//!
+//! Sections that have nothing to say are left out by the template.
+
+use analysis::{Analysis, Doubt, InvalidTrial, Level, core_of, quantity::count};
+use askama::Template;
+use model::run::Run;
+
+use crate::{
+    bars::Bars,
+    curve_chart,
+    identity::{self, Fact},
+    lab_chart, prose,
+    sparks::Sparks,
+    table::Table,
+    tables,
+};
+
+/// Everything that the template shows.
+#[derive(Template)]
+#[template(path = "report.html")]
+pub(crate) struct Page<'a> {
+    question: &'a str,
+    answer: Vec<String>,
+    study_name: &'a str,
+    began: String,
+    headroom: &'a str,
+    status: Vec<String>,
+    curve_chart: String,
+    lab_chart: String,
+    why_no_slope: Option<&'a str>,
+    tables: Tables,
+    doubts: Vec<Said>,
+    caveats: Vec<Said>,
+    invalid: &'a [InvalidTrial],
+    facts: Vec<Fact>,
+    study_toml: &'a str,
+}
+
+/// A doubt in words, as HTML.
+struct Said {
+    sentence: String,
+    advice: String,
+}
+
+impl Said {
+    fn of(doubt: &Doubt) -> Self {
+        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(doubt.advice()) }
+    }
+}
+
+/// The tables as HTML; an empty text is a table without rows.
+struct Tables {
+    bars: String,
+    slopes: String,
+    summary: String,
+    full: String,
+    idle: String,
+    comparisons: String,
+    sparks: String,
+    lab: String,
+    threads: String,
+    beyond: String,
+    trials: String,
+    variants: String,
+}
+
+impl<'a> Page<'a> {
+    /// Lays out a run.
+    pub(crate) fn of(run: &'a Run, analysis: &'a Analysis, study_toml: &'a str) -> Self {
+        let of_level = |level| {
+            let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
+            doubts.map(Said::of).collect::<Vec<_>>()
+        };
+        Self {
+            question: &analysis.question,
+            answer: analysis.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            study_name: &run.study_name,
+            began: identity::utc(run.began_unix),
+            headroom: &run.headroom,
+            status: status(run, analysis),
+            curve_chart: curve_chart::draw(analysis),
+            lab_chart: lab_chart::draw(analysis),
+            why_no_slope: tables::why_no_slope(analysis),
+            tables: Tables::of(run, analysis),
+            doubts: of_level(Level::Doubt),
+            caveats: of_level(Level::Caveat),
+            invalid: &analysis.invalid,
+            facts: identity::facts(run, analysis.machine.as_ref()),
+            study_toml,
+        }
+    }
+}
+
+impl Tables {
+    fn of(run: &Run, analysis: &Analysis) -> Self {
+        let bars = Bars::of(analysis, tables::unit_of(analysis));
+        let sparks = Sparks::of(analysis);
+        let lab = if analysis.lab.asked { html(tables::lab(analysis)) } else { String::new() };
+        Self {
+            bars: if bars.is_empty() { String::new() } else { bars.to_string() },
+            slopes: html(tables::slopes(analysis)),
+            summary: if analysis.valid > 0 {
+                html(tables::summary(analysis))
+            } else {
+                String::new()
+            },
+            full: html(tables::full(analysis)),
+            idle: html(tables::idle(analysis)),
+            comparisons: html(tables::comparisons(analysis)),
+            sparks: if sparks.is_empty() { String::new() } else { sparks.to_string() },
+            lab,
+            threads: html(tables::threads(analysis)),
+            beyond: html(tables::beyond(analysis)),
+            trials: html(tables::trials(analysis)),
+            variants: html(tables::variants(run, analysis)),
+        }
+    }
+}
+
+fn html(table: Table) -> String {
+    if table.rows.is_empty() { String::new() } else { table.html() }
+}
+
+/// The line under the title: what kind of run this is.
+fn status(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let cores: Vec<_> = identity::modes(run)
+        .into_iter()
+        .map(|mode| format!("{}: {}", mode.name(), core_of(run, mode)))
+        .collect();
+    let mut status = vec![
+        format!("{} of {} valid", analysis.valid, count(analysis.planned, "trial")),
+        format!("{} window", run.study.trial.window),
+    ];
+    status.extend(cores);
+    status
+}

@@ -1,0 +1,55 @@
+//! Sentences of the analysis as HTML: code in backticks, intervals in brackets, numbers held to units.
+//!
+//! Everything is escaped; the only markup is what this file adds.
+
+use crate::svg::escape;
+
+/// A unit must not stand alone on the next line.
+const UNITS: [&str; 6] = ["%", "×", "µs", "ms", "clients", "KiB"];
+
+/// A sentence as HTML.
+pub(crate) fn html(sentence: &str) -> String {
+    let mut html = String::new();
+    for (at, part) in sentence.split('`').enumerate() {
+        if at % 2 == 1 {
+            html.push_str(&format!("<code>{}</code>", escape(part)));
+        } else {
+            html.push_str(&intervals(&bound(&escape(part))));
+        }
+    }
+    html
+}
+
+/// Puts a no-break space before each unit that follows a digit.
+fn bound(text: &str) -> String {
+    let mut bound = String::with_capacity(text.len());
+    for (at, word) in text.split(' ').enumerate() {
+        let is_unit = UNITS.iter().any(|unit| word.starts_with(unit));
+        if is_unit && bound.ends_with(|letter: char| letter.is_ascii_digit()) {
+            bound.push('\u{a0}');
+        } else if at > 0 {
+            bound.push(' ');
+        }
+        bound.push_str(word);
+    }
+    bound
+}
+
+/// Sets intervals apart.
+fn intervals(text: &str) -> String {
+    text.replace('[', r#"<span class="ci">["#).replace(']', "]</span>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_intervals_and_units_are_set() {
+        assert_eq!(
+            html("`a<b` costs 2.3 % [2, 3] of it"),
+            "<code>a&lt;b</code> costs 2.3\u{a0}% <span class=\"ci\">[2, 3]</span> of it"
+        );
+        assert_eq!(html("plain text"), "plain text");
+    }
+}

@@ -1,0 +1,81 @@
+//! The few pieces of SVG that the pictures need: escaping, a scale, round ticks.
+//!
+//! Pure text. Colours and fonts are classes of the page's style sheet, so that a picture follows light,
+//! dark and print like the rest.
+
+/// Text that may stand between tags and in attributes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+/// Maps a range of values to a range of pixels, linearly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    from: (f64, f64),
+    to: (f64, f64),
+}
+
+impl Scale {
+    /// `values` lie at `pixels`, first to first.
+    pub(crate) fn new(values: (f64, f64), pixels: (f64, f64)) -> Self {
+        // An empty range would divide by 0; any range around it does.
+        let values = if values.0 == values.1 { (values.0, values.0 + 1.0) } else { values };
+        Self { from: values, to: pixels }
+    }
+
+    /// The pixel of a value.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = (value - self.from.0) / (self.from.1 - self.from.0);
+        self.to.0 + share * (self.to.1 - self.to.0)
+    }
+}
+
+/// Round values from 0 to the first at or above `largest`, about `wanted` steps: 1, 2 or 5 times a power
+/// of ten apart.
+pub(crate) fn ticks(largest: f64, wanted: u32) -> Vec<f64> {
+    let largest = if largest > 0.0 { largest } else { 1.0 };
+    let rough = largest / f64::from(wanted.max(1));
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|times| times * power)
+        .find(|step| *step >= rough * 0.999)
+        .unwrap_or(10.0 * power);
+    let steps = (largest / step).ceil() as u32;
+    (0..=steps).map(|tick| f64::from(tick) * step).collect()
+}
+
+/// A tick's label with the decimals that the step needs.
+pub(crate) fn tick_label(value: f64, step: f64) -> String {
+    let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_reach_the_largest() {
+        assert_eq!(ticks(23.0, 5), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
+        assert_eq!(ticks(100.0, 5), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+        assert_eq!(ticks(0.0, 2), [0.0, 0.5, 1.0]);
+        assert_eq!(tick_label(0.5, 0.5), "0.5");
+        assert_eq!(tick_label(20.0, 20.0), "20");
+    }
+
+    #[test]
+    fn a_scale_without_width_still_maps() {
+        assert!(Scale::new((3.0, 3.0), (0.0, 10.0)).at(3.0).is_finite());
+    }
+}

@@ -1,0 +1,204 @@
+//! A table as data, and its two faces: HTML and plain text.
+//!
+//! Numbers of a column are padded so that their decimal points stand under each other. Knows nothing
+//! of what the columns mean.
+
+use askama::Template;
+
+/// A column's head.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) title: String,
+    /// Unit or second line.
+    pub(crate) unit: String,
+    pub(crate) kind: Kind,
+}
+
+/// How a column's cells are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Heads its row.
+    Head,
+    /// Numbers, aligned at the decimal point.
+    Number,
+    /// Numbers that are secondary, as intervals.
+    Quiet,
+    /// Words.
+    Text,
+}
+
+impl Kind {
+    /// The class in the style sheet.
+    fn class(self) -> &'static str {
+        match self {
+            Kind::Head => "head",
+            Kind::Number => "num",
+            Kind::Quiet => "num quiet",
+            Kind::Text => "text",
+        }
+    }
+}
+
+/// A row; `first` opens a new group of rows, which gets a rule above it.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<String>,
+    pub(crate) first: bool,
+}
+
+/// A table.
+#[derive(Clone, Debug, Template)]
+#[template(path = "table.html")]
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Rows that fit on a printed page together with what stands above them.
+const FITS_A_PAGE: usize = 18;
+
+/// Spaces that are as wide as a digit and as a point, in a font with tabular digits.
+const WIDE: Padding = Padding { digit: '\u{2007}', point: '\u{2008}' };
+/// Spaces of a terminal.
+const PLAIN: Padding = Padding { digit: ' ', point: ' ' };
+
+#[derive(Clone, Copy)]
+struct Padding {
+    digit: char,
+    point: char,
+}
+
+impl Table {
+    /// An empty table; each column is a kind, a title and a unit.
+    pub(crate) fn new(caption: &str, columns: &[(Kind, &str, &str)]) -> Self {
+        let column = |(kind, title, unit): &(Kind, &str, &str)| Column {
+            title: (*title).to_owned(),
+            unit: (*unit).to_owned(),
+            kind: *kind,
+        };
+        Self {
+            caption: caption.to_owned(),
+            columns: columns.iter().map(column).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. A head that differs from the row above opens a group.
+    pub(crate) fn push(&mut self, cells: Vec<String>) {
+        let first = self.rows.last().is_none_or(|above| above.cells.first() != cells.first());
+        self.rows.push(Row { cells, first });
+    }
+
+    /// Whether the table is kept on one printed page; a longer one repeats its head.
+    fn is_short(&self) -> bool {
+        self.rows.len() <= FITS_A_PAGE
+    }
+
+    /// The table as HTML.
+    pub(crate) fn html(mut self) -> String {
+        self.align(WIDE);
+        self.to_string()
+    }
+
+    /// Whether the cell says what the one above it says, and its row opens no group.
+    fn repeats(&self, row: &usize, column: &usize) -> bool {
+        let above = row.checked_sub(1).and_then(|above| self.rows.get(above));
+        let here = &self.rows[*row];
+        !here.first
+            && above.is_some_and(|above| above.cells.get(*column) == here.cells.get(*column))
+    }
+
+    fn align(&mut self, padding: Padding) {
+        let numbers =
+            self.columns.iter().enumerate().filter(|(_, column)| column.kind == Kind::Number);
+        for (at, _) in numbers {
+            let cells = self.rows.iter_mut().filter_map(|row| row.cells.get_mut(at));
+            align(cells.collect(), padding);
+        }
+    }
+
+    /// The table as lines of text with two spaces between columns.
+    pub(crate) fn plain(mut self) -> String {
+        self.align(PLAIN);
+        let heads = [
+            self.columns.iter().map(|column| column.title.clone()).collect::<Vec<_>>(),
+            self.columns.iter().map(|column| column.unit.clone()).collect(),
+        ];
+        let lines: Vec<&[String]> = heads
+            .iter()
+            .map(Vec::as_slice)
+            .chain(self.rows.iter().map(|row| row.cells.as_slice()))
+            .collect();
+        let widths: Vec<_> = (0..self.columns.len())
+            .map(|at| lines.iter().map(|line| width(line.get(at))).max().unwrap_or(0))
+            .collect();
+        lines.iter().map(|line| self.plain_line(line, &widths)).collect()
+    }
+
+    fn plain_line(&self, line: &[String], widths: &[usize]) -> String {
+        let mut text = String::new();
+        for ((cell, column), width) in line.iter().zip(&self.columns).zip(widths) {
+            text.push_str("  ");
+            match column.kind {
+                Kind::Number | Kind::Quiet => text.push_str(&format!("{cell:>width$}")),
+                Kind::Head | Kind::Text => text.push_str(&format!("{cell:<width$}")),
+            }
+        }
+        format!("{}\n", text.trim_end())
+    }
+}
+
+fn width(cell: Option<&String>) -> usize {
+    cell.map_or(0, |cell| cell.chars().count())
+}
+
+/// Digits after the point of the number that the text begins with, and whether there is a point.
+fn fraction(cell: &str) -> (usize, bool) {
+    match cell.split_once('.') {
+        Some((_, after)) => (after.chars().take_while(char::is_ascii_digit).count(), true),
+        None => (0, false),
+    }
+}
+
+/// Pads numbers for HTML, so that their points stand under each other.
+pub(crate) fn fill_numbers(cells: Vec<&mut String>) {
+    align(cells, WIDE);
+}
+
+/// Words among numbers stand at the right edge, unpadded.
+fn align(cells: Vec<&mut String>, padding: Padding) {
+    let is_number = |cell: &&mut String| cell.ends_with(|last: char| last.is_ascii_digit());
+    let cells: Vec<_> = cells.into_iter().filter(is_number).collect();
+    let most = cells.iter().map(|cell| fraction(cell).0).max().unwrap_or(0);
+    for cell in cells {
+        let (digits, has_point) = fraction(cell);
+        if most > 0 && !has_point {
+            cell.push(padding.point);
+        }
+        cell.extend(std::iter::repeat_n(padding.digit, most - digits));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_stand_under_each_other() {
+        let mut table = Table::new("", &[(Kind::Head, "a", ""), (Kind::Number, "b", "ms")]);
+        for value in ["1.25", "100", "–", "12.5"] {
+            table.push(vec!["x".to_owned(), value.to_owned()]);
+        }
+        let expected = "  a       b\n         ms\n  x    1.25\n  x  100\n  x       –\n  x   12.5\n";
+        assert_eq!(table.plain(), expected);
+    }
+
+    #[test]
+    fn what_is_written_cannot_become_markup() {
+        let mut table = Table::new("a < b", &[(Kind::Head, "<i>", "")]);
+        table.push(vec!["<script>".to_owned()]);
+        let html = table.html();
+        assert!(!html.contains("<script>") && !html.contains("<i>"), "{html}");
+    }
+}

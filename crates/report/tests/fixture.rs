@@ -1,0 +1,30 @@
+//! Writes the fixture's report to `$REPORT_OUT`, to be looked at; skipped without that variable.
+
+use std::{env, fs, path::PathBuf};
+
+use analysis::fixture;
+
+const STUDY: &str =
+    "question = \"SYNTHETIC\"\n\n[access-point]\nkind = \"vm\"\nclients = [18, 60, 114]\n";
+
+#[test]
+fn write_the_fixture_for_eyes() {
+    let Some(folder) = env::var_os("REPORT_OUT").map(PathBuf::from) else {
+        println!("skipped: set REPORT_OUT to a folder to get the fixture's pages there");
+        return;
+    };
+    let (scale, check) = (fixture::run(), fixture::self_check());
+    let pages = [
+        ("scale", &scale, fixture::trials(&scale)),
+        ("check", &check, fixture::trials(&check)),
+        ("trouble", &scale, fixture::troubled(&scale)),
+        ("first", &scale, fixture::trials(&scale)[..1].to_vec()),
+        ("empty", &scale, Vec::new()),
+    ];
+    for (name, run, trials) in pages {
+        let analysis = analysis::analyse(run, &trials);
+        let page = report::html(run, &analysis, STUDY).unwrap();
+        fs::write(folder.join(format!("{name}.html")), page).unwrap();
+        fs::write(folder.join(format!("{name}.txt")), report::text::table(&analysis)).unwrap();
+    }
+}
