@@ -307,7 +307,7 @@ impl Doubt {
             }
             Doubt::ProgramsDiffer { trials } => write!(
                 f,
-                "The hashes of the measured programs differ from the first trial's in {trials}."
+                "Programs of the same path have another hash than in an earlier trial in {trials}."
             ),
             Doubt::OneSidedCensus { trials } => {
                 write!(f, "Either the kernel or hostapd did not count the clients in {trials}.")

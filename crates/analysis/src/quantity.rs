@@ -8,8 +8,8 @@ use crate::stats::{Estimate, Interval};
 /// What stands where there is no figure.
 pub const ABSENT: &str = "–";
 
-/// Digits that a figure gets at most: beyond 1e-6 nobody reads on.
-const MOST_DIGITS: i32 = 6;
+/// Digits that a figure gets at most: beyond 1e-5 nobody reads on.
+const MOST_DIGITS: i32 = 5;
 
 /// Digits that a figure gets without an interval.
 const USUAL_DIGITS: i32 = 4;

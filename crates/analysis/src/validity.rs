@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use std::collections::BTreeMap;
+
 use model::{
     study::{Mode, Perturb},
     trial::{Outcome, Recording, Trial, TrialId},
@@ -92,9 +94,11 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
             Outcome::Invalid { .. } => None,
         })
         .collect();
-    let first = seen.first().map(|first| &first.recording.facts.programs);
-    let differ = affected(&seen, |seen| Some(&seen.recording.facts.programs) != first)
-        .map(|trials| Doubt::ProgramsDiffer { trials });
+    let known = first_hashes(&seen);
+    let differ = affected(&seen, |seen| {
+        seen.recording.facts.programs.iter().any(|one| known[&*one.path] != one.sha256)
+    })
+    .map(|trials| Doubt::ProgramsDiffer { trials });
     let census = affected(&seen, |seen| census::one_sided(seen.recording))
         .map(|trials| Doubt::OneSidedCensus { trials });
     differ
@@ -104,6 +108,15 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .chain(sample_doubts(&seen))
         .chain(counter_doubts(&seen))
         .collect()
+}
+
+/// Each program's hash in the first trial that ran it; variants run different programs.
+fn first_hashes<'a>(seen: &[Seen<'a>]) -> BTreeMap<&'a str, &'a str> {
+    let mut known = BTreeMap::new();
+    for program in seen.iter().flat_map(|seen| &seen.recording.facts.programs) {
+        known.entry(&*program.path).or_insert(&*program.sha256);
+    }
+    known
 }
 
 fn affected(seen: &[Seen], of: impl Fn(&Seen) -> bool) -> Option<Affected> {
@@ -348,6 +361,22 @@ mod tests {
         let expected = Affected(vec![trials[9].planned.id.clone()]);
         let found = analyse(&run, &trials).doubts;
         assert!(found.contains(&Doubt::ProgramsDiffer { trials: expected }), "{found:#?}");
+    }
+
+    #[test]
+    fn variants_may_run_different_programs() {
+        let run = fixture::run();
+        let mut trials = fixture::trials(&run);
+        for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "iw-dump") {
+            if let Outcome::Measured(recording) = &mut trial.outcome {
+                let (name, path) = ("iw".to_owned(), "/sbin/iw".to_owned());
+                let sha256 = "11".repeat(32);
+                recording.facts.programs.push(model::facts::Program { name, path, sha256 });
+            }
+        }
+        let found = analyse(&run, &trials).doubts;
+        let differ = |doubt: &Doubt| matches!(doubt, Doubt::ProgramsDiffer { .. });
+        assert!(!found.iter().any(differ), "{found:#?}");
     }
 
     #[test]

@@ -59,12 +59,13 @@ struct Base {
 pub fn obtain(lab: &Lab) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
+    // Before the packages: what is missing here is told before they are fetched.
+    let programs = Programs::find(&lab.settings.device)?;
     let base_key =
         cache::key([recipe::text().as_str(), lab.settings.mirror.as_deref().unwrap_or("")]);
     let base_name = Name { kind: "base", key: &base_key };
     let base = lab.cache.obtain(base_name, |folder| make_base(lab, folder))?;
     lab.tell_damage(&base);
-    let programs = Programs::find(&lab.settings.device)?;
     let image_key = cache::key([
         &*base_key,
         &*sum(&base.path)?,

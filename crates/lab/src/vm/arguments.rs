@@ -110,9 +110,10 @@ impl Shape {
         let console = if self.shell { "shell" } else { "none" };
         let hold = if self.holds_itself() { "yes" } else { "no" };
         // An oops ends the trial as a panic does: a machine in that state measures nothing.
-        // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats.
+        // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats. `mitigations=off`: the
+        // emulated CPU has no leaks, and an access point's core has none of x86's mitigations.
         format!(
-            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr \
+            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr mitigations=off \
              headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}",
             self.clients, self.radios
         )

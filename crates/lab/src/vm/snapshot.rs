@@ -12,7 +12,6 @@ use std::{
 use model::{
     event::Event,
     facts::Facts,
-    study::Mode,
     wire::{Census, Frame},
 };
 use serde::{Deserialize, Serialize};
@@ -152,7 +151,7 @@ fn counted(count: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::wire::InterfaceCensus;
+    use model::{study::Mode, wire::InterfaceCensus};
 
     use super::*;
     use crate::vm::Accelerator;

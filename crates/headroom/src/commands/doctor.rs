@@ -1,0 +1,313 @@
+//! `headroom doctor`: what can be measured here, what cannot, and how to mend it.
+//!
+//! The host is looked at, then an access point is raised and asked. A finding is a value; printing it
+//! comes last.
+
+use std::{fs, io::IsTerminal};
+
+use lab::{
+    Lab, host, image,
+    vm::{self, Accelerator, Shape, snapshot},
+};
+use model::{
+    facts::{Cgroup, Facts},
+    study::Mode,
+};
+use serde::Serialize;
+
+use crate::{
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+    progress::Progress,
+};
+
+/// How a finding stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// It is there.
+    Works,
+    /// It is not there, and nothing in headroom needs it today.
+    Absent,
+    /// It is not there, and something is impossible without it.
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+struct Finding {
+    about: &'static str,
+    state: State,
+    what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+impl Finding {
+    fn works(about: &'static str, what: impl Into<String>) -> Self {
+        Self { about, state: State::Works, what: what.into(), mend: None }
+    }
+
+    fn absent(about: &'static str, what: impl Into<String>) -> Self {
+        Self { about, state: State::Absent, what: what.into(), mend: None }
+    }
+
+    fn missing(about: &'static str, what: impl Into<String>) -> Self {
+        Self { about, state: State::Missing, what: what.into(), mend: None }
+    }
+
+    fn mend(mut self, how: impl Into<String>) -> Self {
+        self.mend = Some(how.into());
+        self
+    }
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    host: Vec<Finding>,
+    access_point: Vec<Finding>,
+}
+
+pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdict, Failure> {
+    let host = look_at_host(options);
+    let able = host.iter().all(|finding| finding.state != State::Missing);
+    let access_point =
+        if able && !flags.host { look_at_access_point(options)? } else { Vec::new() };
+    let findings = Findings { host, access_point };
+    if options.json {
+        output::line(format_args!(
+            "{}",
+            serde_json::to_string_pretty(&findings).unwrap_or_default()
+        ));
+    } else {
+        print(&findings, flags.host);
+    }
+    if able {
+        return Ok(Verdict::Pass);
+    }
+    Err(Failure::Environment("studies cannot run here until what is missing is mended".to_owned()))
+}
+
+fn look_at_host(options: &Options) -> Vec<Finding> {
+    let mut all = vec![
+        program("virtual access point", vm::QEMU, vm::QEMU_PACKAGE),
+        program("QEMU ends with headroom", "setpriv", "util-linux"),
+        program("making the image", "mmdebstrap", "mmdebstrap"),
+    ];
+    if !rustix::process::geteuid().is_root() {
+        all.push(program("making the image without root", "newuidmap", "uidmap"));
+    }
+    all.push(stress());
+    all.push(device_programs(options));
+    all.push(cores(options));
+    all.push(memory());
+    all.push(kvm());
+    all.push(cache(options));
+    all
+}
+
+fn program(about: &'static str, name: &str, package: &str) -> Finding {
+    match host::find(name) {
+        Some(path) => Finding::works(about, path.display().to_string()),
+        None => Finding::missing(about, format!("{name} is not installed"))
+            .mend(format!("apt-get install {package}")),
+    }
+}
+
+fn stress() -> Finding {
+    let about = "studies on a loaded host";
+    match host::find("stress-ng") {
+        Some(path) => Finding::works(about, path.display().to_string()),
+        None => Finding::absent(about, "stress-ng is not installed; self-check needs it")
+            .mend("apt-get install stress-ng"),
+    }
+}
+
+fn device_programs(options: &Options) -> Finding {
+    let about = "agent and pid 1";
+    let found = options.device().iter().find(|folder| folder.join("headroom-agent").is_file());
+    match found.and_then(|folder| folder.canonicalize().ok()) {
+        Some(folder) => Finding::works(about, folder.display().to_string()),
+        None => Finding::missing(about, "the device's static programs are not beside headroom")
+            .mend("make build, or name their folder with --device"),
+    }
+}
+
+fn cores(options: &Options) -> Finding {
+    let (all, used) = (host::cores(), options.workers);
+    Finding::works("cores", format!("{all}; {used} trials at a time in counted mode"))
+}
+
+/// One guest with 114 clients needs about 1 GiB.
+fn memory() -> Finding {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = free.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    let about = "memory";
+    match kib.map(|kib| kib >> 10) {
+        Some(mib) if mib < 1500 => Finding::missing(about, format!("{mib} MiB available"))
+            .mend("a guest needs 1 GiB: end something, or use fewer --jobs"),
+        Some(mib) => Finding::works(about, format!("{mib} MiB available")),
+        None => Finding::absent(about, "the kernel does not say"),
+    }
+}
+
+fn kvm() -> Finding {
+    let about = "KVM";
+    match fs::File::options().read(true).write(true).open("/dev/kvm") {
+        Ok(_) => Finding::works(about, "/dev/kvm opens; a guest is tried on it before it is used"),
+        Err(error) => {
+            Finding::absent(about, format!("/dev/kvm: {error}; real-time mode is emulated"))
+                .mend("counted mode does not need it")
+        }
+    }
+}
+
+fn cache(options: &Options) -> Finding {
+    let (about, folder) = ("cache", options.cache());
+    let made =
+        fs::create_dir_all(folder).and_then(|()| rustix::fs::statvfs(folder).map_err(Into::into));
+    match made {
+        Ok(room) => {
+            let free = room.f_bavail * room.f_frsize / 1_000_000;
+            let what = format!("{}, {free} MB free", folder.display());
+            if free < 1500 {
+                return Finding::missing(about, what)
+                    .mend("1.5 GB for image and snapshots, or --cache DIR");
+            }
+            Finding::works(about, what)
+        }
+        Err(error) => {
+            Finding::missing(about, format!("{}: {error}", folder.display())).mend("--cache DIR")
+        }
+    }
+}
+
+/// Raises a small access point and asks it.
+fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
+    let lab: Lab = options.lab(Progress::beside_output(options))?;
+    let image = image::obtain(&lab)?;
+    let shape = Shape {
+        mode: Mode::Counted,
+        accelerator: Accelerator::Tcg,
+        radios: 3,
+        clients: 18,
+        shell: false,
+    };
+    let snapshot = snapshot::obtain(&lab, &image, &shape)?;
+    let mut all = facts(&snapshot.born.facts);
+    let associated: u32 = snapshot.born.census.interfaces.iter().filter_map(|one| one.kernel).sum();
+    let interfaces = snapshot.born.facts.interfaces.join(", ");
+    all.insert(0, Finding::works("clients", format!("{associated} associated on {interfaces}")));
+    all.push(match vm::accelerator(&image) {
+        Accelerator::Kvm => Finding::works("real-time mode", "KVM; a guest ran on it"),
+        Accelerator::Tcg => {
+            Finding::works("real-time mode", "emulated, one thread a CPU; KVM ran no guest")
+        }
+    });
+    Ok(all)
+}
+
+/// What an access point's facts mean for measuring.
+fn facts(facts: &Facts) -> Vec<Finding> {
+    vec![
+        Finding::works("kernel", format!("{} {}", facts.kernel, facts.machine)),
+        Finding::works("CPU time in ticks", format!("{} a second", facts.clk_tck)),
+        either("CPU time in nanoseconds", facts.schedstat, "schedstat", "no schedstat: ticks only"),
+        groups(facts.cgroup),
+        either("IO of a process", facts.task_io, "/proc/PID/io", "no task IO accounting"),
+        pmu(facts),
+        either("sampling by time", facts.cpu_clock, "cpu-clock", "perf_event gives no cpu-clock"),
+        optional("probes", facts.tracefs.as_deref(), "no tracefs: no call counts"),
+        optional("clock", facts.clock.as_deref(), "the kernel does not name its clock"),
+        optional("governor", facts.governor.as_deref(), "no frequency scaling"),
+        turbo(facts.turbo),
+    ]
+}
+
+fn either(about: &'static str, there: bool, works: &str, absent: &str) -> Finding {
+    if there { Finding::works(about, works) } else { Finding::absent(about, absent) }
+}
+
+fn optional(about: &'static str, value: Option<&str>, absent: &str) -> Finding {
+    value.map_or_else(|| Finding::absent(about, absent), |value| Finding::works(about, value))
+}
+
+fn groups(cgroup: Cgroup) -> Finding {
+    let about = "short-lived children";
+    match cgroup {
+        Cgroup::Absent => Finding::absent(about, "no control groups: they are not seen"),
+        Cgroup::V1 => Finding::works(about, "control groups, version 1"),
+        Cgroup::V2 => Finding::works(about, "control groups, version 2"),
+        Cgroup::Hybrid => Finding::works(about, "control groups, both versions"),
+    }
+}
+
+fn pmu(facts: &Facts) -> Finding {
+    let about = "hardware events";
+    if facts.pmu_events.is_empty() {
+        return Finding::absent(
+            about,
+            format!("no PMU: {} are absent", facts.pmu_absent.join(", ")),
+        );
+    }
+    Finding::works(about, facts.pmu_events.join(", "))
+}
+
+fn turbo(turbo: Option<bool>) -> Finding {
+    match turbo {
+        None => Finding::absent("turbo", "the kernel does not say"),
+        Some(false) => Finding::works("turbo", "off"),
+        Some(true) => Finding::works("turbo", "on: CPU time depends on heat and neighbours")
+            .mend("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or its like"),
+    }
+}
+
+fn print(findings: &Findings, host_only: bool) {
+    print_part("This machine", &findings.host);
+    if !findings.access_point.is_empty() {
+        print_part("The virtual access point", &findings.access_point);
+    } else if !host_only {
+        output::line(format_args!(
+            "The virtual access point was not raised: something above is missing."
+        ));
+    }
+}
+
+fn print_part(title: &str, findings: &[Finding]) {
+    let coloured = std::io::stdout().is_terminal();
+    output::line(format_args!("{title}"));
+    for finding in findings {
+        let (colour, word) = match finding.state {
+            State::Works => (32, "works"),
+            State::Absent => (33, "absent"),
+            State::Missing => (31, "MISSING"),
+        };
+        let word = format!("{word:<8}");
+        let word = if coloured { format!("\x1b[{colour}m{word}\x1b[0m") } else { word };
+        output::line(format_args!("  {word} {:<30} {}", finding.about, finding.what));
+        finding
+            .mend
+            .iter()
+            .for_each(|how| output::line(format_args!("           {:<30} → {how}", "")));
+    }
+    output::line("");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_access_point_lacks_is_absent_and_never_zero() {
+        let facts = facts(&Facts { pmu_absent: vec!["cycles".to_owned()], ..Facts::default() });
+        let told: Vec<_> = facts
+            .iter()
+            .map(|finding| format!("{:?} {}: {}", finding.state, finding.about, finding.what))
+            .collect();
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}

@@ -1,0 +1,41 @@
+//! `headroom image`: the virtual access point's image, made once and then found.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::{
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+    progress::Progress,
+};
+
+pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, Failure> {
+    let lab = options.lab(Progress::beside_output(options))?;
+    if let Some(days) = flags.prune {
+        let age = Duration::from_secs(u64::from(days) * 86_400);
+        let kinds = ["base", "image", "snapshot"];
+        let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
+        output::line(format_args!(
+            "freed {} MB in {}",
+            freed / 1_000_000,
+            options.cache().display()
+        ));
+        return Ok(Verdict::Pass);
+    }
+    let image = lab::image::obtain(&lab)?;
+    if options.json {
+        let value = json!({
+            "image": image.id, "kernel": image.kernel, "root": image.root, "release": image.release,
+            "packages": image.packages, "agent": image.agent,
+        });
+        output::line(format_args!("{value:#}"));
+    } else {
+        output::line(format_args!("image   {}", image.id));
+        output::line(format_args!("kernel  {} ({})", image.kernel.display(), image.release));
+        output::line(format_args!("root    {}", image.root.display()));
+    }
+    Ok(Verdict::Pass)
+}

@@ -1,0 +1,117 @@
+//! `headroom run`: a study file to a run folder, with its report.
+
+use std::path::PathBuf;
+
+use indicatif::HumanDuration;
+use jiff::Zoned;
+use lab::{
+    plan,
+    run_folder::{self, RunFolder},
+    runner,
+    study_file::{self, StudyFile},
+};
+use serde_json::json;
+
+use super::report;
+use crate::{
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+    progress::Progress,
+};
+
+pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
+    let folder = match (&flags.resume, &flags.study) {
+        (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run)?,
+        (None, Some(study)) => {
+            let file = changed(study_file::load(study).map_err(lab::Error::from)?, flags)?;
+            if flags.dry_run {
+                return Ok(dry_run(options, &file));
+            }
+            let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+            runner::run(&options.lab(Progress::of(options))?, &file, &path)?
+        }
+        (None, None) => {
+            return Err(Failure::Usage("name a study file, or --resume RUN".to_owned()));
+        }
+    };
+    conclude(options, &folder)
+}
+
+fn conclude(options: &Options, folder: &RunFolder) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read(folder.path())?;
+    let page = folder.path().join("report.html");
+    Ok(report::publish(options, &recorded, &page)?.verdict)
+}
+
+fn default_folder(study: &str) -> PathBuf {
+    PathBuf::from(format!("runs/{study}-{}", Zoned::now().strftime("%Y%m%d-%H%M%S")))
+}
+
+/// The study with what the command line changes in it.
+fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
+    let study = &mut file.study;
+    if !flags.clients.is_empty() {
+        study.access_point.clients.clone_from(&flags.clients);
+        file.overrides.push(format!("clients = {:?}", flags.clients));
+    }
+    if let Some(repetitions) = flags.repetitions {
+        study.trial.repetitions = repetitions;
+        file.overrides.push(format!("repetitions = {repetitions}"));
+    }
+    if let Some(window) = flags.window {
+        study.trial.window = window;
+        file.overrides.push(format!("window = {window}"));
+    }
+    if !flags.variant.is_empty() {
+        let known: Vec<String> =
+            study.variants.iter().map(|variant| variant.name.clone()).collect();
+        if let Some(unknown) = flags.variant.iter().find(|name| !known.contains(name)) {
+            let known = known.join(", ");
+            return Err(Failure::Usage(format!(
+                "the study has no variant `{unknown}`; it has {known}"
+            )));
+        }
+        study.variants.retain(|variant| flags.variant.contains(&variant.name));
+        file.overrides.push(format!("variants = {}", flags.variant.join(", ")));
+    }
+    study_file::check(study).map_err(Failure::Usage)?;
+    Ok(file)
+}
+
+/// Prints the plan and does nothing.
+fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
+    let trials = plan::trials(&file.study);
+    let snapshots = plan::snapshots(&trials);
+    let time = plan::estimate(&trials, options.workers, &plan::FirstGuess);
+    if options.json {
+        let value = json!({
+            "study": file.study, "trials": trials, "estimated-seconds": time.as_secs_f64(),
+            "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
+        });
+        output::line(format_args!("{value:#}"));
+        return Verdict::Pass;
+    }
+    output::line(format_args!("{}", file.study.question));
+    output::line("");
+    for (clients, mode) in &snapshots {
+        output::line(format_args!("access point  {clients} clients, {}", mode.name()));
+    }
+    for trial in &trials {
+        let load = trial.measure.load.as_ref().map_or("no load", |load| load.round[0][0].as_str());
+        output::line(format_args!(
+            "trial         {:<28} {load}, starts at +{}",
+            trial.id.to_string(),
+            trial.measure.offset
+        ));
+    }
+    output::line("");
+    output::line(format_args!(
+        "{} trials, about {:#} on {} cores once the access points are in the cache",
+        trials.len(),
+        HumanDuration(time),
+        options.workers
+    ));
+    Verdict::Pass
+}

@@ -1,0 +1,308 @@
+//! `headroom up`: an access point with clients to play with, as a shell, a script or one command.
+//!
+//! The access point's console is a serial line with a shell. A person's terminal is joined to it in
+//! raw mode; a script or a command is wrapped in two marks, and what stands between them is its output.
+
+#![expect(clippy::print_stderr, reason = "a verb talks to the person who typed it")]
+
+use std::{
+    io::{self, IsTerminal, Read, Write},
+    os::unix::net::UnixStream,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use lab::{
+    Lab, image,
+    study_file::{MOST_RADIOS, STATIONS_A_RADIO},
+    vm::{self, Accelerator, Machine, Shape, Start, Surroundings, snapshot},
+};
+use model::study::Mode;
+use rustix::termios::{self, OptionalActions, Termios};
+
+use crate::{
+    failure::{Failure, Verdict},
+    flags::{self, ModeWord},
+    options::Options,
+    progress::Progress,
+};
+
+/// Ctrl-], as telnet has it: no shell wants this key.
+const LEAVE: u8 = 0x1d;
+
+/// A word that the shell prints around a command's output. It is assembled by the shell, so that the
+/// echo of the command line does not look like it.
+const BEGIN: &str = "headroom-begin";
+const END: &str = "headroom-end";
+
+pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
+    check(flags)?;
+    let lab = options.lab(Progress::beside_output(options))?;
+    let image = image::obtain(&lab)?;
+    let mode = match flags.mode {
+        ModeWord::Counted => Mode::Counted,
+        ModeWord::RealTime => Mode::RealTime,
+    };
+    let accelerator = match mode {
+        Mode::Counted => Accelerator::Tcg,
+        Mode::RealTime => vm::accelerator(&image),
+    };
+    let shape =
+        Shape { mode, accelerator, radios: flags.radios, clients: flags.clients, shell: true };
+    let snapshot = snapshot::obtain(&lab, &image, &shape)?;
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::Environment(format!("cannot make a temporary folder: {error}"))
+    })?;
+    let console_log = folder.path().join("console.log");
+    let around = Surroundings {
+        console_log: &console_log,
+        folder: folder.path(),
+        patience: Duration::from_secs(180),
+        cancel: &lab.cancel,
+    };
+    let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;
+    converse(&lab, machine, &flags.command, options.quiet)
+}
+
+fn check(flags: &flags::Up) -> Result<(), Failure> {
+    if !(1..=MOST_RADIOS).contains(&flags.radios) {
+        return Err(Failure::Usage(format!(
+            "--radios {}: there are 1 to {MOST_RADIOS}",
+            flags.radios
+        )));
+    }
+    let most = flags.radios * STATIONS_A_RADIO;
+    if flags.clients > most {
+        return Err(Failure::Usage(format!(
+            "--clients {}: {} radios can hold {most}",
+            flags.clients, flags.radios
+        )));
+    }
+    Ok(())
+}
+
+fn converse(
+    lab: &Lab,
+    mut machine: Machine,
+    command: &[String],
+    quiet: bool,
+) -> Result<Verdict, Failure> {
+    let lost =
+        |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
+    let console = machine.tap_console().map_err(lost)?;
+    machine.go().map_err(lab::Error::from)?;
+    if command.is_empty() && io::stdin().is_terminal() {
+        if !quiet {
+            eprintln!(
+                "the access point is up; clients are in the namespace `clients`; Ctrl-] leaves"
+            );
+        }
+        return person(lab, &mut machine, console).map_err(lost);
+    }
+    let script = if command.is_empty() {
+        io::read_to_string(io::stdin()).map_err(lost)?
+    } else {
+        quoted(command)
+    };
+    run_script(lab, &mut machine, Line { console, script }).map_err(lost)
+}
+
+/// A command's words as a shell reads them back.
+fn quoted(command: &[String]) -> String {
+    // One word may be a whole script, as with ssh.
+    if let [script] = command {
+        return script.clone();
+    }
+    let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// The console, and what is to be typed there.
+struct Line {
+    console: UnixStream,
+    script: String,
+}
+
+/// Types a script and copies what it prints, until it ends.
+fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdict> {
+    let Line { mut console, script } = line;
+    console.set_read_timeout(Some(Duration::from_millis(100)))?;
+    // The script goes through a file, so that its size and its quotes are its own affair.
+    let typed = format!(
+        "stty -echo\ncat > /tmp/script <<'headroom-script'\n{script}\nheadroom-script\n\
+         printf '%s-%s\\n' headroom begin; sh /tmp/script </dev/null; printf '\\n%s-%s %s\\n' headroom end $?\n"
+    );
+    type_slowly(&mut console, typed.as_bytes())?;
+    let mut between = Between::default();
+    let mut buffer = [0; 4096];
+    loop {
+        if lab.cancel.is_stopped() {
+            return Ok(Verdict::Command(crate::failure::INTERRUPTED));
+        }
+        match console.read(&mut buffer) {
+            Ok(0) => return Ok(Verdict::Invalid),
+            Ok(length) => {
+                let (text, end) = between.take(&buffer[..length]);
+                io::stdout().write_all(&text)?;
+                io::stdout().flush()?;
+                if let Some(code) = end {
+                    return Ok(Verdict::Command(code));
+                }
+            }
+            Err(error) if waits(&error) && machine.has_ended() => return Ok(Verdict::Invalid),
+            Err(error) if waits(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
+
+/// A serial line has a small buffer, and a terminal's line no more than 4095 bytes.
+fn type_slowly(console: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
+    for piece in bytes.chunks(256) {
+        console.write_all(piece)?;
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Finds what stands between the marks, in bytes that come in pieces.
+#[derive(Debug, Default)]
+struct Between {
+    begun: bool,
+    pending: Vec<u8>,
+}
+
+impl Between {
+    /// What can be shown now, and the script's exit code once it has ended.
+    fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Option<u8>) {
+        self.pending.extend(bytes.iter().filter(|byte| **byte != b'\r'));
+        let mut shown = Vec::new();
+        while let Some(at) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=at).collect();
+            let text = String::from_utf8_lossy(&line);
+            if let Some(code) = text.trim_end().strip_prefix(&format!("{END} ")) {
+                // The mark is on a line of its own, at the price of one line end.
+                if shown.last() == Some(&b'\n') {
+                    shown.pop();
+                }
+                return (shown, Some(code.parse().unwrap_or(1)));
+            }
+            if self.begun {
+                shown.extend(line);
+            } else {
+                self.begun = text.trim_end().ends_with(BEGIN);
+            }
+        }
+        (shown, None)
+    }
+}
+
+/// Joins a person's terminal to the console.
+fn person(lab: &Lab, machine: &mut Machine, mut console: UnixStream) -> io::Result<Verdict> {
+    let _raw = Raw::enter()?;
+    let size = termios::tcgetwinsize(io::stdout())?;
+    let greeting = format!("stty rows {} cols {}\n", size.ws_row, size.ws_col);
+    type_slowly(&mut console, greeting.as_bytes())?;
+    let left = AtomicBool::new(false);
+    let mut keyboard = console.try_clone()?;
+    console.set_read_timeout(Some(Duration::from_millis(100)))?;
+    thread::scope(|scope| {
+        scope.spawn(|| forward_keys(&mut keyboard, &left));
+        let shown = show(lab, machine, (&mut console, &left));
+        left.store(true, Ordering::SeqCst);
+        shown
+    })?;
+    Ok(Verdict::Pass)
+}
+
+/// The keyboard's bytes to the console, until the key that leaves.
+fn forward_keys(console: &mut UnixStream, left: &AtomicBool) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut buffer = [0; 256];
+    let glance = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    while !left.load(Ordering::SeqCst) {
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        if !matches!(poll(&mut ready, Some(&glance)), Ok(1..)) {
+            continue;
+        }
+        let Ok(length @ 1..) = rustix::io::read(&stdin, &mut buffer) else { break };
+        if buffer[..length].contains(&LEAVE) || console.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    left.store(true, Ordering::SeqCst);
+}
+
+/// The console's bytes to the screen, until somebody leaves or the access point ends.
+fn show(lab: &Lab, machine: &mut Machine, line: (&mut UnixStream, &AtomicBool)) -> io::Result<()> {
+    let (console, left) = line;
+    let mut buffer = [0; 4096];
+    while !left.load(Ordering::SeqCst) && !lab.cancel.is_stopped() && !machine.has_ended() {
+        match console.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                io::stdout().write_all(&buffer[..length])?;
+                io::stdout().flush()?;
+            }
+            Err(error) if waits(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The terminal in raw mode as long as this lives.
+struct Raw(Termios);
+
+impl Raw {
+    fn enter() -> io::Result<Self> {
+        let before = termios::tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+        eprintln!("\r");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stands_between_the_marks_is_shown() {
+        let mut between = Between::default();
+        let all =
+            b"ap# stty -echo\r\nap# headroom-begin\r\nwlan0\r\nwlan1\r\n\r\nheadroom-end 3\r\nap# ";
+        let (mut shown, mut code) = (Vec::new(), None);
+        for byte in all {
+            let (text, end) = between.take(&[*byte]);
+            shown.extend(text);
+            code = code.or(end);
+        }
+        assert_eq!(String::from_utf8(shown).unwrap(), "wlan0\nwlan1\n\n");
+        assert_eq!(code, Some(3));
+    }
+
+    #[test]
+    fn words_survive_the_shell() {
+        let words = ["echo", "it's", "a b"].map(str::to_owned);
+        assert_eq!(quoted(&words), r"'echo' 'it'\''s' 'a b'");
+        assert_eq!(quoted(&["iw dev | wc".to_owned()]), "iw dev | wc");
+    }
+}

@@ -1,0 +1,126 @@
+//! How headroom can end: one exit code for each kind, as `docs/exit-codes.md` promises.
+
+use std::process::ExitCode;
+
+/// Everything was measured and nothing failed.
+pub(crate) const PASS: u8 = 0;
+/// The words or the study file are wrong.
+pub(crate) const USAGE: u8 = 2;
+/// It could not be measured. Never a statement about the subject.
+pub(crate) const INVALID: u8 = 3;
+/// This machine lacks something, or its disk is full.
+pub(crate) const ENVIRONMENT: u8 = 4;
+/// Somebody stopped it; the number that shells use for Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// How an execution ended that came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Pass,
+    /// Some of it could not be measured.
+    Invalid,
+    /// A command on the access point ended with this code.
+    Command(u8),
+}
+
+impl Verdict {
+    pub(crate) fn exit_code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Verdict::Pass => PASS,
+            Verdict::Invalid => INVALID,
+            Verdict::Command(code) => code,
+        })
+    }
+}
+
+/// Why an execution did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The lab's.
+    Lab(lab::Error),
+    /// The words contradict the study.
+    Usage(String),
+    /// Something of this machine.
+    Environment(String),
+    /// The page could not be made.
+    Page(report::Error),
+}
+
+impl From<lab::Error> for Failure {
+    fn from(error: lab::Error) -> Self {
+        Failure::Lab(error)
+    }
+}
+
+impl Failure {
+    fn code(&self) -> u8 {
+        match self {
+            Failure::Lab(error) => lab_code(error),
+            Failure::Usage(_) => USAGE,
+            Failure::Environment(_) | Failure::Page(_) => ENVIRONMENT,
+        }
+    }
+
+    /// One line on the error output, the console's end below it where there is one.
+    #[expect(clippy::print_stderr, reason = "this is where failures are told")]
+    pub(crate) fn tell(&self) -> ExitCode {
+        match self {
+            Failure::Lab(lab::Error::Interrupted) => {
+                eprintln!("headroom: interrupted; finished trials are kept");
+            }
+            Failure::Lab(error) => eprintln!("headroom: {error}"),
+            Failure::Usage(text) | Failure::Environment(text) => eprintln!("headroom: {text}"),
+            Failure::Page(error) => eprintln!("headroom: cannot make the page: {error}"),
+        }
+        if let Failure::Lab(lab::Error::Machine(failure)) = self
+            && !failure.console().is_empty()
+        {
+            eprintln!("the end of its console:");
+            failure.console().iter().for_each(|line| eprintln!("  | {line}"));
+        }
+        ExitCode::from(self.code())
+    }
+}
+
+fn lab_code(error: &lab::Error) -> u8 {
+    use lab::Error as E;
+    match error {
+        E::Study(_) | E::Exists(_) | E::NotARun { .. } => USAGE,
+        E::Machine(_) | E::Changed { .. } => INVALID,
+        E::File { .. }
+        | E::DiskFull { .. }
+        | E::MissingProgram { .. }
+        | E::Program { .. }
+        | E::NoDeviceProgram(_)
+        | E::ImageLacks(_)
+        | E::Busy(_) => ENVIRONMENT,
+        E::Interrupted => INTERRUPTED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_every_code() {
+        let page = include_str!("../../../docs/exit-codes.md");
+        let codes = [
+            (PASS, "pass"),
+            (1, "fail"),
+            (USAGE, "usage"),
+            (INVALID, "invalid"),
+            (ENVIRONMENT, "environment"),
+            (INTERRUPTED, "interrupted"),
+        ];
+        for (code, word) in codes {
+            assert!(page.contains(&format!("| {code} | {word} |")), "{code} {word}");
+        }
+    }
+
+    #[test]
+    fn could_not_measure_is_never_a_failure_of_the_subject() {
+        let hang = lab::vm::Failure::Protocol(9);
+        assert_eq!(Failure::Lab(lab::Error::Machine(hang)).code(), INVALID);
+    }
+}

@@ -1,0 +1,222 @@
+//! The words that a person types. Parsing them does nothing.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use model::span::Span;
+
+const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
+
+const EXAMPLES: &str = "\
+Examples:
+  headroom run studies/client-scale.toml        what each client costs, as a report
+  headroom run studies/client-scale.toml --clients 18 --repetitions 2
+  headroom run --resume runs/client-scale-20260401-101500
+  headroom up --clients 60                      a shell on an access point with 60 clients
+  headroom up -- iw dev wlan0 station dump      one command there
+  headroom doctor                               what can be measured here
+
+Exit codes: 0 pass, 1 fail, 2 usage, 3 invalid (could not measure), 4 environment, 130 interrupted.";
+
+/// Everything that can be typed.
+#[derive(Debug, Parser)]
+#[command(name = "headroom", version, about = ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    /// Print JSON for machines: events as lines, results as values
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print results and failures only
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Folder of images and snapshots [default: headroom in the user's cache folder]
+    #[arg(long, global = true, env = "HEADROOM_CACHE", value_name = "DIR", hide_env_values = true)]
+    pub(crate) cache: Option<PathBuf>,
+    /// Folder of the programs for the device [default: beside headroom]
+    #[arg(
+        long,
+        global = true,
+        env = "HEADROOM_DEVICE",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
+    pub(crate) device: Option<PathBuf>,
+    /// Debian mirror for the image [default: mmdebstrap's own]
+    #[arg(
+        long,
+        global = true,
+        env = "HEADROOM_MIRROR",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    pub(crate) mirror: Option<String>,
+    /// An access point that is silent for so long counts as hung
+    #[arg(long, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
+    pub(crate) patience: Duration,
+    /// Trials at a time, where that does not move the figures [default: all cores]
+    #[arg(long, short, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    text.parse::<Span>().map(Duration::from).map_err(|error| error.to_string())
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Carry out a study and write its report
+    Run(Run),
+    /// Write the report of a run again
+    Report(Report),
+    /// Raise a virtual access point with clients to play with
+    Up(Up),
+    /// Say what can be measured here, what cannot, and how to mend it
+    Doctor(Doctor),
+    /// Make the virtual access point's image
+    Image(Image),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  headroom run studies/client-scale.toml
+  headroom run studies/client-scale.toml --dry-run
+  headroom run studies/client-scale.toml --clients 18,114 --variant idle --variant iw-dump
+  headroom run --resume runs/client-scale-20260401-101500
+
+The folder is complete after every trial. Ctrl-C loses the trials in flight and no other.";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct Run {
+    /// The study file
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) study: Option<PathBuf>,
+    /// Folder for the run [default: runs/STUDY-DATE-TIME]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with the run in this folder
+    #[arg(long, value_name = "RUN")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Print the plan and its estimated time, and do nothing
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) dry_run: bool,
+    /// Client counts, in place of the study's
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
+    pub(crate) clients: Vec<u32>,
+    /// Only this variant; may be given again
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub(crate) variant: Vec<String>,
+    /// Trials of every variant at every client count, in place of the study's
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    pub(crate) repetitions: Option<u32>,
+    /// The measured span, in place of the study's
+    #[arg(long, value_name = "TIME", conflicts_with = "resume")]
+    pub(crate) window: Option<Span>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.variants[].slope'"
+)]
+pub(crate) struct Report {
+    /// The run's folder
+    pub(crate) run: PathBuf,
+    /// The page [default: report.html in the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+const UP_EXAMPLES: &str = "\
+Examples:
+  headroom up                                    18 clients, a shell
+  headroom up --clients 114 -- hostapd_cli -i wlan0 all_sta
+  echo 'iw dev; uptime' | headroom up
+  headroom up -- sh -c 'ip netns exec clients iperf3 -s -D; iperf3 -c 10.0.1.1 -t 5'
+
+Clients live in the network namespace `clients`. Ctrl-] leaves the shell and ends the access point.";
+
+#[derive(Args, Debug)]
+#[command(after_help = UP_EXAMPLES)]
+pub(crate) struct Up {
+    /// Clients that join
+    #[arg(long, short, default_value_t = 18, value_name = "N")]
+    pub(crate) clients: u32,
+    /// Access-point radios
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) radios: u32,
+    /// How time passes there
+    #[arg(long, default_value = "real-time", value_name = "MODE")]
+    pub(crate) mode: ModeWord,
+    /// A command for the access point; without one there is a shell
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// `counted` or `real-time`, typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ModeWord {
+    /// CPU time is a count of instructions; idle time passes at once
+    Counted,
+    /// CPU time is the host's
+    RealTime,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  headroom doctor\n  headroom doctor --host --json")]
+pub(crate) struct Doctor {
+    /// Only this machine; raise no access point
+    #[arg(long)]
+    pub(crate) host: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  headroom image\n  headroom image --prune 14")]
+pub(crate) struct Image {
+    /// Remove images and snapshots that nobody used for so many days
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) prune: Option<u32>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  headroom completions bash > ~/.local/share/bash-completion/completions/headroom"
+)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Flags::command().debug_assert();
+    }
+
+    #[test]
+    fn help_is_what_people_read() {
+        let mut command = Flags::command().term_width(100);
+        let mut pages = vec![command.render_help().to_string()];
+        for verb in command.get_subcommands_mut() {
+            let verb = verb.clone().term_width(100).render_help().to_string();
+            pages.push(verb);
+        }
+        insta::assert_snapshot!(pages.join("\n────\n"));
+    }
+}

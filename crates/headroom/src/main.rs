@@ -1,0 +1,42 @@
+//! headroom: finds, proves and gives back the CPU that Wi-Fi takes on an access point.
+//!
+//! This crate is the command line and nothing else: words in [`flags`], their meaning in [`options`],
+//! one file for each verb in [`commands`], lines out in [`progress`], and one exit code for each kind
+//! of end in [`failure`].
+
+mod commands;
+mod failure;
+mod flags;
+mod options;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    commands::{completions, doctor, image, report, run, up},
+    failure::{Failure, Verdict},
+    flags::{Flags, Verb},
+    options::Options,
+};
+
+fn main() -> ExitCode {
+    match dispatch(Flags::parse()) {
+        Ok(verdict) => verdict.exit_code(),
+        Err(failure) => failure.tell(),
+    }
+}
+
+fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
+    let options = Options::resolve(&flags.common)?;
+    match flags.verb {
+        Verb::Completions(flags) => completions::print(&flags),
+        Verb::Doctor(flags) => doctor::examine(&options, &flags),
+        Verb::Image(flags) => image::make(&options, &flags),
+        Verb::Report(flags) => report::write(&options, &flags),
+        Verb::Run(flags) => run::run(&options, &flags),
+        Verb::Up(flags) => up::raise(&options, &flags),
+    }
+}

@@ -1,0 +1,111 @@
+//! What the typed words mean: every default in one place, nothing done yet.
+
+use std::{
+    env,
+    io::{self, IsTerminal},
+    path::PathBuf,
+    time::Duration,
+};
+
+use etcetera::BaseStrategy;
+use lab::{Cancel, Lab, Settings, host};
+
+use crate::{failure::Failure, flags::Common, progress::Progress};
+
+/// What every verb works with.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    /// Whether the error output is a terminal: only then are there bars and colours.
+    pub(crate) terminal: bool,
+    cache: PathBuf,
+    device: Vec<PathBuf>,
+    mirror: Option<String>,
+    patience: Duration,
+    pub(crate) workers: usize,
+}
+
+impl Options {
+    /// Words to meaning.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] where there is no home for a cache.
+    pub(crate) fn resolve(common: &Common) -> Result<Self, Failure> {
+        Ok(Self {
+            json: common.json,
+            quiet: common.quiet,
+            terminal: io::stderr().is_terminal(),
+            cache: common.cache.clone().map_or_else(cache_folder, Ok)?,
+            device: common.device.clone().map_or_else(device_folders, |folder| vec![folder]),
+            mirror: common.mirror.clone(),
+            patience: common.patience,
+            workers: common.jobs.map_or_else(host::cores, usize::from),
+        })
+    }
+
+    /// The folder of images and snapshots.
+    pub(crate) fn cache(&self) -> &PathBuf {
+        &self.cache
+    }
+
+    /// Folders that may hold the device's programs.
+    pub(crate) fn device(&self) -> &[PathBuf] {
+        &self.device
+    }
+
+    /// The lab, telling its progress; a signal stops it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Lab`] where a program is missing.
+    pub(crate) fn lab(&self, progress: Progress) -> Result<Lab, Failure> {
+        let cancel = Cancel::default();
+        stop_on_signals(&cancel)
+            .map_err(|error| Failure::Environment(format!("cannot watch for signals: {error}")))?;
+        let settings = Settings {
+            cache: self.cache.clone(),
+            device: self.device.clone(),
+            mirror: self.mirror.clone(),
+            patience: self.patience,
+            workers: self.workers,
+        };
+        Ok(Lab::new(settings, cancel, progress.into_events())?)
+    }
+}
+
+/// The first signal asks everybody to stop; the second one ends headroom where it stands.
+fn stop_on_signals(cancel: &Cancel) -> io::Result<()> {
+    use signal_hook::{consts::TERM_SIGNALS, flag};
+    for signal in TERM_SIGNALS.iter().chain(&[signal_hook::consts::SIGHUP]) {
+        flag::register_conditional_shutdown(
+            *signal,
+            i32::from(crate::failure::INTERRUPTED),
+            cancel.flag(),
+        )?;
+        flag::register(*signal, cancel.flag())?;
+    }
+    Ok(())
+}
+
+fn cache_folder() -> Result<PathBuf, Failure> {
+    let homeless =
+        |_| Failure::Environment("no home folder for the cache; name one with --cache".to_owned());
+    Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
+}
+
+/// Beside headroom: where an installation puts the device's programs, and where cargo does.
+fn device_folders() -> Vec<PathBuf> {
+    let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
+        return Vec::new();
+    };
+    [
+        "../libexec/headroom",
+        "../x86_64-unknown-linux-gnu/device",
+        "../../x86_64-unknown-linux-gnu/device",
+        ".",
+    ]
+    .map(|folder| here.join(folder))
+    .to_vec()
+}

@@ -1,0 +1,203 @@
+//! The lab's events as lines for people or for machines.
+//!
+//! On a terminal there are bars with an estimate; elsewhere, a line for each thing worth one. With
+//! `--json`, every event is a JSON line on the standard output.
+
+#![expect(clippy::print_stderr, reason = "this is where progress is told")]
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
+use lab::Events;
+use model::event::Event;
+
+use crate::{options::Options, output};
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Progress {
+    /// Not at all.
+    Silent,
+    /// JSON lines on the standard output.
+    Json,
+    /// Bars on the error output.
+    Bars,
+    /// Lines on the error output.
+    Lines,
+}
+
+impl Progress {
+    pub(crate) fn of(options: &Options) -> Self {
+        match options {
+            Options { json: true, .. } => Progress::Json,
+            Options { quiet: true, .. } => Progress::Silent,
+            Options { terminal: true, .. } => Progress::Bars,
+            _ => Progress::Lines,
+        }
+    }
+
+    /// For verbs whose standard output belongs to something else.
+    pub(crate) fn beside_output(options: &Options) -> Self {
+        if options.json { Progress::Silent } else { Progress::of(options) }
+    }
+
+    pub(crate) fn into_events(self) -> Events {
+        match self {
+            Progress::Silent => Box::new(|event| {
+                if let Event::Doubt { text } = event {
+                    eprintln!("headroom: {text}");
+                }
+            }),
+            Progress::Json => Box::new(|event| {
+                output::line(format_args!("{}", serde_json::to_string(&event).unwrap_or_default()));
+            }),
+            Progress::Bars => Teller::with(Bars::default()),
+            Progress::Lines => Teller::with(Lines::default()),
+        }
+    }
+}
+
+/// Somebody who tells events, one at a time.
+trait Tell: Send + 'static {
+    fn tell(&mut self, event: Event);
+}
+
+struct Teller;
+
+impl Teller {
+    fn with(teller: impl Tell) -> Events {
+        let teller = Mutex::new(teller);
+        Box::new(move |event| teller.lock().unwrap_or_else(PoisonError::into_inner).tell(event))
+    }
+}
+
+/// One line a thing; trials only at every tenth of the plan.
+#[derive(Default)]
+struct Lines {
+    trials: u32,
+    done: u32,
+}
+
+impl Tell for Lines {
+    fn tell(&mut self, event: Event) {
+        match event {
+            Event::RunStarted { folder, trials, done } => {
+                (self.trials, self.done) = (trials, done);
+                eprintln!("run: {folder}: {trials} trials, {done} done before");
+            }
+            Event::TrialEnded { invalid, id, .. } => {
+                self.done += 1;
+                let tenth = self.trials.div_ceil(10).max(1);
+                if self.done.is_multiple_of(tenth) || self.done == self.trials {
+                    eprintln!("trials: {} of {}", self.done, self.trials);
+                }
+                invalid.into_iter().for_each(|why| eprintln!("invalid: {id}: {why}"));
+            }
+            other => sentence(&other).into_iter().for_each(|line| eprintln!("{line}")),
+        }
+    }
+}
+
+/// What is worth a line, whether there are bars or not.
+fn sentence(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::ImageStep { step } => format!("image: {step}"),
+        Event::ImageReady { image, made: true, took_ms } => {
+            format!("image: {} made in {}", &image[..12.min(image.len())], seconds(*took_ms))
+        }
+        Event::SnapshotReady { clients, mode, made: true, associated_ms, bytes } => format!(
+            "access point: {clients} clients associated in {} ({}, {} MB kept)",
+            seconds(*associated_ms),
+            mode.name(),
+            bytes / 1_000_000
+        ),
+        Event::Doubt { text } => format!("note: {text}"),
+        _ => return None,
+    })
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{:.1} s", ms as f64 / 1e3)
+}
+
+/// A bar for the run, and one for what is made before it.
+#[derive(Default)]
+struct Bars {
+    all: MultiProgress,
+    making: Option<ProgressBar>,
+    run: Option<ProgressBar>,
+}
+
+impl Bars {
+    fn spin(&mut self, text: String) {
+        let bar = self.making.get_or_insert_with(|| {
+            let bar = self.all.add(ProgressBar::new_spinner());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        bar.set_message(text);
+    }
+
+    fn say(&mut self, line: &str) {
+        // A bar that is drawn over would leave half a line behind.
+        let _ = self.all.println(line);
+    }
+
+    fn end_making(&mut self) {
+        self.making.take().into_iter().for_each(|bar| bar.finish_and_clear());
+    }
+
+    fn start_run(&mut self, trials: u32, done: u32) {
+        let style = "{bar:32} {pos}/{len} trials  {elapsed} gone, {msg}";
+        let bar = self.all.add(ProgressBar::new(trials.into()).with_position(done.into()));
+        bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        bar.set_message("no estimate yet");
+        bar.reset_eta();
+        self.run = Some(bar);
+    }
+
+    fn step_run(&mut self) {
+        let Some(bar) = &self.run else { return };
+        bar.inc(1);
+        bar.set_message(format!("about {:#} left", HumanDuration(bar.eta())));
+    }
+}
+
+impl Tell for Bars {
+    fn tell(&mut self, event: Event) {
+        if let Some(line) = sentence(&event) {
+            self.say(&line);
+        }
+        match event {
+            Event::ImageStarted => self.spin("image".to_owned()),
+            Event::ImageStep { step } => self.spin(format!("image: {step}")),
+            Event::ImageReady { .. } | Event::SnapshotReady { .. } => self.end_making(),
+            Event::SnapshotStarted { clients, mode } => {
+                self.spin(format!(
+                    "access point with {clients} clients ({}): booting",
+                    mode.name()
+                ));
+            }
+            Event::Associated { associated, clients } => {
+                self.spin(format!("access point: {associated} of {clients} clients have joined"));
+            }
+            Event::RunStarted { folder, trials, done } => {
+                self.say(&format!("run: {folder}"));
+                self.start_run(trials, done);
+            }
+            Event::TrialEnded { id, invalid, .. } => {
+                invalid.into_iter().for_each(|why| self.say(&format!("invalid: {id}: {why}")));
+                self.step_run();
+            }
+            Event::RunEnded { .. } => {
+                self.end_making();
+                self.run.take().into_iter().for_each(|bar| bar.finish_and_clear());
+            }
+            Event::TrialStarted { .. } | Event::Doubt { .. } => {}
+        }
+    }
+}
