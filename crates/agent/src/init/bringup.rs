@@ -51,15 +51,18 @@ fn begin() -> Result<Life, Error> {
     };
     let topology = plan()?;
     say("booted");
-    if let Err(error) = life.bring_up(&topology) {
-        // The machine stays: it can still be looked at, and turned off.
-        say(format_args!("failed: {}", error.line()));
-    }
-    life.start_console(topology.console)?;
-    if topology.hold {
-        hold::stop_here()?;
+    let is_up = told(life.bring_up(&topology));
+    told(life.start_console(topology.console));
+    // A machine that failed is no state to come back to.
+    if topology.hold && is_up {
+        told(hold::stop_here());
     }
     Ok(life)
+}
+
+/// Tells the host what failed. The machine stays: it can still be looked at, and turned off.
+fn told(result: Result<(), Error>) -> bool {
+    result.map_err(|error| say(format_args!("failed: {}", error.line()))).is_ok()
 }
 
 impl Life {

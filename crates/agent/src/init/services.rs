@@ -32,6 +32,8 @@ use super::{
 const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// So many short lives in a row, and the service is left alone.
 const SHORT_LIVES: u32 = 5;
+/// So many lines of a log say why a service gave up.
+const LAST_WORDS: usize = 3;
 
 /// What happens when a service ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,17 +253,25 @@ fn obituary(service: &Service, status: WaitStatus) -> String {
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "an unknown status".to_owned(),
     };
-    match (&service.output, last_words(&service.name)) {
+    // Who was killed did not say why; who gave up did.
+    let words = status.exit_status().and_then(|_| last_words(&service.name));
+    match (&service.output, words) {
         (Output::Log, Some(words)) => format!("{} ended with {how}: {words}", service.name),
         _ => format!("{} ended with {how}", service.name),
     }
 }
 
-/// The last line of a service's log.
+/// The end of a service's log, in one line.
 fn last_words(name: &str) -> Option<String> {
     let log = fs::read(format!("{STATE}/{name}.log")).ok()?;
     let log = String::from_utf8_lossy(&log);
-    log.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned)
+    let mut lines: Vec<&str> = log.lines().rev().filter(is_said).take(LAST_WORDS).collect();
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+fn is_said(line: &&str) -> bool {
+    !line.trim().is_empty()
 }
 
 #[cfg(test)]

@@ -179,7 +179,10 @@ mod tests {
         let read = topology(
             "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell\n",
         );
-        assert_eq!(read, Topology { clients: 114, radios: 2, console: ConsoleMode::Shell, hold: false });
+        assert_eq!(
+            read,
+            Topology { clients: 114, radios: 2, console: ConsoleMode::Shell, hold: false }
+        );
     }
 
     #[test]

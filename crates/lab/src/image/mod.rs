@@ -4,6 +4,7 @@
 //! network once. The image is the base with the agent and pid 1 on top; a new agent costs no download.
 
 mod initramfs;
+mod kernel;
 mod modules;
 mod packages;
 mod recipe;
@@ -177,11 +178,11 @@ impl BaseMaker<'_> {
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
         let path = self.folder.join("kernel");
-        let copy = || {
-            tar.seek(io::SeekFrom::Start(kernel.offset))?;
-            io::copy(&mut io::Read::take(tar, kernel.size), &mut File::create(&path)?)
-        };
-        copy().map(drop).map_err(Error::file("write", &path))
+        let mut packed = vec![0; kernel.size as usize];
+        tar.seek(io::SeekFrom::Start(kernel.offset))
+            .and_then(|_| io::Read::read_exact(tar, &mut packed))
+            .map_err(Error::file("read", self.tar))?;
+        fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
     fn write_root(&self, modules: &[Module]) -> io::Result<()> {

@@ -24,8 +24,8 @@ pub(super) const PACKAGES: [&str; 15] = [
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
 /// helper, so the ciphers that mac80211 asks for are named here.
-pub(super) const MODULES: [&str; 6] =
-    ["virtio_pci", "virtio_console", "ccm", "ctr", "cmac", "mac80211_hwsim"];
+pub(super) const MODULES: [&str; 7] =
+    ["virtio_pci", "virtio_console", "aesni_intel", "ccm", "ctr", "cmac", "mac80211_hwsim"];
 
 /// Symbolic links that the packages' install scripts would have made.
 pub(super) const LINKS: [(&str, &str); 3] = [
@@ -85,5 +85,5 @@ pub(super) const FILES: [(&str, &str); 3] = [
 
 /// Everything above as one text, for the image's name.
 pub(super) fn text() -> String {
-    format!("1 {SUITE} {PACKAGES:?} {MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}")
+    format!("2 {SUITE} {PACKAGES:?} {MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}")
 }
