@@ -178,6 +178,8 @@ fn type_slowly(console: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
 struct Between {
     begun: bool,
     pending: Vec<u8>,
+    /// An empty line is shown when another one follows: the last one belongs to the end mark.
+    empty: bool,
 }
 
 impl Between {
@@ -189,14 +191,15 @@ impl Between {
             let line: Vec<u8> = self.pending.drain(..=at).collect();
             let text = String::from_utf8_lossy(&line);
             if let Some(code) = text.trim_end().strip_prefix(&format!("{END} ")) {
-                // The mark is on a line of its own, at the price of one line end.
-                if shown.last() == Some(&b'\n') {
-                    shown.pop();
-                }
                 return (shown, Some(code.parse().unwrap_or(1)));
             }
             if self.begun {
-                shown.extend(line);
+                if std::mem::replace(&mut self.empty, line == b"\n") {
+                    shown.push(b'\n');
+                }
+                if !self.empty {
+                    shown.extend(line);
+                }
             } else {
                 self.begun = text.trim_end().ends_with(BEGIN);
             }
@@ -288,14 +291,14 @@ mod tests {
     fn only_what_stands_between_the_marks_is_shown() {
         let mut between = Between::default();
         let all =
-            b"ap# stty -echo\r\nap# headroom-begin\r\nwlan0\r\nwlan1\r\n\r\nheadroom-end 3\r\nap# ";
+            b"ap# stty -echo\r\nap# headroom-begin\r\nwlan0\r\n\r\nwlan1\r\n\r\nheadroom-end 3\r\nap# ";
         let (mut shown, mut code) = (Vec::new(), None);
         for byte in all {
             let (text, end) = between.take(&[*byte]);
             shown.extend(text);
             code = code.or(end);
         }
-        assert_eq!(String::from_utf8(shown).unwrap(), "wlan0\nwlan1\n\n");
+        assert_eq!(String::from_utf8(shown).unwrap(), "wlan0\n\nwlan1\n");
         assert_eq!(code, Some(3));
     }
 
