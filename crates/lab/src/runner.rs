@@ -49,7 +49,6 @@ pub enum Place {
 /// [`Error`]; what was finished before it is in the folder.
 pub fn run(lab: &Lab, file: &StudyFile, path: &Path) -> Result<RunFolder, Error> {
     let trials = plan::trials(&file.study);
-    // The folder is claimed before the long work, so that a second headroom is told at once.
     let image = image::obtain(lab)?;
     let run = describe(lab, file, trials, &image);
     let folder = RunFolder::create(path, &run, &file.text)?;

@@ -96,6 +96,7 @@ fn look_at_host(options: &Options) -> Vec<Finding> {
         program("virtual access point", vm::QEMU, vm::QEMU_PACKAGE),
         program("QEMU ends with headroom", "setpriv", "util-linux"),
         program("making the image", "mmdebstrap", "mmdebstrap"),
+        program("unpacking the image's kernel", "xz", "xz-utils"),
     ];
     if !rustix::process::geteuid().is_root() {
         all.push(program("making the image without root", "newuidmap", "uidmap"));

@@ -14,6 +14,11 @@ use crate::{Cancel, Error, host};
 /// Lists the package files into the root, because an extracted root has no package database.
 const LIST: &str = r#"--extract-hook=ls "$1/var/cache/apt/archives" > "$1/headroom-packages""#;
 
+/// Runs mmdebstrap and hands a TERM on to all of its process group. mmdebstrap itself would wait for
+/// apt, and that for a mirror. The TERM is ours, or the kernel's after a `kill -9` of headroom; either
+/// way mmdebstrap removes its temporary folder.
+const GUARD: &str = r#"trap 'trap : TERM; kill -TERM 0; wait' TERM; mmdebstrap "$@" & wait $!"#;
+
 /// Where the hook above leaves its list.
 pub(super) const LIST_FILE: &str = "headroom-packages";
 
@@ -29,8 +34,9 @@ pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result
         host::require("newuidmap", "uidmap")?;
     }
     let output = File::create(tar).map_err(Error::file("write", tar))?;
-    let mut command = Command::new("mmdebstrap");
+    let mut command = Command::new("setpriv");
     command
+        .args(["--pdeathsig", "TERM", "--", "sh", "-c", GUARD, "mmdebstrap"])
         .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST])
         .arg(format!("--include={}", recipe::PACKAGES.join(",")))
         .args([recipe::SUITE, "-"])
@@ -73,7 +79,7 @@ fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
     })
 }
 
-/// Asks mmdebstrap to stop, so that it removes its temporary folder itself.
+/// Asks mmdebstrap and its helpers to stop, so that it removes its temporary folder itself.
 fn stop(child: &mut std::process::Child) {
     if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

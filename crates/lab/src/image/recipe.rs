@@ -4,10 +4,11 @@
 pub(super) const SUITE: &str = "bookworm";
 
 /// The packages that it is made from, beside what they depend on.
-pub(super) const PACKAGES: [&str; 15] = [
+pub(super) const PACKAGES: [&str; 16] = [
     "bash",
     "busybox-static",
     "coreutils",
+    "dash",
     "hostapd",
     "iperf3",
     "iproute2",

@@ -1,0 +1,45 @@
+# headroom's entry points. Each does its own set-up first: on a fresh Debian 12, `make study` is enough.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test build check study self-check test clean
+
+# headroom looks for the access point's programs beside itself, so the build's place is fixed.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+# rustup's cargo is found where no profile was read.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+device := x86_64-unknown-linux-gnu
+headroom := target/release/headroom
+
+help: ## what can be made
+	@echo 'make TARGET'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+
+study: build ## measure what each client costs, as a report (about 10 minutes the first time)
+	$(headroom) run studies/client-scale.toml
+
+self-check: build ## measure the lab itself: how far its figures can be trusted
+	$(headroom) run studies/self-check.toml
+
+build: setup ## headroom, and the static programs for the access point
+	cargo build --locked --release --package headroom
+	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --target $(device)
+
+check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
+	cargo xtask check
+
+test: check build ## everything that CI checks, real guests included (about 20 minutes)
+	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace
+
+setup: ## install what a study needs and this machine lacks (packages.txt)
+	@scripts/setup study
+
+setup-test: ## the same for the tests
+	@scripts/setup test
+
+clean: ## remove what was built, and the tests' cache; runs and your cache stay
+	rm -rf target

@@ -1,0 +1,32 @@
+//! `headroom doctor`: what can be measured, what cannot, and how to mend it.
+
+use crate::harness::Place;
+
+#[test]
+fn the_host_is_described_for_machines() {
+    let place = Place::without_guests();
+    let findings = place.headroom(["doctor", "--host", "--json"]).run().code(0).json();
+    let host = findings["host"].as_array().unwrap();
+    let qemu = host.iter().find(|finding| finding["about"] == "virtual access point").unwrap();
+    assert_eq!(qemu["state"], "works");
+    assert_eq!(findings["access_point"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn what_is_missing_is_told_with_how_to_mend_it() {
+    let place = Place::without_guests();
+    let device = place.folder("device");
+    let ended = place.headroom(["doctor"]).env("HEADROOM_DEVICE", device).run();
+    ended.code(4).prints("MISSING").prints("make build").prints("was not raised");
+    ended.says("studies cannot run here until what is missing is mended");
+}
+
+#[test]
+fn the_access_point_has_no_pmu_and_says_so() {
+    let place = Place::with_guests();
+    let ended = place.headroom(["doctor"]).run();
+    ended.code(0).prints("18 associated on wlan0, wlan1, wlan2");
+    let events = ended.stdout.lines().find(|line| line.contains("hardware events")).unwrap();
+    assert!(events.contains("absent") && events.contains("no PMU"), "{events}");
+    assert_eq!(place.left(), []);
+}

@@ -1,0 +1,74 @@
+//! A full disk under the run folder: told in one line, nothing finished is lost, and the run goes on
+//! when there is room again.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use crate::harness::{Place, Study};
+
+/// A small disk of its own.
+#[derive(Debug)]
+struct Disk(PathBuf);
+
+impl Disk {
+    /// `None`, with the reason printed, where nothing can be mounted.
+    fn mount(at: &Path) -> Option<Self> {
+        match mount("tmpfs", at, "tmpfs", MountFlags::empty(), Some(c"size=1m")) {
+            Ok(()) => Some(Self(at.to_owned())),
+            Err(errno) => {
+                eprintln!("skipped: cannot mount a small disk ({errno}); root can");
+                None
+            }
+        }
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        let mut filler = File::create(self.filler()).unwrap();
+        while filler.write_all(&[0; 4096]).is_ok() {}
+    }
+
+    fn empty(&self) {
+        fs::remove_file(self.filler()).unwrap();
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.0.join("filler")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = unmount(&self.0, UnmountFlags::DETACH);
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_is_finished_and_the_run_goes_on_when_there_is_room() {
+    let place = Place::with_guests();
+    let Some(disk) = Disk::mount(&place.folder("disk")) else { return };
+    place.write("study.toml", &Study::small().idle().repetitions(4).window("20s").text());
+    let words = ["run", "study.toml", "--out", "disk/run", "--json", "--jobs", "1"];
+    let mut running = place.headroom(words).start();
+    running.event("trial-ended");
+    disk.fill();
+    let ended = running.end();
+    ended.code(4).says("the disk is full: cannot write disk/run/").in_one_line();
+    assert_eq!(place.left(), []);
+    let run = place.run_in("disk/run");
+    let before = run.trial_files();
+    assert!((1..4).contains(&before.len()), "{:?}", before.keys());
+
+    disk.empty();
+    place.headroom(["run", "--resume", "disk/run"]).run().code(0);
+    let after = run.trial_files();
+    assert_eq!(after.len(), 4);
+    assert!(before.iter().all(|(name, bytes)| after[name] == *bytes));
+    assert_eq!(run.invalid(), []);
+    run.report();
+}

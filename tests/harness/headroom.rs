@@ -1,0 +1,169 @@
+//! headroom at work: how it is started, what it is told meanwhile, and how it is waited for.
+
+use std::{
+    env,
+    ffi::OsStr,
+    io::{BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{
+    ended::Ended,
+    place::cache,
+    processes::{MARK, eventually, send},
+};
+
+/// No execution takes longer, even if it makes the image first. One that does has hung.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// The target folder: the tests are in `TARGET/PROFILE/deps`.
+pub(super) fn target() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    test.ancestors().nth(3).unwrap().to_owned()
+}
+
+/// The binary to drive.
+fn binary() -> PathBuf {
+    let beside = || target().join("release/headroom");
+    let binary = env::var_os("HEADROOM_BIN").map_or_else(beside, PathBuf::from);
+    assert!(binary.is_file(), "{} is not there: run make build", binary.display());
+    binary
+}
+
+/// headroom, about to be started.
+#[derive(Debug)]
+pub(crate) struct Headroom {
+    command: Command,
+    stdin: String,
+}
+
+impl Headroom {
+    pub(super) fn new(folder: &Path, mark: &str) -> Self {
+        let mut command = Command::new(binary());
+        command.current_dir(folder).env(MARK, mark).env("HEADROOM_CACHE", cache());
+        // Wherever the tests run: no device programs but those beside the binary.
+        command.env_remove("HEADROOM_DEVICE");
+        Self { command, stdin: String::new() }
+    }
+
+    /// More words.
+    pub(crate) fn words<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        self.command.args(words);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// What it reads.
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.stdin);
+        self
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ended {
+        self.start().end()
+    }
+
+    /// Runs it with a standard output that nobody reads, as behind `| head -1` when `head` has ended.
+    pub(crate) fn run_unread(mut self) -> Ended {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = self.command.stdin(Stdio::null()).stdout(writer).output().unwrap();
+        Ended::of(&self.command, output)
+    }
+
+    pub(crate) fn start(mut self) -> Running {
+        let mut child = self
+            .command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // What it does not read it does not want.
+        let _ = child.stdin.take().unwrap().write_all(self.stdin.as_bytes());
+        let lines = lines(child.stdout.take().unwrap());
+        let mut said = child.stderr.take().unwrap();
+        let stderr = thread::spawn(move || {
+            let mut text = Vec::new();
+            said.read_to_end(&mut text).map(|_| text).unwrap()
+        });
+        Running { command: self.command, child, lines, stdout: Vec::new(), stderr: Some(stderr) }
+    }
+}
+
+/// Lines as they come.
+fn lines(stdout: ChildStdout) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut stdout = BufReader::new(stdout);
+        let mut line = Vec::new();
+        while let Ok(1..) = stdout.read_until(b'\n', &mut line) {
+            if sender.send(std::mem::take(&mut line)).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// headroom, running. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    command: Command,
+    child: Child,
+    lines: Receiver<Vec<u8>>,
+    stdout: Vec<u8>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Running {
+    /// Waits for the next event of this name; headroom must have been started with `--json`.
+    pub(crate) fn event(&mut self, name: &str) -> Value {
+        let began = Instant::now();
+        while let Ok(line) = self.lines.recv_timeout(LIMIT.saturating_sub(began.elapsed())) {
+            let event: Value = serde_json::from_slice(&line).unwrap_or_default();
+            self.stdout.extend(line);
+            if event["event"] == name {
+                return event;
+            }
+        }
+        let said = String::from_utf8_lossy(&self.stdout).into_owned();
+        panic!("no event `{name}` came; {:?} printed:\n{said}", self.command);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(self.child.id().cast_signed(), signal);
+    }
+
+    /// Waits for its end.
+    pub(crate) fn end(mut self) -> Ended {
+        let status = eventually(LIMIT, || self.child.try_wait().unwrap());
+        if status.is_none() {
+            let _ = self.child.kill();
+        }
+        let status = self.child.wait().unwrap_or_default();
+        self.stdout.extend(self.lines.iter().flatten());
+        let stderr = self.stderr.take().unwrap().join().unwrap();
+        let stdout = std::mem::take(&mut self.stdout);
+        Ended::of(&self.command, std::process::Output { status, stdout, stderr })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

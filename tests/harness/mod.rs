@@ -1,0 +1,25 @@
+//! The words that tests are written in: a place, a study, headroom at work there, and how it ended.
+//!
+//! ```text
+//! Place (a fresh folder, a turn for guests, a mark) ── headroom(words) ──► Headroom
+//!     run() ──► Ended: code, prints, says           start() ──► Running: event, signal, end
+//! Study ── written into the place                   RunFolder ── read out of it
+//! ```
+//!
+//! Every process that headroom starts inherits the place's mark in its environment. So what is left
+//! running is found whoever its parent is, and nothing of anybody else is ever touched.
+
+mod ended;
+mod headroom;
+mod place;
+mod processes;
+mod run_folder;
+mod study;
+mod turns;
+
+pub(crate) use ended::Ended;
+pub(crate) use headroom::Running;
+pub(crate) use place::{Place, cache};
+pub(crate) use processes::eventually;
+pub(crate) use run_folder::{RunFolder, number};
+pub(crate) use study::Study;

@@ -1,0 +1,145 @@
+//! The place of a test: a fresh folder, the right to run guests, and the mark of its processes.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use super::{
+    headroom::{Headroom, target},
+    processes::{Process, eventually},
+    run_folder::RunFolder,
+    study::Study,
+    turns::Turn,
+};
+
+/// What headroom started ends with it; the kernel needs a moment to take a guest's memory back.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A fresh folder with its processes. When it is dropped, nothing of them may be left.
+#[derive(Debug)]
+pub(crate) struct Place {
+    folder: TempDir,
+    mark: String,
+    /// Declared last: others may go on when everything here has ended.
+    _turn: Option<Turn>,
+}
+
+impl Place {
+    /// For tests that raise no guest.
+    pub(crate) fn without_guests() -> Self {
+        Self::with(None)
+    }
+
+    /// For tests that raise guests; waits for its turn.
+    pub(crate) fn with_guests() -> Self {
+        Self::with(Some(Turn::one()))
+    }
+
+    /// For tests that measure time or noise: nobody else runs guests meanwhile.
+    pub(crate) fn alone() -> Self {
+        Self::with(Some(Turn::all()))
+    }
+
+    fn with(turn: Option<Turn>) -> Self {
+        static PLACES: AtomicU32 = AtomicU32::new(0);
+        let number = PLACES.fetch_add(1, Ordering::Relaxed);
+        let folder = tempfile::Builder::new().prefix("headroom-test-").tempdir().unwrap();
+        Self { folder, mark: format!("{}-{number}", std::process::id()), _turn: turn }
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// An empty folder in it.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    /// A folder with links to these programs and no others, for a `PATH`.
+    pub(crate) fn programs(&self, names: &[&str]) -> PathBuf {
+        let folder = self.folder("programs");
+        for name in names {
+            let path = env::split_paths(&env::var_os("PATH").unwrap())
+                .map(|folder| folder.join(name))
+                .find(|path| path.exists())
+                .unwrap_or_else(|| panic!("{name} is not installed"));
+            std::os::unix::fs::symlink(path, folder.join(name)).unwrap();
+        }
+        folder
+    }
+
+    /// headroom with these words, in this folder.
+    pub(crate) fn headroom<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Headroom {
+        Headroom::new(self.folder.path(), &self.mark).words(words)
+    }
+
+    /// `headroom run` on this study, into the folder `run`.
+    pub(crate) fn run_study(&self, study: &Study) -> Headroom {
+        self.write("study.toml", &study.text());
+        self.headroom(["run", "study.toml", "--out", "run"])
+    }
+
+    /// `headroom run --resume` of the folder `run`.
+    pub(crate) fn resume(&self) -> Headroom {
+        self.headroom(["run", "--resume", "run"])
+    }
+
+    /// What the folder `run` holds.
+    pub(crate) fn run(&self) -> RunFolder {
+        self.run_in("run")
+    }
+
+    /// What another folder holds.
+    pub(crate) fn run_in(&self, folder: &str) -> RunFolder {
+        RunFolder::at(self.path(folder))
+    }
+
+    /// Everything that headroom started here and that still runs.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        Process::marked(&self.mark)
+    }
+
+    /// A guest that runs here, as soon as there is one.
+    pub(crate) fn guest(&self) -> Process {
+        let look = || self.processes().into_iter().find(Process::is_qemu);
+        eventually(Duration::from_secs(60), look).expect("a guest within a minute")
+    }
+
+    /// Whatever is left when there should be nothing.
+    pub(crate) fn left(&self) -> Vec<Process> {
+        let nothing = || self.processes().is_empty().then_some(());
+        match eventually(GRACE, nothing) {
+            Some(()) => Vec::new(),
+            None => self.processes(),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let left = self.left();
+        left.iter().for_each(Process::kill);
+        assert!(left.is_empty() || thread::panicking(), "left running: {left:#?}");
+    }
+}
+
+/// The cache that tests share.
+pub(crate) fn cache() -> PathBuf {
+    env::var_os("HEADROOM_CACHE").map_or_else(|| target().join("headroom-cache"), PathBuf::from)
+}

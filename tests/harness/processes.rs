@@ -1,0 +1,65 @@
+//! Processes that belong to a test: found by the mark in their environment, whoever their parent is.
+
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The variable that everything which a test starts inherits.
+pub(super) const MARK: &str = "HEADROOM_TEST_MARK";
+
+/// A process that a test started, directly or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: i32,
+    pub(crate) name: String,
+}
+
+impl Process {
+    /// Everything that runs under this mark. A zombie has no environment and does not count.
+    pub(super) fn marked(mark: &str) -> Vec<Self> {
+        let wanted = format!("{MARK}={mark}");
+        let has_mark = |pid: &i32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+        };
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(has_mark).filter_map(Self::of).collect()
+    }
+
+    fn of(pid: i32) -> Option<Self> {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+        Some(Self { pid, name: name.trim_end().to_owned() })
+    }
+
+    /// Whether it is a guest; `setpriv` becomes QEMU a moment after its start.
+    pub(crate) fn is_qemu(&self) -> bool {
+        self.name.starts_with("qemu-system")
+    }
+
+    pub(crate) fn kill(&self) {
+        send(self.pid, Signal::KILL);
+    }
+}
+
+/// Sends a signal to a process that may have ended meanwhile.
+pub(super) fn send(pid: i32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
+}
+
+/// Looks again and again until there is something, or the time is over.
+pub(crate) fn eventually<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if began.elapsed() > limit {
+            return None;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}

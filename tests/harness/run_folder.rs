@@ -1,0 +1,89 @@
+//! A run's folder, read as its users read it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use model::{
+    event::Event,
+    run::Run,
+    trial::{Outcome, Recording, Trial},
+};
+use serde_json::Value;
+
+/// The folder of a run.
+#[derive(Debug)]
+pub(crate) struct RunFolder(PathBuf);
+
+impl RunFolder {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub(crate) fn run(&self) -> Run {
+        serde_json::from_str(&self.text("run.json")).unwrap()
+    }
+
+    /// The bytes of every finished trial, by file name.
+    pub(crate) fn trial_files(&self) -> BTreeMap<String, Vec<u8>> {
+        let files = fs::read_dir(self.path("trials")).unwrap().flatten().map(|file| file.path());
+        let whole = files.filter(|path| path.extension().is_some_and(|ending| ending == "json"));
+        whole.map(|path| (name_of(&path), fs::read(path).unwrap())).collect()
+    }
+
+    /// Finished trials, by file name.
+    pub(crate) fn trials(&self) -> Vec<Trial> {
+        let files = self.trial_files();
+        files.values().map(|bytes| serde_json::from_slice(bytes).unwrap()).collect()
+    }
+
+    /// What the valid trials recorded.
+    pub(crate) fn recordings(&self) -> Vec<Recording> {
+        let recorded = self.trials().into_iter().filter_map(|trial| match trial.outcome {
+            Outcome::Measured(recording) => Some(*recording),
+            Outcome::Invalid { .. } => None,
+        });
+        recorded.collect()
+    }
+
+    /// Why the invalid trials are so, and the console's end that was kept with each.
+    pub(crate) fn invalid(&self) -> Vec<(String, Vec<String>)> {
+        let invalid = self.trials().into_iter().filter_map(|trial| match trial.outcome {
+            Outcome::Measured(_) => None,
+            Outcome::Invalid { why, console } => Some((why, console)),
+        });
+        invalid.collect()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let text = self.text("events.jsonl");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The report, which must be a page with the study's question.
+    pub(crate) fn report(&self) -> String {
+        let page = self.text("report.html");
+        assert!(page.contains(super::Study::QUESTION), "the page does not ask the question");
+        page
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// A number in a JSON value, by its path.
+pub(crate) fn number(value: &Value, path: &str) -> f64 {
+    value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {value:#}"))
+}

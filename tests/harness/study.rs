@@ -1,0 +1,75 @@
+//! Study files for tests: small, quick, and changed one thing at a time.
+
+/// A study with six clients, two short repetitions and the variants that a test adds.
+#[derive(Clone, Debug)]
+pub(crate) struct Study {
+    process: String,
+    window: String,
+    repetitions: u32,
+    perturb: &'static str,
+    variants: String,
+}
+
+impl Study {
+    pub(crate) const QUESTION: &str = "What does the harness ask?";
+
+    /// No variant yet.
+    pub(crate) fn small() -> Self {
+        Self {
+            process: "hostapd".to_owned(),
+            window: "4s".to_owned(),
+            repetitions: 2,
+            perturb: "start",
+            variants: String::new(),
+        }
+    }
+
+    pub(crate) fn process(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.process);
+        self
+    }
+
+    pub(crate) fn window(mut self, window: &str) -> Self {
+        window.clone_into(&mut self.window);
+        self
+    }
+
+    pub(crate) fn repetitions(mut self, repetitions: u32) -> Self {
+        self.repetitions = repetitions;
+        self
+    }
+
+    /// Every repetition is the same machine state.
+    pub(crate) fn unperturbed(mut self) -> Self {
+        self.perturb = "nothing";
+        self
+    }
+
+    /// A variant without a load.
+    pub(crate) fn idle(self) -> Self {
+        self.variant("idle", "load = \"none\"")
+    }
+
+    /// A variant that runs this every second. The text must hold no `'''`.
+    pub(crate) fn load(self, name: &str, run: &str) -> Self {
+        self.variant(name, &format!("load = {{ run = '''{run}''' }}"))
+    }
+
+    /// A variant with these keys.
+    pub(crate) fn variant(mut self, name: &str, keys: &str) -> Self {
+        self.variants.push_str(&format!("\n[[variant]]\nname = \"{name}\"\n{keys}\n"));
+        self
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let Self { process, window, repetitions, perturb, variants } = self;
+        format!(
+            "question = \"{}\"\n\n\
+             [access-point]\nradios = 3\nclients = [6]\n\n\
+             [subject]\nprocess = \"{process}\"\n\n\
+             [trial]\nwarm-up = \"1s\"\nwindow = \"{window}\"\nrepetitions = {repetitions}\n\
+             perturb = \"{perturb}\"\n{variants}",
+            Self::QUESTION
+        )
+    }
+}

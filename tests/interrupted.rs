@@ -1,0 +1,136 @@
+//! Ctrl-C and kill -9: what is finished stays, what ran ends, and `--resume` does the rest.
+
+use std::{
+    net::{TcpListener, TcpStream},
+    time::Duration,
+};
+
+use rustix::process::Signal;
+
+use crate::harness::{Place, Running, Study, cache, eventually};
+
+/// Six trials, long enough to be met at work.
+fn study() -> Study {
+    Study::small().idle().repetitions(6).window("20s")
+}
+
+/// Until one trial is finished and the next one's guest runs.
+fn until_the_second_trial(running: &mut Running, place: &Place) {
+    running.event("trial-ended");
+    running.event("trial-started");
+    place.guest();
+}
+
+/// The run goes on to its end, and finished trials are not touched.
+fn resumed(place: &Place) {
+    let before = place.run().trial_files();
+    assert!((1..6).contains(&before.len()), "{:?}", before.keys());
+    let done = format!("6 trials, {} done before", before.len());
+    place.resume().run().code(0).says(&done);
+    let after = place.run().trial_files();
+    assert_eq!(after.len(), 6);
+    assert!(before.iter().all(|(name, bytes)| after[name] == *bytes));
+    place.run().report();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
+    let place = Place::with_guests();
+    let mut running = place.run_study(&study()).words(["--json", "--jobs", "1"]).start();
+    until_the_second_trial(&mut running, &place);
+    running.signal(Signal::INT);
+    running.end().code(130).says("interrupted; finished trials are kept").in_one_line();
+    assert_eq!(place.left(), []);
+    let told = place.run().events().pop().unwrap();
+    assert!(matches!(told, model::event::Event::RunEnded { interrupted: true, .. }), "{told:?}");
+    resumed(&place);
+}
+
+#[test]
+fn after_kill_9_no_guest_is_left_and_the_run_can_go_on() {
+    let place = Place::with_guests();
+    let mut running = place.run_study(&study()).words(["--json"]).start();
+    until_the_second_trial(&mut running, &place);
+    running.signal(Signal::KILL);
+    running.end();
+    assert_eq!(place.left(), []);
+    resumed(&place);
+}
+
+#[test]
+fn after_kill_9_no_stress_is_left() {
+    let place = Place::alone();
+    let study = Study::small().repetitions(1).window("600s");
+    let study = study.variant("loaded", "load = \"none\"\nbeside = \"stress\"");
+    let mut running = place.run_study(&study).words(["--json"]).start();
+    running.event("trial-started");
+    place.guest();
+    let stressed = || place.processes().iter().any(|one| one.name.starts_with("stress-ng"));
+    eventually(Duration::from_secs(10), || stressed().then_some(())).expect("stress-ng at work");
+    running.signal(Signal::KILL);
+    running.end();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn ctrl_c_beside_stress_ends_the_stress_too() {
+    let place = Place::alone();
+    let study = Study::small().repetitions(1).window("600s");
+    let study = study.variant("loaded", "load = \"none\"\nbeside = \"stress\"");
+    let mut running = place.run_study(&study).words(["--json"]).start();
+    running.event("trial-started");
+    place.guest();
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn ctrl_c_while_clients_join_leaves_no_half_made_access_point() {
+    // Alone, so that whatever half-made thing is found is ours.
+    let place = Place::alone();
+    // A count that no other test uses: its snapshot is not in the cache, and never will be.
+    let words = ["--json", "--clients", "5"];
+    let mut running = place.run_study(&study()).words(words).start();
+    running.event("snapshot-started");
+    place.guest();
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(place.left(), []);
+    let snapshots = cache().join("snapshot");
+    let names = std::fs::read_dir(snapshots).unwrap().flatten().map(|entry| entry.path());
+    let partial = names.filter(|path| path.extension().is_some_and(|end| end == "partial"));
+    assert_eq!(partial.count(), 0);
+}
+
+/// headroom at the point where mmdebstrap waits for a mirror that takes its call and never answers.
+fn fetching(place: &Place) -> (Running, TcpStream) {
+    let mirror = TcpListener::bind("127.0.0.1:0").unwrap();
+    mirror.set_nonblocking(true).unwrap();
+    let url = format!("http://{}/debian", mirror.local_addr().unwrap());
+    let headroom = place.headroom(["image"]).env("HEADROOM_MIRROR", url);
+    let running = headroom.env("HEADROOM_CACHE", place.path("cache")).start();
+    let call = eventually(Duration::from_secs(30), || mirror.accept().ok());
+    let (call, _) = call.expect("a call from mmdebstrap");
+    assert!(place.processes().iter().any(|one| one.name.contains("mmdebstrap")));
+    (running, call)
+}
+
+#[test]
+fn ctrl_c_while_packages_are_fetched_ends_that_too() {
+    let place = Place::without_guests();
+    let (running, _call) = fetching(&place);
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn after_kill_9_nobody_goes_on_fetching_packages() {
+    let place = Place::without_guests();
+    let (running, _call) = fetching(&place);
+    running.signal(Signal::KILL);
+    running.end();
+    assert_eq!(place.left(), []);
+}

@@ -1,0 +1,30 @@
+//! Integration tests: each drives the real `headroom` beside it, and the real guests that it raises.
+//!
+//! Nothing is mocked. A test is a sentence; [`harness`] has the words that it is written in. Tests
+//! that need a guest share one cache, so the first of them makes the image and the access point and
+//! the others restore it.
+//!
+//! | variable | meaning | default |
+//! | --- | --- | --- |
+//! | `HEADROOM_BIN` | the binary to drive | `release/headroom` beside the tests |
+//! | `HEADROOM_CACHE` | images and snapshots | `headroom-cache` in the target folder |
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test cannot do ends the test, and a skip or a figure is printed"
+)]
+
+mod harness;
+
+mod cache_damage;
+mod command_line;
+mod doctor;
+mod environment;
+mod full_disk;
+mod interrupted;
+mod lab_faults;
+mod repeatability;
+mod run;
+mod up;
+mod wrong_input;

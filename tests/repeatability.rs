@@ -1,0 +1,76 @@
+//! How far a counted figure can be trusted: the same trial over and over, on an idle and on a loaded
+//! host. The limits are exact, because nothing of the host is in a counted figure.
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study, number};
+
+/// Coefficient of variation of the CPU figure over restored trials.
+const VARIATION: f64 = 1e-4;
+/// How far a loaded host may move the mean.
+const MOVE: f64 = 2e-4;
+/// The agent's own CPU, as a share of the core.
+const AGENT: f64 = 0.01;
+
+/// CPU of subject and load in each trial of a variant, ns.
+fn spent(analysis: &Value, variant: &str) -> Vec<f64> {
+    let trials = analysis["trials"].as_array().unwrap();
+    let ours = trials.iter().filter(|trial| trial["id"]["variant"] == variant);
+    ours.map(|trial| number(trial, "/sum/spent_ns")).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn variation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() - 1) as f64).sqrt() / mean
+}
+
+#[test]
+fn a_counted_figure_repeats_and_does_not_feel_the_host() {
+    let place = Place::alone();
+    let load = "load = { run = \"iw dev {interface} station dump\" }";
+    let study = Study::small()
+        .repetitions(6)
+        .window("10s")
+        .unperturbed()
+        .variant("alone", &format!("{load}\nbeside = \"nothing\""))
+        .variant("loaded", &format!("{load}\nbeside = \"stress\""));
+    let analysis = place.run_study(&study).words(["--json"]).run().code(0).last_json();
+
+    let (alone, loaded) = (spent(&analysis, "alone"), spent(&analysis, "loaded"));
+    assert_eq!((alone.len(), loaded.len()), (6, 6));
+    let moved = (mean(&loaded) / mean(&alone) - 1.0).abs();
+    eprintln!(
+        "alone {:.6} %, loaded {:.6} %, moved {:.6} %",
+        variation(&alone) * 100.0,
+        variation(&loaded) * 100.0,
+        moved * 100.0
+    );
+    assert!(variation(&alone) <= VARIATION, "{alone:?}");
+    assert!(variation(&loaded) <= VARIATION, "{loaded:?}");
+    assert!(moved <= MOVE, "{alone:?} {loaded:?}");
+    for trial in analysis["trials"].as_array().unwrap() {
+        let agent = number(trial, "/agent/share_of_core");
+        assert!(agent <= AGENT, "the agent took {agent} of the core");
+    }
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn every_trial_of_a_run_has_exactly_the_clients_of_its_plan() {
+    let place = Place::with_guests();
+    let study = Study::small().repetitions(1).load("dump", "iw dev {interface} station dump");
+    // Seven on three radios: an uneven spread must come out as planned, too.
+    place.run_study(&study).words(["--clients", "7"]).run().code(0);
+    let recording = place.run().recordings().remove(0);
+    for census in [&recording.before, &recording.after] {
+        let counts: Vec<_> =
+            census.interfaces.iter().map(|one| (one.kernel, one.hostapd)).collect();
+        assert_eq!(counts, [3, 2, 2].map(|count| (Some(count), Some(count))));
+    }
+    assert_eq!(place.left(), []);
+}

@@ -1,0 +1,123 @@
+//! `headroom run` when all goes well, and what its folder holds then.
+
+use model::{event::Event, wire::Census};
+
+use crate::harness::{Place, Study, number};
+
+const DUMP: &str = "iw dev {interface} station dump";
+
+/// What each radio must have of six clients on three radios, by the kernel and by hostapd.
+fn assert_census(census: &Census) {
+    assert_eq!(census.interfaces.len(), 3, "{census:?}");
+    for (radio, interface) in census.interfaces.iter().enumerate() {
+        assert_eq!(interface.name, format!("wlan{radio}"));
+        assert_eq!((interface.kernel, interface.hostapd), (Some(2), Some(2)), "{census:?}");
+    }
+}
+
+#[test]
+fn a_small_study_gives_a_whole_folder_and_a_report() {
+    let place = Place::with_guests();
+    let ended = place.run_study(&Study::small().idle().load("dump", DUMP)).run();
+    ended.code(0).prints("report: run/report.html").prints(Study::QUESTION);
+    let run = place.run();
+    assert_eq!(run.text("study.toml"), std::fs::read_to_string(place.path("study.toml")).unwrap());
+    let names: Vec<_> = run.trial_files().into_keys().collect();
+    assert_eq!(names, ["dump@6#1.json", "dump@6#2.json", "idle@6#1.json", "idle@6#2.json"]);
+    assert_eq!((run.run().plan.len(), run.recordings().len()), (4, 4));
+    for recording in run.recordings() {
+        assert_eq!(recording.samples.len(), 5, "a window of 4 s at 1 Hz");
+        assert_census(&recording.before);
+        assert_census(&recording.after);
+    }
+    let last = run.events().pop().unwrap();
+    assert_eq!(last, Event::RunEnded { done: 4, invalid: 0, interrupted: false });
+    assert!(run.path("consoles/idle@6#1.log").exists());
+    run.report();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_report_made_again_is_the_same_file() {
+    let place = Place::with_guests();
+    place.run_study(&Study::small().idle().load("dump", DUMP)).run().code(0);
+    let first = place.run().report();
+    place.headroom(["report", "run", "--out", "again.html"]).run().code(0);
+    assert!(first == std::fs::read_to_string(place.path("again.html")).unwrap());
+    let words = ["report", "run", "--json", "--out", "again.html"];
+    let analysis = place.headroom(words).run().code(0).json();
+    assert_eq!(analysis["question"], Study::QUESTION);
+    assert_eq!(analysis["trials"].as_array().unwrap().len(), 4);
+    // A poll that runs a program costs more than none.
+    let sum = |name: &str| {
+        let cells = analysis["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["variant"] == name).unwrap();
+        number(cell, "/cpu/sum/mean")
+    };
+    assert!(sum("dump") > 2.0 * sum("idle"), "{} {}", sum("dump"), sum("idle"));
+}
+
+#[test]
+fn events_and_result_are_json_lines_for_machines() {
+    let place = Place::with_guests();
+    let study = Study::small().idle().repetitions(1);
+    let ended = place.run_study(&study).words(["--json"]).run();
+    assert_eq!(ended.code(0).last_json()["valid"], 1);
+    let names: Vec<String> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter_map(|line| line["event"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(names.first().unwrap(), "image-started");
+    assert!(names.ends_with(&["trial-started", "trial-ended", "run-ended"].map(str::to_owned)));
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn what_the_command_line_changes_is_written_into_the_run() {
+    let place = Place::with_guests();
+    let study = Study::small().idle().load("dump", DUMP);
+    let words = ["--variant", "dump", "--window", "2s", "--repetitions", "1", "--quiet"];
+    place.run_study(&study).words(words).run().code(0);
+    let run = place.run().run();
+    assert_eq!(run.overrides, ["repetitions = 1", "window = 2s", "variants = dump"]);
+    assert_eq!((run.plan.len(), run.study.variants.len()), (1, 1));
+    assert_eq!(place.run().recordings()[0].samples.len(), 3);
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_not_written_over() {
+    let place = Place::with_guests();
+    let study = Study::small().idle().repetitions(1);
+    place.run_study(&study).run().code(0);
+    let before = place.run().trial_files();
+    let again = place.run_study(&study).words(["--quiet"]).run();
+    again.code(2).says("run already holds a run; go on with `headroom run --resume run`");
+    again.in_one_line();
+    assert_eq!(place.run().trial_files(), before);
+}
+
+#[test]
+fn a_run_that_is_finished_can_be_resumed_and_does_nothing() {
+    let place = Place::with_guests();
+    place.run_study(&Study::small().idle().repetitions(1)).run().code(0);
+    let before = place.run().trial_files();
+    place.resume().run().code(0).says("1 trials, 1 done before");
+    assert_eq!(place.run().trial_files(), before);
+}
+
+#[test]
+fn a_second_headroom_on_the_same_folder_is_told_at_once() {
+    let place = Place::with_guests();
+    let study = Study::small().idle().window("600s");
+    let mut first = place.run_study(&study).words(["--json"]).start();
+    first.event("trial-started");
+    let second = place.run_study(&study).words(["--quiet"]).run();
+    second.code(4).says("another headroom is running in run").in_one_line();
+    let resumed = place.resume().words(["--quiet"]).run();
+    resumed.code(4).says("another headroom is running in run").in_one_line();
+    first.signal(rustix::process::Signal::INT);
+    first.end().code(130);
+    assert_eq!(place.left(), []);
+}

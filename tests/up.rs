@@ -1,0 +1,68 @@
+//! `headroom up`: an access point to play with, by command and by script.
+
+use rustix::process::Signal;
+
+use crate::harness::{Ended, Place};
+
+fn up(place: &Place, command: &[&str]) -> Ended {
+    let words = ["up", "--clients", "6", "--"];
+    place.headroom(words.iter().chain(command).copied()).run()
+}
+
+#[test]
+fn a_command_runs_on_an_access_point_with_its_radios() {
+    let place = Place::with_guests();
+    let ended = up(&place, &["iw", "dev"]);
+    ended.code(0);
+    for radio in ["wlan0", "wlan1", "wlan2"] {
+        ended.prints(&format!("Interface {radio}"));
+    }
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_script_gets_the_real_programs_and_reaches_the_clients() {
+    let place = Place::with_guests();
+    // busybox has an `ip` too, which knows no namespaces; the help's example needs the real one.
+    let script = "ip netns list; ip netns exec clients iw dev | grep -c Interface";
+    up(&place, &["sh", "-c", script]).code(0).prints("clients\n6\n");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn it_ends_with_the_commands_own_code() {
+    let place = Place::with_guests();
+    up(&place, &["sh", "-c", "exit 7"]).code(7);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_script_on_the_standard_input_runs_there() {
+    let place = Place::with_guests();
+    let script = "for n in 0 1 2; do hostapd_cli -i wlan$n all_sta | grep -c '^dot11RSNAStats'; done\n\
+                  echo \"it's $((6 * 7))\"\nexit 3\n";
+    let ended = place.headroom(["up", "--clients", "6"]).stdin(script).run();
+    ended.code(3).prints("it's 42");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn what_a_command_prints_is_all_that_is_printed() {
+    let place = Place::with_guests();
+    let ended = up(&place, &["printf 'one\\ntwo\\n'"]);
+    ended.code(0);
+    assert_eq!(ended.stdout, "one\ntwo\n", "{ended}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn ctrl_c_ends_the_access_point() {
+    let place = Place::with_guests();
+    let running = place.headroom(["up", "--clients", "6", "--", "sleep 1000"]).start();
+    place.guest();
+    // Whether the guest is still restored or already at work, the answer is the same.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    running.signal(Signal::INT);
+    running.end().code(130);
+    assert_eq!(place.left(), []);
+}

@@ -1,0 +1,108 @@
+//! Wrong words and wrong study files: one clear line, code 2, and nothing done.
+
+use crate::harness::{Place, Study};
+
+fn refused(study: &str, told: &str) {
+    let place = Place::without_guests();
+    place.write("study.toml", study);
+    let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();
+    ended.code(2).says(told).in_one_line();
+    assert!(!place.path("run").exists(), "a folder was made for a study that cannot be run");
+}
+
+fn changed(from: &str, to: &str) -> String {
+    let text = Study::small().idle().load("dump", "iw dev {interface} station dump").text();
+    assert!(text.contains(from), "{from:?} is not in\n{text}");
+    text.replacen(from, to, 1)
+}
+
+#[test]
+fn a_misspelt_key_is_told_with_its_line_and_the_nearest_key() {
+    refused(
+        &changed("clients =", "cleints ="),
+        "study.toml:5: unknown key `cleints`; did you mean `clients`?",
+    );
+}
+
+#[test]
+fn a_key_like_no_other_is_told_with_all_that_are_known() {
+    refused(&changed("process =", "frobnicate = 1\nprocess ="), "study.toml:8: unknown key");
+}
+
+#[test]
+fn an_unknown_value_is_told_with_the_nearest_one() {
+    refused(
+        &changed("name = \"idle\"", "name = \"idle\"\nmode = \"real-tome\""),
+        "unknown value `real-tome`; did you mean `real-time`?",
+    );
+}
+
+#[test]
+fn more_clients_than_hwsim_can_hold_are_refused() {
+    refused(&changed("[6]", "[7000]"), "study.toml:5: 7000 clients; 3 radios can hold 6021");
+    let place = Place::without_guests();
+    let up = place.headroom(["up", "--clients", "7000", "--", "true"]).run();
+    up.code(2).says("3 radios can hold 6021").in_one_line();
+}
+
+#[test]
+fn client_counts_of_the_command_line_obey_the_same_rule() {
+    let place = Place::without_guests();
+    place.write("study.toml", &Study::small().idle().text());
+    let ended = place.headroom(["run", "study.toml", "--clients", "18,7000"]).run();
+    ended.code(2).says("7000 clients").in_one_line();
+}
+
+#[test]
+fn a_study_that_is_not_there_is_told_by_its_path() {
+    let place = Place::without_guests();
+    let ended = place.headroom(["run", "nowhere.toml"]).run();
+    ended.code(2).says("cannot read the study nowhere.toml").in_one_line();
+}
+
+#[test]
+fn a_variant_that_the_study_does_not_have_is_told_with_those_it_has() {
+    let place = Place::without_guests();
+    place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
+    let ended = place.headroom(["run", "study.toml", "--variant", "dumb", "--out", "run"]).run();
+    ended.code(2).says("no variant `dumb`; it has idle, dump").in_one_line();
+    assert!(!place.path("run").exists());
+}
+
+#[test]
+fn a_folder_without_a_run_cannot_be_gone_on_with() {
+    let place = Place::without_guests();
+    place.folder("empty");
+    for (folder, why) in [("empty", "there is no run.json"), ("nowhere", "there is no run.json")] {
+        let ended = place.headroom(["run", "--resume", folder]).run();
+        ended.code(2).says(&format!("{folder} holds no run: {why}")).in_one_line();
+    }
+    assert!(!place.path("nowhere").exists());
+    let left: Vec<_> = std::fs::read_dir(place.path("empty")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_folder_without_a_run_has_no_report() {
+    let place = Place::without_guests();
+    place.folder("empty");
+    let ended = place.headroom(["report", "empty"]).run();
+    ended.code(2).says("holds no run").in_one_line();
+}
+
+#[test]
+fn a_run_of_another_format_is_not_read() {
+    let place = Place::without_guests();
+    place.folder("run");
+    place.write("run/run.json", "{}");
+    place.headroom(["report", "run"]).run().code(2).says("holds no run").in_one_line();
+}
+
+#[test]
+fn words_that_do_not_exist_are_told_with_the_usage() {
+    let place = Place::without_guests();
+    place.headroom(["rnu"]).run().code(2).says("unrecognized subcommand 'rnu'");
+    place.headroom(["run"]).run().code(2).says("<STUDY>");
+    place.headroom(["run", "a.toml", "--resume", "b"]).run().code(2).says("cannot be used with");
+    place.headroom(["up", "--patience", "long"]).run().code(2).says("long");
+}

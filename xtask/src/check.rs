@@ -1,0 +1,79 @@
+//! Everything that is checked, in the order in which it is told: our rules, formatting, lints.
+//!
+//! All of it runs even where the first part fails, so that one call tells all.
+
+use std::{path::Path, process::Command};
+
+use anyhow::{Context, Result};
+
+use crate::{rules, workspace::Workspace};
+
+/// A tool of the toolchain, and where Debian has it.
+struct Tool {
+    verb: &'static str,
+    arguments: &'static [&'static str],
+    package: &'static str,
+}
+
+const TOOLS: [Tool; 2] = [
+    Tool { verb: "fmt", arguments: &["--all", "--", "--check"], package: "rustfmt-web" },
+    Tool {
+        verb: "clippy",
+        arguments: &["--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        package: "rust-web-clippy",
+    },
+];
+
+/// Our rules, then the tools of the toolchain; whether all is in order.
+///
+/// # Errors
+///
+/// Where something could not be looked at.
+pub(crate) fn everything(root: &Path) -> Result<bool> {
+    let mut fine = rules(root)?;
+    for tool in &TOOLS {
+        fine &= tool.run(root)?;
+    }
+    Ok(fine)
+}
+
+/// Our rules alone; whether all are kept.
+///
+/// # Errors
+///
+/// Where something could not be looked at.
+pub(crate) fn rules(root: &Path) -> Result<bool> {
+    let faults = rules::faults(&Workspace::read(root)?);
+    faults.iter().for_each(|fault| println!("{fault}"));
+    match faults.len() {
+        0 => println!("check: the rules are kept"),
+        1 => println!("check: 1 fault"),
+        many => println!("check: {many} faults"),
+    }
+    Ok(faults.is_empty())
+}
+
+impl Tool {
+    /// Runs it; a toolchain without it is told, and is no fault of the repository.
+    fn run(&self, root: &Path) -> Result<bool> {
+        let Self { verb, arguments, package } = self;
+        let there = cargo(root).args([verb, "--version"]).output();
+        if !there.with_context(|| format!("cannot run cargo {verb}"))?.status.success() {
+            println!(
+                "check: cargo {verb} skipped: this toolchain has none (rustup component add, or \
+                 Debian's package {package})"
+            );
+            return Ok(true);
+        }
+        println!("check: cargo {verb}");
+        let status = cargo(root).arg(verb).args(*arguments).status();
+        Ok(status.with_context(|| format!("cannot run cargo {verb}"))?.success())
+    }
+}
+
+/// The cargo that runs us.
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}

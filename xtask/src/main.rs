@@ -1,0 +1,61 @@
+//! xtask: the developer's commands.
+//!
+//! `cargo xtask check` holds the repository against its own rules. What needs no Rust (packages, the
+//! build's order) is in the Makefile; what the user runs is `headroom`.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
+
+mod check;
+mod fault;
+mod functions;
+mod lexer;
+mod rules;
+mod source;
+mod workspace;
+
+use std::{env, path::PathBuf, process::ExitCode};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+Commands:
+  check          the rules of CONTRIBUTING.md, formatting and lints
+  check --rules  the rules alone, in a second
+  help           this text
+
+Exit codes: 0 in order, 1 not in order, 2 no such command.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["help" | "-h" | "--help"] => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        ["check"] => told(check::everything(&root())),
+        ["check", "--rules"] => told(check::rules(&root())),
+        _ => {
+            eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// One line for a failure, and the exit code.
+fn told(outcome: anyhow::Result<bool>) -> ExitCode {
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository: cargo says where this crate is, and it lies one folder below.
+fn root() -> PathBuf {
+    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    here.and_then(|here| here.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
+}

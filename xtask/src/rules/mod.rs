@@ -1,0 +1,23 @@
+//! The rules of this repository: each a pure function of what was read.
+//!
+//! CONTRIBUTING.md has them in words; what stands there and can be checked is checked here.
+
+mod dependencies;
+mod device;
+mod layers;
+mod names;
+mod text;
+
+use crate::{fault::Fault, workspace::Workspace};
+
+/// Every breach, rule by rule.
+pub(crate) fn faults(workspace: &Workspace) -> Vec<Fault> {
+    let Workspace { packages, files, sources, .. } = workspace;
+    let mut faults = Vec::new();
+    faults.extend(packages.iter().flat_map(layers::faults));
+    faults.extend(packages.iter().flat_map(device::faults));
+    faults.extend(dependencies::faults(workspace));
+    faults.extend(files.iter().filter_map(|path| names::fault(path)));
+    faults.extend(sources.iter().flat_map(text::faults));
+    faults
+}
