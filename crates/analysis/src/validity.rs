@@ -29,6 +29,9 @@ const FEWEST_REPETITIONS: u32 = 6;
 const CURVATURE: f64 = 0.1;
 /// The agent's budget, µs a second: 1 % of a core.
 const AGENT_BUDGET: f64 = 10_000.0;
+/// A fall of less than a hundred-thousandth of a core changes nobody's mind, µs of CPU a second. In
+/// counted mode even an interrupt more or less is beyond the noise.
+const FALL_US: f64 = 10.0;
 /// Growth of less than four pages a window is allocator noise, KiB.
 const MEMORY_GROWTH_KIB: f64 = 16.0;
 /// Departure of a sample from its planned place that is worth a sentence.
@@ -235,7 +238,7 @@ fn fall(measured: &Measured, variant: &str, counts: [u32; 2]) -> Option<Doubt> {
         })
         .collect();
     let rise = Estimate::of(&differences)?;
-    (rise.mean < 0.0 && rise.differs_from_zero()).then(|| Doubt::NotMonotonic {
+    (rise.mean < -FALL_US && rise.differs_from_zero()).then(|| Doubt::NotMonotonic {
         variant: variant.to_owned(),
         from,
         to,
