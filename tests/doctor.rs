@@ -28,5 +28,9 @@ fn the_access_point_has_no_pmu_and_says_so() {
     ended.code(0).prints("18 associated on wlan0, wlan1, wlan2");
     let events = ended.stdout.lines().find(|line| line.contains("hardware events")).unwrap();
     assert!(events.contains("absent") && events.contains("no PMU"), "{events}");
+    let findings = place.headroom(["doctor", "--json"]).run().code(0).json();
+    let findings = findings["access_point"].as_array().unwrap();
+    let events = findings.iter().find(|finding| finding["about"] == "hardware events").unwrap();
+    assert_eq!(events["state"], "absent");
     assert_eq!(place.left(), []);
 }

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
-use crate::harness::{Place, Study};
+use crate::harness::{Place, PrivateCache, Study};
 
 /// A small disk of its own.
 #[derive(Debug)]
@@ -46,6 +46,19 @@ impl Drop for Disk {
     fn drop(&mut self) {
         let _ = unmount(&self.0, UnmountFlags::DETACH);
     }
+}
+
+#[test]
+fn a_full_disk_under_the_cache_is_told_by_the_snapshots_path() {
+    let place = Place::with_guests();
+    let cache = PrivateCache::copy(&place);
+    // Far too small for a snapshot; the image beside it stays as it is.
+    let Some(_disk) = Disk::mount(&cache.path().join("snapshot")) else { return };
+    let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
+    let ended = headroom.env("HEADROOM_CACHE", cache.path()).run();
+    ended.code(4).says("the disk is full: cannot write ").says("memory; free some space");
+    ended.in_one_line();
+    assert_eq!(place.left(), []);
 }
 
 #[test]

@@ -59,6 +59,23 @@ fn after_kill_9_no_guest_is_left_and_the_run_can_go_on() {
 }
 
 #[test]
+fn kill_9_while_a_guest_starts_leaves_none_either() {
+    let place = Place::with_guests();
+    // Between fork and QEMU's first instruction there was a moment without anybody to end it.
+    for after_ms in [0, 2, 4, 6, 8, 12, 16, 24] {
+        let folder = format!("after-{after_ms}");
+        place.write("study.toml", &study().text());
+        let words = ["run", "study.toml", "--out", &folder, "--json"];
+        let mut running = place.headroom(words).start();
+        running.event("trial-started");
+        std::thread::sleep(Duration::from_millis(after_ms));
+        running.signal(Signal::KILL);
+        running.end();
+        assert_eq!(place.left(), [], "killed {after_ms} ms after the trial's start");
+    }
+}
+
+#[test]
 fn after_kill_9_no_stress_is_left() {
     let place = Place::alone();
     let study = Study::small().repetitions(1).window("600s");

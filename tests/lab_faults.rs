@@ -117,11 +117,20 @@ fn a_load_that_always_fails_answers_no_question() {
 }
 
 #[test]
-fn a_load_that_takes_a_client_away_makes_the_trial_invalid() {
+fn a_client_that_leaves_in_the_window_makes_the_trial_invalid() {
     let place = Place::with_guests();
-    let away = "sh -c 'hostapd_cli -i wlan0 disable'";
-    let ended = in_the_window(&place, away);
+    let leave = "sh -c 'sleep 3; ip netns exec clients ip link set sta0 down'";
+    let ended = in_the_window(&place, leave);
     let (why, _) = the_reason(&ended, &place.run());
-    assert!(why.contains("wlan0"), "{why}");
+    assert!(why.contains("wlan0 has 1 clients by the kernel and 1 clients by hostapd"), "{why}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_radio_that_stops_makes_the_trial_invalid() {
+    let place = Place::with_guests();
+    let ended = in_the_window(&place, "hostapd_cli -i wlan0 disable");
+    let (why, _) = the_reason(&ended, &place.run());
+    assert!(why.contains("2 access-point interfaces, 3 planned"), "{why}");
     assert_eq!(place.left(), []);
 }

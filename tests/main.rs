@@ -22,6 +22,7 @@ mod command_line;
 mod doctor;
 mod environment;
 mod full_disk;
+mod image;
 mod interrupted;
 mod lab_faults;
 mod repeatability;

@@ -108,6 +108,26 @@ fn a_run_that_is_finished_can_be_resumed_and_does_nothing() {
 }
 
 #[test]
+fn a_trial_file_that_cannot_be_read_is_measured_again() {
+    let place = Place::with_guests();
+    place.run_study(&Study::small().idle()).run().code(0);
+    let (run, whole) = (place.run(), place.run().trial_files());
+    std::fs::write(run.path("trials/idle@6#2.json"), "{\"planned\":").unwrap();
+    place.headroom(["report", "run"]).run().code(3).prints("1 of 2 planned trials");
+    place.resume().run().code(0).says("2 trials, 1 done before");
+    assert_eq!(run.recordings().len(), 2);
+    assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
+}
+
+#[test]
+fn a_file_where_the_folder_should_be_is_told() {
+    let place = Place::with_guests();
+    place.write("run", "");
+    let ended = place.run_study(&Study::small().idle()).words(["--quiet"]).run();
+    ended.code(4).says("cannot make run: ").in_one_line();
+}
+
+#[test]
 fn a_second_headroom_on_the_same_folder_is_told_at_once() {
     let place = Place::with_guests();
     let study = Study::small().idle().window("600s");

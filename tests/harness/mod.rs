@@ -12,6 +12,7 @@
 mod ended;
 mod headroom;
 mod place;
+mod private_cache;
 mod processes;
 mod run_folder;
 mod study;
@@ -20,6 +21,7 @@ mod turns;
 pub(crate) use ended::Ended;
 pub(crate) use headroom::Running;
 pub(crate) use place::{Place, cache};
+pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::eventually;
 pub(crate) use run_folder::{RunFolder, number};
 pub(crate) use study::Study;

@@ -37,7 +37,7 @@ impl Options {
             json: common.json,
             quiet: common.quiet,
             terminal: io::stderr().is_terminal(),
-            cache: common.cache.clone().map_or_else(cache_folder, Ok)?,
+            cache: absolute(common.cache.clone().map_or_else(cache_folder, Ok)?),
             device: common.device.clone().map_or_else(device_folders, |folder| vec![folder]),
             mirror: common.mirror.clone(),
             patience: common.patience,
@@ -87,6 +87,11 @@ fn stop_on_signals(cancel: &Cancel) -> io::Result<()> {
         flag::register(*signal, cancel.flag())?;
     }
     Ok(())
+}
+
+/// QEMU works in a folder of its own, where a relative path means something else.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn cache_folder() -> Result<PathBuf, Failure> {

@@ -31,6 +31,21 @@ pub fn require(program: &str, package: &str) -> Result<(), Error> {
     }
 }
 
+/// Becomes the program in its arguments, if the process in `$0` is still its parent.
+const BECOME: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
+
+/// A command that ends with this process, however that ends: add the program and its arguments.
+///
+/// The kernel sends it the signal (`KILL`, `TERM`) when we die. We may also die before `setpriv` has
+/// asked for that, so the shell after it looks whether its parent is still us. The signal belongs to
+/// the thread that starts the command, which must live as long as the command is to.
+pub fn bound(signal: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", signal, "--", "sh", "-c", BECOME]);
+    command.arg(std::process::id().to_string());
+    command
+}
+
 /// The first line that a program prints.
 pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;

@@ -54,6 +54,19 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// Refuses a folder that cannot take a new run, before any long work.
+    ///
+    /// # Errors
+    ///
+    /// As [`RunFolder::create`].
+    pub fn check_free(path: &Path) -> Result<(), Error> {
+        if !path.join("run.json").exists() {
+            return Ok(());
+        }
+        Self::open(path)?;
+        Err(Error::Exists(path.to_owned()))
+    }
+
     /// Opens a folder that holds a run, to go on with it.
     ///
     /// # Errors

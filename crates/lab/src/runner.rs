@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeSet, VecDeque},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     sync::{Mutex, PoisonError},
     thread,
     time::Instant,
@@ -48,6 +48,8 @@ pub enum Place {
 ///
 /// [`Error`]; what was finished before it is in the folder.
 pub fn run(lab: &Lab, file: &StudyFile, path: &Path) -> Result<RunFolder, Error> {
+    // Whoever chose a folder that is taken is told before the image is made.
+    RunFolder::check_free(path)?;
     let trials = plan::trials(&file.study);
     let image = image::obtain(lab)?;
     let run = describe(lab, file, trials, &image);
@@ -279,8 +281,8 @@ impl Stress {
     fn start() -> Result<Self, Error> {
         host::require("stress-ng", "stress-ng")?;
         let workers = (2 * host::cores()).to_string();
-        let child = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", "--", "stress-ng", "--quiet", "--cpu", &workers])
+        let child = host::bound("TERM")
+            .args(["stress-ng", "--quiet", "--cpu", &workers])
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -68,8 +68,7 @@ fn measure(
 ) -> Result<Recording, Error> {
     let began = Instant::now();
     let mut machine = restore(lab, snapshot, desk.console_log)?;
-    machine.order(&Order::Measure(planned.measure.clone()))?;
-    machine.go()?;
+    machine.begin(&Order::Measure(planned.measure.clone()), planned.mode)?;
     desk.cost.restore_ms = millis(began.elapsed());
     let ordered = Instant::now();
     let mut transcript = Transcript::new(&planned.measure);

@@ -34,9 +34,9 @@ pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result
         host::require("newuidmap", "uidmap")?;
     }
     let output = File::create(tar).map_err(Error::file("write", tar))?;
-    let mut command = Command::new("setpriv");
+    let mut command = host::bound("TERM");
     command
-        .args(["--pdeathsig", "TERM", "--", "sh", "-c", GUARD, "mmdebstrap"])
+        .args(["sh", "-c", GUARD, "mmdebstrap"])
         .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST])
         .arg(format!("--include={}", recipe::PACKAGES.join(",")))
         .args([recipe::SUITE, "-"])

@@ -1,8 +1,8 @@
 //! One running QEMU, and what can be asked of it.
 //!
-//! It lives as long as this process and no longer: `setpriv --pdeathsig` has the kernel end it even
-//! after a `kill -9` of headroom, and [`Drop`] ends it in every other case. The death signal belongs
-//! to the thread that started QEMU, so a [`Machine`] stays on the thread that made it.
+//! It lives as long as this process and no longer: [`host::bound`] has the kernel end it even after a
+//! `kill -9` of headroom, and [`Drop`] ends it in every other case. The death signal belongs to the
+//! thread that started QEMU, so a [`Machine`] stays on the thread that made it.
 
 use std::{
     fs::File,
@@ -12,17 +12,20 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use command_fds::{CommandFdExt, FdMapping};
-use model::wire::{Decoder, Frame, Order, PROTOCOL, encode};
+use model::{
+    study::Mode,
+    wire::{Decoder, Frame, Order, PROTOCOL, encode},
+};
 use serde_json::json;
 
 use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
-use crate::{Cancel, Error, image::Image};
+use crate::{Cancel, Error, host, image::Image};
 
 /// How often a wait looks for bad news.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -109,6 +112,22 @@ impl Machine {
             self.control(|qmp| qmp.command("query-status", json!({})))?;
         }
         Ok(())
+    }
+
+    /// Lets a restored machine carry an order out.
+    ///
+    /// In counted mode the order is taken in while the machine stands still. In real time it comes
+    /// afterwards: with several virtual CPUs, an interrupt that was raised at a machine standing still
+    /// was lost in one restore of five.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`].
+    pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Failure> {
+        match mode {
+            Mode::Counted => self.order(order).and_then(|()| self.go()),
+            Mode::RealTime => self.go().and_then(|()| self.order(order)),
+        }
     }
 
     /// Lets a restored machine run.
@@ -333,9 +352,9 @@ fn spawn(
     };
     let mappings =
         descriptors.into_iter().map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
-    let mut command = Command::new("setpriv");
+    let mut command = host::bound("KILL");
     command
-        .args(["--pdeathsig", "KILL", "--", QEMU])
+        .arg(QEMU)
         .args(words)
         .current_dir(folder)
         // Ctrl-C on the terminal is for headroom alone, which then ends its machines in good order.

@@ -3,14 +3,14 @@
 use std::{
     fs::File,
     os::unix::process::CommandExt,
-    process::{Command, Stdio},
+    process::Stdio,
     sync::OnceLock,
     thread,
     time::{Duration, Instant},
 };
 
 use super::{Accelerator, QEMU};
-use crate::image::Image;
+use crate::{host, image::Image};
 
 /// A kernel says its first words in well under a second where KVM works.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -28,8 +28,8 @@ fn kvm_works(image: &Image) -> bool {
 
 /// Boots the kernel without a root: it must come to its panic, which ends QEMU.
 fn guest_ends_by_itself(image: &Image) -> std::io::Result<bool> {
-    let mut qemu = Command::new("setpriv")
-        .args(["--pdeathsig", "KILL", "--", QEMU, "-nodefaults", "-no-user-config"])
+    let mut qemu = host::bound("KILL")
+        .args([QEMU, "-nodefaults", "-no-user-config"])
         .args(["-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host", "-m", "256"])
         .arg("-kernel")
         .arg(&image.kernel)

@@ -96,10 +96,18 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     let born = born(hello, census, associated_ms)?;
     check_clients(&born.census, shape)?;
     machine.hold(shape.holds_itself())?;
-    machine.write_snapshot(MEMORY)?;
+    machine.write_snapshot(MEMORY).map_err(|failure| unwritten(folder, failure))?;
     let path = folder.join(BORN);
     fs::write(&path, serde_json::to_string_pretty(&born).unwrap_or_default())
         .map_err(Error::file("write", path))
+}
+
+/// QEMU writes through a pipe and so does not learn of a full disk: the disk itself is asked.
+fn unwritten(folder: &Path, failure: Failure) -> Error {
+    match rustix::fs::statvfs(folder) {
+        Ok(disk) if disk.f_bavail == 0 => Error::DiskFull { path: folder.join(MEMORY) },
+        _ => failure.into(),
+    }
 }
 
 fn born(hello: Frame, census: Frame, associated_ms: u64) -> Result<Born, Failure> {

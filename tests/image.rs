@@ -1,0 +1,56 @@
+//! `headroom image`, and a run whose image is no longer what it was.
+
+use std::{fs, io::Write};
+
+use crate::harness::{Place, PrivateCache, Study};
+
+#[test]
+fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
+    let place = Place::with_guests();
+    let cache = PrivateCache::copy(&place);
+    let headroom = |words: &[&'static str]| {
+        place.headroom(words.iter().copied()).env("HEADROOM_CACHE", cache.path()).run()
+    };
+    let image = headroom(&["image", "--json"]).code(0).json();
+    assert!(fs::metadata(image["kernel"].as_str().unwrap()).unwrap().len() > 1_000_000);
+    let packages = image["packages"].as_array().unwrap();
+    assert!(packages.iter().any(|one| one.as_str().unwrap().starts_with("hostapd_")));
+
+    headroom(&["image", "--prune", "1"]).code(0).prints("freed 0 MB");
+    headroom(&["image", "--prune", "0"]).code(0).prints("freed ");
+    for kind in ["base", "image", "snapshot"] {
+        assert_eq!(cache.entries(kind), Vec::<std::path::PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_run_is_not_gone_on_with_on_another_image() {
+    let place = Place::with_guests();
+    let cache = PrivateCache::copy(&place);
+    let findings = place.headroom(["doctor", "--host", "--json"]).run().json();
+    let host = findings["host"].as_array().unwrap();
+    let device = host.iter().find(|finding| finding["about"] == "agent and pid 1").unwrap();
+    let other = place.folder("device");
+    for name in ["headroom-agent", "headroom-init"] {
+        fs::copy(format!("{}/{name}", device["what"].as_str().unwrap()), other.join(name)).unwrap();
+    }
+    // The same program with one byte more behind its end is another program.
+    let agent = fs::File::options().append(true).open(other.join("headroom-agent"));
+    agent.unwrap().write_all(b"\0").unwrap();
+
+    let resume = place.headroom(["run", "--resume", "warm", "--quiet"]);
+    let ended = resume.env("HEADROOM_DEVICE", other).env("HEADROOM_CACHE", cache.path()).run();
+    ended.code(3).says("was begun with another image").says("start a new run").in_one_line();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_told_before_any_long_work() {
+    let place = Place::without_guests();
+    place.folder("run");
+    place.write("run/run.json", "{}");
+    let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
+    let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
+    ended.code(2).says("run already holds a run").in_one_line();
+    assert!(!place.path("cache").exists(), "an image was made for nothing");
+}
