@@ -154,7 +154,7 @@ fn channels() -> Vec<String> {
         "-chardev",
         &format!("socket,id=agent,fd={AGENT_FD}"),
         "-device",
-        "virtserialport,chardev=agent,name=headroom.agent",
+        "virtserialport,chardev=agent,name=headroom.agent,id=agent",
         "-chardev",
         &format!("socket,id=console,fd={CONSOLE_FD}"),
         "-serial",

@@ -116,17 +116,24 @@ impl Machine {
 
     /// Lets a restored machine carry an order out.
     ///
-    /// In counted mode the order is taken in while the machine stands still. In real time it comes
-    /// afterwards: with several virtual CPUs, an interrupt that was raised at a machine standing still
-    /// was lost in one restore of five.
+    /// In counted mode the order is sent while the machine stands still. In real time it is sent once
+    /// the agent's port is open: QEMU opens a restored port by a timer of the running machine, and with
+    /// several virtual CPUs bytes that were sent before were lost in one restore of five.
     ///
     /// # Errors
     ///
     /// [`Failure`].
     pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Failure> {
         match mode {
-            Mode::Counted => self.order(order).and_then(|()| self.go()),
-            Mode::RealTime => self.go().and_then(|()| self.order(order)),
+            Mode::Counted => {
+                self.order(order)?;
+                self.go()
+            }
+            Mode::RealTime => {
+                self.go()?;
+                self.control(|qmp| qmp.wait_for("VSERPORT_CHANGE"))?;
+                self.order(order)
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! QEMU's control channel: one command, one answer, in JSON lines. Events are passed over.
+//! QEMU's control channel: one command, one answer, in JSON lines; events in between are kept by name.
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Write},
@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Qmp {
     socket: UnixStream,
     answers: BufReader<UnixStream>,
+    /// Names of the events that came while an answer was awaited.
+    events: Vec<String>,
 }
 
 impl Qmp {
@@ -31,7 +33,7 @@ impl Qmp {
         let refused = |why: std::io::Error| refusal("qmp_capabilities", &why.to_string());
         socket.set_read_timeout(Some(PATIENCE)).map_err(refused)?;
         let answers = BufReader::new(socket.try_clone().map_err(refused)?);
-        let mut qmp = Self { socket, answers };
+        let mut qmp = Self { socket, answers, events: Vec::new() };
         qmp.command("qmp_capabilities", json!({}))?;
         Ok(qmp)
     }
@@ -54,7 +56,21 @@ impl Qmp {
             if let Some(error) = answer.get("error") {
                 return Err(refusal(name, error["desc"].as_str().unwrap_or("no reason")));
             }
+            self.events.extend(event(&answer));
         }
+    }
+
+    /// Waits for an event, which may have come already.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Control`] when it does not come.
+    pub(super) fn wait_for(&mut self, name: &str) -> Result<(), Failure> {
+        while !self.events.iter().any(|event| event == name) {
+            let line = self.line(name)?;
+            self.events.extend(event(&line));
+        }
+        Ok(())
     }
 
     fn line(&mut self, command: &str) -> Result<Value, Failure> {
@@ -90,6 +106,11 @@ impl Qmp {
             thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// The name of the event that a line tells, if it tells one.
+fn event(line: &Value) -> Option<String> {
+    line.get("event")?.as_str().map(str::to_owned)
 }
 
 fn refusal(command: &str, why: &str) -> Failure {
