@@ -149,7 +149,10 @@ impl Subject {
         let name = format!("hr{number}-{}", std::process::id());
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join(&name);
-        fs::copy(agent::programs::resolve(program).unwrap(), &copy).unwrap();
+        // By a process of its own: a child that another test forks would inherit our open copy, and
+        // until it has become its program the copy is busy (ETXTBSY).
+        let original = agent::programs::resolve(program).unwrap();
+        assert!(Command::new("cp").arg(original).arg(&copy).status().unwrap().success());
         let child = Command::new(&copy).args(arguments).spawn().unwrap();
         let subject = Self { name, child, _folder: folder };
         // Between fork and exec the child still has our name.

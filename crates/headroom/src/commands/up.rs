@@ -105,7 +105,11 @@ fn converse(
     } else {
         quoted(command)
     };
-    run_script(lab, &mut machine, Line { console, script }).map_err(lost)
+    let verdict = run_script(lab, &mut machine, Line { console, script }).map_err(lost)?;
+    if verdict == Verdict::Invalid {
+        eprintln!("headroom: the access point ended before the command did");
+    }
+    Ok(verdict)
 }
 
 /// A command's words as a shell reads them back.
