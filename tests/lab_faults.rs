@@ -93,6 +93,9 @@ fn qemu_killed_by_hand_is_told_and_the_other_trials_go_on() {
     assert!(why.contains("QEMU ended unasked (signal: 9"), "{why}");
     assert!(place.run().path("consoles/idle@6#1.log").exists());
     place.run().report();
+    // What could not be measured is measured again, and nothing else.
+    place.resume().run().code(0).says("2 trials, 1 done before");
+    assert_eq!(place.run().invalid().len(), 0);
     assert_eq!(place.left(), []);
 }
 

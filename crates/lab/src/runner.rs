@@ -69,7 +69,9 @@ pub fn run(lab: &Lab, file: &StudyFile, path: &Path) -> Result<RunFolder, Error>
 ///
 /// [`Error::Changed`] when the lab is not what it was; else as [`run`].
 pub fn resume(lab: &Lab, path: &Path) -> Result<RunFolder, Error> {
-    let (folder, recorded) = RunFolder::resume(path)?;
+    let (folder, mut recorded) = RunFolder::resume(path)?;
+    // What could not be measured then is measured again now.
+    recorded.trials.retain(|trial| matches!(trial.outcome, Outcome::Measured(_)));
     let image = image::obtain(lab)?;
     let now = identity(lab, &recorded.run.plan, &image);
     same(path, "image", &recorded.run.lab.image, &now.image)?;
