@@ -1,6 +1,10 @@
 //! The machine that runs the lab: which programs it has, and what it is.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{Child, Command},
+};
 
 use model::run::Host;
 
@@ -55,6 +59,15 @@ pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
 /// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Asks a program to end and waits until it has: it then cleans up behind itself, which a kill would
+/// not let it do.
+pub(crate) fn ask_to_end(child: &mut Child) {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let _ = child.wait();
 }
 
 /// What this machine is.

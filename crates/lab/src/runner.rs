@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     os::unix::process::CommandExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Stdio},
     sync::{Mutex, PoisonError},
     thread,
@@ -32,15 +32,6 @@ use crate::{
         snapshot::{self, Snapshot},
     },
 };
-
-/// Where a run is kept, and whether it is a new one.
-#[derive(Clone, Debug)]
-pub enum Place {
-    /// A folder that holds no run yet.
-    New(PathBuf),
-    /// A folder whose run is to be finished.
-    Resume(PathBuf),
-}
 
 /// Executes a study from its beginning.
 ///
@@ -300,9 +291,6 @@ impl Stress {
 impl Drop for Stress {
     fn drop(&mut self) {
         // stress-ng ends its workers itself when it is asked to; a kill would leave them.
-        if let Some(pid) = rustix::process::Pid::from_raw(self.0.id() as i32) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        }
-        let _ = self.0.wait();
+        host::ask_to_end(&mut self.0);
     }
 }

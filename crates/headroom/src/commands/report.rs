@@ -15,12 +15,7 @@ use crate::{
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(&flags.run)?;
     let page = flags.out.clone().unwrap_or_else(|| flags.run.join("report.html"));
-    Ok(publish(options, &recorded, &page)?.verdict)
-}
-
-/// What was published.
-pub(crate) struct Published {
-    pub(crate) verdict: Verdict,
+    publish(options, &recorded, &page)
 }
 
 /// Analyses a run, writes its page and prints its table.
@@ -32,7 +27,7 @@ pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,
     page: &Path,
-) -> Result<Published, Failure> {
+) -> Result<Verdict, Failure> {
     let analysis = analysis::analyse(&recorded.run, &recorded.trials);
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
@@ -43,7 +38,7 @@ pub(crate) fn publish(
         output::line(format_args!("{}", report::text::table(&analysis)));
         output::line(format_args!("report: {}", page.display()));
     }
-    Ok(Published { verdict: verdict(recorded, &analysis) })
+    Ok(verdict(recorded, &analysis))
 }
 
 /// Whole and valid, or not.

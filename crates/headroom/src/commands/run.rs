@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
 fn conclude(options: &Options, folder: &RunFolder) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(folder.path())?;
     let page = folder.path().join("report.html");
-    Ok(report::publish(options, &recorded, &page)?.verdict)
+    report::publish(options, &recorded, &page)
 }
 
 fn default_folder(study: &str) -> PathBuf {

@@ -58,7 +58,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     let around = Surroundings {
         console_log: &console_log,
         folder: folder.path(),
-        patience: Duration::from_secs(180),
+        patience: lab.settings.patience,
         cancel: &lab.cancel,
     };
     let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;

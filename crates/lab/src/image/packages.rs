@@ -63,7 +63,8 @@ fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
             break status;
         }
         if cancel.is_stopped() {
-            stop(&mut child);
+            // mmdebstrap then removes its temporary folder itself.
+            host::ask_to_end(&mut child);
             return Err(Error::Interrupted);
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -77,14 +78,6 @@ fn run(mut command: Command, cancel: &Cancel) -> Result<(), Error> {
         status: status.to_string(),
         tail: tail(&said),
     })
-}
-
-/// Asks mmdebstrap and its helpers to stop, so that it removes its temporary folder itself.
-fn stop(child: &mut std::process::Child) {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
-    let _ = child.wait();
 }
 
 /// The lines that say what went wrong: errors if it marked any, else the last ones.

@@ -250,19 +250,9 @@ impl Machine {
         self.console.tap()
     }
 
-    /// The console's last lines.
-    pub fn console_tail(&self) -> Vec<String> {
-        self.console.tail()
-    }
-
     /// Whether QEMU has ended by itself, as after `poweroff` in the guest.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.qemu.try_wait(), Ok(Some(_)))
-    }
-
-    /// QEMU's process id.
-    pub fn pid(&self) -> u32 {
-        self.qemu.id()
     }
 
     /// A control command; if QEMU has died over it, that is the story to tell.
