@@ -9,7 +9,7 @@
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
 //! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
-//! | [`nl80211`] | wireless interfaces and stations | 3.0 |
+//! | [`nl80211`] | wireless interfaces, their stations, and who comes and goes | 3.0 |
 //! | [`perf`] | which performance events exist | 2.6.31 |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |

@@ -2,49 +2,50 @@
 //!
 //! Talks to the kernel over `AF_NETLINK`. It knows the shape of messages (headers, attributes,
 //! acknowledgements, dumps, generic families) and nothing of what they mean; [`crate::nl80211`] and
-//! [`crate::link`] do. It subscribes to no multicast group: every message is the reply to a request.
+//! [`crate::link`] do. Every message is the reply to a request; who listens to a multicast
+//! group reads its datagrams itself.
 //!
 //! Layout: <https://docs.kernel.org/userspace-api/netlink/intro.html>.
 
 mod message;
+mod recording;
+mod transport;
 
-use std::{
-    ffi::c_int,
-    io,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
-    time::Duration,
-};
+use std::io;
 
-use rustix::{
-    io::Errno,
-    net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, sockopt},
-};
+use rustix::io::Errno;
 
 use self::message::Meaning;
-pub use self::message::{
-    Attribute, Attributes, Damaged, Message, Messages, Request, generic_attributes, u32_at,
+pub(crate) use self::message::{BriefRequest, first};
+pub use self::{
+    message::{
+        Attribute, Attributes, Damaged, Message, Messages, Request, generic_attributes, u32_at,
+    },
+    recording::{Recorder, Recording, RecordingError, Replay},
+    transport::{Patience, Reply, Script, Transport, Wire},
 };
 
 /// The kernel fills a dump message up to the size of the reader's buffer, at most 32 KiB.
 const BUFFER: usize = 32 * 1024;
-/// Room in the kernel for replies that wait for us; a dump is paced by it, so it bounds nothing.
-const KERNEL_BUFFER: usize = 256 * 1024;
-/// The kernel answers within the system call; silence for this long means that no reply will come.
-const SILENCE: Duration = Duration::from_secs(30);
 /// How often a dump that changed while it was read is read again.
 const DUMP_ATTEMPTS: u32 = 8;
 
-const NLM_F_ACK: u16 = 0x04;
+/// Asks for an acknowledgement.
+pub(crate) const NLM_F_ACK: u16 = 0x04;
+/// Asks for all of a kind.
+pub(crate) const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_DUMP_INTR: u16 = 0x10;
-const NLM_F_DUMP: u16 = 0x300;
+/// A dump that was given up is read to its end before the next request; its end comes before this.
+const STALE_DATAGRAMS: u32 = 4096;
 
-const SOL_NETLINK: c_int = 270;
-const NETLINK_EXT_ACK: c_int = 11;
-
+const GETFAMILY: &str = "CTRL_CMD_GETFAMILY";
 const GENL_ID_CTRL: u16 = 0x10;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+const CTRL_ATTR_MCAST_GROUPS: u16 = 7;
+const CTRL_ATTR_MCAST_GRP_NAME: u16 = 1;
+const CTRL_ATTR_MCAST_GRP_ID: u16 = 2;
 
 /// A failure to ask the kernel, or its refusal.
 #[derive(Debug, thiserror::Error)]
@@ -118,20 +119,47 @@ pub enum Protocol {
     Generic,
 }
 
-/// A netlink socket; it belongs to the network namespace of the thread that opened it, for good.
+/// What it took to read a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCost {
+    /// Messages that held data, of all attempts.
+    pub messages: u32,
+    /// Bytes received, of all attempts.
+    pub bytes: u64,
+    /// Datagrams received, each one system call.
+    pub receives: u32,
+    /// How often the dump was begun anew because the list changed while it was read.
+    pub restarts: u32,
+    /// Whether the last attempt saw the list unchanged from its first message to its last.
+    pub settled: bool,
+}
+
+/// One netlink socket, and the requests that go over it one at a time.
+///
+/// It belongs to the network namespace of the thread that opened it, for good.
 #[derive(Debug)]
 pub struct Socket {
-    fd: OwnedFd,
+    transport: Box<dyn Transport>,
     sequence: u32,
     buffer: Vec<u8>,
+    /// A reply was not read to its end, so that the rest of it may stand in the socket.
+    unfinished: bool,
 }
 
 impl Socket {
     /// Opens a socket in the calling thread's network namespace.
     pub fn open(protocol: Protocol) -> Result<Self, Error> {
-        let fd = open_fd(protocol).map_err(|errno| Error::Open(errno.into()))?;
-        ask_for_extended_acks(&fd).map_err(Error::Open)?;
-        Ok(Self { fd, sequence: 0, buffer: vec![0; BUFFER] })
+        Ok(Self::over(Wire::open(protocol)?))
+    }
+
+    /// Talks over this instead of a new socket.
+    pub fn over(transport: impl Transport + 'static) -> Self {
+        Self {
+            transport: Box::new(transport),
+            sequence: 0,
+            buffer: vec![0; BUFFER],
+            unfinished: false,
+        }
     }
 
     /// Asks the kernel to do something; its acknowledgement is the result.
@@ -145,7 +173,7 @@ impl Socket {
         request: Request,
         read: impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, Error> {
-        Ok(self.exchange(&request, NLM_F_ACK, read)?.found)
+        Ok(self.collect(&request, NLM_F_ACK, read)?.0)
     }
 
     /// Asks for all of a kind; read again if the kernel says that it changed meanwhile.
@@ -155,9 +183,9 @@ impl Socket {
         mut read: impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, Error> {
         for _ in 0..DUMP_ATTEMPTS {
-            let reply = self.exchange(&request, NLM_F_DUMP, &mut read)?;
-            if !reply.interrupted {
-                return Ok(reply.found);
+            let (found, settled) = self.collect(&request, NLM_F_DUMP, &mut read)?;
+            if settled {
+                return Ok(found);
             }
         }
         Err(Error::Unsettled { request: request.name, attempts: DUMP_ATTEMPTS })
@@ -165,109 +193,187 @@ impl Socket {
 
     /// The number of the generic family with this name.
     pub fn family(&mut self, name: &str) -> Result<u16, Error> {
-        const REQUEST: &str = "CTRL_CMD_GETFAMILY";
-        let request = Request::generic(REQUEST, GENL_ID_CTRL, CTRL_CMD_GETFAMILY)
-            .text(CTRL_ATTR_FAMILY_NAME, name);
-        let found = self.ask(request, |payload| {
-            generic_attributes(payload).find(CTRL_ATTR_FAMILY_ID)?.as_u16()
-        })?;
-        found
-            .first()
-            .copied()
-            .ok_or(Error::Malformed { request: REQUEST, what: "no family number" })
+        self.family_attributes(name, |attributes| {
+            attributes.clone().find(CTRL_ATTR_FAMILY_ID)?.as_u16()
+        })?
+        .ok_or(Error::Malformed { request: GETFAMILY, what: "no family number" })
     }
 
-    fn exchange<T>(
+    /// The number of a multicast group of a generic family; `None` where it has no such group.
+    pub fn group(&mut self, family: &str, group: &str) -> Result<Option<u32>, Error> {
+        self.family_attributes(family, |attributes| {
+            let groups = attributes.clone().find(CTRL_ATTR_MCAST_GROUPS)?.nested();
+            groups.map(|one| one.nested()).find_map(|one| {
+                let name = one.clone().find(CTRL_ATTR_MCAST_GRP_NAME)?.as_text()?;
+                (name == group).then(|| one.find(CTRL_ATTR_MCAST_GRP_ID)?.as_u32()).flatten()
+            })
+        })
+    }
+
+    fn family_attributes<T>(
+        &mut self,
+        name: &str,
+        read: impl Fn(&Attributes<'_>) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let request = Request::generic(GETFAMILY, GENL_ID_CTRL, CTRL_CMD_GETFAMILY)
+            .text(CTRL_ATTR_FAMILY_NAME, name);
+        let found = self.ask(request, |payload| read(&generic_attributes(payload)))?;
+        Ok(found.into_iter().next())
+    }
+
+    fn collect<T>(
         &mut self,
         request: &Request,
         flags: u16,
         mut read: impl FnMut(&[u8]) -> Option<T>,
-    ) -> Result<Reply<T>, Error> {
-        let name = request.name;
+    ) -> Result<(Vec<T>, bool), Error> {
+        let mut found = Vec::new();
+        let mut bytes = request.bytes(flags, 0);
+        let cost = self.walk(request.name, &mut bytes, |payload| found.extend(read(payload)))?;
+        Ok((found, cost.settled))
+    }
+
+    /// Sends a request and shows `each` payload of the reply as it comes. It allocates nothing.
+    ///
+    /// The request's sequence number is set here.
+    pub(crate) fn walk(
+        &mut self,
+        name: &'static str,
+        request: &mut [u8],
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<ReadCost, Error> {
+        self.drain(name)?;
+        self.send(name, request)?;
+        self.unfinished = true;
+        let mut cost = ReadCost { settled: true, ..ReadCost::default() };
+        loop {
+            let length = receive(&mut *self.transport, &mut self.buffer, Patience::Wait)
+                .map_err(|failure| failure.of(name))?;
+            cost.receives += 1;
+            cost.bytes += length as u64;
+            let datagram = self.buffer.get(..length).unwrap_or_default();
+            if read_datagram(datagram, (name, self.sequence), &mut cost, &mut each)? {
+                self.unfinished = false;
+                return Ok(cost);
+            }
+        }
+    }
+
+    fn send(&mut self, name: &'static str, request: &mut [u8]) -> Result<(), Error> {
         self.sequence = self.sequence.wrapping_add(1);
-        self.send(request, flags)?;
-        let mut reply = Reply { found: Vec::new(), interrupted: false };
-        loop {
-            let length = self.receive(name)?;
-            for message in Messages::new(self.buffer.get(..length).unwrap_or_default()) {
-                let message =
-                    message.map_err(|Damaged(what)| Error::Malformed { request: name, what })?;
-                // A reply to an earlier request whose reading was given up is not ours.
-                if message.sequence != self.sequence {
-                    continue;
-                }
-                reply.interrupted |= message.flags & NLM_F_DUMP_INTR != 0;
-                match message.meaning(name)? {
-                    Meaning::End => return Ok(reply),
-                    Meaning::Data => reply.found.extend(read(message.payload)),
-                    Meaning::Nothing => {}
-                }
+        message::number(request, self.sequence);
+        self.transport
+            .send(request)
+            .map_err(|errno| Error::Exchange { request: name, source: errno.into() })
+    }
+
+    /// Throws away what is left of a reply that was given up.
+    ///
+    /// The kernel refuses (`EBUSY`) a dump while another runs on the same socket, and one runs until
+    /// it has been read to its end (`__netlink_dump_start` in `net/netlink/af_netlink.c`).
+    fn drain(&mut self, name: &'static str) -> Result<(), Error> {
+        for _ in 0..STALE_DATAGRAMS {
+            if !self.unfinished {
+                break;
+            }
+            match receive(&mut *self.transport, &mut self.buffer, Patience::Never) {
+                Err(Failure::Errno(Errno::AGAIN)) => self.unfinished = false,
+                Err(Failure::Errno(errno)) => return Err(Failure::Errno(errno).of(name)),
+                Ok(_) | Err(Failure::TooLong | Failure::Overrun) => {}
             }
         }
+        Ok(())
     }
+}
 
-    fn send(&mut self, request: &Request, flags: u16) -> Result<(), Error> {
-        let bytes = request.finished(flags, self.sequence);
-        let kernel = netlink::SocketAddrNetlink::new(0, 0);
-        net::sendto(&self.fd, &bytes, SendFlags::empty(), &kernel)
-            .map(drop)
-            .map_err(|errno| Error::Exchange { request: request.name, source: errno.into() })
-    }
+/// Why no datagram was received.
+pub(crate) enum Failure {
+    Errno(Errno),
+    Overrun,
+    TooLong,
+}
 
-    fn receive(&mut self, request: &'static str) -> Result<usize, Error> {
-        loop {
-            // MSG_TRUNC makes the kernel tell the true length, so that a cut message is seen.
-            match net::recv(&self.fd, self.buffer.as_mut_slice(), RecvFlags::TRUNC) {
-                Ok((_, length)) if length > self.buffer.len() => {
-                    return Err(Error::Malformed { request, what: "longer than the buffer" });
-                }
-                Ok((_, length)) => return Ok(length),
-                Err(Errno::INTR) => {}
-                Err(Errno::NOBUFS) => return Err(Error::Overrun { request }),
-                Err(errno) => return Err(Error::Exchange { request, source: errno.into() }),
-            }
+impl Failure {
+    pub(crate) fn of(self, request: &'static str) -> Error {
+        match self {
+            Self::Overrun => Error::Overrun { request },
+            Self::TooLong => Error::Malformed { request, what: "longer than the buffer" },
+            Self::Errno(errno) => Error::Exchange { request, source: errno.into() },
         }
     }
 }
 
-struct Reply<T> {
-    found: Vec<T>,
-    interrupted: bool,
+pub(crate) fn receive(
+    transport: &mut dyn Transport,
+    buffer: &mut [u8],
+    patience: Patience,
+) -> Result<usize, Failure> {
+    loop {
+        match transport.receive(buffer, patience) {
+            Ok(length) if length > buffer.len() => return Err(Failure::TooLong),
+            Ok(length) => return Ok(length),
+            Err(Errno::INTR) => {}
+            Err(Errno::NOBUFS) => return Err(Failure::Overrun),
+            Err(errno) => return Err(Failure::Errno(errno)),
+        }
+    }
 }
 
-fn open_fd(protocol: Protocol) -> Result<OwnedFd, Errno> {
-    let number = match protocol {
-        // NETLINK_ROUTE is 0, which is what «no protocol» sends.
-        Protocol::Route => None,
-        Protocol::Generic => Some(netlink::GENERIC),
-    };
-    let fd =
-        net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, number)?;
-    sockopt::set_socket_recv_buffer_size(&fd, KERNEL_BUFFER)?;
-    sockopt::set_socket_timeout(&fd, sockopt::Timeout::Recv, Some(SILENCE))?;
-    net::bind(&fd, &netlink::SocketAddrNetlink::new(0, 0))?;
-    Ok(fd)
+/// Shows `each` payload of a datagram that answers this request; true at the reply's end.
+fn read_datagram(
+    datagram: &[u8],
+    (name, sequence): (&'static str, u32),
+    cost: &mut ReadCost,
+    each: &mut impl FnMut(&[u8]),
+) -> Result<bool, Error> {
+    for message in Messages::new(datagram) {
+        let message = message.map_err(|Damaged(what)| Error::Malformed { request: name, what })?;
+        // A reply to an earlier request whose reading was given up is not ours.
+        if message.sequence != sequence {
+            continue;
+        }
+        cost.settled &= message.flags & NLM_F_DUMP_INTR == 0;
+        match message.meaning(name)? {
+            Meaning::End => return Ok(true),
+            Meaning::Data => {
+                cost.messages += 1;
+                each(message.payload);
+            }
+            Meaning::Nothing => {}
+        }
+    }
+    Ok(false)
 }
 
-/// A kernel before 4.12 does not know the option; refusals then come without a sentence.
-fn ask_for_extended_acks(fd: &OwnedFd) -> io::Result<()> {
-    let on: c_int = 1;
-    // SAFETY: the descriptor is open for the whole call, and the pointer and length describe `on`,
-    // which outlives it; the kernel only reads from there.
-    let status = unsafe {
-        libc::setsockopt(
-            fd.as_fd().as_raw_fd(),
-            SOL_NETLINK,
-            NETLINK_EXT_ACK,
-            (&raw const on).cast(),
-            size_of::<c_int>() as libc::socklen_t,
-        )
-    };
-    match status {
-        0 => Ok(()),
-        _ => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
-            error => Err(error),
-        },
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn families(socket: &mut Socket) -> Vec<u16> {
+        let all = Request::generic(GETFAMILY, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+        socket
+            .dump(all, |payload| generic_attributes(payload).find(CTRL_ATTR_FAMILY_ID)?.as_u16())
+            .unwrap()
+    }
+
+    #[test]
+    fn this_kernels_families_and_groups_are_found_by_name() {
+        let mut socket = Socket::open(Protocol::Generic).unwrap();
+        assert_eq!(socket.family("nlctrl").unwrap(), GENL_ID_CTRL);
+        assert!(socket.group("nlctrl", "notify").unwrap().is_some());
+        assert_eq!(socket.group("nlctrl", "no such group").unwrap(), None);
+        assert!(socket.family("no such family").unwrap_err().is_refusal(Errno::NOENT));
+        assert!(families(&mut socket).contains(&GENL_ID_CTRL));
+    }
+
+    #[test]
+    fn a_list_that_was_given_up_does_not_stop_the_next() {
+        let all = families(&mut Socket::open(Protocol::Generic).unwrap());
+        // The first list on a socket comes in small pieces, so that this one has more than begun.
+        let mut socket = Socket::open(Protocol::Generic).unwrap();
+        let given_up = Request::generic(GETFAMILY, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+        socket.send(GETFAMILY, &mut given_up.bytes(NLM_F_DUMP, 0)).unwrap();
+        socket.unfinished = true;
+        assert_eq!(families(&mut socket), all, "the kernel has one list at a time for a socket");
     }
 }

@@ -1,14 +1,32 @@
 //! nl80211: wireless devices, their interfaces, and the stations that are associated.
 //!
-//! Talks to the generic-netlink family `nl80211` over [`crate::netlink`]. It reads the few attributes
-//! that headroom needs and skips all others; it neither scans, associates nor listens to events.
+//! Talks to the generic-netlink family `nl80211` over [`crate::netlink`]. It reads the attributes that
+//! tell how stations fare and skips all others; it neither scans nor associates. Who comes and goes is
+//! heard by [`Mlme`].
 //!
 //! Attributes: `include/uapi/linux/nl80211.h`.
 
+mod interface;
+mod mlme;
+mod rate;
+mod station;
+mod survey;
+
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use rustix::io::Errno;
+
+use self::{interface::IFTYPE_STATION, station::Generations};
+pub use self::{
+    interface::{Channel, Interface, InterfaceKind, InterfaceLink, interface},
+    mlme::{Membership, Mlme, membership},
+    rate::{Guard, Rate, RateMode, Width},
+    station::{Chains, Count, StationFlags, StationReading, station, stations},
+    survey::{SurveyReading, survey},
+};
 use crate::netlink::{
-    Attribute, Attributes, Error, Protocol, Request, Socket, generic_attributes, u32_at,
+    BriefRequest, Error, NLM_F_ACK, NLM_F_DUMP, Protocol, ReadCost, Request, Socket, Transport,
+    generic_attributes,
 };
 
 const CMD_GET_WIPHY: u8 = 1;
@@ -16,6 +34,7 @@ const CMD_GET_INTERFACE: u8 = 5;
 const CMD_NEW_INTERFACE: u8 = 7;
 const CMD_DEL_INTERFACE: u8 = 8;
 const CMD_GET_STATION: u8 = 17;
+const CMD_GET_SURVEY: u8 = 50;
 const CMD_SET_WIPHY_NETNS: u8 = 49;
 const CMD_SET_POWER_SAVE: u8 = 61;
 
@@ -26,17 +45,23 @@ const ATTR_IFNAME: u16 = 4;
 const ATTR_IFTYPE: u16 = 5;
 const ATTR_MAC: u16 = 6;
 const ATTR_STA_INFO: u16 = 21;
+const ATTR_GENERATION: u16 = 46;
+const ATTR_REASON_CODE: u16 = 54;
+const ATTR_SURVEY_INFO: u16 = 84;
 const ATTR_PS_STATE: u16 = 93;
 const ATTR_SPLIT_WIPHY_DUMP: u16 = 174;
 const ATTR_NETNS_FD: u16 = 219;
+const ATTR_MLO_LINKS: u16 = 312;
+const ATTR_MLO_LINK_ID: u16 = 313;
+const ATTR_MLD_ADDR: u16 = 314;
 
-const STA_INFO_STA_FLAGS: u16 = 17;
-/// `NL80211_STA_FLAG_AUTHORIZED` is flag number 1.
-const AUTHORISED: u32 = 1 << 1;
+const FAMILY: &str = "nl80211";
+/// What errors call the requests that are made without a heap.
+const GET_STATION: &str = "GET_STATION";
+const GET_SURVEY: &str = "GET_SURVEY";
 
-const IFTYPE_STATION: u32 = 2;
-const IFTYPE_AP: u32 = 3;
-const IFTYPE_MONITOR: u32 = 6;
+/// How often a list of stations is read that changes under its reader; values read are good anyway.
+const STATION_ATTEMPTS: u32 = 4;
 
 /// A hardware address.
 pub type Address = [u8; 6];
@@ -50,45 +75,6 @@ pub struct Wiphy {
     pub name: String,
 }
 
-/// An interface of a wireless device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interface {
-    /// Its number in the network namespace.
-    pub index: u32,
-    /// Its name, such as `wlan0`.
-    pub name: String,
-    /// The device that it belongs to.
-    pub wiphy: u32,
-    /// What it does on the air.
-    pub kind: InterfaceKind,
-    /// Its hardware address.
-    pub address: Address,
-}
-
-/// What an interface does on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InterfaceKind {
-    /// A client.
-    Station,
-    /// An access point.
-    AccessPoint,
-    /// A listener.
-    Monitor,
-    /// Any other `NL80211_IFTYPE_…`, by its number.
-    Other(u32),
-}
-
-impl From<u32> for InterfaceKind {
-    fn from(number: u32) -> Self {
-        match number {
-            IFTYPE_STATION => Self::Station,
-            IFTYPE_AP => Self::AccessPoint,
-            IFTYPE_MONITOR => Self::Monitor,
-            other => Self::Other(other),
-        }
-    }
-}
-
 /// A conversation with nl80211, in the network namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct Nl80211 {
@@ -99,8 +85,16 @@ pub struct Nl80211 {
 impl Nl80211 {
     /// Opens the conversation; refused where the kernel has no cfg80211.
     pub fn open() -> Result<Self, Error> {
-        let mut socket = Socket::open(Protocol::Generic)?;
-        let family = socket.family("nl80211")?;
+        Self::over_socket(Socket::open(Protocol::Generic)?)
+    }
+
+    /// Opens the conversation over this instead of a new socket: a recording, a script, a recorder.
+    pub fn over(transport: impl Transport + 'static) -> Result<Self, Error> {
+        Self::over_socket(Socket::over(transport))
+    }
+
+    fn over_socket(mut socket: Socket) -> Result<Self, Error> {
+        let family = socket.family(FAMILY)?;
         Ok(Self { socket, family })
     }
 
@@ -127,11 +121,93 @@ impl Nl80211 {
     ///
     /// On an access point these are its clients; on a station it is 1 once it is connected.
     pub fn authorised_stations(&mut self, index: u32) -> Result<u32, Error> {
-        let request = self.request("GET_STATION", CMD_GET_STATION).number(ATTR_IFINDEX, index);
-        let found = self
-            .socket
-            .dump(request, |payload| is_authorised(generic_attributes(payload)).then_some(()))?;
+        let request = self.request(GET_STATION, CMD_GET_STATION).number(ATTR_IFINDEX, index);
+        let found = self.socket.dump(request, |payload| {
+            station(payload)?.flags.is_some_and(StationFlags::authorised).then_some(())
+        })?;
         Ok(u32::try_from(found.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Shows `each` station of an interface, and each link of a station that has several.
+    ///
+    /// Where the list changed while it was read, it is read again, and a station may be seen again with
+    /// a greater [`StationReading::attempt`]. In the end the list is exactly those whose last attempt
+    /// equals the cost's `restarts`; who is not among them has left, provided that the cost is
+    /// `settled`. It is not where the list changed under each attempt: the readings are good then, and
+    /// who is missing is not known.
+    ///
+    /// It allocates nothing. Refused with `ENODEV` where the interface is gone, also half-way.
+    pub fn stations(
+        &mut self,
+        interface: u32,
+        mut each: impl FnMut(&StationReading),
+    ) -> Result<ReadCost, Error> {
+        let mut total = ReadCost::default();
+        for attempt in 0..STATION_ATTEMPTS {
+            let mut generations = Generations::default();
+            let mut request = self.station_request(NLM_F_DUMP, interface);
+            let cost = self.socket.walk(GET_STATION, request.bytes(), |payload| {
+                station::readings(payload, attempt, |reading| {
+                    generations.note(reading.generation);
+                    each(reading);
+                });
+            })?;
+            total.messages = total.messages.saturating_add(cost.messages);
+            total.bytes = total.bytes.saturating_add(cost.bytes);
+            total.receives = total.receives.saturating_add(cost.receives);
+            total.restarts = attempt;
+            total.settled = cost.settled && generations.agree();
+            if total.settled {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    /// One station of an interface; `None` where it has no such station.
+    ///
+    /// It allocates nothing. Refused with `ENODEV` where the interface is gone.
+    pub fn station(
+        &mut self,
+        interface: u32,
+        address: Address,
+    ) -> Result<Option<StationReading>, Error> {
+        let mut found = None;
+        let mut request = self.station_request(NLM_F_ACK, interface).attribute(ATTR_MAC, address);
+        match self.socket.walk(GET_STATION, request.bytes(), |payload| found = station(payload)) {
+            Ok(_) => Ok(found),
+            Err(error) if error.is_refusal(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The floor under [`Self::stations`]: the same bytes are asked for and received, and only the
+    /// messages' headers are read, to find the end.
+    pub fn bare_dump(&mut self, interface: u32) -> Result<ReadCost, Error> {
+        let mut request = self.station_request(NLM_F_DUMP, interface);
+        self.socket.walk(GET_STATION, request.bytes(), |_| {})
+    }
+
+    /// Shows `each` channel that the interface's device knows the load of.
+    ///
+    /// It allocates nothing. Drivers that keep no survey refuse with `EOPNOTSUPP` or have no channels.
+    pub fn survey(
+        &mut self,
+        interface: u32,
+        mut each: impl FnMut(&SurveyReading),
+    ) -> Result<ReadCost, Error> {
+        let mut request = BriefRequest::new(self.family, CMD_GET_SURVEY, NLM_F_DUMP)
+            .attribute(ATTR_IFINDEX, interface.to_ne_bytes());
+        self.socket.walk(GET_SURVEY, request.bytes(), |payload| {
+            if let Some(reading) = survey(payload) {
+                each(&reading);
+            }
+        })
+    }
+
+    fn station_request(&self, flags: u16, interface: u32) -> BriefRequest {
+        BriefRequest::new(self.family, CMD_GET_STATION, flags)
+            .attribute(ATTR_IFINDEX, interface.to_ne_bytes())
     }
 
     /// Adds a station interface to a device and returns its number.
@@ -190,25 +266,6 @@ fn wiphy(payload: &[u8]) -> Option<Wiphy> {
     })
 }
 
-/// An interface without a network device (a P2P device) has no index and is passed over.
-fn interface(payload: &[u8]) -> Option<Interface> {
-    let attributes = generic_attributes(payload);
-    let number = |kind| attributes.clone().find(kind)?.as_u32();
-    Some(Interface {
-        index: number(ATTR_IFINDEX)?,
-        name: attributes.clone().find(ATTR_IFNAME)?.as_text()?,
-        wiphy: number(ATTR_WIPHY)?,
-        kind: number(ATTR_IFTYPE)?.into(),
-        address: *attributes.clone().find(ATTR_MAC)?.payload.first_chunk()?,
-    })
-}
-
-/// Flags come as two words, which of them are known and which of those are set.
-fn is_authorised(attributes: Attributes<'_>) -> bool {
-    let flags = |info: Attribute<'_>| u32_at(info.nested().find(STA_INFO_STA_FLAGS)?.payload, 4);
-    attributes.find(ATTR_STA_INFO).and_then(flags).is_some_and(|set| set & AUTHORISED != 0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -228,50 +285,6 @@ mod tests {
         [vec![7, 1, 0, 0], attributes.concat()].concat()
     }
 
-    fn wlan0() -> Vec<Vec<u8>> {
-        vec![
-            attribute(ATTR_IFINDEX, &4_u32.to_ne_bytes()),
-            attribute(ATTR_IFNAME, b"wlan0\0"),
-            attribute(ATTR_WIPHY, &1_u32.to_ne_bytes()),
-            attribute(ATTR_IFTYPE, &3_u32.to_ne_bytes()),
-            attribute(0xdead & 0x3fff, &[1, 2, 3]),
-            attribute(ATTR_MAC, &[2, 0, 0, 0, 1, 9]),
-        ]
-    }
-
-    fn station(set: u32) -> Vec<u8> {
-        let flags = [u32::MAX.to_ne_bytes(), set.to_ne_bytes()].concat();
-        attribute(ATTR_STA_INFO, &attribute(STA_INFO_STA_FLAGS, &flags))
-    }
-
-    #[test]
-    fn an_interface_is_read_among_unknown_attributes() {
-        let expected = Interface {
-            index: 4,
-            name: "wlan0".into(),
-            wiphy: 1,
-            kind: InterfaceKind::AccessPoint,
-            address: [2, 0, 0, 0, 1, 9],
-        };
-        assert_eq!(interface(&message(&wlan0())), Some(expected));
-    }
-
-    #[test]
-    fn an_interface_without_one_of_its_attributes_is_absent() {
-        for missing in [0, 1, 2, 3, 5] {
-            let mut attributes = wlan0();
-            attributes.remove(missing);
-            assert_eq!(interface(&message(&attributes)), None, "without attribute {missing}");
-        }
-    }
-
-    #[test]
-    fn a_short_address_is_not_read_past_its_end() {
-        let mut attributes = wlan0();
-        attributes[5] = attribute(ATTR_MAC, &[2, 0, 0]);
-        assert_eq!(interface(&message(&attributes)), None);
-    }
-
     #[test]
     fn a_device_has_a_number_and_a_name() {
         let index = attribute(ATTR_WIPHY, &3_u32.to_ne_bytes());
@@ -280,19 +293,10 @@ mod tests {
         assert_eq!(wiphy(&message(&[index])), None);
     }
 
-    #[test]
-    fn a_station_counts_only_with_the_authorised_flag() {
-        assert!(is_authorised(Attributes::new(&station(AUTHORISED | 1 << 7))));
-        assert!(!is_authorised(Attributes::new(&station(1 << 7))), "associated, not authorised");
-        assert!(!is_authorised(Attributes::new(&[])), "no station information");
-        let cut = attribute(ATTR_STA_INFO, &attribute(STA_INFO_STA_FLAGS, &[0xff; 4]));
-        assert!(!is_authorised(Attributes::new(&cut)), "half of the flags");
-    }
-
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
-            let _ = (interface(&bytes), wiphy(&bytes), is_authorised(Attributes::new(&bytes)));
+            let _ = wiphy(&bytes);
         }
     }
 }

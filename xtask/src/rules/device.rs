@@ -3,7 +3,7 @@
 use crate::{fault::Fault, workspace::Package};
 
 /// The crates that the device's programs are made of.
-const DEVICE: [&str; 2] = ["agent", "linux"];
+const DEVICE: [&str; 3] = ["agent", "linux", "stationd"];
 
 /// Crates that stay away, and why.
 const KEPT_OUT: [(&[&str], &str); 4] = [

@@ -10,12 +10,13 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("headroom", &["lab", "analysis", "report", "model"]),
     ("report", &["analysis", "model"]),
     ("analysis", &["model"]),
     ("lab", &["model"]),
     ("agent", &["linux", "model"]),
+    ("stationd", &["linux"]),
     ("model", &[]),
     ("linux", &[]),
 ];

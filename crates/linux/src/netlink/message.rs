@@ -8,12 +8,17 @@ use std::io;
 use super::Error;
 
 /// A message header: length, type, flags, sequence, port.
-const HEADER: usize = 16;
+pub(super) const HEADER: usize = 16;
+/// Where a header has the sequence number, and the port behind it.
+pub(super) const SEQUENCE: usize = 8;
+const PORT: usize = 12;
+/// Room for a header and a few small attributes.
+const BRIEF: usize = 64;
 /// An attribute header: length and type.
 const ATTRIBUTE_HEADER: usize = 4;
 /// A generic-netlink header: command, version, reserved.
 const GENERIC_HEADER: usize = 4;
-const NLMSG_ERROR: u16 = 2;
+pub(super) const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 /// Types below this one are netlink's own.
 const NLMSG_MIN_TYPE: u16 = 16;
@@ -94,22 +99,78 @@ impl Request {
         self.body.resize(aligned(self.body.len()), 0);
     }
 
-    pub(super) fn finished(&self, flags: u16, sequence: u32) -> Vec<u8> {
-        let length = (HEADER + self.body.len()) as u32;
-        let mut bytes = Vec::with_capacity(HEADER + self.body.len());
-        bytes.extend_from_slice(&length.to_ne_bytes());
-        bytes.extend_from_slice(&self.kind.to_ne_bytes());
-        bytes.extend_from_slice(&(NLM_F_REQUEST | flags | self.flags).to_ne_bytes());
-        bytes.extend_from_slice(&sequence.to_ne_bytes());
-        bytes.extend_from_slice(&0_u32.to_ne_bytes());
+    /// Appends an attribute that holds the other's attributes.
+    #[must_use]
+    pub fn nest(self, kind: u16, inner: &Self) -> Self {
+        self.attribute(kind, &inner.body)
+    }
+
+    /// What stands behind the header: the fixed structure and the attributes.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The whole message, with these flags beside its own.
+    pub fn bytes(&self, flags: u16, sequence: u32) -> Vec<u8> {
+        let mut bytes = header(self.body.len(), self.kind, flags | self.flags, sequence).to_vec();
         bytes.extend_from_slice(&self.body);
         bytes
     }
 }
 
-/// Netlink aligns everything to four bytes.
-fn aligned(length: usize) -> usize {
-    length.next_multiple_of(4)
+fn header(body: usize, kind: u16, flags: u16, sequence: u32) -> [u8; HEADER] {
+    let mut bytes = [0; HEADER];
+    bytes[..4].copy_from_slice(&((HEADER + body) as u32).to_ne_bytes());
+    bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&(NLM_F_REQUEST | flags).to_ne_bytes());
+    bytes[SEQUENCE..PORT].copy_from_slice(&sequence.to_ne_bytes());
+    bytes
+}
+
+/// Gives a finished message another sequence number; bytes that hold no header stay as they are.
+pub(super) fn number(message: &mut [u8], sequence: u32) {
+    if let Some(place) = message.get_mut(SEQUENCE..PORT) {
+        place.copy_from_slice(&sequence.to_ne_bytes());
+    }
+}
+
+/// Netlink aligns everything to four bytes. The length is one of bytes that are there, so it cannot
+/// overflow.
+const fn aligned(length: usize) -> usize {
+    (length + 3) & !3
+}
+
+/// A request to a generic family that fits on the stack, for what is asked again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BriefRequest {
+    bytes: [u8; BRIEF],
+    length: usize,
+}
+
+impl BriefRequest {
+    pub(crate) fn new(family: u16, command: u8, flags: u16) -> Self {
+        let mut bytes = [0; BRIEF];
+        bytes[..HEADER].copy_from_slice(&header(GENERIC_HEADER, family, flags, 0));
+        bytes[HEADER..HEADER + 2].copy_from_slice(&[command, 1]);
+        Self { bytes, length: HEADER + GENERIC_HEADER }
+    }
+
+    /// Appends an attribute of known, small size; there is room for [`BRIEF`] bytes in all.
+    pub(crate) fn attribute<const N: usize>(mut self, kind: u16, payload: [u8; N]) -> Self {
+        let end = self.length + aligned(ATTRIBUTE_HEADER + N);
+        if let Some(place) = self.bytes.get_mut(self.length..end) {
+            place[..2].copy_from_slice(&((ATTRIBUTE_HEADER + N) as u16).to_ne_bytes());
+            place[2..ATTRIBUTE_HEADER].copy_from_slice(&kind.to_ne_bytes());
+            place[ATTRIBUTE_HEADER..ATTRIBUTE_HEADER + N].copy_from_slice(&payload);
+            self.length = end;
+            self.bytes[..4].copy_from_slice(&(end as u32).to_ne_bytes());
+        }
+        self
+    }
+
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..self.length).unwrap_or_default()
+    }
 }
 
 /// A message whose header does not fit its bytes; the words say how.
@@ -273,12 +334,14 @@ impl<'a> Attributes<'a> {
 impl<'a> Iterator for Attributes<'a> {
     type Item = Attribute<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let bytes = std::mem::take(&mut self.rest);
-        let length = usize::from(u16_at(bytes, 0)?);
-        let kind = u16_at(bytes, 2)? & ATTRIBUTE_KIND;
-        let payload = bytes.get(ATTRIBUTE_HEADER..length)?;
-        self.rest = bytes.get(aligned(length)..).unwrap_or_default();
+        // A header that does not fit stays where it is, and ends the row again at the next call.
+        let [l0, l1, k0, k1] = *self.rest.first_chunk::<ATTRIBUTE_HEADER>()?;
+        let length = usize::from(u16::from_ne_bytes([l0, l1]));
+        let kind = u16::from_ne_bytes([k0, k1]) & ATTRIBUTE_KIND;
+        let payload = self.rest.get(ATTRIBUTE_HEADER..length)?;
+        self.rest = self.rest.get(aligned(length)..).unwrap_or_default();
         Some(Attribute { kind, payload })
     }
 }
@@ -286,6 +349,12 @@ impl<'a> Iterator for Attributes<'a> {
 /// The attributes of a generic-netlink message.
 pub fn generic_attributes(payload: &[u8]) -> Attributes<'_> {
     Attributes::new(payload.get(GENERIC_HEADER..).unwrap_or_default())
+}
+
+/// The bytes that a number begins with, if there are as many.
+#[inline]
+pub(crate) fn first<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.first_chunk().copied()
 }
 
 /// The number at this place, if the bytes reach so far.
@@ -309,7 +378,7 @@ mod tests {
     use super::*;
 
     fn error_message(flags: u16, payload: &[u8]) -> Vec<u8> {
-        Request::new("test", NLMSG_ERROR).flags(flags).fixed(payload).finished(0, 7)
+        Request::new("test", NLMSG_ERROR).flags(flags).fixed(payload).bytes(0, 7)
     }
 
     fn only(datagram: &[u8]) -> Message<'_> {
@@ -322,7 +391,7 @@ mod tests {
             .number(3, 42)
             .text(4, "wlan0")
             .attribute(6, &[1, 2, 3, 4, 5, 6])
-            .finished(4, 9);
+            .bytes(4, 9);
         let message = only(&bytes);
         assert_eq!((message.kind, message.flags, message.sequence), (28, 5, 9));
         let attributes = generic_attributes(message.payload);
@@ -335,8 +404,8 @@ mod tests {
 
     #[test]
     fn several_messages_in_a_datagram_come_in_order() {
-        let mut bytes = Request::new("one", 20).fixed(&[1]).finished(0, 1);
-        bytes.extend(Request::new("two", 21).finished(0, 1));
+        let mut bytes = Request::new("one", 20).fixed(&[1]).bytes(0, 1);
+        bytes.extend(Request::new("two", 21).bytes(0, 1));
         let kinds: Vec<u16> = Messages::new(&bytes).map(|message| message.unwrap().kind).collect();
         assert_eq!(kinds, [20, 21]);
     }
@@ -369,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_header_longer_than_the_datagram_is_damaged_and_ends_it() {
-        let mut bytes = Request::new("test", 20).finished(0, 1);
+        let mut bytes = Request::new("test", 20).bytes(0, 1);
         bytes[0] = 200;
         let mut messages = Messages::new(&bytes);
         assert!(messages.next().unwrap().is_err());

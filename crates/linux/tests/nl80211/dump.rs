@@ -1,0 +1,189 @@
+//! Lists of stations as they come over a socket: whole, interrupted, lost, refused, damaged.
+//!
+//! The kernel is played; what a message says is tested beside its reader.
+
+use std::sync::atomic::Ordering;
+
+use linux::{
+    netlink::{Error, Patience, ReadCost, Request, Transport, Wire},
+    nl80211::Nl80211,
+};
+use rustix::io::Errno;
+
+use crate::kernel::{
+    Answer, NLM_F_DUMP_INTR, WLAN0, address, attributes, conversation, counted, done, listed,
+    refused, station,
+};
+
+fn list(nl80211: &mut Nl80211) -> (Result<ReadCost, Error>, Vec<(u8, u32)>) {
+    let mut seen = Vec::new();
+    let cost = nl80211.stations(WLAN0, |reading| seen.push((reading.address[5], reading.attempt)));
+    (cost, seen)
+}
+
+/// What a table keyed by address holds, which marks each row with the attempt that showed it last.
+fn table(nl80211: &mut Nl80211) -> (ReadCost, Vec<u8>) {
+    let mut rows = std::collections::BTreeMap::new();
+    let cost = nl80211.stations(WLAN0, |reading| {
+        rows.insert(reading.address[5], reading.attempt);
+    });
+    let cost = cost.unwrap();
+    rows.retain(|_, attempt| *attempt == cost.restarts);
+    (cost, rows.into_keys().collect())
+}
+
+fn whole(stations: &[u8]) -> Answer {
+    let mut datagrams: Vec<_> =
+        stations.chunks(2).map(|some| some.iter().map(|last| listed(*last)).collect()).collect();
+    datagrams.push(vec![done(0)]);
+    Answer::Says(datagrams)
+}
+
+#[test]
+fn a_list_of_several_datagrams_is_seen_whole_and_its_cost_is_told() {
+    let mut nl80211 = conversation(vec![whole(&[1, 2, 3])]);
+    let (cost, seen) = list(&mut nl80211);
+    let cost = cost.unwrap();
+    assert_eq!(seen, [(1, 0), (2, 0), (3, 0)]);
+    assert_eq!((cost.messages, cost.receives, cost.restarts, cost.settled), (3, 3, 0, true));
+    let one = listed(1).bytes(0, 0).len() as u64;
+    assert_eq!(cost.bytes, 3 * one + done(0).bytes(0, 0).len() as u64);
+}
+
+#[test]
+fn an_empty_list_is_no_error() {
+    let (cost, seen) = list(&mut conversation(vec![whole(&[])]));
+    assert!(cost.unwrap().settled && seen.is_empty());
+}
+
+#[test]
+fn an_interrupted_list_is_read_again_and_who_left_meanwhile_is_not_in_it() {
+    let flagged = listed(2).flags(NLM_F_DUMP_INTR);
+    let first = Answer::Says(vec![vec![listed(1), flagged], vec![done(0)]]);
+    let mut nl80211 = conversation(vec![first, whole(&[2, 3])]);
+    let (cost, rows) = table(&mut nl80211);
+    assert_eq!((rows, cost.restarts, cost.settled), (vec![2, 3], 1, true));
+    assert_eq!(cost.messages, 4, "all attempts cost");
+}
+
+#[test]
+fn a_list_whose_generations_differ_was_changed_while_it_was_read() {
+    let other = Request::generic("", 28, 19).number(3, WLAN0).attribute(6, &address(2));
+    let first = Answer::Says(vec![vec![listed(1)], vec![other.number(46, 8)], vec![done(0)]]);
+    let (cost, rows) = table(&mut conversation(vec![first, whole(&[1, 2])]));
+    assert_eq!((rows, cost.restarts, cost.settled), (vec![1, 2], 1, true));
+}
+
+#[test]
+fn a_list_that_never_rests_is_given_as_it_is_and_called_unsettled() {
+    let restless = || Answer::Says(vec![vec![listed(1).flags(NLM_F_DUMP_INTR)], vec![done(0)]]);
+    let (mut nl80211, asked) = counted((0..4).map(|_| restless()).collect());
+    let (cost, rows) = table(&mut nl80211);
+    assert_eq!((rows, cost.restarts, cost.settled), (vec![1], 3, false));
+    assert_eq!(asked.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn lost_replies_are_an_overrun_and_the_next_list_is_right() {
+    let first = Answer::SaysThenFails(vec![vec![listed(1)]], Errno::NOBUFS);
+    let mut nl80211 = conversation(vec![first, whole(&[2])]);
+    let (cost, seen) = list(&mut nl80211);
+    assert!(matches!(cost, Err(Error::Overrun { .. })), "{cost:?}");
+    assert_eq!(seen, [(1, 0)], "what came before the loss");
+    assert_eq!(list(&mut nl80211).1, [(2, 0)]);
+}
+
+#[test]
+fn the_rest_of_a_list_that_was_given_up_is_not_the_next_ones() {
+    let cut = |number| {
+        let mut bytes = listed(1).bytes(2, number);
+        bytes.truncate(40);
+        bytes
+    };
+    let mut nl80211 = conversation(vec![Answer::Raw(cut), whole(&[2])]);
+    assert!(matches!(list(&mut nl80211).0, Err(Error::Malformed { .. })));
+    assert_eq!(list(&mut nl80211).1, [(2, 0)]);
+}
+
+#[test]
+fn a_stale_reply_among_the_new_ones_is_passed_over() {
+    let mixed = |number: u32| {
+        let stale = listed(9).bytes(2, number.wrapping_sub(1));
+        [stale, listed(2).bytes(2, number), done(0).bytes(2, number)].concat()
+    };
+    assert_eq!(list(&mut conversation(vec![Answer::Raw(mixed)])).1, [(2, 0)]);
+}
+
+#[test]
+fn an_interface_that_goes_half_way_is_a_refusal() {
+    let gone = Errno::NODEV.raw_os_error();
+    let first = Answer::Says(vec![vec![listed(1)], vec![done(-gone)]]);
+    let mut nl80211 = conversation(vec![first, Answer::Says(vec![vec![refused(-gone)]])]);
+    let (cost, seen) = list(&mut nl80211);
+    assert!(cost.unwrap_err().is_refusal(Errno::NODEV));
+    assert_eq!(seen.len(), 1);
+    assert!(list(&mut nl80211).0.unwrap_err().is_refusal(Errno::NODEV), "from the beginning");
+}
+
+#[test]
+fn a_datagram_longer_than_the_buffer_is_malformed_and_not_read_in_part() {
+    let long = |number| attributes().attribute(1, &[0; 40_000]).bytes(2, number);
+    let mut nl80211 = conversation(vec![Answer::Raw(long), whole(&[2])]);
+    let (cost, seen) = list(&mut nl80211);
+    assert!(matches!(cost, Err(Error::Malformed { what: "longer than the buffer", .. })));
+    assert!(seen.is_empty());
+    assert_eq!(list(&mut nl80211).1, [(2, 0)]);
+}
+
+#[test]
+fn a_socket_tells_the_true_length_of_a_datagram_that_it_cut() {
+    let (mut ours, mut theirs) = Wire::pair().unwrap();
+    theirs.send(&[7; 100]).unwrap();
+    assert_eq!(ours.receive(&mut [0; 10], Patience::Wait), Ok(100));
+    assert_eq!(ours.receive(&mut [0; 10], Patience::Never), Err(Errno::AGAIN));
+}
+
+#[test]
+fn a_bare_list_costs_the_same_messages_and_shows_none() {
+    let mut nl80211 = conversation(vec![whole(&[1, 2, 3]), whole(&[1, 2, 3])]);
+    let bare = nl80211.bare_dump(WLAN0).unwrap();
+    assert_eq!(bare, list(&mut nl80211).0.unwrap());
+}
+
+#[test]
+fn one_station_is_found_or_absent_or_the_question_refused() {
+    let found = Answer::Says(vec![vec![listed(3)], vec![refused(0)]]);
+    let code = |errno: Errno| Answer::Says(vec![vec![refused(-errno.raw_os_error())]]);
+    let mut nl80211 = conversation(vec![found, code(Errno::NOENT), code(Errno::NODEV)]);
+    assert_eq!(nl80211.station(WLAN0, address(3)).unwrap().unwrap().inactive_ms, Some(3));
+    assert_eq!(nl80211.station(WLAN0, address(3)).unwrap(), None);
+    assert!(nl80211.station(WLAN0, address(3)).unwrap_err().is_refusal(Errno::NODEV));
+}
+
+#[test]
+fn the_request_names_the_interface_and_the_station() {
+    let (ours, mut theirs) = Wire::pair().unwrap();
+    let player = std::thread::spawn(move || {
+        let mut requests = Vec::new();
+        for answers in [family_answers as fn(u32) -> Vec<Vec<u8>>, |number| {
+            vec![station(19, 3, &attributes()).bytes(0, number), refused(0).bytes(0, number)]
+        }] {
+            let mut request = [0; 256];
+            let length = theirs.receive(&mut request, Patience::Wait).unwrap();
+            let number = u32::from_ne_bytes(request[8..12].try_into().unwrap());
+            requests.push(request[..length].to_vec());
+            answers(number).iter().for_each(|answer| theirs.send(answer).unwrap());
+        }
+        requests
+    });
+    let mut nl80211 = Nl80211::over(ours).unwrap();
+    assert!(nl80211.station(WLAN0, address(3)).unwrap().is_some());
+    let asked = player.join().unwrap().pop().unwrap();
+    let expected = Request::generic("", 28, 17).number(3, WLAN0).attribute(6, &address(3));
+    assert_eq!(asked, expected.bytes(4, 2));
+}
+
+fn family_answers(number: u32) -> Vec<Vec<u8>> {
+    let found = Request::generic("", 16, 1).attribute(1, &28_u16.to_ne_bytes());
+    vec![found.bytes(0, number), refused(0).bytes(0, number)]
+}

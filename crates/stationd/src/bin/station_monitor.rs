@@ -1,0 +1,63 @@
+//! `station-monitor`: polls stationd as a mesh monitor does, and says whether what it got makes sense.
+
+use std::{
+    error::Error,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use stationd::{
+    daemon::start,
+    monitor::{
+        self, Summary,
+        flags::{Flags, HELP},
+    },
+};
+
+/// What it got had a fault.
+const FAULT: u8 = 1;
+/// The command line is not what it should be.
+const USAGE: u8 = 2;
+/// stationd cannot be reached.
+const ENVIRONMENT: u8 = 4;
+
+fn main() -> ExitCode {
+    let flags = match Flags::parse(std::env::args().skip(1)) {
+        Ok(flags) => flags,
+        Err(error) => return complain(&error, USAGE),
+    };
+    if flags.help {
+        return say(HELP, 0);
+    }
+    match run(&flags) {
+        Ok(summary) => {
+            let line = if flags.json { summary.json() } else { summary.words() };
+            say(&format!("{line}\n"), if summary.faults > 0 { FAULT } else { 0 })
+        }
+        Err(error) => complain(&*error, ENVIRONMENT),
+    }
+}
+
+fn run(flags: &Flags) -> Result<Summary, Box<dyn Error>> {
+    let signals = start::signals()?;
+    Ok(monitor::run(flags, &signals, &mut io::stderr())?)
+}
+
+fn say(text: &str, code: u8) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::from(code),
+        Err(_) => ExitCode::from(ENVIRONMENT),
+    }
+}
+
+fn complain(error: &dyn Error, code: u8) -> ExitCode {
+    let mut line = format!("station-monitor: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    // Nobody is left to be told where even this fails.
+    let _ = writeln!(io::stderr(), "{line}");
+    ExitCode::from(code)
+}

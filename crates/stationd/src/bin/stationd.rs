@@ -1,0 +1,78 @@
+//! `stationd`: reads its words, opens its doors, and serves until a signal comes.
+
+use std::{
+    error::Error,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use stationd::{
+    daemon::{self, Daemon, once, start},
+    options::{
+        self,
+        flags::{self, Flags},
+    },
+};
+
+/// The command line or the configuration file is not what it should be.
+const USAGE: u8 = 2;
+/// This machine lacks something, or its socket is somebody else's.
+const ENVIRONMENT: u8 = 4;
+
+/// Why it ended other than it was asked to.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Options(#[from] options::Error),
+    #[error(transparent)]
+    Start(#[from] start::StartError),
+    #[error(transparent)]
+    Daemon(#[from] daemon::Error),
+    #[error("cannot read or print the stations")]
+    Once(#[from] io::Error),
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            complain(&failure);
+            ExitCode::from(match failure {
+                Failure::Options(_) => USAGE,
+                Failure::Start(_) | Failure::Daemon(_) | Failure::Once(_) => ENVIRONMENT,
+            })
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let flags =
+        Flags::parse(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()))?;
+    if flags.help {
+        return Ok(io::stdout().write_all(flags::help().as_bytes())?);
+    }
+    if flags.version {
+        return Ok(writeln!(io::stdout(), "stationd {}", env!("CARGO_PKG_VERSION"))?);
+    }
+    let options = flags.options()?;
+    let signals = start::signals()?;
+    let mut engine = start::engine(options.settings(), flags.replay.as_deref())?;
+    if flags.once {
+        once::settle(&mut engine)?;
+        return Ok(once::print(&mut engine, &mut io::stdout().lock())?);
+    }
+    Ok(Daemon::open(&options, engine, signals)?.run()?)
+}
+
+/// One line: what was tried, and why it failed.
+fn complain(failure: &Failure) {
+    let mut line = format!("stationd: {failure}");
+    let mut source = failure.source();
+    while let Some(cause) = source {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    // Nobody is left to be told where even this fails.
+    let _ = writeln!(io::stderr(), "{line}");
+}

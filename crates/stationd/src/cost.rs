@@ -1,0 +1,30 @@
+//! What the daemon itself does, counted: its own cost, to be shown beside everybody else's.
+
+/// Counters since the start; each only rises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Dumps of all stations of an interface.
+    pub dumps: u64,
+    /// Questions about one station.
+    pub gets: u64,
+    /// Surveys of a channel.
+    pub surveys: u64,
+    /// Netlink messages that came in.
+    pub messages: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Receive calls that brought them.
+    pub receives: u64,
+    /// Dumps that the kernel said changed while they were read, and that were read again.
+    pub interrupted: u64,
+    /// Times that events or replies were lost because the socket's buffer was full; a dump healed it.
+    pub overruns: u64,
+    /// Questions to hostapd.
+    pub hostapd_requests: u64,
+    /// Of them: those that it did not answer in time.
+    pub hostapd_timeouts: u64,
+    /// Readings that were asked for.
+    pub reads: u64,
+    /// Of them: those that a fresh enough reading answered, without asking the kernel.
+    pub shared: u64,
+}

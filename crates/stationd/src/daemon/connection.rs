@@ -1,0 +1,230 @@
+//! One consumer's connection, whatever it speaks: bytes in, bytes out, and an end to patience.
+//!
+//! A connection whose bytes wait is not read from: whoever does not take replies may not ask for more.
+//! What the bytes mean is the faces' to know.
+
+use std::os::fd::OwnedFd;
+
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, Shutdown, recv, shutdown},
+};
+
+use super::{
+    Turn,
+    outbox::{Letter, Outbox, Sent},
+    poller::Interest,
+    token::Token,
+};
+
+/// A consumer that takes no byte, or that leaves a request unfinished, is dropped after so long.
+pub const PATIENCE_NS: u64 = 10_000_000_000;
+/// Who was told why a connection ends has so long to hear it.
+const LINGER_NS: u64 = 1_000_000_000;
+/// Bytes of it that are taken meanwhile, and thrown away.
+const LINGER_BYTES: usize = 64 * 1024;
+
+/// What came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// So many bytes.
+    Bytes(usize),
+    /// None yet.
+    Nothing,
+    /// The other end has left.
+    Gone,
+}
+
+/// Whether a connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// It does.
+    Yes,
+    /// It is to be dropped.
+    No,
+}
+
+/// How far a connection is from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// It goes on.
+    No,
+    /// Nothing more is read; it ends with the last byte that waits.
+    Sends,
+    /// Everything is sent; so many bytes more are thrown away.
+    Lingers { left: usize },
+}
+
+/// One consumer's connection.
+#[derive(Debug)]
+pub struct Connection {
+    socket: OwnedFd,
+    token: Token,
+    /// What came in and has not been understood yet.
+    pub input: Vec<u8>,
+    outbox: Outbox,
+    interest: Interest,
+    ending: Ending,
+    deadline_ns: Option<u64>,
+    /// The moment of ours that stands in the daemon's queue.
+    queued_ns: Option<u64>,
+}
+
+impl Connection {
+    /// A connection that is waited for under this token.
+    ///
+    /// # Errors
+    ///
+    /// The kernel cannot wait for it.
+    pub fn new(socket: OwnedFd, token: Token, turn: &mut Turn<'_>) -> rustix::io::Result<Self> {
+        turn.poller.add(&socket, token.number(), Interest::Read)?;
+        Ok(Self {
+            socket,
+            token,
+            input: Vec::new(),
+            outbox: Outbox::default(),
+            interest: Interest::Read,
+            ending: Ending::No,
+            deadline_ns: None,
+            queued_ns: None,
+        })
+    }
+
+    /// Receives what fits.
+    pub fn receive(&self, buffer: &mut [u8]) -> Received {
+        match recv(&self.socket, buffer, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => Received::Gone,
+            Ok((bytes, _)) => Received::Bytes(bytes),
+            Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
+            Err(_) => Received::Gone,
+        }
+    }
+
+    /// Sends a letter, and empties it.
+    pub fn send(&mut self, letter: &mut Letter, turn: &mut Turn<'_>) -> Sent {
+        if letter.is_empty() {
+            return if self.outbox.is_empty() { Sent::All } else { Sent::Waits };
+        }
+        let waited = !self.outbox.is_empty();
+        let sent = self.outbox.send(&self.socket, letter);
+        if sent == Sent::Waits && !waited {
+            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+        }
+        sent
+    }
+
+    /// Sends what waits.
+    pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Sent {
+        let before = self.outbox.len();
+        let sent = self.outbox.go_on(&self.socket);
+        if self.outbox.len() < before {
+            self.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+        }
+        sent
+    }
+
+    /// Bytes that wait.
+    pub fn waiting(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Whether anything waits.
+    pub fn waits(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Ends the connection once everything is sent.
+    pub fn end(&mut self) {
+        self.ending = Ending::Sends;
+    }
+
+    /// Whether it is about to end.
+    pub fn ends(&self) -> bool {
+        self.ending != Ending::No
+    }
+
+    /// Whether it waits for room, for bytes or for the rest of a page.
+    pub fn is_writing(&self) -> bool {
+        self.interest == Interest::Write
+    }
+
+    /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
+    /// not read yet (TCP's reset), so some of them are read first.
+    fn linger(&mut self, turn: &mut Turn<'_>) -> Stays {
+        if shutdown(&self.socket, Shutdown::Write).is_err() {
+            return Stays::No;
+        }
+        self.ending = Ending::Lingers { left: LINGER_BYTES };
+        self.expect_by(Some(turn.now_ns + LINGER_NS), turn);
+        self.wait_for(Interest::Read, turn)
+    }
+
+    /// Throws away what comes after the end; `None` where it is not there yet.
+    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<Stays> {
+        let Ending::Lingers { left } = self.ending else { return None };
+        let taken = match self.receive(buffer) {
+            Received::Bytes(count) => count,
+            Received::Nothing => 0,
+            Received::Gone => return Some(Stays::No),
+        };
+        self.ending = Ending::Lingers { left: left.saturating_sub(taken) };
+        Some(if taken < left { Stays::Yes } else { Stays::No })
+    }
+
+    /// Whether it has said everything, and is only there to be heard.
+    pub fn lingers(&self) -> bool {
+        matches!(self.ending, Ending::Lingers { .. })
+    }
+
+    /// The end of a turn: waits for room where something waits, for requests otherwise.
+    pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Stays {
+        let interest = match sent {
+            Sent::Gone => return Stays::No,
+            Sent::All if self.ends() => return self.linger(turn),
+            Sent::All => Interest::Read,
+            Sent::Waits => Interest::Write,
+        };
+        self.wait_for(interest, turn)
+    }
+
+    /// Waits for room even where nothing waits: there is more to say than fits into one turn.
+    pub fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Stays {
+        if interest != self.interest {
+            self.interest = interest;
+            if turn.poller.change(&self.socket, self.token.number(), interest).is_err() {
+                return Stays::No;
+            }
+        }
+        Stays::Yes
+    }
+
+    /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.
+    pub fn expect_by(&mut self, deadline_ns: Option<u64>, turn: &mut Turn<'_>) {
+        self.deadline_ns = deadline_ns;
+        if let Some(at_ns) = deadline_ns
+            && self.queued_ns.is_none_or(|queued| queued > at_ns)
+        {
+            self.queued_ns = Some(at_ns);
+            turn.timeouts.add(at_ns, self.token.number());
+        }
+    }
+
+    /// Whether something has to happen.
+    pub fn is_expected(&self) -> bool {
+        self.deadline_ns.is_some()
+    }
+
+    /// A moment of the queue has come: whether it is this connection's last.
+    pub fn is_late(&mut self, turn: &mut Turn<'_>) -> bool {
+        if self.queued_ns.is_some_and(|queued| queued <= turn.now_ns) {
+            self.queued_ns = None;
+        }
+        match self.deadline_ns {
+            Some(deadline) if deadline <= turn.now_ns => true,
+            deadline => {
+                self.expect_by(deadline, turn);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The loop: one thread that waits in one place for everything that can happen.
+//!
+//! Brings together the engine, the faces, the queue of moments and the signals, and knows nothing of
+//! what they say to each other.
+//!
+//! ```text
+//! wait ─► events ─► engine.ready, rpc, http ─► moments ─► notifications ─► doors ─► wait
+//! ```
+//!
+//! # Design constraints
+//!
+//! - Doors are looked after last: a place that became free in a turn is not given away in the same turn,
+//!   so that what the kernel still says of its former holder reaches nobody else.
+//! - The sockets that it made are removed when it is dropped.
+
+pub mod connection;
+pub mod listener;
+pub mod once;
+pub mod outbox;
+pub mod poller;
+pub mod start;
+pub mod tally;
+pub mod timeouts;
+pub mod token;
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use self::{
+    listener::{ListenError, Listener},
+    poller::{Interest, Poller},
+    tally::Tally,
+    timeouts::Timeouts,
+    token::Token,
+};
+use crate::{
+    engine::{Engine, boottime_ns},
+    http::Http,
+    metrics::own::Own,
+    options::{Metrics, Options},
+    rpc::{Limits, Rpc},
+};
+
+/// A door that could not let anybody in for want of descriptors is tried again after so long.
+const NO_ROOM_NS: u64 = 100_000_000;
+
+/// The daemon cannot begin, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nobody could reach it.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The kernel does not let it wait.
+    #[error("cannot wait for descriptors")]
+    Wait(#[source] io::Error),
+}
+
+/// What one turn works with.
+pub struct Turn<'a> {
+    /// What is known of all stations.
+    pub engine: &'a mut Engine,
+    /// Which descriptors are waited for.
+    pub poller: &'a Poller,
+    /// What is to happen later.
+    pub timeouts: &'a mut Timeouts,
+    /// What consumers cost.
+    pub tally: &'a mut Tally,
+    /// The daemon itself.
+    pub own: &'a mut Own,
+    /// Now, ns since boot.
+    pub now_ns: u64,
+}
+
+/// The daemon.
+#[derive(Debug)]
+pub struct Daemon {
+    engine: Engine,
+    poller: Poller,
+    timeouts: Timeouts,
+    tally: Tally,
+    own: Own,
+    rpc: Rpc,
+    http: Option<Http>,
+    signals: OwnedFd,
+    /// The engine's descriptors may not be those that are waited for.
+    is_settling: bool,
+}
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    On,
+    Ends,
+}
+
+impl Daemon {
+    /// Opens the doors. `signals` becomes readable when the daemon is to end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: a door that is taken, or a kernel that refuses.
+    pub fn open(options: &Options, engine: Engine, signals: OwnedFd) -> Result<Self, Error> {
+        let door = Listener::unix(&options.socket, options.socket_mode)?;
+        let limits = Limits {
+            consumers: options.consumers,
+            request: options.request_limit,
+            max_age_ns: options.max_age.as_nanos() as u64,
+        };
+        let http = match &options.metrics {
+            Metrics::Off => None,
+            Metrics::Tcp(address) => Some(Listener::tcp(*address)?),
+            Metrics::Unix(path) => Some(Listener::unix(path, options.socket_mode)?),
+        };
+        let daemon = Self {
+            engine,
+            poller: Poller::new().map_err(wait)?,
+            timeouts: Timeouts::default(),
+            tally: Tally::default(),
+            own: Own::new(boottime_ns()),
+            rpc: Rpc::new(door, limits),
+            http: http.map(|door| Http::new(door, limits.max_age_ns)),
+            signals,
+            is_settling: true,
+        };
+        daemon.watch().map_err(wait)?;
+        Ok(daemon)
+    }
+
+    fn watch(&self) -> rustix::io::Result<()> {
+        let add = |source: &dyn AsFd, token: Token| {
+            self.poller.add(source.as_fd(), token.number(), Interest::Read)
+        };
+        add(&self.signals, Token::Signal)?;
+        add(self.rpc.door(), Token::RpcDoor)?;
+        match &self.http {
+            Some(http) => add(http.door(), Token::HttpDoor),
+            None => Ok(()),
+        }
+    }
+
+    /// Serves until a signal comes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Wait`].
+    pub fn run(&mut self) -> Result<(), Error> {
+        while self.turn().map_err(wait)? == Goes::On {}
+        Ok(())
+    }
+
+    fn turn(&mut self) -> rustix::io::Result<Goes> {
+        self.watch_engine()?;
+        self.poller.wait(self.patience_ns())?;
+        let now_ns = boottime_ns();
+        let mut doors = [false; 2];
+        let mut place = 0;
+        while let Some(number) = self.poller.ready(place) {
+            place += 1;
+            match Token::of(number) {
+                Some(Token::Signal) => return Ok(Goes::Ends),
+                Some(Token::RpcDoor) => doors[0] = true,
+                Some(Token::HttpDoor) => doors[1] = true,
+                Some(token) => self.ready(token, now_ns),
+                None => {}
+            }
+        }
+        self.moments(now_ns, &mut doors);
+        self.notify(now_ns);
+        self.open_doors(doors, now_ns)?;
+        Ok(Goes::On)
+    }
+
+    /// The engine's descriptors change only while it asks around.
+    fn watch_engine(&mut self) -> rustix::io::Result<()> {
+        let settling = self.engine.is_settling();
+        if settling || self.is_settling {
+            for descriptor in self.engine.descriptors() {
+                self.poller.add(descriptor, Token::Engine.number(), Interest::Read)?;
+            }
+        }
+        self.is_settling = settling;
+        Ok(())
+    }
+
+    fn patience_ns(&self) -> Option<u64> {
+        let next = self.timeouts.next().into_iter().chain(self.engine.due()).min()?;
+        Some(next.saturating_sub(boottime_ns()))
+    }
+
+    fn ready(&mut self, token: Token, now_ns: u64) {
+        let (mut turn, rpc, http) = self.parts(now_ns);
+        match (token, http) {
+            (Token::Engine, _) => turn.engine.ready(now_ns),
+            (Token::Rpc(place), _) => rpc.ready(place, &mut turn),
+            (Token::Http(place), Some(http)) => http.ready(place, &mut turn),
+            _ => {}
+        }
+    }
+
+    /// What has become due.
+    fn moments(&mut self, now_ns: u64, doors: &mut [bool; 2]) {
+        if self.engine.due().is_some_and(|due| due <= now_ns) {
+            self.engine.tick(now_ns);
+        }
+        while let Some(number) = self.timeouts.due(now_ns) {
+            let (mut turn, rpc, http) = self.parts(now_ns);
+            match (Token::of(number), http) {
+                (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
+                (Some(Token::Cadence(place)), _) => rpc.cadence(place, &mut turn),
+                (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
+                (Some(Token::RpcDoor), _) => doors[0] = true,
+                (Some(Token::HttpDoor), _) => doors[1] = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends what the data model has to tell.
+    fn notify(&mut self, now_ns: u64) {
+        while let Some((consumer, notification)) = self.engine.model().next_notification() {
+            let (mut turn, rpc, _) = self.parts(now_ns);
+            rpc.notify(consumer, &notification, &mut turn);
+        }
+    }
+
+    fn open_doors(
+        &mut self,
+        [rpc_door, http_door]: [bool; 2],
+        now_ns: u64,
+    ) -> rustix::io::Result<()> {
+        let (mut turn, rpc, http) = self.parts(now_ns);
+        if rpc_door {
+            let room = rpc.open(&mut turn);
+            rest_door(rpc.door(), (Token::RpcDoor, room), &mut turn)?;
+        }
+        match http {
+            Some(http) if http_door => {
+                let room = http.open(&mut turn);
+                rest_door(http.door(), (Token::HttpDoor, room), &mut turn)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn parts(&mut self, now_ns: u64) -> (Turn<'_>, &mut Rpc, Option<&mut Http>) {
+        let Self { engine, poller, timeouts, tally, own, rpc, http, .. } = self;
+        (Turn { engine, poller, timeouts, tally, own, now_ns }, rpc, http.as_mut())
+    }
+}
+
+/// A door without room is not waited for: it would be ready at once, again and again.
+fn rest_door(
+    door: &Listener,
+    (token, room): (Token, bool),
+    turn: &mut Turn<'_>,
+) -> rustix::io::Result<()> {
+    if room {
+        return turn.poller.add(door, token.number(), Interest::Read);
+    }
+    turn.poller.remove(door);
+    turn.timeouts.add(turn.now_ns + NO_ROOM_NS, token.number());
+    Ok(())
+}
+
+fn wait(error: rustix::io::Errno) -> Error {
+    Error::Wait(error.into())
+}

@@ -1,0 +1,93 @@
+//! `--once`: everything that is known of all stations, as one JSON text.
+//!
+//! It waits a little for what hostapd says of each station; what has not come by then is absent.
+
+use std::{
+    io::{self, Write},
+    os::fd::AsFd,
+};
+
+use super::poller::{Interest, Poller};
+use crate::{
+    engine::{Engine, boottime_ns},
+    full,
+    points::Point,
+    rpc::text,
+};
+
+/// hostapd answers within its event loop; more than this is not waited for.
+const PATIENCE_NS: u64 = 2_000_000_000;
+
+/// Waits until hostapd has told who the stations are, or two seconds.
+///
+/// # Errors
+///
+/// The kernel does not let us wait.
+pub fn settle(engine: &mut Engine) -> io::Result<()> {
+    let end_ns = boottime_ns() + PATIENCE_NS;
+    let mut poller = Poller::new()?;
+    loop {
+        let now_ns = boottime_ns();
+        engine.tick(now_ns);
+        if !engine.is_settling() || now_ns >= end_ns {
+            return Ok(());
+        }
+        for descriptor in engine.descriptors() {
+            poller.add(descriptor.as_fd(), 0, Interest::Read)?;
+        }
+        let next_ns = engine.due().unwrap_or(end_ns).min(end_ns);
+        poller.wait(Some(next_ns.saturating_sub(now_ns)))?;
+        engine.ready(boottime_ns());
+    }
+}
+
+/// Writes `{"accessPoints":[{…,"stations":[…]}]}`.
+///
+/// # Errors
+///
+/// The writer's.
+pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
+    let points: Vec<Point> = engine.points().present().cloned().collect();
+    out.write_all(b"{\"accessPoints\":[")?;
+    for (place, point) in points.iter().enumerate() {
+        let mut object = Vec::new();
+        head(point, &mut object);
+        let begin = object.len();
+        let (model, view, trace) = engine.reading();
+        full::reply(model, point.id, &view, trace, &mut object);
+        // The reply is a list of one list; here the stations are an object's member.
+        object.remove(begin);
+        object.pop();
+        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
+        out.write_all(&object)?;
+        out.write_all(b"}")?;
+    }
+    out.write_all(b"\n]}\n")?;
+    out.flush()
+}
+
+fn head(point: &Point, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"name\":");
+    text(&point.name, out);
+    let number = point.number();
+    let [a, b, c, d, e, f] = point.address;
+    let place = format!(
+        ",\"number\":{number},\"path\":\"WiFi.AccessPoint.{number}.\",\
+         \"bssid\":\"{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{f:02X}\""
+    );
+    out.extend_from_slice(place.as_bytes());
+    if let Some(ssid) = &point.ssid {
+        out.extend_from_slice(b",\"ssid\":");
+        text(ssid, out);
+    }
+    let numbers = [
+        ("frequencyMHz", point.frequency.map(i64::from)),
+        ("noiseDbm", point.noise_dbm.map(i64::from)),
+    ];
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            out.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
+        }
+    }
+    out.extend_from_slice(b",\"stations\":");
+}

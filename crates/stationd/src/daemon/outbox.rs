@@ -1,0 +1,242 @@
+//! Bytes on their way to a consumer: sent at once where they fit, kept where they do not.
+//!
+//! A [`Letter`] is what a turn has to say to one consumer: words of its own and bodies that others get
+//! too. It goes out in one system call, its bodies uncopied. What the socket does not take is the
+//! [`Outbox`]'s; whoever owns it bounds it. It opens no socket and knows no protocol.
+
+use std::{collections::VecDeque, io::IoSlice, os::fd::AsFd, rc::Rc};
+
+use rustix::{
+    io::Errno,
+    net::{SendAncillaryBuffer, SendFlags, sendmsg},
+};
+
+/// Parts that go out in one call. A reply has three, and most turns have one reply.
+const PARTS: usize = 32;
+/// A letter's memory beyond this is given back after it was sent.
+const KEPT: usize = 32 * 1024;
+
+/// What one turn has to say to one consumer.
+#[derive(Debug, Default)]
+pub struct Letter {
+    words: Vec<u8>,
+    /// Bodies, each with the number of own words before it.
+    bodies: Vec<(usize, Rc<Vec<u8>>)>,
+    bodies_len: usize,
+}
+
+impl Letter {
+    /// Where own words are written to.
+    pub fn words(&mut self) -> &mut Vec<u8> {
+        &mut self.words
+    }
+
+    /// Puts a body behind what has been written.
+    pub fn share(&mut self, body: Rc<Vec<u8>>) {
+        self.bodies_len += body.len();
+        self.bodies.push((self.words.len(), body));
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.words.len() + self.bodies_len
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes it empty; its memory is used for the next one.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.words.shrink_to(KEPT);
+        self.bodies.clear();
+        self.bodies_len = 0;
+    }
+
+    /// Its parts in order.
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        let bodies = self.bodies.iter().flat_map(move |(to, body)| {
+            let before = &self.words[from..*to];
+            from = *to;
+            [before, body.as_slice()]
+        });
+        let last = self.bodies.last().map_or(0, |(to, _)| *to);
+        bodies.chain([&self.words[last..]]).filter(|part| !part.is_empty())
+    }
+
+    /// Its parts as they are kept: bodies stay shared.
+    fn keep(&self, mut skip: usize, held: &mut VecDeque<Held>) {
+        let mut hold = |bytes: &dyn Fn() -> Rc<Vec<u8>>, len: usize| {
+            if len > skip {
+                held.push_back(Held { bytes: bytes(), from: skip });
+            }
+            skip = skip.saturating_sub(len);
+        };
+        let mut from = 0;
+        for (to, body) in &self.bodies {
+            hold(&|| Rc::new(self.words[from..*to].to_vec()), *to - from);
+            hold(&|| Rc::clone(body), body.len());
+            from = *to;
+        }
+        hold(&|| Rc::new(self.words[from..].to_vec()), self.words.len() - from);
+    }
+}
+
+/// What became of bytes that were sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// All are on their way.
+    All,
+    /// Some wait for room.
+    Waits,
+    /// There is nobody to take them.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Held {
+    bytes: Rc<Vec<u8>>,
+    from: usize,
+}
+
+/// What a consumer has not taken yet.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    held: VecDeque<Held>,
+}
+
+impl Outbox {
+    /// Whether everything has been taken.
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Bytes that wait.
+    pub fn len(&self) -> usize {
+        self.held.iter().map(|held| held.bytes.len() - held.from).sum()
+    }
+
+    /// Sends a letter behind what waits already, and empties it.
+    pub fn send(&mut self, socket: impl AsFd, letter: &mut Letter) -> Sent {
+        let taken = match self.held.is_empty() {
+            true => send(socket, letter.parts()),
+            false => Ok(0),
+        };
+        if let Ok(taken) = taken
+            && taken < letter.len()
+        {
+            letter.keep(taken, &mut self.held);
+        }
+        letter.clear();
+        self.outcome(taken.map(drop))
+    }
+
+    /// Sends what waits.
+    pub fn go_on(&mut self, socket: impl AsFd) -> Sent {
+        while !self.held.is_empty() {
+            let parts = self.held.iter().map(|held| &held.bytes[held.from..]);
+            match send(&socket, parts) {
+                Ok(0) => break,
+                Ok(taken) => self.forget(taken),
+                Err(error) => return self.outcome(Err(error)),
+            }
+        }
+        self.outcome(Ok(()))
+    }
+
+    fn forget(&mut self, mut taken: usize) {
+        while let Some(first) = self.held.front_mut() {
+            let len = first.bytes.len() - first.from;
+            if len > taken {
+                first.from += taken;
+                return;
+            }
+            taken -= len;
+            self.held.pop_front();
+        }
+    }
+
+    fn outcome(&self, result: Result<(), Errno>) -> Sent {
+        match result {
+            Err(_) => Sent::Gone,
+            Ok(()) if self.held.is_empty() => Sent::All,
+            Ok(()) => Sent::Waits,
+        }
+    }
+}
+
+/// Sends as much as the socket takes now; 0 where it takes nothing.
+fn send<'a>(socket: impl AsFd, parts: impl Iterator<Item = &'a [u8]>) -> Result<usize, Errno> {
+    let mut slices = [IoSlice::new(&[]); PARTS];
+    let mut count = 0;
+    for (slice, part) in slices.iter_mut().zip(parts) {
+        *slice = IoSlice::new(part);
+        count += 1;
+    }
+    if count == 0 {
+        return Ok(0);
+    }
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    match sendmsg(socket, &slices[..count], &mut SendAncillaryBuffer::default(), flags) {
+        Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => Ok(0),
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read, os::unix::net::UnixStream};
+
+    use super::*;
+
+    fn letter() -> Letter {
+        let mut letter = Letter::default();
+        letter.words().extend_from_slice(b"{\"result\":");
+        letter.share(Rc::new(vec![b'7'; 300_000]));
+        letter.words().extend_from_slice(b"}\n");
+        letter.words().extend_from_slice(b"{\"result\":");
+        letter.share(Rc::new(b"[]".to_vec()));
+        letter.words().extend_from_slice(b"}\n");
+        letter
+    }
+
+    #[test]
+    fn a_letter_arrives_whole_however_slowly_it_is_taken() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let (mut outbox, mut letter) = (Outbox::default(), letter());
+        let whole = letter.len();
+        assert_eq!(outbox.send(&ours, &mut letter), Sent::Waits);
+        assert!(letter.is_empty() && outbox.len() < whole);
+        let (mut got, mut some) = (Vec::new(), [0; 7919]);
+        while got.len() < whole {
+            let read = theirs.read(&mut some).unwrap();
+            got.extend_from_slice(&some[..read]);
+            assert_ne!(outbox.go_on(&ours), Sent::Gone);
+        }
+        assert!(outbox.is_empty());
+        assert_eq!(got.len(), whole);
+        assert!(got.starts_with(b"{\"result\":7777") && got.ends_with(b"777}\n{\"result\":[]}\n"));
+    }
+
+    #[test]
+    fn a_shared_body_is_not_copied_while_it_waits() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let (mut outbox, mut letter) = (Outbox::default(), Letter::default());
+        let body = Rc::new(vec![0; 1 << 20]);
+        letter.share(Rc::clone(&body));
+        letter.share(Rc::clone(&body));
+        assert_eq!(outbox.send(&ours, &mut letter), Sent::Waits);
+        assert_eq!(Rc::strong_count(&body), 3);
+    }
+
+    #[test]
+    fn whoever_has_left_is_gone() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        assert_eq!(Outbox::default().send(&ours, &mut letter()), Sent::Gone);
+    }
+}

@@ -1,0 +1,109 @@
+//! Which descriptors are ready: one epoll instance, each descriptor under a token.
+//!
+//! epoll and not poll, because the set hardly changes: a turn costs the same for one consumer and for
+//! sixty. It reads and writes nothing.
+
+use std::{
+    fmt,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    event::{Timespec, epoll},
+    io::{self, Errno},
+};
+
+/// At most so many descriptors are told of in one turn; the others are in the next.
+const AT_ONCE: usize = 64;
+const SECOND: u64 = 1_000_000_000;
+
+/// What a descriptor is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Bytes that come, or the other end's leaving.
+    Read,
+    /// Room for bytes that go.
+    Write,
+}
+
+impl Interest {
+    fn flags(self) -> epoll::EventFlags {
+        match self {
+            Self::Read => epoll::EventFlags::IN,
+            Self::Write => epoll::EventFlags::OUT,
+        }
+    }
+}
+
+/// Waits for many descriptors at once.
+pub struct Poller {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl fmt::Debug for Poller {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The kernel's events cannot be shown.
+        out.debug_struct("Poller").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
+}
+
+impl Poller {
+    /// Waits for none yet.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, events: Vec::with_capacity(AT_ONCE) })
+    }
+
+    /// Waits for one more; one that is there already is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn add(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        match epoll::add(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags()) {
+            Err(Errno::EXIST) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Waits for something else of a descriptor.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn change(&self, source: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        epoll::modify(&self.epoll, source, epoll::EventData::new_u64(token), interest.flags())
+    }
+
+    /// Waits no more for a descriptor. One that is closed needs no such word.
+    pub fn remove(&self, source: impl AsFd) {
+        // A descriptor that was not waited for is what was asked for.
+        let _ = epoll::delete(&self.epoll, source);
+    }
+
+    /// Waits until something is ready, or so many ns have passed. A signal ends it early, with nothing.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn wait(&mut self, patience_ns: Option<u64>) -> io::Result<()> {
+        self.events.clear();
+        let patience = patience_ns
+            .map(|ns| Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as _ });
+        let buffer = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, buffer, patience.as_ref()) {
+            Err(Errno::INTR) => Ok(()),
+            result => result.map(drop),
+        }
+    }
+
+    /// The token of a ready descriptor, by its place in this turn.
+    pub fn ready(&self, place: usize) -> Option<u64> {
+        self.events.get(place).map(|event| event.data.u64())
+    }
+}

@@ -1,0 +1,63 @@
+//! What consumers cost, counted: who came, what was asked, and who was dropped for what.
+
+/// Why a consumer was dropped, or not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There were as many as may be.
+    Refused,
+    /// It took no byte for too long.
+    Stalled,
+    /// It left a request unfinished for too long.
+    Unfinished,
+    /// Its request was longer than a request may be.
+    Oversized,
+    /// More notifications waited for it than may wait.
+    Overfull,
+}
+
+impl Reason {
+    /// All of them, in the order of [`Tally::dropped`].
+    pub const ALL: [Self; 5] =
+        [Self::Refused, Self::Stalled, Self::Unfinished, Self::Oversized, Self::Overfull];
+
+    /// A word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Stalled => "stalled",
+            Self::Unfinished => "unfinished",
+            Self::Oversized => "oversized",
+            Self::Overfull => "overfull",
+        }
+    }
+}
+
+/// Counters since the start, and who is here now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Connections over which requests come now.
+    pub consumers: usize,
+    /// Connections over which the metrics are fetched now.
+    pub scrapers: usize,
+    /// Requests that were answered, faults included.
+    pub requests: u64,
+    /// Of them: those that could not be answered as asked.
+    pub faults: u64,
+    /// Notifications that were sent.
+    pub notifications: u64,
+    /// Pages of metrics that were asked for.
+    pub scrapes: u64,
+    dropped: [u64; Reason::ALL.len()],
+}
+
+impl Tally {
+    /// Counts a consumer that was dropped.
+    pub fn drop_for(&mut self, reason: Reason) {
+        self.dropped[reason as usize] += 1;
+    }
+
+    /// How many were dropped for a reason.
+    pub fn dropped(&self, reason: Reason) -> u64 {
+        self.dropped[reason as usize]
+    }
+}

@@ -1,0 +1,51 @@
+//! What is to happen later: one queue for the whole daemon.
+//!
+//! A moment is never taken out before it has come. Whoever is told looks whether it still counts; that is
+//! cheaper than to look for it in the queue each time a consumer takes its bytes in time. Pure.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// Moments, ns since boot, each with the token of whoever waits for it.
+#[derive(Debug, Default)]
+pub struct Timeouts {
+    queue: BinaryHeap<Reverse<(u64, u64)>>,
+}
+
+impl Timeouts {
+    /// Adds a moment.
+    pub fn add(&mut self, at_ns: u64, token: u64) {
+        self.queue.push(Reverse((at_ns, token)));
+    }
+
+    /// The next moment.
+    pub fn next(&self) -> Option<u64> {
+        self.queue.peek().map(|Reverse((at_ns, _))| *at_ns)
+    }
+
+    /// Takes out the next token whose moment has come.
+    pub fn due(&mut self, now_ns: u64) -> Option<u64> {
+        if self.next()? > now_ns {
+            return None;
+        }
+        self.queue.pop().map(|Reverse((_, token))| token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_come_in_their_order_and_not_before() {
+        let mut timeouts = Timeouts::default();
+        timeouts.add(30, 3);
+        timeouts.add(10, 1);
+        timeouts.add(20, 2);
+        assert_eq!((timeouts.next(), timeouts.due(9)), (Some(10), None));
+        assert_eq!(
+            (timeouts.due(20), timeouts.due(20), timeouts.due(20)),
+            (Some(1), Some(2), None)
+        );
+        assert_eq!((timeouts.due(u64::MAX), timeouts.next()), (Some(3), None));
+    }
+}

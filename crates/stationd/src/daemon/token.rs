@@ -1,0 +1,64 @@
+//! Whose a ready descriptor or a moment of the queue is, in the 64 bits that the kernel keeps for us.
+
+/// Who is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// The pipe that signals are told through.
+    Signal,
+    /// The engine's descriptors.
+    Engine,
+    /// The door of the requests.
+    RpcDoor,
+    /// The door of the metrics.
+    HttpDoor,
+    /// A consumer, by its place.
+    Rpc(u32),
+    /// A scraper, by its place.
+    Http(u32),
+    /// A consumer's subscriptions that want a cadence.
+    Cadence(u32),
+}
+
+impl Token {
+    /// As a number.
+    pub fn number(self) -> u64 {
+        let (kind, place) = match self {
+            Self::Signal => (0, 0),
+            Self::Engine => (1, 0),
+            Self::RpcDoor => (2, 0),
+            Self::HttpDoor => (3, 0),
+            Self::Rpc(place) => (4, place),
+            Self::Http(place) => (5, place),
+            Self::Cadence(place) => (6, place),
+        };
+        kind << 32 | u64::from(place)
+    }
+
+    /// Of a number that [`Token::number`] made.
+    pub fn of(number: u64) -> Option<Self> {
+        let place = number as u32;
+        Some(match number >> 32 {
+            0 => Self::Signal,
+            1 => Self::Engine,
+            2 => Self::RpcDoor,
+            3 => Self::HttpDoor,
+            4 => Self::Rpc(place),
+            5 => Self::Http(place),
+            6 => Self::Cadence(place),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_comes_back_as_it_went() {
+        for token in [Token::Signal, Token::RpcDoor, Token::Rpc(7), Token::Http(u32::MAX)] {
+            assert_eq!(Token::of(token.number()), Some(token));
+        }
+        assert_eq!(Token::of(u64::MAX), None);
+    }
+}

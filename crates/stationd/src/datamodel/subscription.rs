@@ -1,0 +1,418 @@
+//! Subscriptions: who wants to hear of what, and what is waiting to be told.
+//!
+//! Static parameters are told at once, from the transaction that changed them. Volatile ones are
+//! compared when a reading has been made, and only those that somebody subscribed to; of what was there
+//! before, a fingerprint is kept. It sends nothing: the daemon takes notifications out and sends them.
+//!
+//! # Design constraints
+//!
+//! - Memory has bounds: on subscriptions, on watched values, and on waiting bytes for each consumer. Who
+//!   is too slow loses notifications, and is told that it did; others do not notice.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+    io::Write,
+};
+
+use linux::nl80211::Address;
+
+use super::{
+    View,
+    get::Station,
+    path::{Path, PathError},
+    schema::{self, Number, PARAMETERS, Tree},
+    store::{ObjectPath, Store},
+    transaction::Event,
+    value::{Value, write_text},
+};
+use crate::table::{Ended, PointId, Slot};
+
+/// A subscription of a consumer.
+pub type SubscriptionId = u32;
+
+/// What a subscription wants to hear of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Values that become others.
+    pub value_change: bool,
+    /// Stations that come.
+    pub object_creation: bool,
+    /// Stations that leave, with their last counters.
+    pub object_deletion: bool,
+}
+
+/// A subscription that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubscribeError {
+    /// The path is none.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// There are as many as there may be.
+    #[error("{MOST_SUBSCRIPTIONS} subscriptions are there already; end one of them first")]
+    TooMany,
+    /// It wants to hear of nothing.
+    #[error("a subscription of nothing; name ValueChange, ObjectCreation or ObjectDeletion")]
+    Nothing,
+}
+
+const MOST_SUBSCRIPTIONS: usize = 256;
+/// 500 stations with 30 volatile values each; an entry is some 40 bytes.
+const MOST_WATCHED: usize = 16_384;
+/// Waiting for one consumer.
+const MOST_WAITING_BYTES: usize = 64 * 1024;
+
+#[derive(Debug)]
+struct Subscription {
+    id: SubscriptionId,
+    consumer: u64,
+    path: Path,
+    kinds: Kinds,
+    /// Fingerprints of the volatile values that were seen last.
+    seen: BTreeMap<Watched, u64>,
+}
+
+/// A value that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Watched {
+    /// An access point's own, by its place.
+    Own(PointId, u8),
+    /// A station's, by its place among the leaves.
+    Leaf(Slot, u8),
+}
+
+/// All subscriptions, and all that waits.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    last: SubscriptionId,
+    all: Vec<Subscription>,
+    waiting: Waiting,
+    unwatched: u64,
+}
+
+impl Subscriptions {
+    pub(super) fn add(
+        &mut self,
+        consumer: u64,
+        path: &str,
+        kinds: Kinds,
+    ) -> Result<SubscriptionId, SubscribeError> {
+        let path = Path::parse(path)?;
+        if kinds == Kinds::default() {
+            return Err(SubscribeError::Nothing);
+        }
+        if self.all.len() >= MOST_SUBSCRIPTIONS {
+            return Err(SubscribeError::TooMany);
+        }
+        self.last += 1;
+        let (id, seen) = (self.last, BTreeMap::new());
+        self.all.push(Subscription { id, consumer, path, kinds, seen });
+        Ok(id)
+    }
+
+    pub(super) fn remove(&mut self, consumer: u64, id: SubscriptionId) -> bool {
+        let before = self.all.len();
+        self.all.retain(|one| (one.consumer, one.id) != (consumer, id));
+        self.all.len() < before
+    }
+
+    pub(super) fn drop_consumer(&mut self, consumer: u64) {
+        self.all.retain(|one| one.consumer != consumer);
+        self.waiting.drop_consumer(consumer);
+    }
+
+    pub(super) fn next(&mut self) -> Option<(u64, Vec<u8>)> {
+        self.waiting.next()
+    }
+
+    /// Queued and lost notifications, and values that could not be watched.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        (self.waiting.queued, self.waiting.lost, self.unwatched)
+    }
+
+    /// Whether anybody wants to hear of changes that no transaction tells.
+    pub(super) fn watch(&self) -> bool {
+        self.all.iter().any(|one| one.kinds.value_change)
+    }
+
+    /// A station's object has been made.
+    pub(super) fn came(&mut self, object: ObjectPath, address: Address) {
+        for one in self.all.iter().filter(|one| one.kinds.object_creation) {
+            if one.path.has_station(object, address) {
+                let mut note = Note::begin(one.id, "ObjectCreation", (one.path.tree, object));
+                note.value("MACAddress", &Value::Address(address), 0);
+                self.waiting.push(one.consumer, note.end());
+            }
+        }
+    }
+
+    /// A station's object has gone.
+    pub(super) fn left(&mut self, object: ObjectPath, ended: &Ended) {
+        let address = ended.session.address;
+        for one in &mut self.all {
+            forget(&mut one.seen, ended.slot);
+            if one.kinds.object_deletion && one.path.has_station(object, address) {
+                let note = Note::begin(one.id, "ObjectDeletion", (one.path.tree, object));
+                self.waiting.push(one.consumer, last_counters(note, one.path.tree, ended));
+            }
+        }
+    }
+
+    /// An access point's state has changed.
+    pub(super) fn point_status(&mut self, number: u32, status: &'static str) {
+        for one in
+            self.all.iter().filter(|one| one.kinds.value_change && one.path.has_point(number))
+        {
+            let own = one.path.tree.point_parameters();
+            let place = own.iter().position(|parameter| parameter.name == STATUS);
+            if place.is_some_and(|place| one.path.has_own(place)) {
+                let mut note = Note::begin_point(one.id, one.path.tree, number);
+                note.value(STATUS, &Value::Text(status.into()), 0);
+                self.waiting.push(one.consumer, note.end());
+            }
+        }
+    }
+
+    /// A transaction has changed static parameters.
+    pub(super) fn changed(&mut self, event: &Event, wall_offset_ns: i64) {
+        for one in self.all.iter().filter(|one| one.kinds.value_change) {
+            if !one.path.has_station(event.object, event.address) {
+                continue;
+            }
+            let mut note = Note::begin(one.id, "ValueChange", (one.path.tree, event.object));
+            for (place, leaf) in one.path.tree.leaves().iter().enumerate() {
+                // What is read live is compared live, or it would be told twice.
+                let of_leaf = |number| event.changes.iter().find(|one| one.number == number);
+                let change = leaf.number.filter(|number| !is_live(*number)).and_then(of_leaf);
+                if let Some(change) = change.filter(|_| one.path.has_leaf(place)) {
+                    note.value(leaf.name, &change.to.value(), wall_offset_ns);
+                }
+            }
+            self.waiting.push_if_told(one.consumer, note);
+        }
+    }
+
+    /// Compares the volatile values of an access point and its stations with those seen before. A value
+    /// that is seen for the first time is no change.
+    pub(super) fn compare(&mut self, store: &Store, id: PointId, view: &View<'_>) {
+        let mut room = MOST_WATCHED.saturating_sub(self.all.iter().map(|one| one.seen.len()).sum());
+        let Some(point) = view.points.get(id) else { return };
+        for one in &mut self.all {
+            if !one.kinds.value_change || !one.path.has_point(point.number()) {
+                continue;
+            }
+            let mut watch = Watch {
+                seen: &mut one.seen,
+                room: &mut room,
+                unwatched: &mut self.unwatched,
+                wall_offset_ns: view.wall_offset_ns,
+            };
+            let mut note = Note::begin_point(one.id, one.path.tree, point.number());
+            for (place, own) in one.path.tree.point_parameters().iter().enumerate() {
+                if own.name != STATUS && one.path.has_own(place) {
+                    let value = own.read(view, point);
+                    if watch.is_other(Watched::Own(id, place as u8), &value) {
+                        note.value(own.name, &value, view.wall_offset_ns);
+                    }
+                }
+            }
+            self.waiting.push_if_told(one.consumer, note);
+            for slot in store.slots(id) {
+                let Some(station) = store.station(slot, view) else { continue };
+                if let Some(note) = compare_station(&one.path, one.id, (slot, &station), &mut watch)
+                {
+                    self.waiting.push_if_told(one.consumer, note);
+                }
+            }
+        }
+    }
+}
+
+const STATUS: &str = "Status";
+
+fn compare_station(
+    path: &Path,
+    id: SubscriptionId,
+    (slot, station): (Slot, &Station<'_>),
+    watch: &mut Watch<'_>,
+) -> Option<Note> {
+    if !path.has_station(station.path(), station.address()) {
+        return None;
+    }
+    let mut note = Note::begin(id, "ValueChange", (path.tree, station.path()));
+    for (place, leaf) in path.tree.leaves().iter().enumerate() {
+        if path.has_leaf(place) && leaf.number.is_some_and(is_live) {
+            let value = station.leaf(path.tree, place);
+            if watch.is_other(Watched::Leaf(slot, place as u8), &value) {
+                note.value(leaf.name, &value, watch.wall_offset_ns);
+            }
+        }
+    }
+    Some(note)
+}
+
+fn is_live(number: Number) -> bool {
+    PARAMETERS[usize::from(number)].is_live()
+}
+
+fn forget(seen: &mut BTreeMap<Watched, u64>, slot: Slot) {
+    let range = Watched::Leaf(slot, 0)..=Watched::Leaf(slot, u8::MAX);
+    let gone: Vec<_> = seen.range(range).map(|(watched, _)| *watched).collect();
+    for watched in gone {
+        seen.remove(&watched);
+    }
+}
+
+/// Fingerprints of a subscription, and how many more there may be of all of them.
+struct Watch<'a> {
+    seen: &'a mut BTreeMap<Watched, u64>,
+    room: &'a mut usize,
+    unwatched: &'a mut u64,
+    wall_offset_ns: i64,
+}
+
+impl Watch<'_> {
+    fn is_other(&mut self, watched: Watched, value: &Value<'_>) -> bool {
+        let now = fingerprint(value);
+        if let Some(then) = self.seen.get_mut(&watched) {
+            return std::mem::replace(then, now) != now;
+        }
+        match self.room.checked_sub(1) {
+            Some(left) => {
+                *self.room = left;
+                self.seen.insert(watched, now);
+            }
+            None => *self.unwatched += 1,
+        }
+        false
+    }
+}
+
+/// Two values of one parameter have the same one by chance once in 2⁶⁴ changes.
+fn fingerprint(value: &Value<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The last counters of an association, by the tree's names; `Exact` where they are the kernel's last
+/// word.
+fn last_counters(mut note: Note, tree: Tree, ended: &Ended) -> Vec<u8> {
+    let counters = [
+        ("RxBytes", ended.rx_bytes),
+        ("TxBytes", ended.tx_bytes),
+        ("RxPacketCount", ended.rx_packets),
+        ("TxPacketCount", ended.tx_packets),
+        ("ConnectionDuration", ended.connected_s),
+    ];
+    note.value("MACAddress", &Value::Address(ended.session.address), 0);
+    for (name, value) in counters {
+        let number = schema::find(name);
+        let leaf = tree.leaves().iter().find(|leaf| leaf.number == number);
+        // TR-181 has no name for a duration; the field's is clear enough.
+        note.known(leaf.map_or(name, |leaf| leaf.name), value);
+    }
+    note.known("Reason", ended.reason.map(u64::from));
+    note.value("Exact", &Value::Bool(ended.exact), 0);
+    note.end()
+}
+
+/// A notification that is being written.
+#[derive(Debug)]
+struct Note {
+    bytes: Vec<u8>,
+    values: usize,
+}
+
+impl Note {
+    fn begin(id: SubscriptionId, kind: &str, (tree, object): (Tree, ObjectPath)) -> Self {
+        let (prefix, ObjectPath { point, instance }) = (tree.prefix(), object);
+        Self::about(id, kind, format_args!("{prefix}{point}.AssociatedDevice.{instance}."))
+    }
+
+    fn begin_point(id: SubscriptionId, tree: Tree, point: u32) -> Self {
+        Self::about(id, "ValueChange", format_args!("{}{point}.", tree.prefix()))
+    }
+
+    fn about(id: SubscriptionId, kind: &str, path: std::fmt::Arguments<'_>) -> Self {
+        let mut bytes = Vec::new();
+        // Writing to a vector cannot fail.
+        let _ = write!(
+            bytes,
+            "{{\"subscription\":{id},\"kind\":\"{kind}\",\"path\":\"{path}\",\"values\":{{"
+        );
+        Self { bytes, values: 0 }
+    }
+
+    /// Adds a value; one that has become unknown is `null`.
+    fn value(&mut self, name: &str, value: &Value<'_>, wall_offset_ns: i64) {
+        if self.values > 0 {
+            self.bytes.push(b',');
+        }
+        self.values += 1;
+        write_text(name, &mut self.bytes);
+        self.bytes.push(b':');
+        value.write_json(wall_offset_ns, &mut self.bytes);
+    }
+
+    fn known(&mut self, name: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.value(name, &Value::Unsigned(value), 0);
+        }
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.bytes.extend(b"}}");
+        self.bytes
+    }
+}
+
+/// Notifications that nobody has taken yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    queue: VecDeque<(u64, Vec<u8>)>,
+    bytes: BTreeMap<u64, usize>,
+    /// Consumers that have lost some, and have not been told.
+    losers: BTreeSet<u64>,
+    queued: u64,
+    lost: u64,
+}
+
+impl Waiting {
+    fn push_if_told(&mut self, consumer: u64, note: Note) {
+        if note.values > 0 {
+            self.push(consumer, note.end());
+        }
+    }
+
+    fn push(&mut self, consumer: u64, bytes: Vec<u8>) {
+        let waiting = self.bytes.entry(consumer).or_default();
+        if *waiting + bytes.len() > MOST_WAITING_BYTES {
+            self.lost += 1;
+            self.losers.insert(consumer);
+            return;
+        }
+        *waiting += bytes.len();
+        self.queued += 1;
+        self.queue.push_back((consumer, bytes));
+    }
+
+    /// What was lost came after what waits, so it is told after it.
+    fn next(&mut self) -> Option<(u64, Vec<u8>)> {
+        if let Some((consumer, bytes)) = self.queue.pop_front() {
+            let left = self.bytes.get(&consumer).map_or(0, |waiting| waiting - bytes.len());
+            match left {
+                0 => self.bytes.remove(&consumer),
+                left => self.bytes.insert(consumer, left),
+            };
+            return Some((consumer, bytes));
+        }
+        self.losers.pop_first().map(|consumer| (consumer, b"{\"kind\":\"Lost\"}".to_vec()))
+    }
+
+    fn drop_consumer(&mut self, consumer: u64) {
+        self.queue.retain(|(of, _)| *of != consumer);
+        self.bytes.remove(&consumer);
+        self.losers.remove(&consumer);
+    }
+}

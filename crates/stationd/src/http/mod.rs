@@ -1,0 +1,306 @@
+//! The metrics over HTTP/1.1, on loopback or on a UNIX socket.
+//!
+//! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line. A page goes out
+//! in pieces: the next one is written once the socket has taken the last. Whoever stalls is dropped.
+
+pub mod request;
+
+use std::os::fd::OwnedFd;
+
+use self::request::{Format, Page, Parsed, Request};
+use crate::{
+    daemon::{
+        Turn,
+        connection::{Connection, PATIENCE_NS, Received, Stays},
+        listener::{Accepted, Listener},
+        outbox::{Letter, Outbox, Sent},
+        poller::Interest,
+        tally::Reason,
+        token::Token,
+    },
+    metrics::{Scrape, Source},
+    rpc,
+};
+
+/// A request's head is not longer.
+const LONGEST_HEAD: usize = 8 * 1024;
+/// A piece of a page, its frame included.
+const PIECE: usize = 32 * 1024;
+/// Few fetch metrics; their places are not the consumers'.
+const MOST_SCRAPERS: usize = 16;
+/// A kept connection without a request ends after so long; scrapers come every minute or more often.
+const IDLE_NS: u64 = 300_000_000_000;
+/// Room for a chunk's length in hexadecimal.
+const CHUNK_HEAD: &[u8] = b"00000000\r\n";
+const FRONT: &str =
+    "stationd: statistics of associated Wi-Fi stations.\nThe metrics are at /metrics.\n";
+
+/// The face.
+#[derive(Debug)]
+pub struct Http {
+    door: Listener,
+    scrapers: Vec<Option<Scraper>>,
+    buffer: Vec<u8>,
+    letter: Letter,
+    max_age_ns: u64,
+}
+
+#[derive(Debug)]
+struct Scraper {
+    connection: Connection,
+    /// The page that is being sent, and whether in chunks.
+    page: Option<(Scrape, bool)>,
+}
+
+impl Http {
+    /// Serves whoever comes through this door, with values no older than this.
+    pub fn new(door: Listener, max_age_ns: u64) -> Self {
+        let buffer = vec![0; LONGEST_HEAD];
+        Self { door, scrapers: Vec::new(), buffer, letter: Letter::default(), max_age_ns }
+    }
+
+    /// The door, to be waited for.
+    pub fn door(&self) -> &Listener {
+        &self.door
+    }
+
+    /// Lets in who is at the door; whether there is room for more descriptors.
+    pub fn open(&mut self, turn: &mut Turn<'_>) -> bool {
+        for _ in 0..MOST_SCRAPERS {
+            match self.door.accept() {
+                Accepted::Connection(socket) => self.admit(socket, turn),
+                Accepted::Nobody => return true,
+                Accepted::NoRoom => return false,
+            }
+        }
+        true
+    }
+
+    fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
+        if turn.tally.scrapers >= MOST_SCRAPERS {
+            turn.tally.drop_for(Reason::Refused);
+            answer(
+                503,
+                "stationd serves 16 scrapers at a time: try again later\n",
+                &mut self.letter,
+            );
+            // Whoever does not take this one line does not get it.
+            let _ = Outbox::default().send(socket, &mut self.letter);
+            return;
+        }
+        let place = self.scrapers.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.scrapers.push(None);
+            self.scrapers.len() - 1
+        });
+        let token = Token::Http(place as u32);
+        let Ok(mut connection) = Connection::new(socket, token, turn) else { return };
+        connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+        self.scrapers[place] = Some(Scraper { connection, page: None });
+        turn.tally.scrapers += 1;
+    }
+
+    /// Bytes have come, or there is room for more of a page.
+    pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
+        let Some(Some(scraper)) = self.scrapers.get_mut(place as usize) else { return };
+        if let Some(stays) = scraper.connection.throw_away(&mut self.buffer) {
+            if stays == Stays::No {
+                self.drop(place, turn);
+            }
+            return;
+        }
+        let stays = if scraper.connection.is_writing() {
+            let sent = scraper.connection.go_on(turn);
+            scraper.serve(sent, (&mut self.letter, self.max_age_ns), turn)
+        } else {
+            match scraper.connection.receive(&mut self.buffer) {
+                Received::Bytes(count) => {
+                    if scraper.connection.input.is_empty() {
+                        scraper.connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+                    }
+                    scraper.connection.input.extend_from_slice(&self.buffer[..count]);
+                    scraper.serve(Sent::All, (&mut self.letter, self.max_age_ns), turn)
+                }
+                Received::Nothing => Stays::Yes,
+                Received::Gone => Stays::No,
+            }
+        };
+        if stays == Stays::No {
+            self.drop(place, turn);
+        }
+    }
+
+    /// A scraper's patience, or ours with it, may be at its end.
+    pub fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
+        let Some(Some(scraper)) = self.scrapers.get_mut(place as usize) else { return };
+        if !scraper.connection.is_late(turn) {
+            return;
+        }
+        if scraper.connection.waits() {
+            turn.tally.drop_for(Reason::Stalled);
+        } else if !scraper.connection.input.is_empty() {
+            turn.tally.drop_for(Reason::Unfinished);
+        }
+        self.drop(place, turn);
+    }
+
+    fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
+        if self.scrapers[place as usize].take().is_some() {
+            turn.tally.scrapers -= 1;
+        }
+    }
+}
+
+impl Scraper {
+    /// Goes on with the page, or with the next request.
+    fn serve(
+        &mut self,
+        sent: Sent,
+        (letter, max_age_ns): (&mut Letter, u64),
+        turn: &mut Turn<'_>,
+    ) -> Stays {
+        if sent != Sent::All {
+            return self.connection.rest(sent, turn);
+        }
+        if self.page.is_none() && !self.connection.ends() {
+            self.take_request((letter, max_age_ns), turn);
+        }
+        self.write_piece(letter, turn);
+        let sent = self.connection.send(letter, turn);
+        if sent == Sent::All && (self.page.is_some() || self.has_next()) {
+            // One piece, or one answer, a turn: others have theirs between them.
+            return self.connection.wait_for(Interest::Write, turn);
+        }
+        if sent == Sent::All && !self.connection.ends() && self.connection.input.is_empty() {
+            self.connection.expect_by(Some(turn.now_ns + IDLE_NS), turn);
+        }
+        self.connection.rest(sent, turn)
+    }
+
+    /// Whether another request is there already.
+    fn has_next(&self) -> bool {
+        let input = &self.connection.input;
+        !self.connection.ends() && !input.is_empty() && request::parse(input) != Parsed::Partial
+    }
+
+    fn take_request(&mut self, (letter, max_age_ns): (&mut Letter, u64), turn: &mut Turn<'_>) {
+        match request::parse(&self.connection.input) {
+            Parsed::Whole(request, length) => {
+                self.connection.input.drain(..length);
+                if !request.keep {
+                    self.connection.end();
+                }
+                self.answer(request, (letter, max_age_ns), turn);
+            }
+            Parsed::Partial if self.connection.input.len() < LONGEST_HEAD => {}
+            Parsed::Partial => {
+                turn.tally.drop_for(Reason::Oversized);
+                self.refuse(431, "a request's head has at most 8 KiB\n", letter);
+            }
+            Parsed::Rubbish => self.refuse(400, "this is no HTTP request for here\n", letter),
+        }
+    }
+
+    fn refuse(&mut self, code: u16, text: &str, letter: &mut Letter) {
+        self.connection.input.clear();
+        self.connection.end();
+        answer(code, text, letter);
+    }
+
+    fn answer(
+        &mut self,
+        request: Request,
+        (letter, max_age_ns): (&mut Letter, u64),
+        turn: &mut Turn<'_>,
+    ) {
+        let text = match request.page {
+            Page::Metrics(format) => {
+                turn.tally.scrapes += 1;
+                metrics_head(format, request, letter);
+                if !request.head_only {
+                    rpc::refresh_all(max_age_ns, turn);
+                    self.page = Some((Scrape::new(format, turn.now_ns), request.chunks));
+                }
+                return;
+            }
+            Page::Front => (200, FRONT),
+            Page::Missing => (404, "there is /metrics here, and nothing else\n"),
+            Page::NotAllowed => (405, "only GET and HEAD are served\n"),
+        };
+        let begin = letter.len();
+        answer(text.0, text.1, letter);
+        if request.head_only {
+            let body = text.1.len();
+            let end = letter.len() - body;
+            letter.words().truncate(end.max(begin));
+        }
+        if !request.keep {
+            self.connection.end();
+        }
+    }
+
+    /// Writes the next piece of the page.
+    fn write_piece(&mut self, letter: &mut Letter, turn: &mut Turn<'_>) {
+        let Some((scrape, chunks)) = &mut self.page else { return };
+        let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
+        let counts = turn.engine.reading().0.counts();
+        let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
+        let source = Source { engine, counts, tally, own, wall_offset_ns };
+        let out = letter.words();
+        let begin = out.len();
+        if *chunks {
+            out.extend_from_slice(CHUNK_HEAD);
+        }
+        let complete = scrape.write(&source, out, PIECE);
+        if *chunks {
+            end_chunk(out, begin, complete);
+        }
+        if complete {
+            self.page = None;
+        }
+    }
+}
+
+/// Writes a chunk's length over the room that was left for it, and the last chunk behind it.
+fn end_chunk(out: &mut Vec<u8>, begin: usize, is_last: bool) {
+    let body = begin + CHUNK_HEAD.len();
+    let length = format!("{:08x}", out.len() - body);
+    if out.len() == body {
+        // A chunk of no length would be the last one.
+        out.truncate(begin);
+    } else {
+        out[begin..begin + length.len()].copy_from_slice(length.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    if is_last {
+        out.extend_from_slice(b"0\r\n\r\n");
+    }
+}
+
+fn metrics_head(format: Format, request: Request, letter: &mut Letter) {
+    let frame = match (request.chunks, request.keep) {
+        (true, true) => "Transfer-Encoding: chunked\r\n",
+        (true, false) => "Transfer-Encoding: chunked\r\nConnection: close\r\n",
+        (false, _) => "Connection: close\r\n",
+    };
+    for part in ["HTTP/1.1 200 OK\r\nContent-Type: ", format.media_type(), "\r\n", frame, "\r\n"] {
+        letter.words().extend_from_slice(part.as_bytes());
+    }
+}
+
+/// A short answer.
+fn answer(code: u16, text: &str, letter: &mut Letter) {
+    let (status, more) = match code {
+        200 => ("200 OK", ""),
+        404 => ("404 Not Found", ""),
+        405 => ("405 Method Not Allowed", "Allow: GET, HEAD\r\nConnection: close\r\n"),
+        431 => ("431 Request Header Fields Too Large", "Connection: close\r\n"),
+        503 => ("503 Service Unavailable", "Connection: close\r\n"),
+        _ => ("400 Bad Request", "Connection: close\r\n"),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n{more}Content-Length: {}\r\n\r\n",
+        text.len()
+    );
+    letter.words().extend_from_slice(head.as_bytes());
+    letter.words().extend_from_slice(text.as_bytes());
+}

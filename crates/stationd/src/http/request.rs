@@ -1,0 +1,207 @@
+//! The head of an HTTP request: which page, in which format, and whether the connection is kept.
+//!
+//! Pure. Bodies are not read: a request with one is not for us.
+
+/// A head has at most so many lines.
+const HEADERS: usize = 48;
+
+/// The formats of the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' text format 0.0.4.
+    Prometheus,
+}
+
+impl Format {
+    /// Its media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// `/metrics`
+    Metrics(Format),
+    /// `/`
+    Front,
+    /// Another path.
+    Missing,
+    /// Another method than GET and HEAD.
+    NotAllowed,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What is asked for.
+    pub page: Page,
+    /// Whether only the head of the answer is wanted.
+    pub head_only: bool,
+    /// Whether the connection is kept for the next request.
+    pub keep: bool,
+    /// HTTP/1.1, which knows chunks.
+    pub chunks: bool,
+}
+
+/// What the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A request, and its length in bytes.
+    Whole(Request, usize),
+    /// The beginning of one.
+    Partial,
+    /// Nothing that HTTP knows.
+    Rubbish,
+}
+
+/// Reads a head.
+pub fn parse(bytes: &[u8]) -> Parsed {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut head = httparse::Request::new(&mut headers);
+    let length = match head.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Parsed::Partial,
+        Err(_) => return Parsed::Rubbish,
+    };
+    let header = |name: &str| {
+        let mut named = head.headers.iter().filter(|one| one.name.eq_ignore_ascii_case(name));
+        named.next().and_then(|one| std::str::from_utf8(one.value).ok())
+    };
+    let has_body = header("transfer-encoding").is_some()
+        || header("content-length").is_some_and(|length| length.trim() != "0");
+    let (Some(method), Some(path), Some(version)) = (head.method, head.path, head.version) else {
+        return Parsed::Rubbish;
+    };
+    if has_body {
+        return Parsed::Rubbish;
+    }
+    let chunks = version == 1;
+    let asks = |word| header("connection").is_some_and(|value| has_word(value, word));
+    let keep = if chunks { !asks("close") } else { false };
+    let page = page(method, path, header("accept"));
+    Parsed::Whole(Request { page, head_only: method == "HEAD", keep, chunks }, length)
+}
+
+fn page(method: &str, path: &str, accept: Option<&str>) -> Page {
+    if !matches!(method, "GET" | "HEAD") {
+        return Page::NotAllowed;
+    }
+    match path.split('?').next() {
+        Some("/metrics") => Page::Metrics(format(accept.unwrap_or_default())),
+        Some("/") => Page::Front,
+        _ => Page::Missing,
+    }
+}
+
+fn has_word(value: &str, word: &str) -> bool {
+    value.split(',').any(|one| one.trim().eq_ignore_ascii_case(word))
+}
+
+/// OpenMetrics where it is asked for by name and not less than the other.
+fn format(accept: &str) -> Format {
+    let (mut open, mut plain) = (0, 0);
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let mut weight = 1000;
+        let mut version = None;
+        for part in parts {
+            match part.split_once('=') {
+                Some(("q", value)) => weight = thousandths(value),
+                Some(("version", value)) => version = Some(value.trim_matches('"')),
+                _ => {}
+            }
+        }
+        match (kind, version) {
+            ("application/openmetrics-text", None | Some("1.0.0")) => open = weight.max(open),
+            ("text/plain" | "text/*" | "*/*", None | Some("0.0.4")) => plain = weight.max(plain),
+            _ => {}
+        }
+    }
+    if open > 0 && open >= plain { Format::OpenMetrics } else { Format::Prometheus }
+}
+
+/// A weight from `0` to `1` with up to three decimals; anything else counts as 1.
+fn thousandths(text: &str) -> u32 {
+    match text.split_once('.') {
+        Some(("0", decimals)) if decimals.len() <= 3 => {
+            decimals.parse::<u32>().map_or(1000, |n| n * 10_u32.pow(3 - decimals.len() as u32))
+        }
+        _ if text == "0" => 0,
+        _ => 1000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn whole(text: &str) -> Request {
+        match parse(text.as_bytes()) {
+            Parsed::Whole(request, length) if length == text.len() => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn prometheus_gets_openmetrics() {
+        let accept = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;\
+                      version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let request =
+            whole(&format!("GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n"));
+        assert_eq!(request.page, Page::Metrics(Format::OpenMetrics));
+        assert!(request.keep && request.chunks && !request.head_only);
+    }
+
+    #[test]
+    fn whoever_does_not_name_openmetrics_gets_the_older_text() {
+        for accept in [
+            "",
+            "*/*",
+            "text/plain",
+            "application/openmetrics-text;version=9.0.0",
+            "application/openmetrics-text;q=0.1,text/plain;q=0.2",
+            "application/openmetrics-text;q=0",
+        ] {
+            assert_eq!(format(accept), Format::Prometheus, "{accept}");
+        }
+        assert_eq!(format("application/openmetrics-text; version=\"1.0.0\""), Format::OpenMetrics);
+    }
+
+    #[test]
+    fn other_paths_and_methods_are_told_apart() {
+        let page = |first: &str| whole(&format!("{first}\r\n\r\n")).page;
+        assert_eq!(page("GET / HTTP/1.1"), Page::Front);
+        assert_eq!(page("GET /metrics?name=x HTTP/1.0"), Page::Metrics(Format::Prometheus));
+        assert_eq!(page("GET /metricsx HTTP/1.1"), Page::Missing);
+        assert_eq!(page("DELETE /metrics HTTP/1.1"), Page::NotAllowed);
+        assert!(whole("HEAD / HTTP/1.1\r\n\r\n").head_only);
+        assert!(!whole("GET / HTTP/1.1\r\nConnection: Close\r\n\r\n").keep);
+        assert!(!whole("GET / HTTP/1.0\r\n\r\n").keep);
+    }
+
+    #[test]
+    fn half_a_request_is_waited_for_and_rubbish_is_not() {
+        assert_eq!(parse(b"GET /met"), Parsed::Partial);
+        assert_eq!(parse(b"\0\0\0"), Parsed::Rubbish);
+        let body = b"GET /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello";
+        assert_eq!(parse(body), Parsed::Rubbish);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>, accept in "\\PC*") {
+            let _ = parse(&bytes);
+            let _ = format(&accept);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! stationd: the statistics of associated stations, read once and given to everybody who asks.
+//!
+//! One thread, one poll loop, no allocation in a poll. The good ways are the defaults; the ways of the
+//! field's daemons are kept beside them, each in a module of its own, so that one binary can be measured
+//! as each stage.
+//!
+//! ```text
+//! nl80211 ─► kernel ─► table ─┬─► brief, metrics            from the live columns
+//! hostapd ─► identity ─┘      └─► datamodel ─► full, Get, Subscribe
+//!                                  rpc, http: the faces       daemon: the loop
+//! ```
+//!
+//! It steers no station, writes no configuration, and speaks to nobody outside of the machine.
+
+pub mod brief;
+pub mod cost;
+pub mod counter;
+pub mod daemon;
+pub mod datamodel;
+pub mod derive;
+pub mod engine;
+pub mod full;
+pub mod hostapd;
+pub mod http;
+pub mod identity;
+pub mod metrics;
+pub mod monitor;
+pub mod options;
+pub mod points;
+pub mod pull;
+pub mod rpc;
+pub mod table;
+pub mod trace;

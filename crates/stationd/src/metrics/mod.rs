@@ -1,0 +1,247 @@
+//! The metrics page, in Prometheus' text format and in OpenMetrics.
+//!
+//! Reads what the engine knows at this moment; it asks nobody. What is unknown has no sample. A page is
+//! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
+//! daemon's memory.
+//!
+//! Formats: <https://prometheus.io/docs/instrumenting/exposition_formats/>,
+//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+
+mod families;
+pub mod own;
+pub mod text;
+
+use self::{
+    families::{FAMILIES, Family, Kind, Of},
+    own::Own,
+    text::{Number, address, quoted},
+};
+use crate::{
+    daemon::tally::Tally,
+    datamodel::Counts,
+    engine::Engine,
+    http::request::Format,
+    points::Point,
+    table::{Row, Slot},
+};
+
+/// One family's samples of a daemon, or one station's, take less.
+const ROOM: usize = 4096;
+
+/// What a page is made of.
+pub struct Source<'a> {
+    /// What is known of the stations.
+    pub engine: &'a Engine,
+    /// What the data model has done.
+    pub counts: Counts,
+    /// What consumers cost.
+    pub tally: &'a Tally,
+    /// The daemon itself.
+    pub own: &'a Own,
+    /// What makes wall time of boot time, ns.
+    pub wall_offset_ns: i64,
+}
+
+impl Source<'_> {
+    /// A moment since boot as seconds since 1970.
+    fn wall(&self, boot_ns: u64) -> Number {
+        Number::from_ms((boot_ns as i64 + self.wall_offset_ns) / 1_000_000)
+    }
+}
+
+/// How far a page has been written.
+#[derive(Clone, Copy, Debug)]
+pub struct Scrape {
+    format: Format,
+    began_ns: u64,
+    group: usize,
+    family: usize,
+    /// The next slot; `None`: the family's head is next.
+    slot: Option<Slot>,
+}
+
+impl Scrape {
+    /// A page that begins now, ns since boot.
+    pub fn new(format: Format, now_ns: u64) -> Self {
+        Self { format, began_ns: now_ns, group: 0, family: 0, slot: None }
+    }
+
+    /// Appends samples up to about so many bytes; whether the page is complete.
+    pub fn write(&mut self, source: &Source<'_>, out: &mut Vec<u8>, most: usize) -> bool {
+        let most = out.len() + most.saturating_sub(ROOM);
+        while let Some(group) = FAMILIES.get(self.group) {
+            let Some(family) = group.get(self.family) else {
+                (self.group, self.family) = (self.group + 1, 0);
+                continue;
+            };
+            if !self.write_family(family, source, (out, most)) {
+                return false;
+            }
+            (self.family, self.slot) = (self.family + 1, None);
+        }
+        if self.format == Format::OpenMetrics {
+            out.extend_from_slice(b"# EOF\n");
+        }
+        true
+    }
+
+    /// Whether the family is complete.
+    fn write_family(
+        &mut self,
+        family: &Family,
+        source: &Source<'_>,
+        (out, most): (&mut Vec<u8>, usize),
+    ) -> bool {
+        let slot = match self.slot {
+            Some(slot) => slot,
+            None => {
+                head(family, self.format, out);
+                0
+            }
+        };
+        let mut samples = Samples { family, format: self.format, created: Created::No, out };
+        match family.of {
+            Of::Station(value) => {
+                return self.write_stations((slot, most), value, (source, samples));
+            }
+            Of::Point(value) => {
+                samples.created = samples.since(source, source.own.began_ns);
+                for point in source.engine.points().present() {
+                    samples.of_point(point, value(source, point));
+                }
+            }
+            Of::Free(write) => {
+                samples.created = samples.since(source, source.own.began_ns);
+                write(source, &mut samples);
+            }
+        }
+        samples.out.len() < most || {
+            // The family is complete; the page goes on with the next one in the next piece.
+            (self.family, self.slot) = (self.family + 1, None);
+            false
+        }
+    }
+
+    fn write_stations(
+        &mut self,
+        (from, most): (Slot, usize),
+        value: fn(&Row<'_>) -> Option<Number>,
+        (source, mut samples): (&Source<'_>, Samples<'_>),
+    ) -> bool {
+        let table = source.engine.table();
+        for slot in from..table.slots() {
+            if samples.out.len() >= most {
+                self.slot = Some(slot);
+                return false;
+            }
+            // Who came while the page is written would be on one half of it, or on it twice.
+            let Some(row) = table.row(slot).filter(|row| row.session().seen_ns <= self.began_ns)
+            else {
+                continue;
+            };
+            let Some(point) = source.engine.points().get(row.session().point) else { continue };
+            samples.created = samples.since(source, row.session().began_ns());
+            samples.of_station(point, &row, value(&row));
+        }
+        true
+    }
+}
+
+/// When a counter began, for those who want to know.
+#[derive(Clone, Copy)]
+enum Created {
+    No,
+    At(Number),
+}
+
+/// Where samples of one family are written.
+struct Samples<'a> {
+    family: &'a Family,
+    format: Format,
+    created: Created,
+    out: &'a mut Vec<u8>,
+}
+
+impl Samples<'_> {
+    fn since(&self, source: &Source<'_>, boot_ns: u64) -> Created {
+        match (self.family.kind, self.format) {
+            (Kind::Counter, Format::OpenMetrics) => Created::At(source.wall(boot_ns)),
+            _ => Created::No,
+        }
+    }
+
+    /// A sample without labels.
+    fn plain(&mut self, value: Option<Number>) {
+        if let Some(value) = value {
+            self.sample(value, |_| {});
+        }
+    }
+
+    /// A sample with these labels.
+    fn labelled(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
+        self.sample(value, |out| {
+            out.push(b'{');
+            labels(out);
+            out.push(b'}');
+        });
+    }
+
+    fn of_point(&mut self, point: &Point, value: Option<Number>) {
+        let Some(value) = value else { return };
+        self.labelled(value, |labels| {
+            labels.extend_from_slice(b"device=");
+            quoted(&point.name, labels);
+        });
+    }
+
+    fn of_station(&mut self, point: &Point, row: &Row<'_>, value: Option<Number>) {
+        let Some(value) = value else { return };
+        self.labelled(value, |labels| {
+            labels.extend_from_slice(b"device=");
+            quoted(&point.name, labels);
+            labels.extend_from_slice(b",mac_address=\"");
+            address(row.address(), labels);
+            labels.push(b'"');
+        });
+    }
+
+    /// One sample, and when its counter began.
+    fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
+        let suffix: &[u8] = match self.family.kind {
+            Kind::Counter => b"_total",
+            Kind::Gauge => b"",
+            Kind::Info => b"_info",
+        };
+        self.line(suffix, value, &labels);
+        if let Created::At(moment) = self.created {
+            self.line(b"_created", moment, &labels);
+        }
+    }
+
+    fn line(&mut self, suffix: &[u8], value: Number, labels: impl Fn(&mut Vec<u8>)) {
+        self.out.extend_from_slice(self.family.name.as_bytes());
+        self.out.extend_from_slice(suffix);
+        labels(self.out);
+        self.out.push(b' ');
+        value.write(self.out);
+        self.out.push(b'\n');
+    }
+}
+
+/// What a family is.
+fn head(family: &Family, format: Format, out: &mut Vec<u8>) {
+    // The older format names a family as its samples are named, and knows no info.
+    let (suffix, kind) = match (format, family.kind) {
+        (Format::OpenMetrics, Kind::Counter) => ("", "counter"),
+        (Format::OpenMetrics, Kind::Info) => ("", "info"),
+        (Format::Prometheus, Kind::Counter) => ("_total", "counter"),
+        (Format::Prometheus, Kind::Info) => ("_info", "gauge"),
+        (_, Kind::Gauge) => ("", "gauge"),
+    };
+    for part in ["# HELP ", family.name, suffix, " ", family.help, "\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    for part in ["# TYPE ", family.name, suffix, " ", kind, "\n"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+}

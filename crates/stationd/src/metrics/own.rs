@@ -1,0 +1,84 @@
+//! The daemon itself: its processor time, its memory, and since when it runs.
+//!
+//! Asks the kernel about this process and nothing else.
+
+use std::fs::File;
+
+use rustix::{
+    io::pread,
+    param::page_size,
+    time::{ClockId, clock_gettime},
+};
+
+use super::text::Number;
+
+const SECOND: i64 = 1_000_000_000;
+/// The wall clock is slewed all the time; only a step beyond this moves what was created when.
+const STEP_NS: i64 = SECOND;
+
+/// What is kept about this process.
+#[derive(Debug)]
+pub struct Own {
+    /// When it began, ns since boot.
+    pub began_ns: u64,
+    wall_offset_ns: i64,
+    /// `/proc/self/statm`, kept open; `None` where there is no `/proc`.
+    memory: Option<File>,
+}
+
+impl Own {
+    /// This process, which begins now.
+    pub fn new(now_ns: u64) -> Self {
+        let memory = File::open("/proc/self/statm").ok();
+        Self { began_ns: now_ns, wall_offset_ns: offset_ns(now_ns), memory }
+    }
+
+    /// What makes wall time of boot time, ns. A moment stays the same from one page to the next while
+    /// the wall clock is only slewed, and is corrected where it was stepped.
+    pub fn wall_offset_ns(&mut self, now_ns: u64) -> i64 {
+        let now = offset_ns(now_ns);
+        if (now - self.wall_offset_ns).abs() > STEP_NS {
+            self.wall_offset_ns = now;
+        }
+        self.wall_offset_ns
+    }
+
+    /// Processor time of this process so far, s.
+    pub fn cpu(&self) -> Number {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        Number::from_us(used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000)
+    }
+
+    /// Memory that is in RAM, bytes.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let mut line = [0; 128];
+        let length = pread(self.memory.as_ref()?, &mut line, 0).ok()?;
+        let line = std::str::from_utf8(&line[..length]).ok()?;
+        // proc(5): size, resident, …, in pages.
+        let pages: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(pages * page_size() as u64)
+    }
+}
+
+fn offset_ns(now_ns: u64) -> i64 {
+    let wall = clock_gettime(ClockId::Realtime);
+    wall.tv_sec * SECOND + wall.tv_nsec as i64 - now_ns as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_memory() {
+        assert!(Own::new(0).resident_bytes().unwrap() > 100_000);
+    }
+
+    #[test]
+    fn a_moment_moves_only_with_a_step_of_the_wall_clock() {
+        let mut own = Own::new(1000);
+        let first = own.wall_offset_ns(1000);
+        assert_eq!(own.wall_offset_ns(900_000_000), first);
+        assert_ne!(own.wall_offset_ns(90_000_000_000), first);
+    }
+}

@@ -1,0 +1,114 @@
+//! The text of a sample: names, labels and numbers as both formats write them.
+//!
+//! Numbers are whole numbers with a decimal point somewhere, so that nothing is rounded and no float is
+//! formatted. Pure.
+
+/// A number with a fixed count of decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    digits: i64,
+    decimals: u8,
+}
+
+impl Number {
+    /// A whole number.
+    pub fn whole(value: i64) -> Self {
+        Self { digits: value, decimals: 0 }
+    }
+
+    /// A count; what an `i64` cannot hold is not reached in a machine's life.
+    pub fn count(value: u64) -> Self {
+        Self::whole(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+
+    /// Seconds from ms.
+    pub fn from_ms(ms: i64) -> Self {
+        Self { digits: ms, decimals: 3 }
+    }
+
+    /// Seconds from µs.
+    pub fn from_us(us: u64) -> Self {
+        Self { decimals: 6, ..Self::count(us) }
+    }
+
+    /// Bits a second from kbit/s.
+    pub fn from_kbps(kbps: i64) -> Self {
+        Self::whole(kbps.saturating_mul(1000))
+    }
+
+    /// Appends it.
+    pub fn write(self, out: &mut Vec<u8>) {
+        let unit = 10_u64.pow(self.decimals.into());
+        if self.digits < 0 {
+            out.push(b'-');
+        }
+        let digits = self.digits.unsigned_abs();
+        out.extend_from_slice(itoa::Buffer::new().format(digits / unit).as_bytes());
+        if self.decimals > 0 {
+            let mut buffer = itoa::Buffer::new();
+            let part = buffer.format(digits % unit).as_bytes();
+            out.push(b'.');
+            out.resize(out.len() + usize::from(self.decimals) - part.len(), b'0');
+            out.extend_from_slice(part);
+        }
+    }
+}
+
+/// Appends a label's value between quotes.
+pub fn quoted(value: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for byte in value.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            byte => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+/// Appends an address in lower case, as node_exporter does.
+pub fn address(address: [u8; 6], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b':'; 17];
+    for (byte, place) in address.iter().zip(text.chunks_mut(3)) {
+        place[0] = DIGITS[usize::from(byte >> 4)];
+        place[1] = DIGITS[usize::from(byte & 15)];
+    }
+    out.extend_from_slice(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(number: Number) -> String {
+        let mut out = Vec::new();
+        number.write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers_keep_every_digit() {
+        assert_eq!(text(Number::whole(-40)), "-40");
+        assert_eq!(text(Number::count(u64::MAX)), "9223372036854775807");
+        assert_eq!(text(Number::from_ms(4150)), "4.150");
+        assert_eq!(text(Number::from_ms(-1)), "-0.001");
+        assert_eq!(text(Number::from_us(1_000_007)), "1.000007");
+        assert_eq!(text(Number::from_kbps(866_700)), "866700000");
+    }
+
+    #[test]
+    fn what_would_end_a_label_is_escaped() {
+        let mut out = Vec::new();
+        quoted("a\"b\\c\nd é", &mut out);
+        assert_eq!(out, "\"a\\\"b\\\\c\\nd é\"".as_bytes());
+    }
+
+    #[test]
+    fn addresses_are_in_lower_case() {
+        let mut out = Vec::new();
+        address([2, 0, 0xAB, 0xCD, 0xEF, 0xff], &mut out);
+        assert_eq!(out, b"02:00:ab:cd:ef:ff");
+    }
+}

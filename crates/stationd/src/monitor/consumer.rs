@@ -1,0 +1,189 @@
+//! One consumer that the monitor plays: a connection, its questions, and what it has seen.
+
+use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use super::{
+    check::Checker,
+    flags::Reply,
+    reply::{self, Brief, Full},
+};
+
+/// stationd answers within this, or not at all.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Room for a brief reply of some 100 stations; more is made where a reply is longer.
+const ROOM: usize = 32 * 1024;
+
+/// What was got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Got {
+    /// Replies.
+    pub polls: u64,
+    /// Stations in them.
+    pub stations: u64,
+    /// Bytes that came in.
+    pub bytes: u64,
+}
+
+/// A consumer.
+#[derive(Debug)]
+pub(super) struct Consumer {
+    stream: Option<UnixStream>,
+    /// What each interface's question begins with, and what was seen on it.
+    interfaces: Vec<(Vec<u8>, Checker)>,
+    reply: Reply,
+    last_id: u64,
+    questions: Vec<u8>,
+    buffer: Vec<u8>,
+    /// How much of the buffer has been filled, and how much of that is understood.
+    filled: usize,
+    read: usize,
+}
+
+/// Connects to stationd.
+///
+/// # Errors
+///
+/// Nobody is there.
+pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+impl Consumer {
+    /// A consumer of these interfaces that is not connected yet.
+    pub(super) fn new(interfaces: &[String], reply: Reply) -> Self {
+        let question = |name: &String| {
+            // A name is a string, and strings are always JSON.
+            let name = serde_json::Value::from(name.as_str());
+            let method = reply.method();
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"interface":{name}}},"id":"#
+            );
+            (text.into_bytes(), Checker::default())
+        };
+        Self {
+            stream: None,
+            interfaces: interfaces.iter().map(question).collect(),
+            reply,
+            last_id: 0,
+            questions: Vec::new(),
+            buffer: vec![0; ROOM],
+            filled: 0,
+            read: 0,
+        }
+    }
+
+    /// Asks about all interfaces, in one write. Connects first where it must.
+    ///
+    /// # Errors
+    ///
+    /// Nobody is there, or does not take the questions.
+    pub(super) fn ask(&mut self, socket: &Path) -> io::Result<()> {
+        if self.stream.is_none() {
+            self.stream = Some(connect(socket)?);
+            (self.filled, self.read) = (0, 0);
+        }
+        self.questions.clear();
+        for (place, (question, _)) in (1..).zip(&self.interfaces) {
+            self.questions.extend_from_slice(question);
+            // Writing to memory cannot fail.
+            let _ = writeln!(self.questions, "{}}}", self.last_id + place);
+        }
+        let result = match &mut self.stream {
+            Some(stream) => stream.write_all(&self.questions),
+            None => Ok(()),
+        };
+        result.inspect_err(|_| self.stream = None)
+    }
+
+    /// Takes the answers, and tells each fault.
+    pub(super) fn take(&mut self, got: &mut Got, mut tell: impl FnMut(String)) {
+        for place in 0..self.interfaces.len() {
+            self.last_id += 1;
+            let line = match self.line(got) {
+                Ok(line) => line,
+                Err(error) => {
+                    // What comes later would be taken for the answer to the next question.
+                    self.stream = None;
+                    self.last_id += (self.interfaces.len() - place - 1) as u64;
+                    return tell(format!("no answer: {error}"));
+                }
+            };
+            let line = &self.buffer[line.0..line.1];
+            let mut stations = Vec::new();
+            let read = match self.reply {
+                Reply::Brief => reply::read::<Brief>(line, self.last_id, &mut stations),
+                Reply::Full => reply::read::<Full>(line, self.last_id, &mut stations),
+            };
+            got.polls += 1;
+            got.stations += stations.len() as u64;
+            match read {
+                Ok(()) => self.interfaces[place].1.check(&stations, &mut tell),
+                Err(wrong) => tell(wrong),
+            }
+        }
+    }
+
+    /// Stations that began to count anew.
+    pub(super) fn returned(&self) -> u64 {
+        self.interfaces.iter().map(|(_, checker)| checker.returned).sum()
+    }
+
+    /// The next line, without its end: where it is in the buffer.
+    fn line(&mut self, got: &mut Got) -> io::Result<(usize, usize)> {
+        let mut searched = self.read;
+        loop {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..self.filled]) {
+                let line = (self.read, searched + end);
+                self.read = line.1 + 1;
+                return Ok(line);
+            }
+            self.make_room();
+            searched = self.filled;
+            let Some(stream) = &mut self.stream else {
+                return Err(io::ErrorKind::NotConnected.into());
+            };
+            match stream.read(&mut self.buffer[self.filled..])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    self.filled += count;
+                    got.bytes += count as u64;
+                }
+            }
+        }
+    }
+
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.read..self.filled, 0);
+        (self.filled, self.read) = (self.filled - self.read, 0);
+        if self.filled == self.buffer.len() {
+            self.buffer.resize(self.filled * 2, 0);
+        }
+    }
+}
+
+/// Asks stationd which interfaces there are.
+///
+/// # Errors
+///
+/// It does not answer, or not with that.
+pub(super) fn interfaces(stream: &mut UnixStream) -> io::Result<Vec<String>> {
+    stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"getAccessPoints\"}\n")?;
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut some = [0; 4096];
+        match stream.read(&mut some)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => line.extend_from_slice(&some[..count]),
+        }
+    }
+    let points = reply::access_points(&line).map_err(io::Error::other)?;
+    Ok(points.into_iter().map(|point| point.name).collect())
+}

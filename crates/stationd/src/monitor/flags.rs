@@ -1,0 +1,177 @@
+//! The words of `station-monitor`'s command line, read by hand.
+
+use std::{path::PathBuf, time::Duration};
+
+use crate::options::{Error, Options, value};
+
+/// Which reply is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reply {
+    /// Fourteen values a station.
+    #[default]
+    Brief,
+    /// All parameters.
+    Full,
+}
+
+impl Reply {
+    /// The method that gives it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Brief => "getStationStatsBrief",
+            Self::Full => "getStationStats",
+        }
+    }
+}
+
+/// What was typed, and what stands for what was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flags {
+    /// stationd's socket.
+    pub socket: PathBuf,
+    /// From one poll of an interface to the next.
+    pub every: Duration,
+    /// Which reply is asked for.
+    pub reply: Reply,
+    /// The interfaces; empty: stationd is asked which there are.
+    pub interfaces: Vec<String>,
+    /// How many consumers are played, each over a connection of its own.
+    pub consumers: usize,
+    /// How many stations there must be on all interfaces together.
+    pub expect: Option<usize>,
+    /// Rounds, each of which polls every interface; `None`: until a signal comes.
+    pub count: Option<u64>,
+    /// The summary as JSON.
+    pub json: bool,
+    /// Print the help, and end.
+    pub help: bool,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            socket: Options::default().socket,
+            every: Duration::from_secs(1),
+            reply: Reply::Brief,
+            interfaces: Vec::new(),
+            consumers: 1,
+            expect: None,
+            count: None,
+            json: false,
+            help: false,
+        }
+    }
+}
+
+impl Flags {
+    /// Reads the words behind the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The first word that is wrong.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Error> {
+        let mut flags = Self::default();
+        let mut words = words.into_iter();
+        while let Some(flag) = words.next() {
+            match flag.as_str() {
+                "--brief" => flags.reply = Reply::Brief,
+                "--full" => flags.reply = Reply::Full,
+                "--json" => flags.json = true,
+                "-h" | "--help" => flags.help = true,
+                _ => flags.take(&flag, &mut words).map_err(|what| told(&flag, what))?,
+            }
+        }
+        Ok(flags)
+    }
+
+    /// A flag with a value.
+    fn take(&mut self, flag: &str, words: &mut impl Iterator<Item = String>) -> Result<(), String> {
+        let known = ["--socket", "--every", "--interfaces", "--consumers", "--expect", "--count"];
+        if !known.contains(&flag) {
+            return Err(format!("unknown flag: there are {}", known.join(", ")));
+        }
+        let text = words.next().ok_or("a value is missing behind it (--help shows examples)")?;
+        let most = u32::MAX as usize;
+        match flag {
+            "--socket" => self.socket = text.into(),
+            "--every" => self.every = period(&text)?,
+            "--interfaces" => self.interfaces = value::names(&text)?,
+            "--consumers" => self.consumers = value::number(&text, 1..=1000)?,
+            "--expect" => self.expect = Some(value::number(&text, 0..=most)?),
+            _ => self.count = Some(value::number(&text, 1..=most)? as u64),
+        }
+        Ok(())
+    }
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    match value::duration(text)? {
+        every if every < Duration::from_millis(1) => Err("a poll takes longer: 1ms or more".into()),
+        every => Ok(every),
+    }
+}
+
+fn told(flag: &str, what: String) -> Error {
+    Error::Wrong { place: flag.to_owned(), what }
+}
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+station-monitor: polls stationd as a mesh monitor does, and checks what it gets
+
+Usage: station-monitor [FLAGS]
+
+      --socket PATH        stationd's socket [/run/stationd.sock]
+      --every DURATION     From one poll of an interface to the next [1s]
+      --brief | --full     Fourteen values a station, or all parameters [brief]
+      --interfaces NAME,…  These access points [those that stationd has]
+      --consumers NUMBER   Connections that each poll everything [1]
+      --expect NUMBER      Stations there must be, on all interfaces together
+      --count NUMBER       Rounds; without it until SIGTERM
+      --json               The summary as JSON
+  -h, --help               Print this
+
+Examples:
+  station-monitor --every 250ms --interfaces wlan0
+  station-monitor --full --consumers 10 --count 60 --expect 114 --json
+
+Exit codes: 0 no fault was found, 1 a fault was found, 2 usage,
+4 stationd could not be reached.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &str) -> Result<Flags, Error> {
+        Flags::parse(words.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_flag_is_read() {
+        let flags = parse(
+            "--socket /s --every 250ms --full --interfaces a,b --consumers 3 --expect 0 --count 9 --json",
+        );
+        let told = Flags {
+            socket: "/s".into(),
+            every: Duration::from_millis(250),
+            reply: Reply::Full,
+            interfaces: vec!["a".into(), "b".into()],
+            consumers: 3,
+            expect: Some(0),
+            count: Some(9),
+            json: true,
+            help: false,
+        };
+        assert_eq!(flags.unwrap(), told);
+    }
+
+    #[test]
+    fn a_wrong_word_is_told() {
+        let told = |words| parse(words).unwrap_err().to_string();
+        assert!(told("--evry 1s").starts_with("--evry: unknown flag: there are --socket"));
+        assert!(told("--every").starts_with("--every: a value is missing"));
+        assert_eq!(told("--every 0"), "--every: a poll takes longer: 1ms or more");
+        assert_eq!(told("--consumers 0"), "--consumers: \"0\" is not a number from 1 to 1000");
+    }
+}

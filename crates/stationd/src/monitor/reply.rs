@@ -1,0 +1,284 @@
+//! A reply as a monitor understands it: the frame, the nesting, and the values of each station.
+//!
+//! Pure. The brief reply must have exactly its fourteen keys, with `null` for what is unknown; the full
+//! one leaves out what is unknown, and has many more. Whether values make sense from one reply to the next
+//! is [`super::check`]'s to say.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, Visitor},
+};
+
+/// Counters that only rise within an association, in the order of [`Station::counters`].
+pub const COUNTERS: [&str; 8] = [
+    "TxBytes",
+    "RxBytes",
+    "TxPacketCount",
+    "RxPacketCount",
+    "TxUnicastPacketCount",
+    "Tx_Retransmissions",
+    "TxErrors",
+    "RxErrors",
+];
+
+/// What both replies tell of a station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station<'a> {
+    /// As it was written.
+    pub address: &'a str,
+    /// Counters that only rise, in the order of [`COUNTERS`].
+    pub counters: [Option<u64>; COUNTERS.len()],
+    /// dBm.
+    pub signal: Option<i64>,
+    /// MHz.
+    pub bandwidth: Option<u64>,
+}
+
+/// Reads a reply: its stations are added to the list.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
+pub fn read<'a, S: Deserialize<'a> + Into<Station<'a>>>(
+    line: &'a [u8],
+    id: u64,
+    stations: &mut Vec<Station<'a>>,
+) -> Result<(), String> {
+    let reply: Reply<'a, S> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if reply.jsonrpc != "2.0" {
+        return Err(format!("the reply speaks JSON-RPC {}", reply.jsonrpc));
+    }
+    if reply.id != Some(id) {
+        return Err(format!("the reply is to {:?} and not to {id}", reply.id));
+    }
+    if let Some(error) = reply.error {
+        return Err(format!("stationd says {}: {}", error.code, error.message));
+    }
+    let [list] = reply.result.ok_or("the reply has no result")?;
+    stations.extend(list.into_iter().map(Into::into));
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Reply<'a, S> {
+    jsonrpc: &'a str,
+    id: Option<u64>,
+    // One element: the list of the stations.
+    result: Option<[Vec<S>; 1]>,
+    #[serde(borrow)]
+    error: Option<ErrorObject<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject<'a> {
+    code: i64,
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+}
+
+/// A value that must be there, though it may be `null`.
+#[derive(Clone, Copy, Debug)]
+struct Known<T>(Option<T>);
+
+/// One station of the brief reply: these keys and no others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[serde(rename_all = "PascalCase")]
+#[serde(bound = "'de: 'a")]
+pub struct Brief<'a> {
+    #[serde(rename = "MACAddress")]
+    mac_address: &'a str,
+    tx_bytes: Known<u64>,
+    rx_bytes: Known<u64>,
+    tx_errors: Known<u64>,
+    rx_errors: Known<u64>,
+    tx_packet_count: Known<u64>,
+    rx_packet_count: Known<u64>,
+    tx_unicast_packet_count: Known<u64>,
+    #[serde(rename = "Tx_Retransmissions")]
+    tx_retransmissions: Known<u64>,
+    #[serde(rename = "LastDataDownlinkRate")]
+    _downlink_rate: Known<u64>,
+    #[serde(rename = "LastDataUplinkRate")]
+    _uplink_rate: Known<u64>,
+    downlink_bandwidth: Known<u64>,
+    #[serde(rename = "SignalNoiseRatio")]
+    _signal_noise_ratio: Known<i64>,
+    signal_strength: Known<i64>,
+}
+
+impl<'a> From<Brief<'a>> for Station<'a> {
+    fn from(brief: Brief<'a>) -> Self {
+        let counters = [
+            brief.tx_bytes,
+            brief.rx_bytes,
+            brief.tx_packet_count,
+            brief.rx_packet_count,
+            brief.tx_unicast_packet_count,
+            brief.tx_retransmissions,
+            brief.tx_errors,
+            brief.rx_errors,
+        ];
+        Self {
+            address: brief.mac_address,
+            counters: counters.map(|Known(value)| value),
+            signal: brief.signal_strength.0,
+            bandwidth: brief.downlink_bandwidth.0,
+        }
+    }
+}
+
+/// One station of the full reply; of its parameters those that the brief one has too.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Full<'a> {
+    #[serde(rename = "MACAddress")]
+    mac_address: &'a str,
+    tx_bytes: Option<u64>,
+    rx_bytes: Option<u64>,
+    tx_errors: Option<u64>,
+    rx_errors: Option<u64>,
+    tx_packet_count: Option<u64>,
+    rx_packet_count: Option<u64>,
+    tx_unicast_packet_count: Option<u64>,
+    #[serde(rename = "Tx_Retransmissions")]
+    tx_retransmissions: Option<u64>,
+    downlink_bandwidth: Option<u64>,
+    signal_strength: Option<i64>,
+}
+
+impl<'a> From<Full<'a>> for Station<'a> {
+    fn from(full: Full<'a>) -> Self {
+        Self {
+            address: full.mac_address,
+            counters: [
+                full.tx_bytes,
+                full.rx_bytes,
+                full.tx_packet_count,
+                full.rx_packet_count,
+                full.tx_unicast_packet_count,
+                full.tx_retransmissions,
+                full.tx_errors,
+                full.rx_errors,
+            ],
+            signal: full.signal_strength,
+            bandwidth: full.downlink_bandwidth,
+        }
+    }
+}
+
+impl<'de, T: TryFrom<i64> + TryFrom<u64>> Deserialize<'de> for Known<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // Not as an option: serde would take a key that is not there for `null`.
+        from.deserialize_any(KnownVisitor(std::marker::PhantomData))
+    }
+}
+
+struct KnownVisitor<T>(std::marker::PhantomData<T>);
+
+impl<T: TryFrom<i64> + TryFrom<u64>> Visitor<'_> for KnownVisitor<T> {
+    type Value = Known<T>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a whole number or null")
+    }
+
+    fn visit_unit<E>(self) -> Result<Known<T>, E> {
+        Ok(Known(None))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Known<T>, E> {
+        let value = T::try_from(value).map_err(|_| E::custom("a number is out of range"))?;
+        Ok(Known(Some(value)))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Known<T>, E> {
+        let value = T::try_from(value).map_err(|_| E::custom("a number is out of range"))?;
+        Ok(Known(Some(value)))
+    }
+}
+
+/// One access point, as `getAccessPoints` tells it.
+#[derive(Debug, Deserialize)]
+pub struct AccessPoint {
+    /// Its interface.
+    pub name: String,
+}
+
+/// Reads the reply to `getAccessPoints`.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn access_points(line: &[u8]) -> serde_json::Result<Vec<AccessPoint>> {
+    #[derive(Deserialize)]
+    struct Points {
+        result: Vec<AccessPoint>,
+    }
+    serde_json::from_slice(line).map(|Points { result }| result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: &str = r#"{"MACAddress":"02:00:00:00:01:00","TxBytes":1,"RxBytes":2,"TxErrors":3,"RxErrors":4,"TxPacketCount":5,"RxPacketCount":6,"TxUnicastPacketCount":7,"Tx_Retransmissions":8,"LastDataDownlinkRate":9,"LastDataUplinkRate":10,"DownlinkBandwidth":20,"SignalNoiseRatio":null,"SignalStrength":-40}"#;
+
+    fn framed(result: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#)
+    }
+
+    fn wrong(line: &str) -> String {
+        read::<Brief>(line.as_bytes(), 7, &mut Vec::new()).unwrap_err()
+    }
+
+    #[test]
+    fn a_station_is_read() {
+        let line = framed(&format!("[[{STATION}]]"));
+        let mut stations = Vec::new();
+        read::<Brief>(line.as_bytes(), 7, &mut stations).unwrap();
+        let told = Station {
+            address: "02:00:00:00:01:00",
+            counters: [1, 2, 5, 6, 7, 8, 3, 4].map(Some),
+            signal: Some(-40),
+            bandwidth: Some(20),
+        };
+        assert_eq!(stations, [told]);
+        stations.clear();
+        read::<Full>(line.as_bytes(), 7, &mut stations).unwrap();
+        assert_eq!(stations, [told]);
+    }
+
+    #[test]
+    fn the_brief_reply_has_all_its_keys_and_no_others() {
+        let without = STATION.replace(",\"SignalNoiseRatio\":null", "");
+        assert!(
+            wrong(&framed(&format!("[[{without}]]"))).contains("missing field `SignalNoiseRatio`")
+        );
+        let more = STATION.replace("{\"MAC", "{\"Active\":true,\"MAC");
+        assert!(wrong(&framed(&format!("[[{more}]]"))).contains("unknown field `Active`"));
+        let text = STATION.replace("\"TxBytes\":1", "\"TxBytes\":\"1\"");
+        assert!(wrong(&framed(&format!("[[{text}]]"))).contains("expected a whole number or null"));
+        let negative = STATION.replace("\"TxBytes\":1", "\"TxBytes\":-1");
+        assert!(wrong(&framed(&format!("[[{negative}]]"))).contains("out of range"));
+    }
+
+    #[test]
+    fn the_nesting_is_a_list_of_one_list() {
+        assert!(wrong(&framed("[]")).contains("array of length 1"));
+        assert!(wrong(&framed("[[],[]]")).contains("trailing"));
+        assert!(wrong(&framed(&format!("[{STATION}]"))).contains("expected a sequence"));
+        assert_eq!(read::<Brief>(framed("[[]]").as_bytes(), 7, &mut Vec::new()), Ok(()));
+    }
+
+    #[test]
+    fn the_frame_is_json_rpc_and_the_reply_is_ours() {
+        let other = framed("[[]]").replace("\"id\":7", "\"id\":8");
+        assert_eq!(wrong(&other), "the reply is to Some(8) and not to 7");
+        let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"no \"wlan9\""}}"#;
+        assert_eq!(wrong(error), "stationd says -32001: no \"wlan9\"");
+        assert_eq!(wrong(r#"{"jsonrpc":"2.0","id":7}"#), "the reply has no result");
+    }
+}

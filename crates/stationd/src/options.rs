@@ -1,0 +1,349 @@
+//! What stationd is told: every key with its meaning, its default, and how its value is read.
+//!
+//! The words of the command line are read by [`flags`], the lines of a configuration file here; both end
+//! in [`Options::set`], so that a key means the same everywhere. It opens nothing but that file.
+
+pub mod flags;
+pub(crate) mod value;
+
+use std::{
+    fmt, fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{
+    engine::{Pull, Settings, WriteBack},
+    trace::{Trace, Way},
+};
+
+const KIB: usize = 1024;
+
+/// Where the metrics are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Metrics {
+    /// Nowhere.
+    Off,
+    /// On a TCP address of this machine only.
+    Tcp(SocketAddr),
+    /// On a UNIX socket.
+    Unix(PathBuf),
+}
+
+/// What stationd is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The UNIX socket of the requests.
+    pub socket: PathBuf,
+    /// Its permissions.
+    pub socket_mode: u32,
+    /// Where the metrics are served.
+    pub metrics: Metrics,
+    /// How old a reading may be for whoever does not say.
+    pub max_age: Duration,
+    /// Where hostapd's control sockets are; `None`: it is not asked.
+    pub hostapd: Option<PathBuf>,
+    /// The interfaces that are read; empty: all in AP mode.
+    pub interfaces: Vec<String>,
+    /// How a trace statement finds out whether it is heard.
+    pub trace_check: Way,
+    /// How much each zone says, as `zone=level,…`; [`Trace::configure`] has read it.
+    pub trace: String,
+    /// When static parameters are written to the data model.
+    pub write_back: WriteBack,
+    /// How the driver is asked.
+    pub pull: Pull,
+    /// The most connections at a time.
+    pub consumers: usize,
+    /// The longest request, bytes.
+    pub request_limit: usize,
+}
+
+impl Default for Options {
+    /// Every default is here.
+    fn default() -> Self {
+        Self {
+            socket: PathBuf::from("/run/stationd.sock"),
+            socket_mode: 0o660,
+            metrics: Metrics::Tcp(SocketAddr::from(([127, 0, 0, 1], 9810))),
+            max_age: Duration::from_millis(500),
+            hostapd: Some(PathBuf::from("/run/hostapd")),
+            interfaces: Vec::new(),
+            trace_check: Way::Level,
+            trace: "*=warning".to_owned(),
+            write_back: WriteBack::OnChange,
+            pull: Pull::Bulk,
+            consumers: 64,
+            request_limit: 64 * KIB,
+        }
+    }
+}
+
+/// A key that can be set: its name, and the values that it takes, for the help.
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) values: &'static str,
+    set: fn(&mut Options, &str) -> Result<(), String>,
+}
+
+/// Every key, in the order of the help.
+pub(crate) const KEYS: [Key; 12] = [
+    Key {
+        name: "socket",
+        values: "PATH: requests are taken here",
+        set: |options, text| value::path(text).map(|path| options.socket = path),
+    },
+    Key {
+        name: "socket-mode",
+        values: "OCTAL: its permissions",
+        set: |options, text| value::mode(text).map(|mode| options.socket_mode = mode),
+    },
+    Key {
+        name: "metrics",
+        values: "ADDRESS:PORT of this machine | unix:PATH | off",
+        set: |options, text| value::metrics(text).map(|metrics| options.metrics = metrics),
+    },
+    Key {
+        name: "max-age",
+        values: "DURATION: a reading this fresh is shared",
+        set: |options, text| value::duration(text).map(|age| options.max_age = age),
+    },
+    Key {
+        name: "hostapd",
+        values: "FOLDER of its control sockets | off",
+        set: |options, text| value::path_or_off(text).map(|folder| options.hostapd = folder),
+    },
+    Key {
+        name: "interfaces",
+        values: "NAME,… | all",
+        set: |options, text| value::names(text).map(|names| options.interfaces = names),
+    },
+    Key {
+        name: "trace",
+        values: "ZONE=LEVEL,…: *, none to debug, or a number",
+        set: |options, text| value::zones(text).map(|zones| options.trace = zones),
+    },
+    Key {
+        name: "trace-check",
+        values: "level | walk",
+        set: |options, text| {
+            let check = value::word(text, [("level", Way::Level), ("walk", Way::Walk)]);
+            check.map(|check| options.trace_check = check)
+        },
+    },
+    Key {
+        name: "write-back",
+        values: "on-change | each-poll",
+        set: |options, text| {
+            let ways = [("on-change", WriteBack::OnChange), ("each-poll", WriteBack::EachPoll)];
+            value::word(text, ways).map(|way| options.write_back = way)
+        },
+    },
+    Key {
+        name: "pull",
+        values: "bulk | per-station",
+        set: |options, text| {
+            let ways = [("bulk", Pull::Bulk), ("per-station", Pull::PerStation)];
+            value::word(text, ways).map(|way| options.pull = way)
+        },
+    },
+    Key {
+        name: "consumers",
+        values: "NUMBER: the most connections",
+        set: |options, text| value::number(text, 1..=4096).map(|most| options.consumers = most),
+    },
+    Key {
+        name: "request-limit",
+        values: "SIZE: the longest request",
+        set: |options, text| {
+            value::size(text, KIB..=16 * KIB * KIB).map(|most| options.request_limit = most)
+        },
+    },
+];
+
+impl Options {
+    /// Sets a key as the file and the command line spell it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what would be right.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+        let Some(known) = KEYS.iter().find(|known| known.name == key) else {
+            return Err(format!("unknown key \"{key}\"{}", nearest(key, KEYS.map(|key| key.name))));
+        };
+        (known.set)(self, text).map_err(|wrong| format!("{key}: {wrong}"))
+    }
+
+    /// What of it the engine is told.
+    pub fn settings(&self) -> Settings {
+        let mut trace = Trace::new(self.trace_check);
+        // It was read when it was set; a text that cannot be read leaves the trace as it is delivered.
+        let _ = trace.configure(&self.trace);
+        Settings {
+            hostapd: self.hostapd.clone(),
+            interfaces: self.interfaces.clone(),
+            pull: self.pull,
+            write_back: self.write_back,
+            trace,
+        }
+    }
+
+    /// Takes the lines of a configuration file: `key = value`, `#` begins a comment.
+    ///
+    /// # Errors
+    ///
+    /// The first line that is wrong.
+    pub fn take_file(&mut self, path: &Path) -> Result<(), Error> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| Error::File { path: path.to_owned(), source })?;
+        for (line, words) in (1..).zip(text.lines()) {
+            let told = |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
+            self.take_line(words).map_err(told)?;
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &str) -> Result<(), String> {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            return Ok(());
+        }
+        let Some((key, value)) = line.split_once('=') else {
+            return Err(format!("\"{line}\" is no setting: write key = value"));
+        };
+        self.set(key.trim(), value.trim())
+    }
+}
+
+/// What is wrong with what stationd was told.
+#[derive(Debug)]
+pub enum Error {
+    /// The configuration file cannot be read.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A word or a line is not what it should be.
+    Wrong {
+        /// Which flag, or which file and line.
+        place: String,
+        /// What is wrong and what would be right.
+        what: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { path, source } => write!(out, "cannot read {}: {source}", path.display()),
+            Self::Wrong { place, what } => write!(out, "{place}: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } => Some(source),
+            Self::Wrong { .. } => None,
+        }
+    }
+}
+
+/// `: did you mean "…"?` where one of the words is near, else all of them.
+fn nearest(word: &str, known: impl IntoIterator<Item = &'static str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let near = known.iter().map(|one| (strsim::damerau_levenshtein(word, one), one)).min();
+    match near {
+        Some((distance, one)) if distance <= 3.min(word.len() / 2) => {
+            format!(": did you mean \"{one}\"?")
+        }
+        _ => format!(": there are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(key: &str, text: &str) -> Result<Options, String> {
+        let mut options = Options::default();
+        options.set(key, text).map(|()| options)
+    }
+
+    #[test]
+    fn every_key_takes_its_values() {
+        assert_eq!(set("socket", "/tmp/s").unwrap().socket, PathBuf::from("/tmp/s"));
+        assert_eq!(set("socket-mode", "0600").unwrap().socket_mode, 0o600);
+        assert_eq!(set("metrics", "off").unwrap().metrics, Metrics::Off);
+        assert_eq!(set("metrics", "unix:/m").unwrap().metrics, Metrics::Unix("/m".into()));
+        assert!(matches!(set("metrics", "[::1]:9000").unwrap().metrics, Metrics::Tcp(_)));
+        assert_eq!(set("max-age", "2s").unwrap().max_age, Duration::from_secs(2));
+        assert_eq!(set("max-age", "0").unwrap().max_age, Duration::ZERO);
+        assert_eq!(set("hostapd", "off").unwrap().hostapd, None);
+        assert_eq!(set("interfaces", "all").unwrap().interfaces, Vec::<String>::new());
+        assert_eq!(set("interfaces", "wlan0, wlan1").unwrap().interfaces, ["wlan0", "wlan1"]);
+        assert_eq!(set("trace-check", "walk").unwrap().trace_check, Way::Walk);
+        assert_eq!(set("trace", "rpc=info").unwrap().trace, "rpc=info");
+        assert_eq!(set("write-back", "each-poll").unwrap().write_back, WriteBack::EachPoll);
+        assert_eq!(set("pull", "per-station").unwrap().pull, Pull::PerStation);
+        assert_eq!(set("consumers", "3").unwrap().consumers, 3);
+        assert_eq!(set("request-limit", "1MiB").unwrap().request_limit, 1 << 20);
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_what_would_be_right() {
+        let wrong = |key, text| set(key, text).unwrap_err();
+        insta::assert_snapshot!(
+            [
+                wrong("max-aeg", "1s"),
+                wrong("colour", "red"),
+                wrong("max-age", "soon"),
+                wrong("metrics", "0.0.0.0:9810"),
+                wrong("metrics", "localhost"),
+                wrong("socket", "run/s"),
+                wrong("socket-mode", "rw"),
+                wrong("pull", "bluk"),
+                wrong("consumers", "0"),
+                wrong("request-limit", "1GiB"),
+                wrong("trace", "rpc"),
+                wrong("interfaces", ""),
+            ]
+            .join("\n"),
+            @r#"
+        unknown key "max-aeg": did you mean "max-age"?
+        unknown key "colour": there are socket, socket-mode, metrics, max-age, hostapd, interfaces, trace, trace-check, write-back, pull, consumers, request-limit
+        max-age: "soon" is no duration: write it as 500ms, 2s or 0
+        metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
+        metrics: "localhost" is no address: write 127.0.0.1:9810, unix:PATH or off
+        socket: "run/s" is no path from the root: begin it with /
+        socket-mode: "rw" is no permission: write it in octal, as 0660
+        pull: unknown "bluk": did you mean "bulk"?
+        consumers: "0" is not a number from 1 to 4096
+        request-limit: "1GiB" is not a size from 1KiB to 16384KiB
+        trace: trace setting `rpc` has no level; write zone=level, as all=400
+        interfaces: "" misses a name: write wlan0,wlan1 or all
+        "#
+        );
+    }
+
+    #[test]
+    fn a_wrong_line_is_told_with_its_file_and_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stationd.conf");
+        fs::write(&path, "# ours\n\nmax-age = 1s # fresh\nconsumer = 4\n").unwrap();
+        let mut options = Options::default();
+        let error = options.take_file(&path).unwrap_err().to_string();
+        let told = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
+        assert!(error.ends_with(told), "{error}");
+        assert_eq!(options.max_age, Duration::from_secs(1));
+        fs::write(&path, "max-age 1s\n").unwrap();
+        let error = options.take_file(&path).unwrap_err().to_string();
+        assert!(error.ends_with(":1: \"max-age 1s\" is no setting: write key = value"), "{error}");
+        let error = options.take_file(Path::new("/none")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /none: No such file"), "{error}");
+    }
+}

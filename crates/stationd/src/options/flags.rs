@@ -1,0 +1,179 @@
+//! The words of the command line, read by hand: there are six.
+//!
+//! Parsing opens nothing; [`Flags::options`] reads the configuration file that was named.
+
+use std::path::PathBuf;
+
+use super::{Error, KEYS, Options, nearest};
+
+/// What was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// A configuration file.
+    pub config: Option<PathBuf>,
+    /// Keys and values, in order; they count after the file.
+    pub set: Vec<(String, String)>,
+    /// Print everything once, and end.
+    pub once: bool,
+    /// A recording instead of this machine's kernel.
+    pub replay: Option<PathBuf>,
+    /// Print the help, and end.
+    pub help: bool,
+    /// Print the version, and end.
+    pub version: bool,
+}
+
+impl Flags {
+    /// Reads the words behind the program's name.
+    ///
+    /// # Errors
+    ///
+    /// The first word that is wrong.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Error> {
+        let mut flags = Self::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let (name, joined) = match word.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+                _ => (word.as_str(), None),
+            };
+            let mut value =
+                || joined.clone().or_else(|| words.next()).ok_or_else(|| no_value(name));
+            match name {
+                "--config" => flags.config = Some(value()?.into()),
+                "--replay" => flags.replay = Some(value()?.into()),
+                "--set" => flags.set.push(setting(&value()?)?),
+                "--once" => flags.once = true,
+                "-h" | "--help" => flags.help = true,
+                "-V" | "--version" => flags.version = true,
+                _ => return Err(unknown(name)),
+            }
+        }
+        Ok(flags)
+    }
+
+    /// The defaults, then the file, then the command line.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that is wrong, with its place.
+    pub fn options(&self) -> Result<Options, Error> {
+        let mut options = Options::default();
+        if let Some(path) = &self.config {
+            options.take_file(path)?;
+        }
+        for (key, value) in &self.set {
+            options.set(key, value).map_err(|what| wrong("--set", what))?;
+        }
+        Ok(options)
+    }
+}
+
+fn wrong(place: &str, what: String) -> Error {
+    Error::Wrong { place: place.to_owned(), what }
+}
+
+fn no_value(flag: &str) -> Error {
+    wrong(flag, "a value is missing behind it (--help shows examples)".to_owned())
+}
+
+fn unknown(word: &str) -> Error {
+    let flags = ["--config", "--set", "--once", "--replay", "--help", "--version"];
+    wrong(word, format!("unknown flag{}", nearest(word, flags)))
+}
+
+fn setting(text: &str) -> Result<(String, String), Error> {
+    let pair = text.split_once('=').map(|(key, value)| (key.trim().into(), value.trim().into()));
+    pair.ok_or_else(|| wrong("--set", format!("\"{text}\" is no setting: write KEY=VALUE")))
+}
+
+/// What `--help` prints.
+pub fn help() -> String {
+    let keys: String =
+        KEYS.iter().map(|key| format!("  {:<14} {}\n", key.name, key.values)).collect();
+    format!("{HEAD}{keys}{TAIL}")
+}
+
+const HEAD: &str = "\
+stationd: statistics of associated Wi-Fi stations, read once for everybody
+
+Usage: stationd [--config FILE] [--set KEY=VALUE]…
+       stationd --once [--set KEY=VALUE]…
+
+      --config FILE    Settings, one a line: key = value; # begins a comment
+      --set KEY=VALUE  One setting; counts after the file (repeatable)
+      --once           Print all access points and stations as JSON, and end
+      --replay FILE    Read a recording instead of this machine's kernel
+  -h, --help           Print this
+  -V, --version        Print the version
+
+Settings:
+";
+
+const TAIL: &str = "
+Defaults: socket=/run/stationd.sock socket-mode=0660 metrics=127.0.0.1:9810
+  max-age=500ms hostapd=/run/hostapd interfaces=all trace=*=warning
+  trace-check=level write-back=on-change pull=bulk consumers=64
+  request-limit=64KiB
+
+Examples:
+  stationd --once --set interfaces=wlan0
+  stationd --config /etc/stationd.conf --set metrics=unix:/run/stationd.metrics
+  curl http://127.0.0.1:9810/metrics
+  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"getStationStatsBrief\",\"params\":
+    {\"interface\":\"wlan0\"}}' | tr -d '\\n' | socat - UNIX:/run/stationd.sock
+
+Exit codes: 0 ended as asked, 2 usage, 4 this machine lacks something.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Flags, Error> {
+        Flags::parse(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn flags_take_their_values_joined_or_apart() {
+        let apart = parse(&["--config", "/c", "--set", "max-age=1s", "--once"]).unwrap();
+        let joined = parse(&["--config=/c", "--set=max-age=1s", "--once"]).unwrap();
+        assert_eq!(apart, joined);
+        assert_eq!(apart.set, [("max-age".into(), "1s".into())]);
+    }
+
+    #[test]
+    fn the_command_line_counts_after_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c");
+        std::fs::write(&path, "consumers = 3\nmax-age = 7s\n").unwrap();
+        let flags = parse(&["--set", "consumers=5", "--config", path.to_str().unwrap()]).unwrap();
+        let options = flags.options().unwrap();
+        assert_eq!((options.consumers, options.max_age.as_secs()), (5, 7));
+    }
+
+    #[test]
+    fn a_wrong_word_is_told_with_what_would_be_right() {
+        let told = |words: &[&str]| parse(words).unwrap_err().to_string();
+        assert_eq!(told(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
+        assert_eq!(told(&["--set"]), "--set: a value is missing behind it (--help shows examples)");
+        assert_eq!(told(&["--set", "x"]), "--set: \"x\" is no setting: write KEY=VALUE");
+        let flags = parse(&["--set", "pull=bluk"]).unwrap();
+        let error = flags.options().unwrap_err().to_string();
+        assert_eq!(error, "--set: pull: unknown \"bluk\": did you mean \"bulk\"?");
+    }
+
+    #[test]
+    fn the_help_names_every_default() {
+        let mut options = Options { consumers: 1, ..Options::default() };
+        let defaults = help();
+        let defaults = defaults.split("Defaults: ").nth(1).unwrap().split("\n\n").next().unwrap();
+        let settings: Vec<_> = defaults.split_whitespace().collect();
+        assert_eq!(settings.len(), KEYS.len());
+        for setting in settings {
+            let (key, value) = setting.split_once('=').unwrap();
+            options.set(key, value).unwrap();
+        }
+        assert_eq!(options, Options::default());
+    }
+}

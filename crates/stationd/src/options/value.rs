@@ -1,0 +1,106 @@
+//! How one value is read from its words. Pure; an error says what would be right.
+
+use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
+
+use super::{Metrics, nearest};
+use crate::trace::{Trace, Way};
+
+/// A path from the root: a daemon's working folder is nobody's concern.
+pub(super) fn path(text: &str) -> Result<PathBuf, String> {
+    match text.starts_with('/') {
+        true => Ok(PathBuf::from(text)),
+        false => Err(format!("\"{text}\" is no path from the root: begin it with /")),
+    }
+}
+
+pub(super) fn path_or_off(text: &str) -> Result<Option<PathBuf>, String> {
+    if text == "off" { Ok(None) } else { path(text).map(Some) }
+}
+
+pub(super) fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| format!("\"{text}\" is no permission: write it in octal, as 0660"))
+}
+
+/// An address that only this machine can reach: the page tells who is where.
+pub(super) fn metrics(text: &str) -> Result<Metrics, String> {
+    if text == "off" {
+        return Ok(Metrics::Off);
+    }
+    if let Some(socket) = text.strip_prefix("unix:") {
+        return path(socket).map(Metrics::Unix);
+    }
+    match text.parse::<SocketAddr>() {
+        Ok(address) if address.ip().is_loopback() => Ok(Metrics::Tcp(address)),
+        Ok(address) => Err(format!(
+            "{} can be reached from outside: take 127.0.0.1:{} or unix:PATH",
+            address.ip(),
+            address.port()
+        )),
+        Err(_) => Err(format!("\"{text}\" is no address: write 127.0.0.1:9810, unix:PATH or off")),
+    }
+}
+
+/// A duration with its unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("\"{text}\" is no duration: write it as 500ms, 2s or 0");
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u32 = digits.parse().map_err(|_| wrong())?;
+    match &text[digits.len()..] {
+        "ms" => Ok(Duration::from_millis(number.into())),
+        "s" => Ok(Duration::from_secs(number.into())),
+        "min" => Ok(Duration::from_secs(u64::from(number) * 60)),
+        "" if number == 0 => Ok(Duration::ZERO),
+        _ => Err(wrong()),
+    }
+}
+
+pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
+    if text == "all" {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    match names.iter().any(String::is_empty) {
+        true => Err(format!("\"{text}\" misses a name: write wlan0,wlan1 or all")),
+        false => Ok(names),
+    }
+}
+
+pub(super) fn zones(text: &str) -> Result<String, String> {
+    let read = Trace::new(Way::Level).configure(text);
+    read.map(|()| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// One of a few words.
+pub(super) fn word<T: Copy, const N: usize>(
+    text: &str,
+    known: [(&'static str, T); N],
+) -> Result<T, String> {
+    let found = known.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    found.ok_or_else(|| format!("unknown \"{text}\"{}", nearest(text, known.map(|(word, _)| word))))
+}
+
+pub(crate) fn number(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        format!("\"{text}\" is not a number from {} to {}", range.start(), range.end())
+    })
+}
+
+/// Bytes, with KiB or MiB behind the number.
+pub(super) fn size(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
+    let (digits, unit) = match text {
+        _ if text.ends_with("KiB") => (&text[..text.len() - 3], 1 << 10),
+        _ if text.ends_with("MiB") => (&text[..text.len() - 3], 1 << 20),
+        _ => (text, 1),
+    };
+    let number: Option<usize> = digits.trim().parse().ok();
+    let bytes = number.and_then(|number| number.checked_mul(unit));
+    bytes.filter(|bytes| range.contains(bytes)).ok_or_else(|| {
+        format!(
+            "\"{text}\" is not a size from {}KiB to {}KiB",
+            range.start() >> 10,
+            range.end() >> 10
+        )
+    })
+}

@@ -1,0 +1,230 @@
+//! The access points: one for each interface in AP mode, with the interfaces that belong to it.
+//!
+//! Fed with what nl80211 lists; it asks nobody. A point keeps its number while the daemon runs, also
+//! when its interface goes and comes back, so that a consumer's path stays true.
+
+use linux::nl80211::{Address, Interface, InterfaceKind};
+
+use crate::table::{Ended, PointId};
+
+/// One access point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Its place.
+    pub id: PointId,
+    /// The interface's name, as `wlan0`.
+    pub name: String,
+    /// The interface's number in the kernel; `None` while there is no such interface.
+    pub index: Option<u32>,
+    /// The radio.
+    pub wiphy: u32,
+    /// BSSID.
+    pub address: Address,
+    /// Network name, where the kernel tells.
+    pub ssid: Option<String>,
+    /// Channel, MHz.
+    pub frequency: Option<u32>,
+    /// AP_VLAN and four-address interfaces whose stations are counted here.
+    pub children: Vec<u32>,
+    /// Noise of the channel, dBm; absent where the driver does not tell.
+    pub noise_dbm: Option<i8>,
+    /// When its stations were read last, ns since boot.
+    pub read_ns: Option<u64>,
+    /// When the channel was surveyed last, ns since boot.
+    pub surveyed_ns: Option<u64>,
+    /// Everything that ended associations have moved.
+    pub ended: EndedTotals,
+}
+
+/// The sum of the associations that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndedTotals {
+    /// How many.
+    pub sessions: u64,
+    /// Of them: those whose last counters the kernel told.
+    pub exact: u64,
+    /// Bytes from stations.
+    pub rx_bytes: u64,
+    /// Bytes to stations.
+    pub tx_bytes: u64,
+}
+
+impl EndedTotals {
+    /// Adds an association.
+    pub fn add(&mut self, ended: &Ended) {
+        self.sessions += 1;
+        self.exact += u64::from(ended.exact);
+        self.rx_bytes += ended.rx_bytes.unwrap_or(0);
+        self.tx_bytes += ended.tx_bytes.unwrap_or(0);
+    }
+}
+
+impl Point {
+    /// Its number in the data model, `WiFi.AccessPoint.{number}.`.
+    pub fn number(&self) -> u32 {
+        u32::from(self.id) + 1
+    }
+}
+
+/// All access points, also those whose interface has gone.
+#[derive(Clone, Debug, Default)]
+pub struct Points {
+    points: Vec<Point>,
+}
+
+/// What a new list of interfaces changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PointChanges {
+    /// Points that are new or have come back.
+    pub came: Vec<PointId>,
+    /// Points whose interface is there no more: their stations have left.
+    pub went: Vec<PointId>,
+}
+
+impl Points {
+    /// All of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter()
+    }
+
+    /// Those whose interface exists.
+    pub fn present(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| point.index.is_some())
+    }
+
+    /// One of them.
+    pub fn get(&self, id: PointId) -> Option<&Point> {
+        self.points.get(usize::from(id))
+    }
+
+    /// One of them, to be written.
+    pub fn get_mut(&mut self, id: PointId) -> Option<&mut Point> {
+        self.points.get_mut(usize::from(id))
+    }
+
+    /// The one of this number in the data model.
+    pub fn numbered(&self, number: u32) -> Option<&Point> {
+        self.points.get(usize::try_from(number.checked_sub(1)?).ok()?)
+    }
+
+    /// The one of this interface's name.
+    pub fn named(&self, name: &str) -> Option<&Point> {
+        self.points.iter().find(|point| point.name == name)
+    }
+
+    /// The one that an interface belongs to: its own, or that of which it is a child.
+    pub fn of_interface(&self, index: u32) -> Option<&Point> {
+        self.points
+            .iter()
+            .find(|point| point.index == Some(index) || point.children.contains(&index))
+    }
+
+    /// Takes nl80211's list. An interface that was renamed or made again under its old name or number
+    /// keeps its point.
+    pub fn update(&mut self, interfaces: &[Interface]) -> PointChanges {
+        let mut changes = PointChanges::default();
+        let is_ap = |interface: &&Interface| interface.kind == InterfaceKind::AccessPoint;
+        for point in &mut self.points {
+            let there = |index| interfaces.iter().filter(is_ap).any(|each| each.index == index);
+            if point.index.is_some_and(|index| !there(index)) {
+                point.index = None;
+                point.read_ns = None;
+                changes.went.push(point.id);
+            }
+        }
+        for interface in interfaces.iter().filter(is_ap) {
+            let id = self.place_of(interface, &mut changes);
+            let children = children(interface, interfaces);
+            let point = &mut self.points[usize::from(id)];
+            point.name.clone_from(&interface.name);
+            let ssid = interface.ssid.as_deref();
+            point.ssid = ssid.map(|ssid| String::from_utf8_lossy(ssid).into_owned());
+            (point.index, point.wiphy) = (Some(interface.index), interface.wiphy);
+            point.address = interface.address;
+            point.frequency = interface.channel.map(|channel| channel.frequency_mhz);
+            point.children = children;
+        }
+        changes
+    }
+
+    fn place_of(&mut self, interface: &Interface, changes: &mut PointChanges) -> PointId {
+        let same = |point: &&Point| point.index == Some(interface.index);
+        if let Some(point) = self.points.iter().find(same) {
+            return point.id;
+        }
+        let free = |point: &&Point| point.index.is_none() && point.name == interface.name;
+        let back = self.points.iter().find(free).map(|point| point.id);
+        let id = back.unwrap_or_else(|| {
+            let id = self.points.len() as PointId;
+            self.points.push(Point { id, ..Point::default() });
+            id
+        });
+        changes.came.push(id);
+        id
+    }
+}
+
+/// The interfaces of one radio that share an access point's address: mac80211 makes AP_VLANs so.
+fn children(parent: &Interface, interfaces: &[Interface]) -> Vec<u32> {
+    let is_child = |other: &&Interface| {
+        other.kind == InterfaceKind::AccessPointVlan
+            && other.wiphy == parent.wiphy
+            && other.address == parent.address
+    };
+    interfaces.iter().filter(is_child).map(|child| child.index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(index: u32, name: &str, kind: InterfaceKind) -> Interface {
+        Interface {
+            index,
+            name: name.into(),
+            wiphy: 0,
+            kind,
+            address: [2, 0, 0, 0, 0, 1],
+            ssid: None,
+            four_addresses: false,
+            channel: None,
+            links: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_point_keeps_its_number_when_its_interface_comes_back() {
+        let mut points = Points::default();
+        let wlan = |index, name: &str| interface(index, name, InterfaceKind::AccessPoint);
+        points.update(&[wlan(3, "wlan0"), wlan(4, "wlan1")]);
+        let changes = points.update(&[wlan(4, "wlan1")]);
+        assert_eq!((changes.went, changes.came), (vec![0], vec![]));
+        assert_eq!(points.named("wlan0").unwrap().index, None);
+        let changes = points.update(&[wlan(9, "wlan0"), wlan(4, "wlan1")]);
+        assert_eq!((changes.went, changes.came), (vec![], vec![0]));
+        assert_eq!(points.numbered(1).unwrap().index, Some(9));
+        assert_eq!(points.numbered(0), None);
+    }
+
+    #[test]
+    fn a_renamed_interface_is_the_same_point() {
+        let mut points = Points::default();
+        points.update(&[interface(3, "wlan0", InterfaceKind::AccessPoint)]);
+        let changes = points.update(&[interface(3, "ap24", InterfaceKind::AccessPoint)]);
+        assert_eq!(changes, PointChanges::default());
+        assert_eq!(points.named("ap24").unwrap().number(), 1);
+    }
+
+    #[test]
+    fn stations_of_vlan_interfaces_are_the_access_points_own() {
+        let mut points = Points::default();
+        points.update(&[
+            interface(3, "wlan0", InterfaceKind::AccessPoint),
+            interface(7, "wlan0.sta1", InterfaceKind::AccessPointVlan),
+            interface(8, "sta0", InterfaceKind::Station),
+        ]);
+        assert_eq!(points.iter().count(), 1);
+        assert_eq!(points.of_interface(7).unwrap().name, "wlan0");
+        assert_eq!(points.of_interface(8), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! Three round trips for each station: GET_STATION, a survey of the channel, and hostapd's `STA`.
+//!
+//! The field's way, kept to be measured: hostapd asks the kernel once more for each of its answers. Who
+//! is there is known from membership events; a station that the kernel does not know has left.
+
+use linux::{
+    netlink,
+    nl80211::{Address, Nl80211},
+};
+
+use crate::{
+    cost::Cost,
+    hostapd::Hostapd,
+    points::Points,
+    table::{PointId, Slot, Table},
+    trace::{Level, Trace},
+};
+
+/// Whom a pull asks.
+pub struct Sources<'a> {
+    /// The kernel.
+    pub kernel: &'a mut Nl80211,
+    /// hostapd.
+    pub hostapd: &'a mut Hostapd,
+    /// The trace of the way.
+    pub trace: &'a Trace,
+    /// What it costs.
+    pub cost: &'a mut Cost,
+}
+
+/// Reads the stations of a point one by one.
+///
+/// # Errors
+///
+/// What the kernel said, but that a station is not there.
+pub fn pull(
+    sources: &mut Sources<'_>,
+    points: &mut Points,
+    table: &mut Table,
+    (id, now_ns): (PointId, u64),
+) -> Result<(), netlink::Error> {
+    let stations: Vec<(Slot, Address)> =
+        table.rows(id).map(|row| (row.slot(), row.address())).collect();
+    for station in stations {
+        one(sources, points, table, (id, now_ns, station))?;
+    }
+    Ok(())
+}
+
+fn one(
+    sources: &mut Sources<'_>,
+    points: &mut Points,
+    table: &mut Table,
+    (id, now_ns, (slot, address)): (PointId, u64, (Slot, Address)),
+) -> Result<(), netlink::Error> {
+    let Some(point) = points.get_mut(id) else { return Ok(()) };
+    let Some(index) = point.index else { return Ok(()) };
+    let trace = sources.trace;
+    trace.event("genSta", Level::INFO, format_args!("read {address:02x?} on {}", point.name));
+    sources.cost.gets += 1;
+    let reading = sources.kernel.station(index, address)?;
+    let Some(reading) = reading else {
+        trace.event("genSta", Level::INFO, format_args!("{address:02x?} is not there"));
+        let gone = linux::nl80211::StationReading { address, ..Default::default() };
+        table.left(id, &gone, None);
+        return Ok(());
+    };
+    sources.cost.messages += 1;
+    table.note(id, &reading, now_ns);
+    trace.event("nl80211", Level::INFO, format_args!("survey of {}", point.name));
+    super::survey(sources.kernel, point, now_ns, sources.cost)?;
+    trace.event("hostapd", Level::INFO, format_args!("STA {address:02x?}"));
+    let identity = sources.hostapd.ask_now(&point.name, address, sources.cost);
+    let known = table.row(slot).and_then(|row| row.identity().cloned());
+    if let Some(identity) = identity.filter(|identity| known.as_ref() != Some(identity)) {
+        table.identify(slot, identity);
+    }
+    Ok(())
+}

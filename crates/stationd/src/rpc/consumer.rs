@@ -1,0 +1,78 @@
+//! One consumer of the requests: its connection, its name in the data model, and the pace it asked for.
+
+use crate::{
+    daemon::{Turn, connection::Connection, token::Token},
+    datamodel::SubscriptionId,
+    table::PointId,
+};
+
+/// A pace that a subscription asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cadence {
+    /// The subscription.
+    pub(super) subscription: SubscriptionId,
+    /// The access point whose stations are read; `None`: all of them.
+    pub(super) point: Option<PointId>,
+    /// From one reading to the next, ns.
+    pub(super) every_ns: u64,
+    /// The next one, ns since boot.
+    pub(super) next_ns: u64,
+}
+
+impl Cadence {
+    /// The next moment after now, on the same grid: readings that were missed are not made up for.
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        let missed = now_ns.saturating_sub(self.next_ns) / self.every_ns;
+        self.next_ns += (missed + 1) * self.every_ns;
+    }
+}
+
+/// A consumer.
+#[derive(Debug)]
+pub(super) struct Consumer {
+    /// Its bytes.
+    pub(super) connection: Connection,
+    /// Its name in the data model: never used again. The lower 32 bits are its place.
+    pub(super) id: u64,
+    /// The paces of its subscriptions.
+    pub(super) cadences: Vec<Cadence>,
+    /// The moment of them that stands in the daemon's queue.
+    queued_ns: Option<u64>,
+}
+
+impl Consumer {
+    /// A consumer that has not asked yet.
+    pub(super) fn new(connection: Connection, id: u64) -> Self {
+        Self { connection, id, cadences: Vec::new(), queued_ns: None }
+    }
+
+    /// Puts the next moment of its subscriptions into the queue, where it is not there.
+    pub(super) fn wait_for_cadence(&mut self, turn: &mut Turn<'_>) {
+        let next = self.cadences.iter().map(|cadence| cadence.next_ns).min();
+        if let Some(next_ns) = next
+            && self.queued_ns.is_none_or(|queued| queued > next_ns)
+        {
+            self.queued_ns = Some(next_ns);
+            turn.timeouts.add(next_ns, Token::Cadence(self.id as u32).number());
+        }
+    }
+
+    /// A moment of the queue has come.
+    pub(super) fn cadence_has_come(&mut self, now_ns: u64) {
+        self.queued_ns = self.queued_ns.filter(|queued| *queued > now_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cadence_keeps_its_grid_and_makes_up_for_nothing() {
+        let mut cadence = Cadence { subscription: 1, point: None, every_ns: 100, next_ns: 1000 };
+        cadence.advance(1003);
+        assert_eq!(cadence.next_ns, 1100);
+        cadence.advance(1450);
+        assert_eq!(cadence.next_ns, 1500);
+    }
+}

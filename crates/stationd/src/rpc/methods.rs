@@ -1,0 +1,337 @@
+//! What each method answers, from the engine.
+//!
+//! Everything that a reply holds is the engine's; here are the paths that name an access point, the age
+//! that a reading may have, and the frame around a result.
+
+use std::{error::Error, fmt::Write};
+
+use super::{
+    consumer::Cadence,
+    request::{
+        Asked, Fault, Get, INVALID_PARAMS, Kind, NO_PATH, NO_POINT, Reading, Request, Subscribe,
+        Text, UNREADABLE, Unsubscribe,
+    },
+};
+use crate::{
+    daemon::{Turn, outbox::Letter},
+    datamodel::Kinds,
+    engine::RefreshError,
+    full,
+    table::PointId,
+};
+
+const MS: u64 = 1_000_000;
+/// A pace below this would be a load of its own.
+const FASTEST_MS: u32 = 100;
+/// The field's data model and the standard's have their access points under these.
+const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
+
+/// Who asks.
+pub(super) struct Caller<'a> {
+    /// Its name in the data model.
+    pub(super) id: u64,
+    /// How old a reading may be where it does not say, ns.
+    pub(super) max_age_ns: u64,
+    /// The paces of its subscriptions.
+    pub(super) cadences: &'a mut Vec<Cadence>,
+}
+
+/// Why there is no result.
+struct Refusal {
+    code: i32,
+    message: String,
+}
+
+type Answer = Result<(), Refusal>;
+
+fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { code, message: message.into() })
+}
+
+/// Writes the reply to a request; whether it could be answered as asked.
+pub(super) fn answer(
+    request: &Request<'_>,
+    caller: &mut Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> bool {
+    let Some(id) = request.id else {
+        // A notification of the caller's: what it changes is changed, and nobody hears of the result.
+        return result(&request.asked, caller, &mut Letter::default(), turn).is_ok();
+    };
+    let words = letter.words();
+    let begin = words.len();
+    words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    words.extend_from_slice(id.as_bytes());
+    words.extend_from_slice(b",\"result\":");
+    match result(&request.asked, caller, letter, turn) {
+        Ok(()) => {
+            letter.words().extend_from_slice(b"}\n");
+            true
+        }
+        Err(Refusal { code, message }) => {
+            // Bodies are shared only once nothing can fail any more.
+            letter.words().truncate(begin);
+            write_fault(&Fault { id: Some(id), code, message: message.into() }, letter.words());
+            false
+        }
+    }
+}
+
+/// Writes the reply to what is no request.
+pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(fault.id.unwrap_or("null").as_bytes());
+    out.extend_from_slice(b",\"error\":{\"code\":");
+    out.extend_from_slice(itoa::Buffer::new().format(fault.code).as_bytes());
+    out.extend_from_slice(b",\"message\":");
+    text(&fault.message, out);
+    out.extend_from_slice(b"}}\n");
+}
+
+fn result(
+    asked: &Asked<'_>,
+    caller: &mut Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    match asked {
+        Asked::Brief(reading) => brief(reading, caller, letter, turn),
+        Asked::Stats(reading) => stats(reading, caller, letter, turn),
+        Asked::Get(get) => get_paths(get, caller, letter, turn),
+        Asked::Subscribe(subscribe) => self::subscribe(subscribe, caller, letter, turn),
+        Asked::Unsubscribe(end) => unsubscribe(end, caller, letter, turn),
+        Asked::AccessPoints => {
+            access_points(letter.words(), turn);
+            Ok(())
+        }
+    }
+}
+
+fn brief(
+    reading: &Reading<'_>,
+    caller: &Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    let point = refreshed(reading, caller, turn)?;
+    match reading.since {
+        None => letter.share(turn.engine.brief(point)),
+        Some(since) => turn.engine.brief_since(point, since, letter.words()),
+    }
+    Ok(())
+}
+
+fn stats(
+    reading: &Reading<'_>,
+    caller: &Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    if reading.since.is_some() {
+        return refuse(INVALID_PARAMS, "\"since\" is getStationStatsBrief's: leave it out");
+    }
+    let point = refreshed(reading, caller, turn)?;
+    let (model, view, trace) = turn.engine.reading();
+    full::reply(model, point, &view, trace, letter.words());
+    Ok(())
+}
+
+/// The access point that a reading is of, with values as fresh as asked for.
+fn refreshed(
+    reading: &Reading<'_>,
+    caller: &Caller<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<PointId, Refusal> {
+    let point = named(reading, turn)?;
+    refresh(point, max_age_ns(reading.max_age_ms, caller), turn)?;
+    Ok(point)
+}
+
+fn max_age_ns(asked_ms: Option<u32>, caller: &Caller<'_>) -> u64 {
+    asked_ms.map_or(caller.max_age_ns, |ms| u64::from(ms) * MS)
+}
+
+fn refresh(point: PointId, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
+    let Err(error) = turn.engine.refresh(point, max_age_ns, turn.now_ns) else { return Ok(()) };
+    let code = match error {
+        RefreshError::NoPoint | RefreshError::NoInterface => NO_POINT,
+        RefreshError::Kernel(_) => UNREADABLE,
+    };
+    refuse(code, in_one_line(&error))
+}
+
+fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
+    let points = turn.engine.points();
+    let (point, asked) = match (&reading.path, &reading.interface) {
+        (Some(path), None) => {
+            let Some(number) = number_of(path.as_str()) else {
+                let told =
+                    format!("\"{}\" names no access point: WiFi.AccessPoint.1.", path.as_str());
+                return refuse(NO_POINT, told);
+            };
+            (points.numbered(number), path)
+        }
+        (None, Some(name)) => (points.named(name.as_str()), name),
+        _ => {
+            return refuse(INVALID_PARAMS, "name the access point by \"path\" or by \"interface\"");
+        }
+    };
+    match point {
+        Some(point) => Ok(point.id),
+        None => refuse(
+            NO_POINT,
+            format!("no access point \"{}\": getAccessPoints lists them", asked.as_str()),
+        ),
+    }
+}
+
+/// The number in `WiFi.AccessPoint.{number}.`; with or without its last dot.
+fn number_of(path: &str) -> Option<u32> {
+    let rest = ROOTS.iter().find_map(|root| path.strip_prefix(root))?;
+    rest.strip_suffix('.').unwrap_or(rest).parse().ok()
+}
+
+/// The access point that a longer path begins with; `None` where it names several.
+fn point_of(path: &str, turn: &Turn<'_>) -> Option<PointId> {
+    let rest = ROOTS.iter().find_map(|root| path.strip_prefix(root))?;
+    let number = rest.split('.').next()?.parse().ok()?;
+    turn.engine.points().numbered(number).map(|point| point.id)
+}
+
+/// Sees to it that what a path shows is fresh. What cannot be read is shown as it was.
+fn refresh_path(path: &str, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
+    if let Some(point) = point_of(path, turn) {
+        return refresh(point, max_age_ns, turn);
+    }
+    super::refresh_all(max_age_ns, turn);
+    Ok(())
+}
+
+fn get_paths(
+    get: &Get<'_>,
+    caller: &Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    let paths: Vec<&str> = get.paths.iter().map(Text::as_str).collect();
+    for path in &paths {
+        refresh_path(path, max_age_ns(get.max_age_ms, caller), turn)?;
+    }
+    let (model, view, trace) = turn.engine.reading();
+    match model.get(&paths, &view, trace, letter.words()) {
+        Ok(()) => Ok(()),
+        Err(error) => refuse(NO_PATH, in_one_line(&error)),
+    }
+}
+
+fn subscribe(
+    asked: &Subscribe<'_>,
+    caller: &mut Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    if asked.every_ms.is_some_and(|ms| ms < FASTEST_MS) {
+        return refuse(INVALID_PARAMS, format!("\"every-ms\" is {FASTEST_MS} or more"));
+    }
+    let path = asked.path.as_str();
+    let kinds = kinds(asked.kinds.as_deref());
+    let subscription = match turn.engine.model().subscribe(caller.id, path, kinds) {
+        Ok(subscription) => subscription,
+        Err(error) => return refuse(NO_PATH, in_one_line(&error)),
+    };
+    if let Some(every_ms) = asked.every_ms {
+        let every_ns = u64::from(every_ms) * MS;
+        let point = point_of(path, turn);
+        let next_ns = turn.now_ns;
+        caller.cadences.push(Cadence { subscription, point, every_ns, next_ns });
+    }
+    let words = letter.words();
+    words.extend_from_slice(b"{\"subscription\":");
+    words.extend_from_slice(itoa::Buffer::new().format(subscription).as_bytes());
+    words.push(b'}');
+    Ok(())
+}
+
+/// All of them where none is named.
+fn kinds(named: Option<&[Kind]>) -> Kinds {
+    let wants = |kind| named.is_none_or(|named| named.contains(&kind));
+    Kinds {
+        value_change: wants(Kind::ValueChange),
+        object_creation: wants(Kind::ObjectCreation),
+        object_deletion: wants(Kind::ObjectDeletion),
+    }
+}
+
+fn unsubscribe(
+    end: &Unsubscribe,
+    caller: &mut Caller<'_>,
+    letter: &mut Letter,
+    turn: &mut Turn<'_>,
+) -> Answer {
+    caller.cadences.retain(|cadence| cadence.subscription != end.subscription);
+    if !turn.engine.model().unsubscribe(caller.id, end.subscription) {
+        return refuse(NO_PATH, format!("there is no subscription {} of yours", end.subscription));
+    }
+    letter.words().extend_from_slice(b"true");
+    Ok(())
+}
+
+fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
+    out.push(b'[');
+    for (place, point) in turn.engine.points().present().enumerate() {
+        let mut number = itoa::Buffer::new();
+        let number = number.format(point.number()).as_bytes();
+        out.extend_from_slice(if place == 0 { b"{\"number\":" } else { b",{\"number\":" });
+        out.extend_from_slice(number);
+        out.extend_from_slice(b",\"name\":");
+        text(&point.name, out);
+        out.extend_from_slice(b",\"path\":\"WiFi.AccessPoint.");
+        out.extend_from_slice(number);
+        out.extend_from_slice(b".\",\"stations\":");
+        let stations = turn.engine.table().count(point.id);
+        out.extend_from_slice(itoa::Buffer::new().format(stations).as_bytes());
+        out.push(b'}');
+    }
+    out.push(b']');
+}
+
+/// A JSON string.
+pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
+    // Writing text to memory cannot fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// An error and what it comes from.
+fn in_one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        // Writing to a string cannot fail.
+        let _ = write!(line, ": {cause}");
+        source = cause.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_point_is_named_by_either_tree() {
+        assert_eq!(number_of("WiFi.AccessPoint.1."), Some(1));
+        assert_eq!(number_of("Device.WiFi.AccessPoint.12"), Some(12));
+        assert_eq!(number_of("WiFi.AccessPoint.1.AssociatedDevice."), None);
+        assert_eq!(number_of("WiFi.Radio.1."), None);
+    }
+
+    #[test]
+    fn a_fault_is_one_line_of_json() {
+        let mut out = Vec::new();
+        write_fault(&Fault { id: None, code: -32700, message: "no \"JSON\"\n".into() }, &mut out);
+        let told =
+            br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no \"JSON\"\n"}}"#;
+        assert_eq!(out, [told.as_slice(), b"\n"].concat());
+    }
+}

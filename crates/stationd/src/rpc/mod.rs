@@ -1,0 +1,345 @@
+//! Requests over a UNIX socket: JSON-RPC 2.0, one JSON text a line in each direction.
+//!
+//! Talks to the engine for values and to the daemon's loop for readiness. It bounds what a consumer can
+//! make it hold, and drops whoever goes beyond; others do not notice.
+//!
+//! # Design constraints
+//!
+//! - In the steady state a turn is one `recv` and one `sendmsg` for all requests that came together, and
+//!   allocates nothing.
+//! - A consumer whose reply waits is not read from.
+
+mod consumer;
+mod memo;
+mod methods;
+pub mod request;
+
+use std::os::fd::OwnedFd;
+
+pub(crate) use self::methods::text;
+use self::{
+    consumer::{Cadence, Consumer},
+    memo::Memo,
+    methods::Caller,
+    request::{Fault, LIMIT},
+};
+use crate::{
+    daemon::{
+        Turn,
+        connection::{Connection, PATIENCE_NS, Received, Stays},
+        listener::{Accepted, Listener},
+        outbox::{Letter, Outbox, Sent},
+        tally::Reason,
+        token::Token,
+    },
+    table::PointId,
+    trace::Level,
+};
+
+/// Bytes that are received at once.
+const RECEIVE: usize = 16 * 1024;
+/// A letter of this length is sent before the next request is answered.
+const LETTER: usize = 64 * 1024;
+/// The most bytes of notifications that wait for a consumer.
+const MOST_NOTIFICATIONS: usize = 256 * 1024;
+/// So many are let in before others have their turn.
+const AT_ONCE: usize = 32;
+
+/// What the face may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most connections.
+    pub consumers: usize,
+    /// The longest request, bytes.
+    pub request: usize,
+    /// How old a reading may be for whoever does not say, ns.
+    pub max_age_ns: u64,
+}
+
+/// The face.
+#[derive(Debug)]
+pub struct Rpc {
+    door: Listener,
+    consumers: Vec<Option<Consumer>>,
+    /// How many have ever been let in.
+    joined: u64,
+    buffer: Vec<u8>,
+    desk: Desk,
+}
+
+/// Where requests are answered.
+#[derive(Debug)]
+struct Desk {
+    limits: Limits,
+    letter: Letter,
+    memo: Memo,
+}
+
+impl Rpc {
+    /// Serves whoever comes through this door.
+    pub fn new(door: Listener, limits: Limits) -> Self {
+        let desk = Desk { limits, letter: Letter::default(), memo: Memo::default() };
+        Self { door, consumers: Vec::new(), joined: 0, buffer: vec![0; RECEIVE], desk }
+    }
+
+    /// The door, to be waited for.
+    pub fn door(&self) -> &Listener {
+        &self.door
+    }
+
+    /// Lets in who is at the door; whether there is room for more descriptors.
+    pub fn open(&mut self, turn: &mut Turn<'_>) -> bool {
+        for _ in 0..AT_ONCE {
+            match self.door.accept() {
+                Accepted::Connection(socket) => self.admit(socket, turn),
+                Accepted::Nobody => return true,
+                Accepted::NoRoom => return false,
+            }
+        }
+        true
+    }
+
+    fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
+        if turn.tally.consumers >= self.desk.limits.consumers {
+            return self.refuse(socket, turn);
+        }
+        let place = self.consumers.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.consumers.push(None);
+            self.consumers.len() - 1
+        });
+        let Ok(connection) = Connection::new(socket, Token::Rpc(place as u32), turn) else {
+            return;
+        };
+        self.joined += 1;
+        let id = self.joined << 32 | place as u64;
+        self.consumers[place] = Some(Consumer::new(connection, id));
+        turn.tally.consumers += 1;
+    }
+
+    /// Says why, and closes.
+    fn refuse(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
+        turn.tally.drop_for(Reason::Refused);
+        let most = self.desk.limits.consumers;
+        let message = format!("stationd serves {most} connections at a time: try again later");
+        self.desk.fault(LIMIT, message);
+        // Whoever does not take this one line does not get it.
+        let _ = Outbox::default().send(socket, &mut self.desk.letter);
+    }
+
+    /// Bytes have come, or there is room for bytes that wait.
+    pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
+        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        if let Some(stays) = consumer.connection.throw_away(&mut self.buffer) {
+            if stays == Stays::No {
+                self.drop(place, turn);
+            }
+            return;
+        }
+        let stays = match consumer.connection.waits() {
+            true => self.desk.go_on(consumer, turn),
+            false => match consumer.connection.receive(&mut self.buffer) {
+                Received::Bytes(count) => self.desk.take(consumer, &self.buffer[..count], turn),
+                Received::Nothing => Stays::Yes,
+                Received::Gone => Stays::No,
+            },
+        };
+        if stays == Stays::No {
+            self.drop(place, turn);
+        }
+    }
+
+    /// A consumer's patience, or ours with it, may be at its end.
+    pub fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
+        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        if consumer.connection.is_late(turn) {
+            if consumer.connection.waits() {
+                turn.tally.drop_for(Reason::Stalled);
+            } else if !consumer.connection.lingers() {
+                turn.tally.drop_for(Reason::Unfinished);
+            }
+            self.drop(place, turn);
+        }
+    }
+
+    /// A consumer's subscriptions want what they watch to be read.
+    pub fn cadence(&mut self, place: u32, turn: &mut Turn<'_>) {
+        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        consumer.cadence_has_come(turn.now_ns);
+        for cadence in &mut consumer.cadences {
+            if cadence.next_ns <= turn.now_ns {
+                cadence.advance(turn.now_ns);
+                refresh_for(*cadence, turn);
+            }
+        }
+        consumer.wait_for_cadence(turn);
+    }
+
+    /// Sends a notification to the consumer of this name.
+    pub fn notify(&mut self, id: u64, notification: &[u8], turn: &mut Turn<'_>) {
+        let place = id as u32;
+        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        if consumer.id != id {
+            return;
+        }
+        if consumer.connection.waiting() + notification.len() > MOST_NOTIFICATIONS {
+            turn.tally.drop_for(Reason::Overfull);
+            return self.drop(place, turn);
+        }
+        turn.tally.notifications += 1;
+        let words = self.desk.letter.words();
+        words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"Notify\",\"params\":");
+        words.extend_from_slice(notification);
+        words.extend_from_slice(b"}\n");
+        let sent = consumer.connection.send(&mut self.desk.letter, turn);
+        if consumer.connection.rest(sent, turn) == Stays::No {
+            self.drop(place, turn);
+        }
+    }
+
+    fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
+        if let Some(consumer) = self.consumers[place as usize].take() {
+            turn.tally.consumers -= 1;
+            turn.engine.model().drop_consumer(consumer.id);
+        }
+    }
+}
+
+impl Desk {
+    /// Takes bytes that came in.
+    fn take(&mut self, consumer: &mut Consumer, bytes: &[u8], turn: &mut Turn<'_>) -> Stays {
+        if consumer.connection.input.is_empty() {
+            let (used, sent) = self.serve(consumer, bytes, turn);
+            consumer.connection.input.extend_from_slice(&bytes[used..]);
+            return Self::rest(consumer, (used > 0, sent), turn);
+        }
+        consumer.connection.input.extend_from_slice(bytes);
+        self.serve_input(consumer, turn)
+    }
+
+    /// Serves what has come in before.
+    fn serve_input(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Stays {
+        let mut input = std::mem::take(&mut consumer.connection.input);
+        let (used, sent) = self.serve(consumer, &input, turn);
+        input.drain(..used);
+        input.shrink_to(RECEIVE);
+        consumer.connection.input = input;
+        Self::rest(consumer, (used > 0, sent), turn)
+    }
+
+    /// There is room for what waits; then for the requests behind it.
+    fn go_on(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Stays {
+        match consumer.connection.go_on(turn) {
+            Sent::All if !consumer.connection.ends() => self.serve_input(consumer, turn),
+            sent => consumer.connection.rest(sent, turn),
+        }
+    }
+
+    /// Answers all whole lines, until replies wait: how many bytes were used, and what became of the
+    /// replies.
+    fn serve(
+        &mut self,
+        consumer: &mut Consumer,
+        bytes: &[u8],
+        turn: &mut Turn<'_>,
+    ) -> (usize, Sent) {
+        let mut used = 0;
+        while let Some(length) = memchr::memchr(b'\n', &bytes[used..]) {
+            if length > self.limits.request {
+                break;
+            }
+            self.answer(consumer, &bytes[used..used + length], turn);
+            used += length + 1;
+            if self.letter.len() >= LETTER {
+                match consumer.connection.send(&mut self.letter, turn) {
+                    Sent::All => {}
+                    sent => return (used, sent),
+                }
+            }
+        }
+        if bytes.len() - used > self.limits.request {
+            turn.tally.drop_for(Reason::Oversized);
+            let most = self.limits.request;
+            self.fault(LIMIT, format!("a request of more than {most} bytes is not read"));
+            consumer.connection.end();
+            used = bytes.len();
+        }
+        (used, consumer.connection.send(&mut self.letter, turn))
+    }
+
+    fn answer(&mut self, consumer: &mut Consumer, line: &[u8], turn: &mut Turn<'_>) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        turn.tally.requests += 1;
+        let trace = turn.engine.trace();
+        trace.event("rpc", Level::DEBUG, format_args!("{} asks", consumer.id));
+        let Consumer { id, cadences, .. } = consumer;
+        let mut caller = Caller { id: *id, max_age_ns: self.limits.max_age_ns, cadences };
+        let answered = match self.memo.recall(line) {
+            Some(request) => methods::answer(&request, &mut caller, &mut self.letter, turn),
+            None => self.answer_new(line, &mut caller, turn),
+        };
+        turn.tally.faults += u64::from(!answered);
+    }
+
+    /// Answers a line that has not come before.
+    fn answer_new(&mut self, line: &[u8], caller: &mut Caller<'_>, turn: &mut Turn<'_>) -> bool {
+        match request::parse(line) {
+            Ok(request) => {
+                let answered = methods::answer(&request, caller, &mut self.letter, turn);
+                if answered {
+                    self.memo.keep(line, &request);
+                }
+                answered
+            }
+            Err(fault) => {
+                methods::write_fault(&fault, self.letter.words());
+                false
+            }
+        }
+    }
+
+    fn fault(&mut self, code: i32, message: String) {
+        let fault = Fault { id: None, code, message: message.into() };
+        methods::write_fault(&fault, self.letter.words());
+    }
+
+    /// The end of a consumer's turn.
+    fn rest(consumer: &mut Consumer, (progress, sent): (bool, Sent), turn: &mut Turn<'_>) -> Stays {
+        let connection = &mut consumer.connection;
+        if sent == Sent::All {
+            match connection.input.is_empty() {
+                true => connection.expect_by(None, turn),
+                // The rest of a request is expected; each whole one begins the wait anew.
+                false if progress || !connection.is_expected() => {
+                    connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
+                }
+                false => {}
+            }
+        }
+        let stays = connection.rest(sent, turn);
+        consumer.wait_for_cadence(turn);
+        stays
+    }
+}
+
+/// Reads what a subscription watches.
+fn refresh_for(cadence: Cadence, turn: &mut Turn<'_>) {
+    // Half a pace old is fresh enough: two subscriptions of the same pace share their readings.
+    let max_age_ns = cadence.every_ns / 2;
+    match cadence.point {
+        // What cannot be read has not changed as far as anybody knows.
+        Some(point) => drop(turn.engine.refresh(point, max_age_ns, turn.now_ns)),
+        None => refresh_all(max_age_ns, turn),
+    }
+}
+
+/// Reads all access points that are there. What cannot be read is shown as it was.
+pub(crate) fn refresh_all(max_age_ns: u64, turn: &mut Turn<'_>) {
+    let count = turn.engine.points().iter().count();
+    for id in 0..count as PointId {
+        if turn.engine.points().get(id).is_some_and(|point| point.index.is_some()) {
+            let _ = turn.engine.refresh(id, max_age_ns, turn.now_ns);
+        }
+    }
+}

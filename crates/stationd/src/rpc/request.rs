@@ -1,0 +1,323 @@
+//! What a line asks for: JSON-RPC 2.0, read without a copy.
+//!
+//! Pure, and fuzzed: any bytes are a request or a fault that says what would be right. It looks nothing
+//! up; whether there is such an access point is [`super::methods`]' to know.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::datamodel::SubscriptionId;
+
+/// A request.
+#[derive(Debug, PartialEq)]
+pub struct Request<'a> {
+    /// The caller's name for it, as it stands there; `None`: no reply is wanted.
+    pub id: Option<&'a str>,
+    /// What is asked for.
+    pub asked: Asked<'a>,
+}
+
+/// What is asked for.
+#[derive(Debug, PartialEq)]
+pub enum Asked<'a> {
+    /// All parameters of an access point's stations.
+    Stats(Reading<'a>),
+    /// Fourteen values of each.
+    Brief(Reading<'a>),
+    /// Parts of the data model.
+    Get(Get<'a>),
+    /// To be told of changes.
+    Subscribe(Subscribe<'a>),
+    /// To be told no more.
+    Unsubscribe(Unsubscribe),
+    /// Which access points there are.
+    AccessPoints,
+}
+
+/// A reading of one access point, which is named in one of two ways.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reading<'a> {
+    /// `WiFi.AccessPoint.1.`
+    #[serde(borrow)]
+    pub path: Option<Text<'a>>,
+    /// `wlan0`
+    #[serde(borrow)]
+    pub interface: Option<Text<'a>>,
+    /// How old the values may be, ms.
+    pub max_age_ms: Option<u32>,
+    /// Only what has changed since this generation.
+    pub since: Option<u64>,
+}
+
+/// Parts of the data model.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Get<'a> {
+    /// Paths, with `*` for any instance.
+    #[serde(borrow)]
+    pub paths: Vec<Text<'a>>,
+    /// How old the values may be, ms.
+    pub max_age_ms: Option<u32>,
+}
+
+/// A subscription.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Subscribe<'a> {
+    /// What is watched.
+    #[serde(borrow)]
+    pub path: Text<'a>,
+    /// Which changes are told; all of them where this is left out.
+    pub kinds: Option<Vec<Kind>>,
+    /// Values are read so often, ms; without it whoever else asks sets the pace.
+    pub every_ms: Option<u32>,
+}
+
+/// The end of a subscription.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unsubscribe {
+    /// Its number, from the reply to `Subscribe`.
+    pub subscription: SubscriptionId,
+}
+
+/// A kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Kind {
+    /// A value that becomes another.
+    ValueChange,
+    /// A station that comes.
+    ObjectCreation,
+    /// A station that leaves.
+    ObjectDeletion,
+}
+
+/// A string, borrowed from the line where it has no escapes.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Text<'a> {
+    /// These characters.
+    pub fn of(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+
+    /// Its characters.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A request that cannot be answered, with JSON-RPC's number for the reason.
+#[derive(Debug, PartialEq)]
+pub struct Fault<'a> {
+    /// The request's id where it was found.
+    pub id: Option<&'a str>,
+    /// The number.
+    pub code: i32,
+    /// What is wrong, and what would be right.
+    pub message: Cow<'static, str>,
+}
+
+/// It is not JSON.
+pub const PARSE_ERROR: i32 = -32700;
+/// It is JSON, and no request.
+pub const INVALID_REQUEST: i32 = -32600;
+/// There is no such method.
+pub const NO_METHOD: i32 = -32601;
+/// The parameters are not the method's.
+pub const INVALID_PARAMS: i32 = -32602;
+/// Of the numbers left to servers: too many connections, or a request that is too long.
+pub const LIMIT: i32 = -32000;
+/// There is no such access point, or it is not there at present.
+pub const NO_POINT: i32 = -32001;
+/// The kernel did not tell.
+pub const UNREADABLE: i32 = -32002;
+/// There is no such path in the data model, or no such subscription.
+pub const NO_PATH: i32 = -32003;
+
+const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, Get, Subscribe, \
+                       Unsubscribe";
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Text<'a>,
+    #[serde(borrow)]
+    method: Text<'a>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+/// An id of `null` is an id; none at all is none.
+fn present<'a, D: serde::Deserializer<'a>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+/// Reads one line.
+///
+/// # Errors
+///
+/// A [`Fault`], to be told to whoever asked.
+pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
+    // Once for the whole line is cheaper than once for each of its strings.
+    let Ok(text) = std::str::from_utf8(line) else {
+        return Err(fault(None, PARSE_ERROR, "not JSON, one request a line: it is not UTF-8"));
+    };
+    let envelope: Envelope =
+        serde_json::from_str(text).map_err(|error| not_a_request(line, &error))?;
+    let id = envelope.id.map(RawValue::get);
+    if id.is_some_and(|id| {
+        !id.starts_with(['"', '-', 'n']) && !id.starts_with(|c: char| c.is_ascii_digit())
+    }) {
+        return Err(fault(None, INVALID_REQUEST, "an id is a string, a number or null"));
+    }
+    if envelope.jsonrpc.as_str() != "2.0" {
+        return Err(fault(id, INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\""));
+    }
+    let params = envelope.params.map_or("{}", RawValue::get);
+    if !params.starts_with('{') {
+        return Err(fault(id, INVALID_PARAMS, "params are an object, by name: {\"…\":…}"));
+    }
+    let asked = match envelope.method.as_str() {
+        "getStationStatsBrief" => typed(params).map(Asked::Brief),
+        "getStationStats" => typed(params).map(Asked::Stats),
+        "Get" => typed(params).map(Asked::Get),
+        "Subscribe" => typed(params).map(Asked::Subscribe),
+        "Unsubscribe" => typed(params).map(Asked::Unsubscribe),
+        "getAccessPoints" => Ok(Asked::AccessPoints),
+        unknown => {
+            let message = format!("no method \"{unknown}\": there are {METHODS}");
+            return Err(fault(id, NO_METHOD, message));
+        }
+    };
+    match asked {
+        Ok(asked) => Ok(Request { id, asked }),
+        Err(error) => Err(fault(id, INVALID_PARAMS, format!("params: {}", without_place(&error)))),
+    }
+}
+
+fn typed<'a, T: Deserialize<'a>>(params: &'a str) -> serde_json::Result<T> {
+    serde_json::from_str(params)
+}
+
+/// Serde's words without the place, which would be one within the parameters.
+fn without_place(error: &serde_json::Error) -> String {
+    let mut words = error.to_string();
+    words.truncate(words.find(" at line ").unwrap_or(words.len()));
+    words
+}
+
+fn fault(id: Option<&str>, code: i32, message: impl Into<Cow<'static, str>>) -> Fault<'_> {
+    Fault { id, code, message: message.into() }
+}
+
+fn not_a_request(line: &[u8], error: &serde_json::Error) -> Fault<'static> {
+    match error.is_data() {
+        true if line.starts_with(b"[") => fault(
+            None,
+            INVALID_REQUEST,
+            "batches are not taken: send one request a line, several at once if you like",
+        ),
+        true => fault(None, INVALID_REQUEST, format!("not a JSON-RPC 2.0 request: {error}")),
+        false => fault(None, PARSE_ERROR, format!("not JSON, one request a line: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> Option<Text<'_>> {
+        Some(Text(text.into()))
+    }
+
+    fn faulty(line: &str) -> (i32, String) {
+        let fault = parse(line.as_bytes()).unwrap_err();
+        (fault.code, fault.message.into_owned())
+    }
+
+    #[test]
+    fn a_request_is_read_as_it_stands() {
+        let line = br#"{"jsonrpc":"2.0","id":7,"method":"getStationStatsBrief","params":{"interface":"wlan0","max-age-ms":250,"since":12}}"#;
+        let asked = Asked::Brief(Reading {
+            interface: text("wlan0"),
+            max_age_ms: Some(250),
+            since: Some(12),
+            ..Reading::default()
+        });
+        assert_eq!(parse(line), Ok(Request { id: Some("7"), asked }));
+    }
+
+    #[test]
+    fn escapes_and_other_orders_are_read_as_well() {
+        let line = br#" {"params":{"path":"WiFi\u002eAccessPoint.1."},"method":"getStationStats","id":"a","jsonrpc":"2.0"} "#;
+        let asked =
+            Asked::Stats(Reading { path: text("WiFi.AccessPoint.1."), ..Reading::default() });
+        assert_eq!(parse(line), Ok(Request { id: Some("\"a\""), asked }));
+    }
+
+    #[test]
+    fn an_id_of_null_is_an_id_and_none_is_none() {
+        let asked = |line: &'static [u8]| parse(line).unwrap().id;
+        let null = br#"{"jsonrpc":"2.0","id":null,"method":"getAccessPoints"}"#;
+        assert_eq!(asked(null), Some("null"));
+        assert_eq!(asked(br#"{"jsonrpc":"2.0","method":"getAccessPoints"}"#), None);
+    }
+
+    #[test]
+    fn a_fault_says_what_would_be_right() {
+        let told = [
+            r#"rubbish"#,
+            r#"{"jsonrpc":"2.0","id":1"#,
+            r#"[{"jsonrpc":"2.0","id":1,"method":"Get"}]"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"Get"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"Get"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"reboot"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"Get","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"Get","params":{"path":"WiFi."}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"getStationStats","params":{"max-age-ms":-1}}"#,
+        ];
+        let told = told.map(|line| format!("{:?}", faulty(line)));
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        (-32700, "not JSON, one request a line: expected value at line 1 column 1")
+        (-32700, "not JSON, one request a line: EOF while parsing an object at line 1 column 23")
+        (-32600, "batches are not taken: send one request a line, several at once if you like")
+        (-32600, "not a JSON-RPC 2.0 request: missing field `method` at line 1 column 24")
+        (-32600, "\"jsonrpc\" must be \"2.0\"")
+        (-32600, "an id is a string, a number or null")
+        (-32601, "no method \"reboot\": there are getStationStats, getStationStatsBrief, getAccessPoints, Get, Subscribe, Unsubscribe")
+        (-32602, "params are an object, by name: {\"…\":…}")
+        (-32602, "params: unknown field `path`, expected `paths` or `max-age-ms`")
+        (-32602, "params: invalid value: integer `-1`, expected u32")
+        "#);
+    }
+
+    #[test]
+    fn a_fault_names_the_request_where_it_can() {
+        let line = br#"{"jsonrpc":"2.0","id":"x","method":"Get","params":{}}"#;
+        assert_eq!(parse(line).unwrap_err().id, Some("\"x\""));
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_without_panic(line: Vec<u8>) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn any_parameters_are_read_without_panic(method in "Get|Subscribe|getStationStats", params: String) {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            let _ = parse(line.as_bytes());
+        }
+    }
+}

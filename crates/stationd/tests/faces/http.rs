@@ -1,0 +1,128 @@
+//! The metrics' pages as HTTP carries them.
+
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+};
+
+use crate::program::Daemon;
+
+const OPEN: &str = "GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n";
+
+fn head_and_body(answer: &str) -> (&str, &str) {
+    answer.split_once("\r\n\r\n").unwrap()
+}
+
+/// Reads one answer in chunks: its body, put together again.
+fn chunked(stream: &mut UnixStream) -> String {
+    let mut line = || {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            line.push(byte[0]);
+        }
+        String::from_utf8(line).unwrap().trim_end().to_owned()
+    };
+    let mut chunks = false;
+    loop {
+        let header = line();
+        chunks |= header == "Transfer-Encoding: chunked";
+        if header.is_empty() {
+            break;
+        }
+    }
+    assert!(chunks);
+    let mut body = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            line.push(byte[0]);
+        }
+        let length = std::str::from_utf8(&line).unwrap().trim_end();
+        let length = usize::from_str_radix(length, 16).unwrap();
+        assert!(length <= 32 * 1024, "a chunk of {length} bytes");
+        let mut chunk = vec![0; length + 2];
+        stream.read_exact(&mut chunk).unwrap();
+        assert!(chunk.ends_with(b"\r\n"));
+        body.extend_from_slice(&chunk[..length]);
+        if length == 0 {
+            return String::from_utf8(body).unwrap();
+        }
+    }
+}
+
+#[test]
+fn each_format_is_served_to_who_asks_for_it() {
+    let daemon = Daemon::start(&[]);
+    let answer = daemon.get(OPEN);
+    let (head, body) = head_and_body(&answer);
+    assert!(head.contains("application/openmetrics-text; version=1.0.0; charset=utf-8"), "{head}");
+    assert!(body.ends_with("# EOF\n") && body.contains("_created{"));
+    let answer = daemon.get("GET /metrics HTTP/1.0\r\n\r\n");
+    let (head, body) = head_and_body(&answer);
+    assert!(head.contains("text/plain; version=0.0.4; charset=utf-8"), "{head}");
+    assert!(!body.contains("# EOF") && !body.contains("_created"));
+}
+
+#[test]
+fn a_kept_connection_serves_page_after_page() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+    // Two at once, then one more.
+    stream.write_all("GET /metrics HTTP/1.1\r\n\r\n".repeat(2).as_bytes()).unwrap();
+    let pages = [chunked(&mut stream), chunked(&mut stream)];
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let page = chunked(&mut stream);
+    let stations = |page: &str| page.matches("node_wifi_station_signal_dbm{").count();
+    assert_eq!((stations(&page), stations(&pages[0]), stations(&pages[1])), (38, 38, 38));
+}
+
+#[test]
+fn other_requests_get_what_http_has_for_them() {
+    let daemon = Daemon::start(&[]);
+    let status = |request: &str| daemon.get(request).lines().next().unwrap().to_owned();
+    assert_eq!(status("GET /nothing HTTP/1.0\r\n\r\n"), "HTTP/1.1 404 Not Found");
+    assert_eq!(status("DELETE /metrics HTTP/1.0\r\n\r\n"), "HTTP/1.1 405 Method Not Allowed");
+    assert_eq!(status("rubbish\r\n\r\n"), "HTTP/1.1 400 Bad Request");
+    let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(9000));
+    assert_eq!(status(&long), "HTTP/1.1 431 Request Header Fields Too Large");
+    let answer = daemon.get("GET / HTTP/1.0\r\n\r\n");
+    let (head, body) = head_and_body(&answer);
+    assert!(head.contains(&format!("Content-Length: {}", body.len())));
+    assert_eq!(body.lines().count(), 2);
+    for path in ["/", "/metrics"] {
+        let answer = daemon.get(&format!("HEAD {path} HTTP/1.0\r\n\r\n"));
+        let (head, body) = head_and_body(&answer);
+        assert!(head.starts_with("HTTP/1.1 200 OK") && body.is_empty());
+    }
+}
+
+#[test]
+fn a_scraper_that_takes_nothing_keeps_nobody_waiting() {
+    let daemon = Daemon::start(&[]);
+    let slow: Vec<UnixStream> = (0..15)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+            let many = "GET /metrics HTTP/1.1\r\n\r\n".repeat(20);
+            stream.write_all(many.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(daemon.sample("stationd_access_point_stations{device=\"wlan0\"}"), 13.0);
+    drop(slow);
+    daemon.until("they are forgotten", || {
+        (daemon.sample("stationd_consumers{face=\"metrics\"}") == 1.0).then_some(())
+    });
+}
+
+#[test]
+fn too_many_scrapers_are_told() {
+    let daemon = Daemon::start(&[]);
+    let _idle: Vec<UnixStream> =
+        (0..16).map(|_| UnixStream::connect(daemon.http_path()).unwrap()).collect();
+    let answer = daemon.get("");
+    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable"), "{answer}");
+}

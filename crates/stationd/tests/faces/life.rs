@@ -1,0 +1,97 @@
+//! How stationd begins and ends, and what it says when it cannot.
+
+use std::{fs, os::unix::net::UnixListener, process::Output};
+
+use serde_json::Value;
+
+use crate::program::{Daemon, STATIONS, recording, stationd};
+
+fn told(output: &Output) -> (i32, String) {
+    (output.status.code().unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
+}
+
+fn on_socket(path: &str) -> (i32, String) {
+    let socket = format!("socket={path}");
+    told(&stationd(&["--replay", &recording(), "--set", &socket, "--set", "metrics=off"]))
+}
+
+#[test]
+fn a_signal_ends_it_and_its_sockets_go() {
+    let mut daemon = Daemon::start(&[]);
+    let (rpc, http) = (daemon.rpc_path(), daemon.http_path());
+    assert!(rpc.exists() && http.exists());
+    assert!(daemon.end().success());
+    assert!(!rpc.exists() && !http.exists());
+}
+
+#[test]
+fn a_socket_in_use_is_refused_and_goes_on() {
+    let daemon = Daemon::start(&[]);
+    let path = daemon.rpc_path().display().to_string();
+    let words =
+        format!("stationd: {path} is in use: stationd runs already, or give another path\n");
+    assert_eq!(on_socket(&path), (4, words));
+    daemon.client().result("getAccessPoints", serde_json::json!({}));
+}
+
+#[test]
+fn what_is_no_socket_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, "").unwrap();
+    let path = path.display().to_string();
+    let words =
+        format!("stationd: {path} is there and is no socket: remove it, or give another path\n");
+    assert_eq!(on_socket(&path), (4, words));
+}
+
+#[test]
+fn a_dead_socket_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dead");
+    drop(UnixListener::bind(&path).unwrap());
+    let daemon = Daemon::start(&[&format!("socket={}", path.display())]);
+    daemon.client().result("getAccessPoints", serde_json::json!({}));
+}
+
+#[test]
+fn wrong_words_end_with_a_line_that_says_what_is_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("conf");
+    fs::write(&path, "max-age = 1s\nconsumer = 4\n").unwrap();
+    let path = path.display().to_string();
+    let words =
+        format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
+    assert_eq!(told(&stationd(&["--config", &path])), (2, words));
+    let (code, words) = told(&stationd(&["--set", "metrics=0.0.0.0:80"]));
+    assert_eq!(code, 2);
+    assert!(words.contains("can be reached from outside"), "{words}");
+    let (code, words) = told(&stationd(&["--replay", "/none", "--once"]));
+    assert_eq!(code, 4);
+    assert!(
+        words.starts_with("stationd: cannot read the recording /none: No such file"),
+        "{words}"
+    );
+}
+
+#[test]
+fn once_prints_every_station_and_ends() {
+    let output = stationd(&["--once", "--replay", &recording(), "--set", "hostapd=off"]);
+    assert!(output.status.success());
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let points = printed["accessPoints"].as_array().unwrap();
+    let stations: usize =
+        points.iter().map(|point| point["stations"].as_array().unwrap().len()).sum();
+    assert_eq!((points.len(), stations), (3, STATIONS));
+    assert_eq!(points[0]["name"], "wlan0");
+    assert_eq!(points[0]["stations"][0]["MACAddress"], "02:00:00:01:00:00");
+}
+
+#[test]
+fn help_and_version_cannot_fail() {
+    let help = stationd(&["--help"]);
+    let text = String::from_utf8(help.stdout).unwrap();
+    assert!(help.status.success() && text.contains("Examples:"));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(stationd(&["--version"]).status.success());
+}

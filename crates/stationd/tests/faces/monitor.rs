@@ -1,0 +1,76 @@
+//! The monitor, against the real daemon.
+
+use std::{
+    process::{Command, Output, Stdio},
+    thread::sleep,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::program::Daemon;
+
+fn command(daemon: &Daemon, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_station-monitor"));
+    command.arg("--socket").arg(daemon.rpc_path()).args(words.split_whitespace());
+    command
+}
+
+fn monitor(daemon: &Daemon, words: &str) -> Output {
+    command(daemon, words).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn every_poll_of_every_consumer_is_checked() {
+    let daemon = Daemon::start(&[]);
+    for reply in ["--brief", "--full"] {
+        let words = format!("{reply} --every 5ms --count 10 --consumers 4 --expect 38 --json");
+        let output = monitor(&daemon, &words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (summary["polls"].as_u64(), summary["stations"].as_u64()),
+            (Some(120), Some(1520))
+        );
+        assert_eq!(summary["faults"], 0);
+    }
+}
+
+#[test]
+fn a_fault_is_a_line_and_a_code() {
+    let daemon = Daemon::start(&[]);
+    let output = monitor(&daemon, "--count 1 --interfaces wlan0 --expect 14");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "station-monitor: consumer 0: 13 stations and not 14\n");
+    let output = monitor(&daemon, "--count 1 --interfaces wlan9");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no access point \"wlan9\""));
+}
+
+#[test]
+fn a_signal_ends_it_with_its_summary() {
+    let daemon = Daemon::start(&[]);
+    let mut command = command(&daemon, "--every 10ms");
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_millis(300));
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains(" 0 faults"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_daemon_that_ends_is_a_fault_each_round() {
+    let mut daemon = Daemon::start(&[]);
+    let mut command = command(&daemon, "--every 100ms --count 8");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_millis(250));
+    assert!(daemon.end().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot ask: No such file"), "{}", text(&output.stderr));
+}

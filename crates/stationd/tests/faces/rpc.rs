@@ -1,0 +1,184 @@
+//! What a consumer asks, and what it gets.
+
+use std::{thread::sleep, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::program::{Client, Daemon, STATIONS, brief, refusal};
+
+const KEYS: [&str; 14] = [
+    "DownlinkBandwidth",
+    "LastDataDownlinkRate",
+    "LastDataUplinkRate",
+    "MACAddress",
+    "RxBytes",
+    "RxErrors",
+    "RxPacketCount",
+    "SignalNoiseRatio",
+    "SignalStrength",
+    "TxBytes",
+    "TxErrors",
+    "TxPacketCount",
+    "TxUnicastPacketCount",
+    "Tx_Retransmissions",
+];
+
+fn stations(result: &Value) -> &Vec<Value> {
+    let [list] = &result.as_array().unwrap()[..] else { panic!("{result}") };
+    list.as_array().unwrap()
+}
+
+#[test]
+fn the_brief_reply_has_fourteen_keys_and_the_fields_nesting() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    for params in [json!({"interface": "wlan0"}), json!({"path": "WiFi.AccessPoint.1."})] {
+        let result = client.result("getStationStatsBrief", params);
+        let stations = stations(&result);
+        assert_eq!(stations.len(), 13);
+        for station in stations {
+            let mut keys: Vec<_> = station.as_object().unwrap().keys().collect();
+            keys.sort();
+            assert_eq!(keys, KEYS);
+        }
+    }
+}
+
+#[test]
+fn brief_and_full_tell_the_same() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    let mut client = daemon.client();
+    let brief = client.result("getStationStatsBrief", json!({"interface": "wlan1"}));
+    let full = client.result("getStationStats", json!({"interface": "wlan1"}));
+    assert_eq!(stations(&brief).len(), stations(&full).len());
+    for (brief, full) in stations(&brief).iter().zip(stations(&full)) {
+        for key in KEYS {
+            assert_eq!(&brief[key], full.get(key).unwrap_or(&Value::Null), "{key}");
+        }
+    }
+}
+
+#[test]
+fn access_points_are_listed_with_their_paths() {
+    let daemon = Daemon::start(&[]);
+    let points = daemon.client().result("getAccessPoints", json!({}));
+    let first =
+        json!({"number": 1, "name": "wlan0", "path": "WiFi.AccessPoint.1.", "stations": 13});
+    assert_eq!(points[0], first);
+    let points = points.as_array().unwrap();
+    let stations: u64 = points.iter().map(|point| point["stations"].as_u64().unwrap()).sum();
+    assert_eq!((points.len(), stations), (3, STATIONS as u64));
+}
+
+#[test]
+fn parts_of_the_data_model_are_read_by_path() {
+    let daemon = Daemon::start(&[]);
+    let paths = ["WiFi.AccessPoint.*.AssociatedDevice.*.SignalStrength"];
+    let got = daemon.client().result("Get", json!({"paths": paths}));
+    assert_eq!(got.as_object().unwrap().len(), STATIONS);
+}
+
+#[test]
+fn a_second_delta_has_nothing_new() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let first = client.result("getStationStatsBrief", json!({"interface": "wlan0", "since": 0}));
+    assert_eq!(first["stations"].as_array().unwrap().len(), 13);
+    let since = &first["generation"];
+    let next = client.result("getStationStatsBrief", json!({"interface": "wlan0", "since": since}));
+    assert_eq!((&next["stations"], &next["generation"]), (&json!([]), since));
+}
+
+#[test]
+fn what_cannot_be_answered_is_refused_in_words() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let mut told = |method, params| client.refusal(method, params);
+    let no_point = (-32001, "no access point \"wlan9\": getAccessPoints lists them".to_owned());
+    assert_eq!(told("getStationStats", json!({"interface": "wlan9"})), no_point);
+    let (code, _) = told("getStationStats", json!({"path": "WiFi.Radio.1."}));
+    assert_eq!(code, -32001);
+    let neither = "name the access point by \"path\" or by \"interface\"";
+    assert_eq!(told("getStationStats", json!({})), (-32602, neither.to_owned()));
+    assert_eq!(told("Get", json!({"paths": ["WiFi..x"]})).0, -32003);
+    let often = "\"every-ms\" is 100 or more";
+    let params = json!({"path": "WiFi.", "every-ms": 1});
+    assert_eq!(told("Subscribe", params), (-32602, often.to_owned()));
+    assert_eq!(told("Unsubscribe", json!({"subscription": 9})).0, -32003);
+    assert_eq!(told("reboot", json!({})).0, -32601);
+}
+
+#[test]
+fn a_subscription_lives_until_it_is_ended() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let path = "WiFi.AccessPoint.1.AssociatedDevice.";
+    let params = json!({"path": path, "kinds": ["ValueChange"], "every-ms": 100});
+    let subscription = client.result("Subscribe", params)["subscription"].clone();
+    let reads = daemon.sample("stationd_reads_total");
+    // The subscription reads by itself, though nobody asks.
+    daemon.until("a cadence has come", || {
+        (daemon.sample("stationd_reads_total") >= reads + 8.0).then_some(())
+    });
+    assert_eq!(client.result("Unsubscribe", json!({"subscription": subscription})), json!(true));
+    assert_eq!(client.refusal("Unsubscribe", json!({"subscription": subscription})).0, -32003);
+}
+
+#[test]
+fn several_requests_in_one_write_are_answered_in_order() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let requests: String = (0..500).map(brief).collect();
+    client.send(requests.as_bytes());
+    for id in 0..500 {
+        assert_eq!(client.reply()["id"], json!(id));
+    }
+}
+
+#[test]
+fn a_request_in_many_writes_is_answered_once_it_is_whole() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    for part in format!("{}{}", brief(1), brief(2)).as_bytes().chunks(50) {
+        client.send(part);
+        sleep(Duration::from_millis(5));
+    }
+    assert_eq!((client.reply()["id"].clone(), client.reply()["id"].clone()), (json!(1), json!(2)));
+}
+
+#[test]
+fn rubbish_is_refused_and_the_next_request_is_answered() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    client.send(b"\xff\xfe\0rubbish\n\n  \r\n[1,2]\n");
+    assert_eq!(refusal(&client.reply()).0, -32700);
+    assert_eq!(refusal(&client.reply()).0, -32600);
+    assert_eq!(
+        stations(&client.result("getStationStats", json!({"interface": "wlan0"}))).len(),
+        13
+    );
+}
+
+#[test]
+fn a_request_without_an_id_gets_no_reply() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    client.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"getAccessPoints\"}\n");
+    assert_eq!(client.result("getAccessPoints", json!({})).as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn consumers_share_one_reading() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    let mut clients: Vec<Client> = (0..10).map(|_| daemon.client()).collect();
+    let dumps = || daemon.sample("stationd_dumps_total");
+    // The first page reads what is old; then everybody shares it.
+    let before = dumps();
+    for client in &mut clients {
+        client.result("getStationStatsBrief", json!({"interface": "wlan0"}));
+    }
+    assert_eq!(dumps(), before);
+    let fresh = json!({"interface": "wlan0", "max-age-ms": 0});
+    clients[0].result("getStationStatsBrief", fresh);
+    assert_eq!(dumps(), before + 1.0);
+}
