@@ -27,7 +27,7 @@ self-check: build ## measure the lab itself: how far its figures can be trusted
 
 build: setup ## headroom, and the static programs for the access point
 	cargo build --locked --release --package headroom
-	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --target $(device)
+	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package stationd --target $(device)
 
 check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check

@@ -15,6 +15,7 @@ fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
     assert!(fs::metadata(image["kernel"].as_str().unwrap()).unwrap().len() > 1_000_000);
     let packages = image["packages"].as_array().unwrap();
     assert!(packages.iter().any(|one| one.as_str().unwrap().starts_with("hostapd_")));
+    assert!(packages.iter().any(|one| one.as_str().unwrap().starts_with("prometheus-node-")));
 
     headroom(&["image", "--prune", "1"]).code(0).prints("freed 0 MB");
     headroom(&["image", "--prune", "0"]).code(0).prints("freed ");
@@ -31,7 +32,9 @@ fn a_run_is_not_gone_on_with_on_another_image() {
     let host = findings["host"].as_array().unwrap();
     let device = host.iter().find(|finding| finding["about"] == "agent and pid 1").unwrap();
     let other = place.folder("device");
-    for name in ["headroom-agent", "headroom-init"] {
+    let programs =
+        ["headroom-agent", "headroom-init", "stationd", "station-monitor", "station-floor"];
+    for name in programs {
         fs::copy(format!("{}/{name}", device["what"].as_str().unwrap()), other.join(name)).unwrap();
     }
     // The same program with one byte more behind its end is another program.

@@ -27,5 +27,6 @@ mod interrupted;
 mod lab_faults;
 mod repeatability;
 mod run;
+mod started;
 mod up;
 mod wrong_input;

@@ -1,5 +1,11 @@
 //! `headroom up`: an access point to play with, by command and by script.
 
+use std::{
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    time::{Duration, Instant},
+};
+
 use rustix::process::Signal;
 
 use crate::harness::{Ended, Place};
@@ -65,4 +71,49 @@ fn ctrl_c_ends_the_access_point() {
     running.signal(Signal::INT);
     running.end().code(130);
     assert_eq!(place.left(), []);
+}
+
+/// A page of the access point, as a browser on this machine would get it; `None` while nobody serves.
+fn page(port: u16) -> Option<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(b"GET /page HTTP/1.0\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.contains("200 OK").then_some(answer)
+}
+
+#[test]
+fn a_port_of_the_host_leads_to_a_service_of_the_access_point() {
+    let place = Place::with_guests();
+    // The kernel gives a port that nobody has; it is free again at once.
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let forward = format!("{port}:9810");
+    let serve = "echo measured > /tmp/page; busybox httpd -f -p 9810 -h /tmp";
+    let words = ["up", "--clients", "6", "--forward", &forward, "--", serve];
+    let running = place.headroom(words).start();
+    let until = Instant::now() + Duration::from_secs(240);
+    let answer = loop {
+        if let Some(answer) = page(port) {
+            break answer;
+        }
+        assert!(Instant::now() < until, "no answer in four minutes");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert!(answer.ends_with("measured\n"), "{answer}");
+    running.signal(Signal::INT);
+    let ended = running.end();
+    ended.code(130).says(&format!("127.0.0.1:{port} here leads to port 9810"));
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_any_long_work() {
+    let place = Place::without_guests();
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let headroom = place.headroom(["up", "--forward", &port, "--", "true"]);
+    let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
+    ended.code(4).says(&format!("cannot listen on 127.0.0.1:{port}: ")).in_one_line();
+    assert!(!place.path("cache").exists());
 }

@@ -38,6 +38,50 @@ fn an_unknown_value_is_told_with_the_nearest_one() {
 }
 
 #[test]
+fn a_subject_that_cannot_be_started_is_told_before_anything_is_done() {
+    let started =
+        |keys: &str| changed("process = \"hostapd\"", &format!("process = \"d\"\n{keys}"));
+    refused(&started("start = \"d 'x\""), "study.toml:9: the subject's command line is empty or");
+    refused(&started("ready = \"/run/d\""), "study.toml:9: `ready` without `start`");
+    refused(
+        &started("start = \"d\"\nready = \"run/d\""),
+        "study.toml:10: `ready` is a path that begins with /, not `run/d`",
+    );
+    refused(&started("strat = \"d\""), "study.toml:9: unknown key `strat`; did you mean `start`?");
+}
+
+#[test]
+fn a_comparison_with_nobody_is_told_with_the_nearest_variant() {
+    refused(
+        &changed("name = \"dump\"", "name = \"dump\"\nagainst = [\"idel\"]"),
+        "variant `dump`: against the unknown variant `idel`; did you mean `idle`?",
+    );
+}
+
+#[test]
+fn a_load_that_stays_must_be_one() {
+    refused(&changed("run = ", "stays = true, rnu = "), "unknown key `rnu`; did you mean `run`?");
+    refused(&changed("run = ", "stays = 1, run = "), "invalid type: integer `1`");
+}
+
+#[test]
+fn variants_that_are_left_out_are_compared_with_by_nobody() {
+    let place = Place::without_guests();
+    let study = changed("name = \"dump\"", "name = \"dump\"\nagainst = [\"idle\"]");
+    place.write("study.toml", &study);
+    place.headroom(["run", "study.toml", "--variant", "dump", "--dry-run"]).run().code(0);
+}
+
+#[test]
+fn ports_that_do_not_exist_are_told() {
+    let place = Place::without_guests();
+    for wrong in ["0", "http", "8080:70000"] {
+        let ended = place.headroom(["up", "--forward", wrong, "--", "true"]).run();
+        ended.code(2).says("is no port; there are 1 to 65535");
+    }
+}
+
+#[test]
 fn more_clients_than_hwsim_can_hold_are_refused() {
     refused(&changed("[6]", "[7000]"), "study.toml:5: 7000 clients; 3 radios can hold 6021");
     let place = Place::without_guests();

@@ -1,9 +1,9 @@
 //! A control group for each party, and everything as it was before when the value is dropped.
 //!
-//! Talks to control groups of either version. A subject that already has a group for itself stays
-//! there; else its processes are moved to a group of ours and moved back. No controller is enabled and no
-//! limit is set: the groups count CPU time and do nothing else. Where no group can be made, the
-//! measurement goes on without that counter.
+//! Talks to control groups of either version. A party that already has a group for itself stays
+//! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
+//! started in a group of ours. No controller is enabled and no limit is set: the groups count CPU time
+//! and do nothing else. Where no group can be made, the measurement goes on without that counter.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use std::{
 };
 
 use linux::{
-    cgroup::{self, Error, Meter, Mounts, Tree, Version},
+    cgroup::{self, Error, Meter, Mounts, Tree},
     process,
 };
 
@@ -28,83 +28,72 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The groups of a measurement.
 #[derive(Debug, Default)]
 pub struct Groups {
-    version: Option<Version>,
+    tree: Option<Tree>,
     /// The folder that all of ours are in.
     folder: Option<PathBuf>,
-    /// Groups that hold the subject and nothing else.
-    subject: Vec<PathBuf>,
-    /// Ours for the subject, if one was needed.
-    moved_to: Option<PathBuf>,
-    /// Where each process was that we moved.
-    moved: Vec<(u32, PathBuf)>,
-    /// Ours for the load.
-    load: Option<PathBuf>,
+    /// Ours for programs that we start.
+    started: Vec<PathBuf>,
+    /// Ours for processes that were there before.
+    gathered: Vec<Gathered>,
     /// The agent's, where it is alone in one.
     agent: Option<PathBuf>,
 }
 
+/// A group of ours that processes were moved to.
+#[derive(Debug)]
+struct Gathered {
+    group: PathBuf,
+    /// Where each process was.
+    moved: Vec<(u32, PathBuf)>,
+}
+
 impl Groups {
-    /// Sees to it that the subject is alone in its groups, and makes one for the load if `loaded`.
-    pub fn arrange(pids: &[u32], loaded: bool) -> Self {
-        let Some(tree) = Mounts::find().ok().and_then(Mounts::counting) else {
-            return Self::default();
-        };
-        Self::arrange_in(&tree, pids, loaded)
+    /// Looks where groups can be made. Nothing is made yet.
+    pub fn find() -> Self {
+        Mounts::find().ok().and_then(Mounts::counting).map_or_else(Self::default, Self::of)
     }
 
-    /// [`Groups::arrange`] in a tree.
-    pub fn arrange_in(tree: &Tree, pids: &[u32], loaded: bool) -> Self {
+    /// [`Groups::find`] in a tree.
+    pub fn of(tree: Tree) -> Self {
+        let agent = alone(&tree, &[std::process::id()]).and_then(|mut homes| homes.pop());
         let mut groups = Self::default();
-        groups.version = Some(tree.version);
-        groups.agent = alone(tree, &[std::process::id()]).and_then(|mut homes| homes.pop());
-        if let Some(homes) = alone(tree, pids) {
-            groups.subject = homes;
-        } else if groups.gather(tree, pids).is_err() {
-            // Half a subject in a group would be a wrong figure; none is an absent one.
-            groups.send_home();
-            groups.subject.clear();
-        }
-        if loaded {
-            groups.load = groups.make(tree, "load").ok();
-        }
+        (groups.tree, groups.agent) = (Some(tree), agent);
         groups
     }
 
-    /// The group that the load's commands are to be started in.
-    pub fn load(&self) -> Option<&Path> {
-        self.load.as_deref()
+    /// Makes a group for programs that are to be started in it; they are ended with it.
+    pub fn make_room(&mut self, name: &str) -> Option<PathBuf> {
+        let tree = self.tree.clone()?;
+        let group = self.make(&tree, name).ok()?;
+        self.started.push(group.clone());
+        Some(group)
     }
 
-    /// The load's CPU time.
-    pub fn load_meter(&self) -> Option<Meter> {
-        self.meter(self.load.as_ref()?)
+    /// Sees to it that processes are alone in their groups, and says which those are; none where that
+    /// cannot be. `name` is that of the group if one has to be made.
+    pub fn gather(&mut self, name: &str, pids: &[u32]) -> Vec<PathBuf> {
+        let Some(tree) = self.tree.clone() else { return Vec::new() };
+        if let Some(homes) = alone(&tree, pids) {
+            return homes;
+        }
+        let Ok(group) = self.make(&tree, name) else { return Vec::new() };
+        self.gathered.push(Gathered { group: group.clone(), moved: Vec::new() });
+        match self.gathered.last_mut().map(|gathered| gathered.take_in(&tree, pids)) {
+            Some(true) => vec![group],
+            _ => Vec::new(),
+        }
     }
 
-    /// The subject's CPU time, in as many groups as it has.
-    pub fn subject_meters(&self) -> Vec<Meter> {
-        self.subject.iter().filter_map(|group| self.meter(group)).collect()
+    /// The CPU time of groups.
+    pub fn meters(&self, groups: &[PathBuf]) -> Vec<Meter> {
+        let version = self.tree.as_ref().map(|tree| tree.version);
+        let meter = |group: &PathBuf| Meter::open(version?, group).ok();
+        groups.iter().filter_map(meter).collect()
     }
 
     /// The agent's CPU time, where it has a group for itself.
-    pub fn agent_meter(&self) -> Option<Meter> {
-        self.meter(self.agent.as_ref()?)
-    }
-
-    fn meter(&self, group: &Path) -> Option<Meter> {
-        Meter::open(self.version?, group).ok()
-    }
-
-    /// Moves the subject's processes into a group of ours.
-    fn gather(&mut self, tree: &Tree, pids: &[u32]) -> Result<(), Error> {
-        let group = self.make(tree, "subject")?;
-        self.moved_to = Some(group.clone());
-        self.subject = vec![group.clone()];
-        for &pid in pids {
-            let Some(home) = tree.group_of(pid)? else { continue };
-            self.moved.push((pid, home));
-            cgroup::enter(&group, pid)?;
-        }
-        Ok(())
+    pub fn agent_meters(&self) -> Vec<Meter> {
+        self.meters(self.agent.as_slice())
     }
 
     /// Makes a group below our folder, which it makes first if need be.
@@ -117,28 +106,56 @@ impl Groups {
         Ok(group)
     }
 
-    /// Moves everything back and removes what was made; to do it twice does nothing.
+    /// Moves everything back, ends what we started, and removes what was made; to do it twice does
+    /// nothing.
     ///
     /// # Errors
     ///
     /// The first group that could not be removed.
     pub fn restore(&mut self) -> Result<(), Error> {
-        self.send_home();
-        let load = self.load.take().map_or(Ok(()), |load| {
-            end_all(&load);
-            remove(&load)
+        // All of it is done, whatever of it fails.
+        let gathered: Vec<_> = self
+            .gathered
+            .drain(..)
+            .map(|mut gathered| {
+                gathered.send_home();
+                remove(&gathered.group)
+            })
+            .collect();
+        let started: Vec<_> = self
+            .started
+            .drain(..)
+            .map(|group| {
+                end_all(&group);
+                remove(&group)
+            })
+            .collect();
+        let folder = self.folder.take().map(|folder| remove(&folder));
+        gathered.into_iter().chain(started).chain(folder).collect()
+    }
+}
+
+impl Gathered {
+    /// Moves processes here; false, and nothing is moved, where that fails for one of them: half a
+    /// party in a group would be a wrong figure, none is an absent one.
+    fn take_in(&mut self, tree: &Tree, pids: &[u32]) -> bool {
+        let result: Result<(), Error> = pids.iter().try_for_each(|&pid| {
+            let Some(home) = tree.group_of(pid)? else { return Ok(()) };
+            self.moved.push((pid, home));
+            cgroup::enter(&self.group, pid)
         });
-        let subject = self.moved_to.take().map_or(Ok(()), |group| remove(&group));
-        let folder = self.folder.take().map_or(Ok(()), |folder| remove(&folder));
-        load.and(subject).and(folder)
+        if result.is_err() {
+            self.send_home();
+        }
+        result.is_ok()
     }
 
-    /// Moves the subject's processes back, and with them those that were born in our group.
+    /// Moves the processes back, and with them those that were born in our group.
     fn send_home(&mut self) {
-        let (Some(group), Some((_, first))) = (&self.moved_to, self.moved.first()) else { return };
+        let Some((_, first)) = self.moved.first() else { return };
         let until = Instant::now() + PATIENCE;
         // A process may be born while others are moved: look until there is none.
-        while let Ok(members) = cgroup::members(group) {
+        while let Ok(members) = cgroup::members(&self.group) {
             if members.is_empty() || Instant::now() > until {
                 break;
             }
@@ -170,14 +187,8 @@ fn alone(tree: &Tree, pids: &[u32]) -> Option<Vec<PathBuf>> {
 
 /// Whether a group and those below it hold these processes, their descendants, and nobody else.
 fn holds_only(group: &Path, pids: &[u32]) -> bool {
-    cgroup::members(group).is_ok_and(|members| members.iter().all(|&pid| is_of(pid, pids)))
+    cgroup::members(group).is_ok_and(|members| members.iter().all(|&pid| subject::is_of(pid, pids)))
         && cgroup::below(group).iter().all(|group| holds_only(group, pids))
-}
-
-/// Whether a process is one of these, or was started by one, directly or not.
-fn is_of(pid: u32, pids: &[u32]) -> bool {
-    std::iter::successors(Some(pid), |&pid| subject::parent(pid).filter(|&parent| parent > 1))
-        .any(|pid| pids.contains(&pid))
 }
 
 /// Our folder, at the top of the tree or, where we may not, in our own group.
@@ -193,7 +204,7 @@ fn make_folder(tree: &Tree) -> Result<PathBuf, Error> {
     })
 }
 
-/// Ends what the load's commands have left running.
+/// Ends what programs of ours have left running.
 fn end_all(group: &Path) {
     let until = Instant::now() + PATIENCE;
     while let Ok(members) = cgroup::members(group) {
@@ -263,10 +274,12 @@ mod tests {
             let sleeper = Sleeper::start();
             let pid = sleeper.0.id();
             let home = tree.group_of(pid).unwrap();
-            let groups = Groups::arrange_in(&tree, &[pid], true);
+            let mut groups = Groups::of(tree.clone());
+            let (subject, load) = (groups.gather("subject", &[pid]), groups.make_room("load"));
             let folder = groups.folder.clone().unwrap();
             assert_eq!(tree.group_of(pid).unwrap(), Some(folder.join("subject")), "{tree:?}");
-            assert_eq!((groups.subject_meters().len(), groups.load_meter().is_some()), (1, true));
+            assert_eq!(subject, [folder.join("subject")]);
+            assert_eq!((groups.meters(&subject).len(), load), (1, Some(folder.join("load"))));
             drop(groups);
             assert_eq!(tree.group_of(pid).unwrap(), home, "{tree:?}");
             assert!(!folder.exists());
@@ -281,12 +294,33 @@ mod tests {
             let pid = sleeper.0.id();
             let home = tree.group_of(pid).unwrap();
             let panicked = std::panic::catch_unwind(|| {
-                let _groups = Groups::arrange_in(&tree, &[pid], false);
+                let mut groups = Groups::of(tree.clone());
+                groups.gather("subject", &[pid]);
                 assert_ne!(tree.group_of(pid).unwrap(), home);
                 std::panic::resume_unwind(Box::new("as if it had panicked"));
             });
             assert!(panicked.is_err());
             assert_eq!(tree.group_of(pid).unwrap(), home, "{tree:?}");
+        }
+    }
+
+    #[test]
+    fn each_of_several_parties_goes_back_to_where_it_was() {
+        let (_turn, trees) = writable_trees();
+        for tree in trees {
+            let sleepers = [Sleeper::start(), Sleeper::start()];
+            let homes = || sleepers.iter().map(|one| tree.group_of(one.0.id()).unwrap());
+            let before: Vec<_> = homes().collect();
+            let mut groups = Groups::of(tree.clone());
+            for (name, sleeper) in ["subject", "other0"].iter().zip(&sleepers) {
+                groups.gather(name, &[sleeper.0.id()]);
+            }
+            let folder = groups.folder.clone().unwrap();
+            let during: Vec<_> = homes().collect();
+            assert_eq!(during, [Some(folder.join("subject")), Some(folder.join("other0"))]);
+            groups.restore().unwrap();
+            assert_eq!(homes().collect::<Vec<_>>(), before);
+            assert!(!folder.exists());
         }
     }
 
@@ -300,8 +334,8 @@ mod tests {
             let own = tree.mount.join(format!("headroom-test.{}", std::process::id()));
             cgroup::create(&own).unwrap();
             cgroup::enter(&own, pid).unwrap();
-            let groups = Groups::arrange_in(&tree, &[pid], false);
-            let (folder, subject) = (groups.folder.clone(), groups.subject.clone());
+            let mut groups = Groups::of(tree.clone());
+            let (subject, folder) = (groups.gather("subject", &[pid]), groups.folder.clone());
             drop(groups);
             let after = tree.group_of(pid).unwrap();
             cgroup::enter(&start, pid).unwrap();
@@ -314,22 +348,24 @@ mod tests {
     fn what_the_load_left_running_is_ended() {
         let (_turn, trees) = writable_trees();
         for tree in trees {
-            let mut groups = Groups::arrange_in(&tree, &[], true);
+            let mut groups = Groups::of(tree);
+            let load = groups.make_room("load");
             let mut command = Command::new("sh");
             command.args(["-c", "sleep 60 & sleep 60"]);
-            let mut child = process::spawn_in(groups.load(), command).unwrap();
+            let mut child = process::spawn_in(load.as_deref(), command).unwrap();
             let reap = std::thread::spawn(move || child.wait());
             groups.restore().unwrap();
             assert!(!reap.join().unwrap().unwrap().success());
-            assert!(groups.load().is_none());
+            assert!(!load.unwrap().exists());
         }
     }
 
     #[test]
     fn a_tree_that_is_not_there_gives_no_group_and_no_error() {
         let tree = Mounts::parse("2 1 0:2 / /no/such/tree rw - cgroup2 c rw\n").unified.unwrap();
-        let mut groups = Groups::arrange_in(&tree, &[std::process::id()], true);
-        assert!(groups.load().is_none() && groups.subject_meters().is_empty());
+        let mut groups = Groups::of(tree);
+        assert_eq!(groups.gather("subject", &[std::process::id()]), [""; 0].map(PathBuf::from));
+        assert!(groups.make_room("load").is_none() && groups.agent_meters().is_empty());
         groups.restore().unwrap();
     }
 }

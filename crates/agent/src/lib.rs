@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! stdin ──Order──► session ──► measure ──┬─ subject   which processes are in question
-//!                     ▲                  ├─ groups    a control group for each party, given back on drop
-//!                     │                  ├─ load      the rounds that make the subject work
+//!                     ▲                  ├─ started   … where they must be started first
+//!                     │                  ├─ groups    a control group for each party, given back on drop
+//!                     │                  ├─ load      what makes the subject work: rounds, or what stays
 //! stdout ◄──Frame─────┴── stream         └─ sampler   counters of one moment
 //!                                        facts, census: what is said before and after
 //! ```
@@ -23,11 +24,16 @@ pub mod facts;
 pub mod groups;
 pub mod hostapd;
 pub mod init;
-pub mod load;
+mod load;
 pub mod measure;
 pub mod party;
 pub mod programs;
+mod resident;
+mod rounds;
 pub mod sampler;
 pub mod session;
+mod started;
+mod stays;
 pub mod stream;
 pub mod subject;
+mod words;

@@ -1,13 +1,16 @@
 //! One window: the order's moments, from its offset to the last sample.
 //!
 //! ```text
-//! order ─offset─► hello, census ─► t0 ──────warm-up──────┬─½ period─┬──────window──────┐
-//! load's rounds:                   │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │
-//! samples:                                                          ▲     ▲      ▲     ▲
+//! order ─offset─► subject ready, hello, census ─► t0 ──────warm-up──────┬─½ period─┬──────window──────┐
+//! load's rounds:                                  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │
+//! … or one that stays:                            ╞═══════════════════════════════════════════════════╡
+//! samples:                                                                         ▲     ▲      ▲     ▲
 //! ```
 //!
 //! The half period keeps samples clear of the starts of rounds, so that every sampling interval of whole
 //! periods holds whole rounds. What was changed is restored when the function returns, however it does.
+
+use std::path::PathBuf;
 
 use linux::system::monotonic_ns;
 use model::{
@@ -19,15 +22,17 @@ use model::{
 use crate::{
     groups::Groups,
     load::Load,
-    party::Depth,
+    party::{Depth, Party},
     programs,
-    sampler::Sampler,
+    resident::{PATIENCE, Resident},
+    sampler::{Parties, Sampler},
     session::{Session, Stop, Woken},
-    subject::{Subject, chain},
+    started,
+    subject::{self, Beside, Subject, chain},
 };
 
-/// A command of the load may take this long to end by itself after the last sample.
-const LOAD_PATIENCE_NS: u64 = 5_000_000_000;
+/// A command of the load may take this long to end after the last sample, ns.
+const LOAD_PATIENCE_NS: u64 = PATIENCE.as_nanos() as u64;
 
 /// More samples than this are a slip of the pen: a window of a day at 1 Hz has fewer.
 const MOST_SAMPLES: u64 = 100_000;
@@ -38,7 +43,7 @@ pub enum End {
     /// It cannot be carried out.
     Refused(Refusal),
     /// Another order came.
-    Order(Order),
+    Order(Box<Order>),
     /// The agent stops.
     Stop(Stop),
 }
@@ -64,17 +69,20 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     sleep_until(session, begun + order.offset.as_nanos())?;
-    let subject = Subject::find(&order.subject)?;
-    introduce(session, &subject, order.load.as_ref())?;
+    let mut groups = Groups::find();
+    let found = Found::of(session, order, &mut groups)?;
+    found.introduce(session, order.load.as_ref())?;
 
-    let mut groups = Groups::arrange(&subject.pids, order.load.is_some());
-    let sampler = Sampler::open(&subject, &groups, order.load.is_some());
+    let (sampler, room) = found.count(order, &mut groups);
+    let Found { subject, started, .. } = found;
     let from = monotonic_ns();
-    let load = order.load.as_ref().map(|load| Load::new(load, from, groups.load()));
+    let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
     let mut window = Window { times: Times::of(order, from), subject, sampler, load, taken: 0 };
     window.run(session)?;
     window.stop_load(session)?;
+    // The load first, so that it never meets a subject that is gone.
     drop(window);
+    drop(started);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;
     Ok(session.census()?)
 }
@@ -93,22 +101,70 @@ fn check(order: &Measure) -> Result<(), Refusal> {
     }
 }
 
-fn introduce(
-    session: &mut Session,
-    subject: &Subject,
-    load: Option<&LoadOrder>,
-) -> Result<(), Stop> {
-    let mut programs = programs::running(&subject.pids);
-    programs.extend(load.map(programs::of_load).unwrap_or_default());
-    session.hello(programs)?;
-    session.census()
+/// Everybody who is counted, before anything is moved.
+struct Found {
+    subject: Subject,
+    others: Vec<Beside>,
+    /// The subject's process, where it is ours.
+    started: Option<Resident>,
+    /// The subject's group, where it was started in one.
+    room: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Starts the subject or finds it, and finds the others.
+    fn of(session: &mut Session, order: &Measure, groups: &mut Groups) -> Result<Self, End> {
+        let name = order.subject.process.as_str();
+        let (subject, started, room) = match &order.subject.start {
+            Some(how) => {
+                let room = groups.make_room("subject");
+                let (started, pids) = started::start(session, (name, how), room.as_deref())?;
+                (Subject::of(name, pids), Some(started), room)
+            }
+            None => (Subject::find(name)?, None, None),
+        };
+        let others = subject::beside(&order.others, &subject)?;
+        Ok(Self { subject, others, started, room: room.into_iter().collect() })
+    }
+
+    fn introduce(&self, session: &mut Session, load: Option<&LoadOrder>) -> Result<(), Stop> {
+        let others = self.others.iter().flat_map(|other| &other.pids);
+        let pids: Vec<u32> = self.subject.pids.iter().chain(others).copied().collect();
+        let mut programs = programs::running(&pids);
+        programs.extend(load.map(programs::of_load).unwrap_or_default());
+        session.hello(programs)?;
+        session.census()
+    }
+
+    /// Gives each party its groups and opens its counters; and the room for the load.
+    fn count(&self, order: &Measure, groups: &mut Groups) -> (Sampler, Option<PathBuf>) {
+        let subject = match &self.started {
+            Some(_) => self.room.clone(),
+            None => groups.gather("subject", &self.subject.pids),
+        };
+        let others = (0..).zip(&self.others).map(|(place, other)| {
+            // A process's name may hold signs that a folder's may not.
+            let own = groups.gather(&format!("other{place}"), &other.pids);
+            (other.name.clone(), Party::open(&other.pids, groups.meters(&own)))
+        });
+        let others = others.collect();
+        let room = order.load.as_ref().and_then(|_| groups.make_room("load"));
+        let load = || Party::open(&[], groups.meters(room.as_slice()));
+        let sampler = Sampler::new(Parties {
+            subject: Party::open(&self.subject.pids, groups.meters(&subject)),
+            load: order.load.as_ref().map(|_| load()),
+            others,
+            agent: Party::open(&[std::process::id()], groups.agent_meters()),
+        });
+        (sampler, room)
+    }
 }
 
 fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
     loop {
         match session.wait(Some(until), &[])? {
             Woken::Due => return Ok(()),
-            Woken::Order(order) => return Err(End::Order(order)),
+            Woken::Order(order) => return Err(End::Order(order.into())),
             Woken::Child | Woken::Ended(_) => {}
         }
     }
@@ -161,7 +217,7 @@ impl Window {
             let round_at = self.load.as_ref().map_or(u64::MAX, Load::due_ns);
             match session.wait(Some(sample_at.min(round_at)), self.subject.watched())? {
                 Woken::Due => {}
-                Woken::Order(order) => return Err(End::Order(order)),
+                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
                 Woken::Child => self.load.as_mut().map_or(Ok(()), Load::child_ended)?,
             }
@@ -190,30 +246,37 @@ impl Window {
         Err(Refusal::SubjectDied { name: self.subject.name.clone(), pid, after })
     }
 
-    /// Lets the running command end, and starts no other. What still runs then, `Drop` ends.
+    /// Lets what runs end, and starts nothing. What still runs after patience is killed.
     fn stop_load(&mut self, session: &mut Session) -> Result<(), End> {
         let until = monotonic_ns() + LOAD_PATIENCE_NS;
-        while let Some(load) = self.load.as_mut().filter(|load| load.is_running()) {
+        let Some(load) = self.load.as_mut() else { return Ok(()) };
+        load.wind_up()?;
+        while load.is_running() {
             match session.wait(Some(until), &[])? {
-                Woken::Due => break,
-                Woken::Order(order) => return Err(End::Order(order)),
-                Woken::Child => drop(load.reap()),
+                Woken::Due => return Ok(load.kill()?),
+                Woken::Order(order) => return Err(End::Order(order.into())),
+                Woken::Child => load.reap()?,
                 Woken::Ended(_) => {}
             }
         }
-        Ok(())
+        Ok(load.reap()?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::wire::{SubjectOrder, Work};
+
     use super::*;
 
     fn order(load: Option<u64>) -> Measure {
-        let load =
-            load.map(|every| LoadOrder { round: Vec::new(), every: Span::from_nanos(every) });
+        let load = load.map(|every| LoadOrder {
+            work: Work::Rounds(Vec::new()),
+            every: Span::from_nanos(every),
+        });
         Measure {
-            subject: "wld".to_owned(),
+            subject: SubjectOrder { process: "wld".to_owned(), start: None },
+            others: Vec::new(),
             load,
             offset: Span::default(),
             warm_up: Span::from_nanos(500),

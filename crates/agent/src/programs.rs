@@ -35,7 +35,7 @@ pub fn running(pids: &[u32]) -> Vec<Program> {
 
 /// The programs of a load, each once.
 pub fn of_load(load: &LoadOrder) -> Vec<Program> {
-    let names = load.round.iter().filter_map(|command| command.first());
+    let names = load.work.commands().iter().filter_map(|command| command.first());
     let paths: BTreeMap<PathBuf, String> =
         names.filter_map(|name| resolve(name)).map(|path| (path.clone(), name_of(&path))).collect();
     paths
@@ -83,6 +83,8 @@ fn digest(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use model::wire::Work;
+
     use super::*;
 
     #[test]
@@ -112,7 +114,10 @@ mod tests {
     fn a_loads_programs_are_found_through_the_path_and_named_once() {
         let command = |name: &str| vec![name.to_owned(), "-x".to_owned()];
         let round = vec![command("true"), command("no-such-program"), command("true")];
-        let programs = of_load(&LoadOrder { round, every: model::span::Span::from_secs(1) });
+        let programs = of_load(&LoadOrder {
+            work: Work::Rounds(round),
+            every: model::span::Span::from_secs(1),
+        });
         assert_eq!(programs.len(), 1);
         assert!(programs[0].path.ends_with("/true"));
     }

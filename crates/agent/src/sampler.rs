@@ -1,41 +1,43 @@
-//! Every counter of one moment: the subject's, the load's, the agent's own and the machine's.
+//! Every counter of one moment: the subject's, the load's, others', the agent's own and the machine's.
 //!
 //! Talks to files that [`crate::party`] keeps open. It keeps no time: when to sample is
 //! [`crate::measure`]'s. One sample costs about three small reads for each thread of the subject.
 
 use linux::{
-    cgroup::Meter,
     proc::{self, Reader},
     system::monotonic_ns,
 };
-use model::sample::{Machine, Rounds, Sample};
+use model::sample::{Machine, Other, Rounds, Sample};
 
-use crate::{
-    groups::Groups,
-    party::{Depth, Party, Scratch},
-    subject::Subject,
-};
+use crate::party::{Depth, Party, Scratch};
+
+/// Whose counters are read.
+#[derive(Debug)]
+pub struct Parties {
+    /// The subject.
+    pub subject: Party,
+    /// The load, where the trial has one; its account is empty where there are no control groups.
+    pub load: Option<Party>,
+    /// Others, by name.
+    pub others: Vec<(String, Party)>,
+    /// The agent itself.
+    pub agent: Party,
+}
 
 /// Open counters.
 #[derive(Debug)]
 pub struct Sampler {
-    subject: Party,
-    load: Option<Party>,
-    agent: Party,
+    parties: Parties,
     machine: Option<Reader>,
     scratch: Scratch,
     bytes: Vec<u8>,
 }
 
 impl Sampler {
-    /// Opens every counter, so that sampling opens none but those of new threads. `loaded` says that
-    /// the trial has a load, whose account stays empty where there are no control groups.
-    pub fn open(subject: &Subject, groups: &Groups, loaded: bool) -> Self {
-        let load = || Party::open(&[], groups.load_meter().into_iter().collect::<Vec<Meter>>());
+    /// Every counter of these is open by now, so that sampling opens none but those of new threads.
+    pub fn new(parties: Parties) -> Self {
         Self {
-            subject: Party::open(&subject.pids, groups.subject_meters()),
-            load: loaded.then(load),
-            agent: Party::open(&[std::process::id()], groups.agent_meter().into_iter().collect()),
+            parties,
             machine: Reader::open("/proc/stat").ok(),
             scratch: Scratch::default(),
             // Only the first line of `/proc/stat` is wanted, and it is shorter than this.
@@ -46,11 +48,20 @@ impl Sampler {
     /// Reads everything once.
     pub fn sample(&mut self, rounds: Rounds, depth: Depth) -> Sample {
         let at_ns = monotonic_ns();
+        let (parties, scratch) = (&mut self.parties, &mut self.scratch);
         Sample {
             at_ns,
-            subject: self.subject.read(depth, &mut self.scratch),
-            load: self.load.as_mut().map(|load| load.read(depth, &mut self.scratch)),
-            agent: self.agent.read(depth, &mut self.scratch),
+            subject: parties.subject.read(depth, scratch),
+            load: parties.load.as_mut().map(|load| load.read(depth, scratch)),
+            others: parties
+                .others
+                .iter_mut()
+                .map(|(name, party)| Other {
+                    name: name.clone(),
+                    account: party.read(depth, scratch),
+                })
+                .collect(),
+            agent: parties.agent.read(depth, scratch),
             rounds,
             machine: self.machine(),
         }
@@ -58,7 +69,7 @@ impl Sampler {
 
     /// The subject's processes that had ended at the last sample.
     pub fn ended(&self) -> impl Iterator<Item = u32> {
-        self.subject.ended()
+        self.parties.subject.ended()
     }
 
     fn machine(&mut self) -> Machine {

@@ -137,7 +137,7 @@ impl Session {
             Order::Measure(shape) => match measure(self, shape) {
                 Ok(()) => self.send(&Frame::Done).map(|()| None),
                 Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
-                Err(End::Order(order)) => Ok(Some(order)),
+                Err(End::Order(order)) => Ok(Some(*order)),
                 Err(End::Stop(stop)) => Err(stop),
             },
         }

@@ -1,4 +1,4 @@
-//! Whose CPU is in question: every process that has the subject's name when the order arrives.
+//! Whose CPU is in question: every process that has the subject's name when the measurement begins.
 //!
 //! Talks to `/proc`. A process is found by its `comm`, which the kernel cuts to 15 bytes; children that
 //! are born later are not looked for, the control group counts them.
@@ -32,10 +32,15 @@ impl Subject {
         if pids.is_empty() {
             return Err(Refusal::NoSubject { name: name.to_owned(), running: running()? });
         }
+        Ok(Self::of(name, pids))
+    }
+
+    /// A subject of these processes, ascending.
+    pub fn of(name: &str, pids: Vec<u32>) -> Self {
         let ours = |pid: &u32| parent(*pid).is_some_and(|parent| pids.contains(&parent));
         let vital: Vec<u32> = pids.iter().copied().filter(|pid| !ours(pid)).collect();
         let watched: Option<Vec<_>> = vital.iter().map(|&pid| process::watch(pid)).collect();
-        Ok(Self { name: name.to_owned(), vital, watched: watched.unwrap_or_default(), pids })
+        Self { name: name.to_owned(), vital, watched: watched.unwrap_or_default(), pids }
     }
 
     /// Descriptors to wait for.
@@ -67,6 +72,52 @@ pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
         }
     })?;
     Ok(found)
+}
+
+/// Another party that is counted beside the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// The process name.
+    pub name: String,
+    /// Its processes, ascending; never none.
+    pub pids: Vec<u32>,
+}
+
+/// The processes of these names, without the subject's own; a name that nobody has is left out.
+///
+/// # Errors
+///
+/// [`Refusal::Machine`] where `/proc` cannot be read.
+pub fn beside(names: &[String], subject: &Subject) -> Result<Vec<Beside>, Refusal> {
+    let mut all: Vec<Beside> = Vec::new();
+    for name in names {
+        let mut pids = pids_of(name)?;
+        // A process counts once: names that the kernel cuts alike would count it twice.
+        pids.retain(|pid| {
+            !subject.pids.contains(pid) && !all.iter().any(|beside| beside.pids.contains(pid))
+        });
+        if !pids.is_empty() {
+            all.push(Beside { name: name.clone(), pids });
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a process is one of these, or was started by one, directly or not.
+pub(crate) fn is_of(pid: u32, pids: &[u32]) -> bool {
+    std::iter::successors(Some(pid), |&pid| parent(pid).filter(|&parent| parent > 1))
+        .any(|pid| pids.contains(&pid))
+}
+
+/// The names of a process and of all that it has started, each once, in order.
+pub(crate) fn names_of(root: u32) -> Result<Vec<String>, Refusal> {
+    let mut names = BTreeSet::new();
+    visit(|pid, stat| {
+        if !stat.ended() && is_of(pid, &[root]) {
+            names.insert(String::from_utf8_lossy(stat.comm).into_owned());
+        }
+    })?;
+    Ok(names.into_iter().collect())
 }
 
 /// The parent of a process, while it lives.
@@ -130,6 +181,25 @@ mod tests {
         let cut = comm.trim_end().len() == proc::LONGEST_COMM;
         assert_eq!(pids_of(&name).unwrap().contains(&std::process::id()), cut);
         assert!(pids_of(comm.trim_end()).unwrap().contains(&std::process::id()));
+    }
+
+    #[test]
+    fn the_subject_and_those_who_do_not_run_are_not_beside_it() {
+        let comm = std::fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned();
+        let own = std::process::id();
+        let names = ["no-such-daemon".to_owned(), comm.clone(), comm.clone()];
+        let subject = Subject::of(&comm, vec![own]);
+        assert!(beside(&names, &subject).unwrap().iter().all(|one| !one.pids.contains(&own)));
+        let all = beside(&names, &Subject::of("another", Vec::new())).unwrap();
+        assert_eq!((all.len(), all[0].name.as_str()), (1, comm.as_str()));
+    }
+
+    #[test]
+    fn a_process_is_of_itself_and_of_its_parents() {
+        let own = std::process::id();
+        assert!(is_of(own, &[own]) && is_of(own, &[std::os::unix::process::parent_id()]));
+        assert!(!is_of(own, &[]) && !is_of(own, &[u32::MAX]));
+        assert!(!names_of(own).unwrap().is_empty());
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Takes what is already computed and puts it into words; nothing is computed here. Written for an
 //! engineer who reads nothing else: figure, interval, unit, and of which core.
 
+mod stages;
+
 use model::{
     run::Run,
     study::{Beside, Mode},
@@ -43,7 +45,13 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
     if analysis.valid == 0 {
         return vec![nothing_valid(analysis)];
     }
-    let mut sentences = if analysis.lab.asked { lab(analysis) } else { cost(run, analysis) };
+    let mut sentences = if analysis.lab.asked {
+        lab(analysis)
+    } else if analysis.stages.asked {
+        stages::of(run, analysis).into_iter().chain(idle(run, analysis)).collect()
+    } else {
+        cost(run, analysis)
+    };
     sentences.push(standing(analysis));
     sentences
 }
@@ -76,13 +84,17 @@ fn standing(analysis: &Analysis) -> String {
 }
 
 fn cost(run: &Run, analysis: &Analysis) -> Vec<String> {
-    let loaded = analysis.curves.iter().filter(|curve| curve.load.is_some());
-    let idle = analysis.curves.iter().filter(|curve| curve.load.is_none());
-    loaded
+    let working = analysis.curves.iter().filter(|curve| !curve.idle);
+    working
         .flat_map(|curve| loaded_sentences(run, analysis, curve))
         .chain(ratios(analysis))
-        .chain(idle.filter_map(|curve| idle_sentence(run, analysis, curve)))
+        .chain(idle(run, analysis))
         .collect()
+}
+
+fn idle(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let idle = analysis.curves.iter().filter(|curve| curve.idle);
+    idle.filter_map(|curve| idle_sentence(run, analysis, curve)).collect()
 }
 
 fn loaded_sentences(run: &Run, analysis: &Analysis, curve: &Curve) -> Vec<String> {
@@ -98,26 +110,39 @@ fn widest_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
 }
 
 fn price(run: &Run, curve: &Curve, cell: &Cell) -> Option<String> {
-    let sum = cell.cpu.sum.as_ref()?;
-    let unit = quantity::cpu_unit(sum.mean);
-    let parts = match (&cell.cpu.subject, &cell.cpu.load) {
-        (Some(subject), Some(load)) => format!(
-            ": {} in {}, {} in the load's own programs",
-            cpu_short(subject.mean),
-            run.study.subject.process,
-            cpu_short(load.mean)
-        ),
-        _ => String::new(),
-    };
     Some(format!(
-        "At {} clients, `{}` ({}) costs {} of CPU a second, {} % of {}{parts}.",
+        "At {} clients, `{}` ({}) costs {}.",
         cell.clients,
         curve.variant,
-        curve.load.as_deref().unwrap_or("idle"),
+        curve.load.as_deref().unwrap_or("no load"),
+        cell_price(run, cell)?
+    ))
+}
+
+/// Figure, share of which core, and in whom.
+fn cell_price(run: &Run, cell: &Cell) -> Option<String> {
+    let sum = cell.cpu.sum.as_ref()?;
+    let unit = quantity::cpu_unit(sum.mean);
+    Some(format!(
+        "{} of CPU a second, {} % of {}{}",
         unit.with_interval(sum),
         Unit::CORE.plain(sum.mean),
         core_of(run, cell.mode),
+        in_whom(cell)
     ))
+}
+
+fn in_whom(cell: &Cell) -> String {
+    let load = cell.cpu.load.map(|load| (load, "the load's own programs"));
+    let others = cell.others.iter().filter_map(|other| Some((other.cpu?, other.name.as_str())));
+    let beside: Vec<_> = load.into_iter().chain(others).collect();
+    let Some(subject) = cell.cpu.subject.filter(|_| !beside.is_empty()) else {
+        return String::new();
+    };
+    let parts = std::iter::once((subject, cell.subject.as_str())).chain(beside);
+    let parts: Vec<_> =
+        parts.map(|(cpu, whose)| format!("{} in {whose}", cpu_short(cpu.mean))).collect();
+    format!(": {}", parts.join(", "))
 }
 
 fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
@@ -162,8 +187,9 @@ fn ratios(analysis: &Analysis) -> Vec<String> {
 }
 
 fn ratio(comparison: &Comparison) -> Option<String> {
-    let ratio = comparison.sum.ratio.as_ref()?;
-    let told = comparison.sum.difference.differs_from_zero();
+    let sum = comparison.sum.as_ref()?;
+    let ratio = sum.ratio.as_ref()?;
+    let told = sum.difference.differs_from_zero();
     Some(if told {
         format!(
             "At {} clients `{}` costs {} times what `{}` does.",
@@ -197,7 +223,7 @@ fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String
         "With {} clients and no load (`{}`), {} takes {} of CPU a second, {} % of {}{slope}.",
         cell.clients,
         curve.variant,
-        run.study.subject.process,
+        curve.subject,
         quantity::cpu_unit(subject.mean).with_interval(subject),
         Unit::CORE.plain(subject.mean),
         core_of(run, cell.mode),

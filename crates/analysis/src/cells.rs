@@ -21,9 +21,11 @@ pub struct Parts {
     pub subject: Option<Estimate>,
     /// The load's programs.
     pub load: Option<Estimate>,
+    /// Other processes together.
+    pub others: Option<Estimate>,
     /// headroom's agent; in no sum.
     pub agent: Option<Estimate>,
-    /// Subject and load.
+    /// Subject, load and others.
     pub sum: Option<Estimate>,
 }
 
@@ -32,6 +34,7 @@ impl Parts {
         Self {
             subject: of(Part::Subject),
             load: of(Part::Load),
+            others: of(Part::Others),
             agent: of(Part::Agent),
             sum: of(Part::Sum),
         }
@@ -40,6 +43,15 @@ impl Parts {
     fn absent(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// Another process over a cell's trials.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Other {
+    /// Its name.
+    pub name: String,
+    /// CPU, µs/s, over the trials that count it.
+    pub cpu: Option<Estimate>,
 }
 
 /// A thread of the subject over a cell's trials. Threads of one name are told apart by their order of
@@ -81,13 +93,13 @@ pub struct Beyond {
     pub voluntary_per_second: Option<f64>,
     /// Context switches suffered, each second.
     pub involuntary_per_second: Option<f64>,
-    /// The load's rounds that ended within a window.
+    /// The load's rounds that ended within a window; `None` where it has none, or stays.
     pub rounds_ended: Option<f64>,
     /// The whole machine's busy share, 0 to 1.
     pub machine_busy: Option<f64>,
     /// Subject: executed instructions each second; counted mode only.
     pub subject_instructions_per_second: Option<f64>,
-    /// Subject and load: executed instructions each second; counted mode only.
+    /// Subject, load and others: executed instructions each second; counted mode only.
     pub sum_instructions_per_second: Option<f64>,
 }
 
@@ -111,8 +123,12 @@ pub struct Cell {
     pub mode: Mode,
     /// What the host does beside it.
     pub beside: Beside,
+    /// The process whose CPU is the question.
+    pub subject: String,
     /// Whether it has a load.
     pub has_load: bool,
+    /// Whether nothing was made to work: no load, and a subject that runs anyway.
+    pub idle: bool,
     /// Trials that were planned.
     pub planned: u32,
     /// Valid trials: what the estimates rest on.
@@ -121,7 +137,10 @@ pub struct Cell {
     pub invalid: u32,
     /// CPU, µs/s.
     pub cpu: Parts,
-    /// CPU without what the idle variant takes, µs/s, paired by repetition; `None` without one.
+    /// Other processes, one by one, in the study's order.
+    pub others: Vec<Other>,
+    /// CPU without what the idle variant takes, µs/s, paired by repetition; `None` without one that
+    /// counts the same processes.
     pub minus_idle: Option<Parts>,
     /// The subject's threads.
     pub threads: Vec<Thread>,
@@ -142,6 +161,17 @@ pub(crate) fn all(measured: &Measured) -> Vec<Cell> {
         .collect()
 }
 
+/// Every other process that some variant counts, each once.
+pub(crate) fn others_of(cells: &[Cell]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for other in cells.iter().flat_map(|cell| &cell.others) {
+        if !names.contains(&other.name) {
+            names.push(other.name.clone());
+        }
+    }
+    names
+}
+
 fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
     let trials = measured.cell(&variant.name, clients);
     let is_here = |id: &model::trial::TrialId| id.variant == variant.name && id.clients == clients;
@@ -152,11 +182,14 @@ fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
         clients,
         mode: measured.mode(variant),
         beside: variant.beside,
+        subject: measured.subject(variant).process.clone(),
         has_load: measured.has_load(variant),
+        idle: measured.is_idle(variant),
         planned,
         valid: trials.len() as u32,
         invalid,
         cpu: Parts::by(|part| estimate(&trials, |trial| trial.part(part))),
+        others: others(measured, variant, &trials),
         minus_idle: minus_idle(measured, variant, clients),
         threads: threads(&trials),
         beyond: beyond(&trials),
@@ -172,11 +205,18 @@ fn estimate(
     Estimate::of(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>())
 }
 
+fn others(measured: &Measured, variant: &Variant, trials: &[&TrialFigures]) -> Vec<Other> {
+    let names = measured.subject(variant).others.iter();
+    let cpu =
+        |name: &str| estimate(trials, |trial| trial.other(name)?.cpu.map(|cpu| cpu.us_per_second));
+    names.map(|name| Other { name: name.clone(), cpu: cpu(name) }).collect()
+}
+
 fn minus_idle(measured: &Measured, variant: &Variant, clients: u32) -> Option<Parts> {
     let idle = measured.idle_for(variant)?;
     let parts = Parts::by(|part| {
-        if part == Part::Load {
-            // An idle variant has no load to take away.
+        if matches!(part, Part::Load | Part::Others) {
+            // An idle variant has no load to take away, and may count other processes.
             return None;
         }
         let pairs = measured.pairs([&variant.name, &idle.name], clients, part);
@@ -237,10 +277,13 @@ fn beyond(trials: &[&TrialFigures]) -> Beyond {
         write_bytes_per_second: mean(&|trial| trial.io.map(|io| io.write_bytes)),
         voluntary_per_second: mean(&|trial| Some(trial.voluntary_per_second)),
         involuntary_per_second: mean(&|trial| Some(trial.involuntary_per_second)),
-        rounds_ended: mean(&|trial| Some(trial.rounds.ended as f64)),
+        // A valid trial whose load has rounds ended at least one.
+        rounds_ended: mean(&|trial| {
+            Some(trial.rounds.ended as f64).filter(|_| trial.rounds.ended > 0)
+        }),
         machine_busy: mean(&|trial| trial.machine_busy),
         subject_instructions_per_second: mean(&|trial| trial.subject.instructions_per_second),
-        sum_instructions_per_second: mean(&|trial| trial.sum.instructions_per_second),
+        sum_instructions_per_second: mean(&|trial| trial.sum?.instructions_per_second),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::{figures::Part, measured::Measured, stats::Estimate};
 
 /// More variants than this are compared with the first one only, so that the table stays readable.
 const ALL_PAIRS_UP_TO: usize = 4;
+/// With so many variants, and some that name their bases, only named pairs are compared.
+const ONLY_NAMED_FROM: usize = 10;
 
 /// One variant against another at one client count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,12 +22,23 @@ pub struct Comparison {
     pub variant: String,
     /// With this one.
     pub base: String,
+    /// The subject's process in the one,
+    pub variant_subject: String,
+    /// and in the other; where they differ, so do the programs that are compared.
+    pub base_subject: String,
     /// The mode of both.
     pub mode: Mode,
-    /// Subject and load.
-    pub sum: Contrast,
+    /// Subject, load and others; `None` where no pair of trials counts all of them.
+    pub sum: Option<Contrast>,
     /// The subject alone.
     pub subject: Contrast,
+}
+
+impl Comparison {
+    /// Whether both subjects are the same process.
+    pub fn same_subject(&self) -> bool {
+        self.variant_subject == self.base_subject
+    }
 }
 
 /// Difference and ratio of a part.
@@ -47,9 +60,40 @@ pub(crate) fn all(measured: &Measured) -> Vec<Comparison> {
         .collect()
 }
 
-/// Variants of one mode, both with a load or both without: anything else is the idle baseline's part or
-/// compares two kinds of time.
+/// The pairs that variants name, and for variants that name none the usual ones; base first. A pair in
+/// two modes would compare two kinds of time, so it is none.
 fn pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
+    let variants = measured.variants();
+    let named = named_pairs(measured);
+    if !named.is_empty() && variants.len() >= ONLY_NAMED_FROM {
+        return named;
+    }
+    let mut pairs = usual_pairs(measured);
+    pairs.retain(|[_, variant]| variant.against.is_empty());
+    if !named.is_empty() {
+        pairs.extend(named);
+        let place = |name: &str| variants.iter().position(|variant| variant.name == name);
+        pairs.sort_by_key(|[_, variant]| place(&variant.name));
+    }
+    pairs
+}
+
+fn named_pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
+    let variants = measured.variants();
+    let mut pairs: Vec<[&Variant; 2]> = Vec::new();
+    for variant in variants {
+        for name in &variant.against {
+            let base = variants.iter().find(|base| base.name == *name);
+            let base = base.filter(|base| base.name != variant.name);
+            let pair = base.map(|base| [base, variant]).filter(|pair| !pairs.contains(pair));
+            pairs.extend(pair.filter(|[a, b]| measured.mode(a) == measured.mode(b)));
+        }
+    }
+    pairs
+}
+
+/// Variants of one mode, both idle or both at work: anything else is the idle baseline's part.
+fn usual_pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
     let variants = measured.variants();
     let bases = if variants.len() > ALL_PAIRS_UP_TO { 1 } else { variants.len() };
     let mut pairs = Vec::new();
@@ -66,18 +110,24 @@ fn pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
 }
 
 fn alike(measured: &Measured, a: &Variant, b: &Variant) -> bool {
-    measured.mode(a) == measured.mode(b) && measured.has_load(a) == measured.has_load(b)
+    measured.mode(a) == measured.mode(b) && measured.is_idle(a) == measured.is_idle(b)
 }
 
-fn comparison(measured: &Measured, pair: [&Variant; 2], clients: u32) -> Option<Comparison> {
+fn comparison<'a>(
+    measured: &Measured<'a>,
+    pair: [&'a Variant; 2],
+    clients: u32,
+) -> Option<Comparison> {
     let [base, variant] = pair;
     let contrast = |part| contrast(&measured.pairs([&variant.name, &base.name], clients, part));
     Some(Comparison {
         clients,
         variant: variant.name.clone(),
         base: base.name.clone(),
+        variant_subject: measured.subject(variant).process.clone(),
+        base_subject: measured.subject(base).process.clone(),
         mode: measured.mode(variant),
-        sum: contrast(Part::Sum)?,
+        sum: contrast(Part::Sum),
         subject: contrast(Part::Subject)?,
     })
 }
@@ -121,5 +171,36 @@ mod tests {
             .collect();
         let expected = [18, 60, 114].map(|clients| (clients, "hostapd-cli", "iw-dump"));
         assert_eq!(pairs, expected);
+    }
+
+    #[test]
+    fn ten_variants_are_compared_only_as_they_ask() {
+        let run = fixture::stations();
+        let found = analyse(&run, &fixture::trials(&run)).comparisons;
+        let named: usize = run.study.variants.iter().map(|variant| variant.against.len()).sum();
+        assert_eq!(found.len(), 3 * named);
+        assert!(found.iter().any(|each| !each.same_subject()));
+    }
+
+    #[test]
+    fn in_a_small_study_those_who_name_nobody_are_compared_as_usual() {
+        let mut run = fixture::run();
+        run.study.variants[2].against = vec!["idle".to_owned()];
+        let found = analyse(&run, &fixture::trials(&run)).comparisons;
+        let pairs: Vec<_> =
+            found.iter().map(|each| (each.variant.as_str(), each.base.as_str())).collect();
+        assert_eq!(pairs, [("hostapd-cli", "idle"); 3], "iw-dump is the first of its kind");
+    }
+
+    #[test]
+    fn a_base_in_another_mode_or_unknown_is_no_base() {
+        let mut run = fixture::self_check();
+        for variant in &mut run.study.variants {
+            variant.against = vec!["real-time-idle".to_owned(), "nobody".to_owned()];
+        }
+        let found = analyse(&run, &fixture::trials(&run)).comparisons;
+        let pairs: Vec<_> =
+            found.iter().map(|each| (each.variant.as_str(), each.base.as_str())).collect();
+        assert_eq!(pairs, [("real-time-stress", "real-time-idle")]);
     }
 }

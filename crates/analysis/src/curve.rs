@@ -14,7 +14,7 @@
 //! Longitudinal Data Analysis" (1996), ch. 2, and Matthews et al., BMJ 300:230 (1990), for the
 //! summary-measures method: one statistic for each unit, then ordinary inference over units.
 
-use model::study::{Mode, Variant};
+use model::study::{Load, Mode, Variant};
 use serde::Serialize;
 
 use crate::{
@@ -79,8 +79,12 @@ pub struct Curve {
     pub variant: String,
     /// What the study says of it.
     pub about: Option<String>,
-    /// Its load, as text; `None` is an idle access point.
+    /// The process whose CPU is the question.
+    pub subject: String,
+    /// Its load, as text; `None` where it has none.
     pub load: Option<String>,
+    /// Whether nothing was made to work: no load, and a subject that runs anyway.
+    pub idle: bool,
     /// Its mode.
     pub mode: Mode,
     /// The counts that the lines go through.
@@ -102,7 +106,7 @@ pub struct Point {
     pub clients: u32,
     /// Repetition.
     pub repetition: u32,
-    /// Subject and load, µs/s.
+    /// Subject, load and others, µs/s.
     pub sum: f64,
 }
 
@@ -127,31 +131,41 @@ fn curve(measured: &Measured, variant: &Variant) -> Curve {
         .collect();
     let rows = complete_rows(&by_count);
     let why_none = why_none(&by_count, &rows);
-    let parts = [Part::Subject, Part::Load, Part::Sum];
+    let parts = [Part::Subject, Part::Load, Part::Others, Part::Sum];
     let slopes = parts.into_iter().filter_map(|part| slope(&rows, part));
     Curve {
         variant: variant.name.clone(),
         about: variant.about.clone(),
-        load: measured
-            .run
-            .study
-            .load_of(variant)
-            .map(|load| format!("`{}` every {}", load.run, load.every)),
+        subject: measured.subject(variant).process.clone(),
+        load: measured.run.study.load_of(variant).map(load_words),
+        idle: measured.is_idle(variant),
         mode: measured.mode(variant),
         counts: by_count.iter().map(|(clients, _)| *clients).collect(),
         repetitions: rows.len() as u32,
         slopes: if why_none.is_none() { slopes.collect() } else { Vec::new() },
         why_none,
-        points: by_count.iter().flat_map(|(_, trials)| trials).map(|trial| point(trial)).collect(),
+        points: by_count
+            .iter()
+            .flat_map(|(_, trials)| trials)
+            .filter_map(|trial| point(trial))
+            .collect(),
     }
 }
 
-fn point(trial: &TrialFigures) -> Point {
-    Point {
+fn load_words(load: &Load) -> String {
+    if load.stays {
+        format!("`{}` runs all the time, period {}", load.run, load.every)
+    } else {
+        format!("`{}` every {}", load.run, load.every)
+    }
+}
+
+fn point(trial: &TrialFigures) -> Option<Point> {
+    Some(Point {
         clients: trial.id.clients,
         repetition: trial.id.repetition,
-        sum: trial.sum.us_per_second,
-    }
+        sum: trial.part(Part::Sum)?,
+    })
 }
 
 /// One repetition: a trial for each count, rising.

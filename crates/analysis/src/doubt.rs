@@ -162,6 +162,27 @@ pub enum Doubt {
         /// Where.
         trials: Affected,
     },
+    /// Another process that was to be counted did not run.
+    OtherAbsent {
+        /// Its name.
+        name: String,
+        /// Where.
+        trials: Affected,
+    },
+    /// Another process that was to be counted came or went within the window.
+    OtherPartly {
+        /// Its name.
+        name: String,
+        /// Where.
+        trials: Affected,
+    },
+    /// Another process ran, and nothing counts its CPU time.
+    OtherNotCounted {
+        /// Its name.
+        name: String,
+        /// Where.
+        trials: Affected,
+    },
     /// Every repetition is one machine state.
     OneState,
     /// Trials were counted in instructions.
@@ -241,6 +262,24 @@ impl Doubt {
             Doubt::LoadNotCounted { .. } => {
                 "The sum is the subject alone there; enable control groups on the access point."
             }
+            Doubt::OtherAbsent { .. } => {
+                "It adds nothing to the sum there. See whether its name is right, and whether it should \
+                 have run."
+            }
+            Doubt::OtherPartly { .. } => {
+                "Its figure is a lower bound; see on the access point's console why it came or went."
+            }
+            Doubt::OtherNotCounted { .. } => {
+                "There is no sum there: part of the work would be missing from it."
+            }
+            Doubt::OneState | Doubt::Counted | Doubt::RealTime | Doubt::Simulated => {
+                self.caveat_advice()
+            }
+        }
+    }
+
+    fn caveat_advice(&self) -> &'static str {
+        match self {
             Doubt::OneState => {
                 "Their spread measures the lab. Use `perturb = \"start\"` to claim something about the \
                  subject."
@@ -252,9 +291,7 @@ impl Doubt {
             Doubt::RealTime => {
                 "Keep the host idle and prefer counted mode for claims about CPU cost."
             }
-            Doubt::Simulated => {
-                "Judge the subject's and the load's own CPU, never the guest's total."
-            }
+            _ => "Judge the subject's and the load's own CPU, never the guest's total.",
         }
     }
 }
@@ -381,6 +418,16 @@ impl Doubt {
             }
             Doubt::LoadNotCounted { trials } => {
                 write!(f, "Nothing counted the CPU time of the load in {trials}.")
+            }
+            Doubt::OtherAbsent { name, trials } => {
+                write!(f, "`{name}`, whose work was to be counted, did not run in {trials}.")
+            }
+            Doubt::OtherPartly { name, trials } => write!(
+                f,
+                "`{name}`, whose work was to be counted, ran for a part of the window only in {trials}."
+            ),
+            Doubt::OtherNotCounted { name, trials } => {
+                write!(f, "Nothing counted the CPU time of `{name}` in {trials}.")
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! One trial's raw counters as figures: what was spent in the window, by whom, and how often.
 //!
-//! Reads a [`Trial`] and gives [`TrialFigures`], or the reason why the trial cannot be used. It knows
-//! nothing of other trials.
+//! Reads a [`Trial`] and gives [`TrialFigures`], or the reason why the trial cannot be used. The rates
+//! themselves are made in [`crate::window`]; it knows nothing of other trials.
 //!
 //! # How a rate is made
 //!
@@ -11,16 +11,12 @@
 //! A counter that falls makes the trial invalid: there is no honest reading of it.
 
 use model::{
-    sample::{Account, Sample},
     study::{Beside, Mode},
     trial::{HostCost, Outcome, Recording, Trial, TrialId},
 };
 use serde::Serialize;
 
-use crate::{
-    census,
-    counters::{self, Source},
-};
+use crate::{census, counters::Source, window::Window};
 
 /// Nanoseconds that one instruction takes in counted mode (`-icount shift=1` is 2^1 ns).
 pub const NANOSECONDS_PER_INSTRUCTION: f64 = 2.0;
@@ -48,10 +44,35 @@ pub enum Part {
     Subject,
     /// The programs that make it work.
     Load,
+    /// Other processes that the study counts beside it, together.
+    Others,
     /// headroom's own agent; in no sum.
     Agent,
-    /// Subject and load together: the headline.
+    /// Subject, load and others together: the headline.
     Sum,
+}
+
+/// How much of a window a process was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ran {
+    /// In every sample.
+    Throughout,
+    /// In some samples; its CPU is known from the first to the last of these only.
+    Partly,
+    /// In no sample: it adds nothing.
+    Never,
+}
+
+/// Another process that was to be counted, in one window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherFigures {
+    /// Its name.
+    pub name: String,
+    /// How much of the window it was there.
+    pub ran: Ran,
+    /// Its CPU; `None` where it did not run, or where nothing counts it.
+    pub cpu: Option<Cpu>,
 }
 
 /// The subject's CPU by every counter that the machine has, µs/s.
@@ -139,8 +160,10 @@ pub struct Step {
     pub subject: f64,
     /// Load, where it is counted.
     pub load: Option<f64>,
-    /// Both.
-    pub sum: f64,
+    /// Other processes together, where one runs and all are counted.
+    pub others: Option<f64>,
+    /// All of them; `None` where one of the others is not counted.
+    pub sum: Option<f64>,
 }
 
 /// Everything that one valid trial says.
@@ -160,10 +183,14 @@ pub struct TrialFigures {
     pub subject: Cpu,
     /// Load; `None` where there is none, or where nothing counts it.
     pub load: Option<Cpu>,
+    /// Other processes, in the order's order.
+    pub others: Vec<OtherFigures>,
+    /// Those of them that ran, together; `None` where none did, or one has no counter.
+    pub others_sum: Option<Cpu>,
     /// The agent itself, where it is counted; in no sum.
     pub agent: Option<Cpu>,
-    /// Subject and load.
-    pub sum: Cpu,
+    /// Subject, load and others; `None` where one of the others ran uncounted.
+    pub sum: Option<Cpu>,
     /// The subject by every counter.
     pub readings: Readings,
     /// The subject's threads.
@@ -194,9 +221,15 @@ impl TrialFigures {
         match part {
             Part::Subject => Some(self.subject.us_per_second),
             Part::Load => self.load.map(|cpu| cpu.us_per_second),
+            Part::Others => self.others_sum.map(|cpu| cpu.us_per_second),
             Part::Agent => self.agent.map(|cpu| cpu.us_per_second),
-            Part::Sum => Some(self.sum.us_per_second),
+            Part::Sum => self.sum.map(|cpu| cpu.us_per_second),
         }
+    }
+
+    /// Another process by its name.
+    pub fn other(&self, name: &str) -> Option<&OtherFigures> {
+        self.others.iter().find(|other| other.name == name)
     }
 }
 
@@ -231,10 +264,8 @@ pub(crate) fn of(trial: &Trial) -> Result<TrialFigures, InvalidTrial> {
 fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String> {
     census::check(trial.planned.id.clients, recording)?;
     let window = Window::of(trial, recording)?;
-    let rounds = window.rounds()?;
-    let subject = window.cpu(|sample| Some(&sample.subject))?;
-    let subject = subject.ok_or("the subject has neither a control group nor threads to count")?;
-    let load = window.cpu(|sample| sample.load.as_ref())?;
+    let spent = window.spent()?;
+    let rounds = window.rounds(spent.load)?;
     let threads = window.threads();
     let switches = |of: fn(&ThreadFigures) -> f64| threads.iter().map(of).sum::<f64>();
     Ok(TrialFigures {
@@ -243,10 +274,13 @@ fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String
         beside: trial.planned.beside,
         window_s: window.seconds,
         samples: recording.samples.len() as u32,
-        subject,
-        load,
-        agent: window.cpu(|sample| Some(&sample.agent))?,
-        sum: window.sum(subject, load),
+        series: window.series(&spent),
+        subject: spent.subject,
+        load: spent.load,
+        others: spent.others,
+        others_sum: spent.others_sum,
+        agent: spent.agent,
+        sum: spent.sum,
         readings: window.readings(),
         voluntary_per_second: switches(|thread| thread.voluntary_per_second),
         involuntary_per_second: switches(|thread| thread.involuntary_per_second),
@@ -255,7 +289,6 @@ fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String
         io: window.io(),
         rounds,
         machine_busy: window.machine_busy(),
-        series: window.series(subject.source, load.map(|cpu| cpu.source)),
         cost: trial.cost,
         speed: speed(window.seconds, trial.cost),
     })
@@ -265,196 +298,9 @@ fn speed(window_s: f64, cost: HostCost) -> Option<f64> {
     (cost.window_ms > 0).then(|| window_s * 1e3 / cost.window_ms as f64)
 }
 
-/// A recording's samples with the time between them.
-struct Window<'a> {
-    recording: &'a Recording,
-    first: &'a Sample,
-    last: &'a Sample,
-    mode: Mode,
-    has_load: bool,
-    seconds: f64,
-}
-
-impl<'a> Window<'a> {
-    fn of(trial: &Trial, recording: &'a Recording) -> Result<Self, String> {
-        let [first, .., last] = recording.samples.as_slice() else {
-            return Err(format!("{} samples are no window", recording.samples.len()));
-        };
-        if recording.samples.windows(2).any(|pair| pair[1].at_ns <= pair[0].at_ns) {
-            return Err("the access point's clock stood still or ran backwards".to_owned());
-        }
-        Ok(Self {
-            recording,
-            first,
-            last,
-            mode: trial.planned.mode,
-            has_load: trial.planned.measure.load.is_some(),
-            seconds: (last.at_ns - first.at_ns) as f64 / 1e9,
-        })
-    }
-
-    /// A count as a rate over the window.
-    fn rate(&self, count: u64) -> f64 {
-        count as f64 / self.seconds
-    }
-
-    /// CPU of the account that `of` picks, by the best counter that every sample has.
-    fn cpu(&self, of: impl Fn(&Sample) -> Option<&Account>) -> Result<Option<Cpu>, String> {
-        let Some(accounts) = self.recording.samples.iter().map(of).collect::<Option<Vec<_>>>()
-        else {
-            return Ok(None);
-        };
-        let Some(source) = Source::best(&accounts, self.ticks()) else { return Ok(None) };
-        let spent = counters::spent(source, &accounts, self.ticks())
-            .ok_or("a CPU counter ran backwards within the window")?;
-        Ok(Some(self.spent(spent, source)))
-    }
-
-    fn ticks(&self) -> u64 {
-        self.recording.facts.clk_tck
-    }
-
-    fn spent(&self, spent_ns: u64, source: Source) -> Cpu {
-        let per_second = self.rate(spent_ns);
-        Cpu {
-            spent_ns,
-            us_per_second: per_second / 1e3,
-            share_of_core: per_second / 1e9,
-            instructions_per_second: (self.mode == Mode::Counted)
-                .then_some(per_second / NANOSECONDS_PER_INSTRUCTION),
-            source,
-        }
-    }
-
-    fn sum(&self, subject: Cpu, load: Option<Cpu>) -> Cpu {
-        let load_ns = load.map_or(0, |load| load.spent_ns);
-        self.spent(subject.spent_ns.saturating_add(load_ns), subject.source)
-    }
-
-    fn readings(&self) -> Readings {
-        let accounts: Vec<_> =
-            self.recording.samples.iter().map(|sample| &sample.subject).collect();
-        let spent = |source| counters::spent(source, &accounts, self.ticks());
-        let by = |source| Some(self.rate(spent(source)?) / 1e3);
-        let half = |of: fn(&model::sample::Group) -> Option<u64>| {
-            let ends = [&self.first.subject, &self.last.subject];
-            let [from, to] = ends.map(|account| account.group.as_ref().and_then(of));
-            Some(self.rate(to?.checked_sub(from?)?) / 1e3)
-        };
-        Readings {
-            group: by(Source::Group),
-            group_user: half(|group| group.user_ns),
-            group_system: half(|group| group.system_ns),
-            schedstat: by(Source::Schedstat),
-            schedstat_ns: spent(Source::Schedstat),
-            ticks: by(Source::Ticks),
-            ticks_grain: self.ticks_grain(),
-        }
-    }
-
-    fn ticks_grain(&self) -> Option<f64> {
-        let tasks = self.last.subject.tasks.len() as f64;
-        (self.ticks() > 0).then(|| 2.0 * tasks * 1e6 / self.ticks() as f64 / self.seconds)
-    }
-
-    fn threads(&self) -> Vec<ThreadFigures> {
-        let spent = counters::by_thread(&self.recording.samples, self.ticks());
-        spent
-            .into_iter()
-            .map(|thread| ThreadFigures {
-                pid: thread.pid,
-                tid: thread.tid,
-                name: thread.name,
-                us_per_second: thread.spent_ns.map(|ns| self.rate(ns) / 1e3),
-                voluntary_per_second: self.rate(thread.voluntary),
-                involuntary_per_second: self.rate(thread.involuntary),
-            })
-            .collect()
-    }
-
-    fn memory(&self) -> Option<MemoryFigures> {
-        let (start, end) = (self.first.subject.memory?, self.last.subject.memory?);
-        Some(MemoryFigures {
-            rss_start_kib: start.rss_kib,
-            rss_end_kib: end.rss_kib,
-            pss_start_kib: start.pss_kib,
-            pss_end_kib: end.pss_kib,
-        })
-    }
-
-    fn io(&self) -> Option<IoFigures> {
-        let (from, to) = (self.first.subject.io?, self.last.subject.io?);
-        Some(IoFigures {
-            read_calls: self.rate(to.read_calls.checked_sub(from.read_calls)?),
-            write_calls: self.rate(to.write_calls.checked_sub(from.write_calls)?),
-            read_bytes: self.rate(to.read_bytes.checked_sub(from.read_bytes)?),
-            write_bytes: self.rate(to.write_bytes.checked_sub(from.write_bytes)?),
-        })
-    }
-
-    fn rounds(&self) -> Result<RoundFigures, String> {
-        let (from, to) = (&self.first.rounds, &self.last.rounds);
-        let rose = |from: u64, to: u64| {
-            to.checked_sub(from).ok_or("a count of rounds ran backwards within the window")
-        };
-        let rounds = RoundFigures {
-            ended: rose(from.ended, to.ended)?,
-            failed: rose(from.failed, to.failed)?,
-            skipped: rose(from.skipped, to.skipped)?,
-        };
-        self.load_worked(rounds).map(|()| rounds)
-    }
-
-    /// A load that does nothing, or fails every time, answers no question.
-    fn load_worked(&self, rounds: RoundFigures) -> Result<(), String> {
-        if !self.has_load {
-            return Ok(());
-        }
-        if rounds.ended == 0 {
-            return Err("no round of the load ended within the window".to_owned());
-        }
-        if rounds.failed >= rounds.ended {
-            return Err(format!(
-                "the load failed: {} commands failed in {} rounds; run it by hand with `headroom up`",
-                rounds.failed, rounds.ended
-            ));
-        }
-        Ok(())
-    }
-
-    fn machine_busy(&self) -> Option<f64> {
-        let busy = self.last.machine.busy.checked_sub(self.first.machine.busy)? as f64;
-        let idle = self.last.machine.idle.checked_sub(self.first.machine.idle)? as f64;
-        (busy + idle > 0.0).then(|| busy / (busy + idle))
-    }
-
-    fn series(&self, subject: Source, load: Option<Source>) -> Vec<Step> {
-        self.recording.samples.windows(2).map(|pair| self.step(pair, subject, load)).collect()
-    }
-
-    fn step(&self, pair: &[Sample], subject: Source, load: Option<Source>) -> Step {
-        let length_s = (pair[1].at_ns - pair[0].at_ns) as f64 / 1e9;
-        let rate = |source, accounts: &[&Account]| {
-            let ns = counters::spent(source, accounts, self.ticks())?;
-            Some(ns as f64 / 1e3 / length_s)
-        };
-        // Whether the counter exists and rises was settled for the whole window before.
-        let subject = rate(subject, &[&pair[0].subject, &pair[1].subject]).unwrap_or(0.0);
-        let load = load.zip(pair[0].load.as_ref().zip(pair[1].load.as_ref()));
-        let load = load.and_then(|(source, (from, to))| rate(source, &[from, to]));
-        Step {
-            at_s: (pair[1].at_ns - self.first.at_ns) as f64 / 1e9,
-            length_s,
-            subject,
-            load,
-            sum: subject + load.unwrap_or(0.0),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use model::sample::{Group, Task};
+    use model::sample::{Account, Group, Task};
 
     use super::*;
     use crate::fixture;
@@ -528,5 +374,75 @@ mod tests {
         let mut trial = first();
         recording(&mut trial).samples.truncate(1);
         assert_eq!(of(&trial).unwrap_err().why, "1 samples are no window");
+    }
+
+    /// A trial of a stage of the fixture: subject, a load that stays, and hostapd beside them.
+    fn stage() -> Trial {
+        fixture::trials(&fixture::stations()).remove(0)
+    }
+
+    #[test]
+    fn what_others_do_counts_and_is_shown_apart() {
+        let figures = of(&stage()).unwrap();
+        let [load, hostapd] = [figures.load.unwrap(), figures.others_sum.unwrap()];
+        assert_eq!(figures.other("hostapd").unwrap().cpu, Some(hostapd));
+        let spent = figures.subject.spent_ns + load.spent_ns + hostapd.spent_ns;
+        assert_eq!(figures.sum.unwrap().spent_ns, spent);
+        let steps: f64 = figures.series.iter().map(|step| step.sum.unwrap() * step.length_s).sum();
+        assert!((steps * 1e3 - spent as f64).abs() < 1.0, "{steps} µs in steps, {spent} ns in all");
+    }
+
+    #[test]
+    fn another_process_that_did_not_run_adds_nothing() {
+        let mut trial = stage();
+        recording(&mut trial).samples.iter_mut().for_each(|sample| sample.others.clear());
+        let figures = of(&trial).unwrap();
+        let hostapd = figures.other("hostapd").unwrap();
+        assert_eq!((hostapd.ran, hostapd.cpu, figures.others_sum), (Ran::Never, None, None));
+        let both = figures.subject.spent_ns + figures.load.unwrap().spent_ns;
+        assert_eq!(figures.sum.unwrap().spent_ns, both);
+    }
+
+    #[test]
+    fn another_process_that_nothing_counts_leaves_no_sum() {
+        let mut trial = stage();
+        for other in recording(&mut trial).samples.iter_mut().flat_map(|one| &mut one.others) {
+            other.account = Account::default();
+        }
+        let figures = of(&trial).unwrap();
+        assert_eq!(figures.other("hostapd").unwrap().ran, Ran::Throughout);
+        assert_eq!((figures.sum, figures.others_sum), (None, None));
+        assert!(figures.series.iter().all(|step| step.sum.is_none()));
+    }
+
+    #[test]
+    fn another_process_that_came_late_counts_from_its_first_sample() {
+        let mut trial = stage();
+        let whole = of(&trial).unwrap().others_sum.unwrap().spent_ns;
+        recording(&mut trial).samples[0].others.clear();
+        let figures = of(&trial).unwrap();
+        assert_eq!(figures.other("hostapd").unwrap().ran, Ran::Partly);
+        // The group's grain is 1 µs at both ends.
+        let late = figures.others_sum.unwrap().spent_ns;
+        assert!(late.abs_diff(whole / 20 * 19) < 2_000, "{late} of {whole}");
+    }
+
+    #[test]
+    fn the_counter_that_falls_is_named() {
+        let mut trial = stage();
+        recording(&mut trial).samples.last_mut().unwrap().others[0].account.group =
+            Some(Group::default());
+        assert!(of(&trial).unwrap_err().why.contains("of `hostapd` ran backwards"));
+    }
+
+    #[test]
+    fn a_load_that_stays_has_no_rounds_but_must_work() {
+        let mut trial = stage();
+        assert_eq!(of(&trial).unwrap().rounds, RoundFigures::default());
+        let still = Account { group: Some(Group::default()), ..Account::default() };
+        for sample in &mut recording(&mut trial).samples {
+            sample.load = Some(still.clone());
+        }
+        assert!(of(&trial).unwrap_err().why.contains("took no CPU time"));
     }
 }

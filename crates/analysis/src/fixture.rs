@@ -7,15 +7,19 @@
 use model::{
     facts::{Cgroup, Facts, Program},
     run::{FORMAT, Host, LabIdentity, Run},
-    sample::{Account, Group, Io, Machine, Memory, Rounds, Sample, Task},
+    sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{
         AccessPoint, Beside, Kind, Load, Mode, Perturb, Study, Subject, TrialShape, Variant,
         VariantLoad,
     },
     trial::{HostCost, Outcome, PlannedTrial, Recording, Trial, TrialId},
-    wire::{Census, InterfaceCensus, LoadOrder, Measure},
+    wire::{Census, InterfaceCensus, LoadOrder, Measure, StartOrder, SubjectOrder, Work},
 };
+
+mod stations;
+
+pub use stations::stations;
 
 /// µs of CPU for each client and second that the fixture's `iw-dump` is made with.
 pub const IW_DUMP_SLOPE: f64 = 201.0;
@@ -25,9 +29,7 @@ const SAMPLES: u64 = 21;
 
 /// A study of three variants at three client counts, six repetitions, counted.
 pub fn run() -> Run {
-    let load = |run: &str| {
-        Some(VariantLoad::With(Load { run: run.to_owned(), every: Span::from_secs(1) }))
-    };
+    let load = |run: &str| Some(VariantLoad::With(rounds(run)));
     let variants = vec![
         variant("idle", "No load: what hostapd takes by itself.", Some(VariantLoad::None)),
         variant("iw-dump", "All stations over nl80211.", load("iw dev {interface} station dump")),
@@ -58,18 +60,28 @@ pub fn self_check() -> Run {
     let mut study = study("SYNTHETIC FIXTURE, not a result: does the lab repeat itself?", variants);
     study.access_point.clients = vec![114];
     study.trial.perturb = Perturb::Nothing;
-    study.load =
-        Some(Load { run: "iw dev {interface} station dump".to_owned(), every: Span::from_secs(1) });
+    study.load = Some(rounds("iw dev {interface} station dump"));
     planned(study)
+}
+
+fn rounds(run: &str) -> Load {
+    Load { run: run.to_owned(), every: Span::from_secs(1), stays: false }
+}
+
+fn hostapd() -> Subject {
+    Subject { process: "hostapd".to_owned(), start: None, ready: None, others: Vec::new() }
 }
 
 fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
     Variant {
         name: name.to_owned(),
         about: Some(about.to_owned()),
+        subject: None,
         load,
         mode: None,
         beside: Beside::Anything,
+        against: Vec::new(),
+        published: None,
     }
 }
 
@@ -82,7 +94,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
             clients: vec![18, 60, 114],
             mode: Mode::Counted,
         },
-        subject: Subject { process: "hostapd".to_owned() },
+        subject: hostapd(),
         load: None,
         trial: TrialShape::default(),
         variants,
@@ -119,7 +131,6 @@ fn planned(study: Study) -> Run {
 }
 
 fn lab() -> LabIdentity {
-    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
     LabIdentity {
         image: "1a".repeat(32),
         kernel: "6.1.0-18-amd64".to_owned(),
@@ -137,16 +148,19 @@ fn lab() -> LabIdentity {
 }
 
 fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial {
-    let load = study.load_of(variant).map(|load| LoadOrder {
-        round: vec![load.run.split(' ').map(str::to_owned).collect()],
-        every: load.every,
-    });
+    let subject = study.subject_of(variant);
+    let start = subject.start.as_deref();
     PlannedTrial {
         mode: study.mode_of(variant),
         beside: variant.beside,
         measure: Measure {
-            subject: study.subject.process.clone(),
-            load,
+            subject: SubjectOrder {
+                process: subject.process.clone(),
+                start: start
+                    .map(|run| StartOrder { command: words(run), ready: subject.ready.clone() }),
+            },
+            others: subject.others.clone(),
+            load: study.load_of(variant).map(load_order),
             offset: Span::from_nanos(u64::from(id.repetition) * 1_000_000),
             warm_up: study.trial.warm_up,
             window: study.trial.window,
@@ -154,6 +168,16 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
         },
         id,
     }
+}
+
+fn load_order(load: &Load) -> LoadOrder {
+    let commands = vec![words(&load.run)];
+    let work = if load.stays { Work::Stays(commands) } else { Work::Rounds(commands) };
+    LoadOrder { work, every: load.every }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
 }
 
 /// A valid trial for each of the run's plan.
@@ -195,7 +219,7 @@ fn trouble(at: usize, recording: &mut Recording) {
 
 fn trial(planned: PlannedTrial) -> Trial {
     let recording = Recording {
-        facts: facts(),
+        facts: facts(&planned.id.variant),
         before: census(planned.id.clients),
         after: census(planned.id.clients),
         samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
@@ -215,7 +239,12 @@ fn trial(planned: PlannedTrial) -> Trial {
     }
 }
 
-fn facts() -> Facts {
+fn facts(variant: &str) -> Facts {
+    let hostapd = Program {
+        name: "hostapd".to_owned(),
+        path: "/usr/sbin/hostapd".to_owned(),
+        sha256: "b0".repeat(32),
+    };
     Facts {
         kernel: "6.1.0-18-amd64".to_owned(),
         machine: "x86_64".to_owned(),
@@ -232,11 +261,7 @@ fn facts() -> Facts {
         task_io: true,
         address_randomisation: Some(0),
         interfaces: ["wlan0", "wlan1", "wlan2"].map(str::to_owned).to_vec(),
-        programs: vec![Program {
-            name: "hostapd".to_owned(),
-            path: "/usr/sbin/hostapd".to_owned(),
-            sha256: "b0".repeat(32),
-        }],
+        programs: std::iter::once(hostapd).chain(stations::programs(variant)).collect(),
         ..Facts::default()
     }
 }
@@ -258,12 +283,16 @@ fn noise(id: &TrialId) -> u64 {
     (hash >> 17) % 1000
 }
 
-/// What subject and load take in one second, ns.
-fn rates(planned: &PlannedTrial) -> [u64; 2] {
+/// What subject, load and another process take in one second, ns.
+fn rates(planned: &PlannedTrial) -> [u64; 3] {
     let clients = u64::from(planned.id.clients);
     let noise = noise(&planned.id);
+    let variant = planned.id.variant.as_str();
+    if let Some(rates) = stations::rates(variant, clients, noise) {
+        return rates;
+    }
     let pass = |at_rest: u64, each: u64| at_rest + each * clients + noise * 20;
-    let [subject, load] = match planned.id.variant.as_str() {
+    let [subject, load] = match variant {
         "idle" => [310_000 + noise * 20, 0],
         "iw-dump" => [pass(320_000, 0), pass(2_400_000, 201_000)],
         "hostapd-cli" => [
@@ -273,7 +302,7 @@ fn rates(planned: &PlannedTrial) -> [u64; 2] {
         ],
         _ => self_check_rates(planned, noise),
     };
-    [subject, load]
+    [subject, load, 0]
 }
 
 fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
@@ -286,15 +315,21 @@ fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
 }
 
 fn sample(planned: &PlannedTrial, second: u64) -> Sample {
-    let [subject, load] = rates(planned).map(|rate| rate * second);
-    let has_load = planned.measure.load.is_some();
-    let rounds = if has_load { 5 + second } else { 0 };
+    let [subject, load, other] = rates(planned).map(|rate| rate * second);
+    let order = &planned.measure;
+    let works = |load: &LoadOrder| matches!(load.work, Work::Rounds(_));
+    let rounds = if order.load.as_ref().is_some_and(works) { 5 + second } else { 0 };
+    let group_of = |spent_ns| Account { group: Some(group(spent_ns)), ..Account::default() };
     Sample {
         at_ns: 80_000_000_000 + noise(&planned.id) * 1_000 + second * 1_000_000_000,
-        subject: account(subject, second),
-        load: has_load
-            .then(|| Account { group: Some(group(40_000_000 + load)), ..Account::default() }),
-        agent: Account { group: Some(group(9_000_000 + second * 1_450_000)), ..Account::default() },
+        subject: account(&order.subject.process, subject, second),
+        load: order.load.as_ref().map(|_| group_of(40_000_000 + load)),
+        others: order
+            .others
+            .iter()
+            .map(|name| Other { name: name.clone(), account: account(name, other, second) })
+            .collect(),
+        agent: group_of(9_000_000 + second * 1_450_000),
         rounds: Rounds { started: rounds, ended: rounds, failed: 0, skipped: 0 },
         machine: Machine {
             busy: 4_000 + (subject + load) / 8_000_000,
@@ -305,9 +340,9 @@ fn sample(planned: &PlannedTrial, second: u64) -> Sample {
     }
 }
 
-fn account(spent_ns: u64, second: u64) -> Account {
+fn account(process: &str, spent_ns: u64, second: u64) -> Account {
     Account {
-        tasks: vec![task(spent_ns, second)],
+        tasks: vec![task(process, spent_ns, second)],
         group: Some(group(400_000_000 + spent_ns)),
         io: Some(Io {
             read_bytes: 9_000 + second * 40,
@@ -319,11 +354,11 @@ fn account(spent_ns: u64, second: u64) -> Account {
     }
 }
 
-fn task(spent_ns: u64, second: u64) -> Task {
+fn task(process: &str, spent_ns: u64, second: u64) -> Task {
     Task {
         pid: 211,
         tid: 211,
-        comm: "hostapd".to_owned(),
+        comm: process.to_owned(),
         run_ns: Some(400_000_000 + spent_ns),
         wait_ns: Some(30_000_000 + second * 12_000),
         utime: 12 + spent_ns / 30_000_000,

@@ -33,7 +33,7 @@ pub struct Row {
     pub mode: Mode,
     /// What the host does beside it.
     pub beside: Beside,
-    /// Subject and load, µs of CPU a second. Its `cv` is the repeatability.
+    /// Subject, load and others, µs of CPU a second. Its `cv` is the repeatability.
     pub sum: Estimate,
     /// Largest minus smallest, over the mean.
     pub range: Option<f64>,
@@ -101,7 +101,8 @@ fn distinct(trials: &[&TrialFigures]) -> u32 {
         .iter()
         .map(|trial| {
             let load = trial.load.map(|load| load.spent_ns);
-            (trial.subject.spent_ns, load, trial.readings.schedstat_ns)
+            let others = trial.others_sum.map(|others| others.spent_ns);
+            (trial.subject.spent_ns, load, others, trial.readings.schedstat_ns)
         })
         .collect();
     sums.sort_unstable();

@@ -9,6 +9,7 @@
 //!                    ├─► cells   (variant × clients)   mean, interval, minus idle
 //!                    ├─► curve   (variant)             slope, segments, core full at
 //!                    ├─► compare (variant × variant)   difference, ratio, paired
+//!                    ├─► stages  (working variants)    side by side at the largest count
 //!                    ├─► lab     (the measurement itself)
 //!                    └─► validity → doubt              what weakens all of it
 //!                              └─► answer              in words
@@ -32,25 +33,30 @@ mod figures;
 pub mod fixture;
 mod lab;
 mod measured;
+mod programs;
 pub mod quantity;
+mod stages;
 mod stats;
 mod validity;
+mod window;
 
 use model::{facts::Facts, run::Run, trial::Trial};
 use serde::Serialize;
 
 pub use crate::{
     answer::{beside_name, core_of},
-    cells::{Beyond, Cell, Parts, Series, Thread},
+    cells::{Beyond, Cell, Other, Parts, Series, Thread},
     compare::{Comparison, Contrast},
     counters::Source,
     curve::{Curve, Full, Point, Segment, Slope},
     doubt::{Affected, Doubt, Level},
     figures::{
-        Cpu, InvalidTrial, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, Part, Readings,
-        RoundFigures, Step, ThreadFigures, TrialFigures,
+        Cpu, InvalidTrial, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, OtherFigures,
+        Part, Ran, Readings, RoundFigures, Step, ThreadFigures, TrialFigures,
     },
     lab::{Lab, Row},
+    programs::UsedProgram,
+    stages::{Elsewhere, Stage, Stages},
     stats::{CONFIDENCE, Estimate, Interval, Line, t_quantile},
 };
 
@@ -65,16 +71,22 @@ pub struct Analysis {
     pub planned: u32,
     /// Valid trials: what all figures rest on.
     pub valid: u32,
+    /// Every process beside subject and load that some variant counts, each once.
+    pub others: Vec<String>,
     /// One variant at one client count, each.
     pub cells: Vec<Cell>,
     /// One variant over all client counts, each.
     pub curves: Vec<Curve>,
     /// Variants against each other.
     pub comparisons: Vec<Comparison>,
+    /// The variants that work, side by side at the largest client count.
+    pub stages: Stages,
     /// The lab measured by itself.
     pub lab: Lab,
     /// What the access point said of itself in the first valid trial.
     pub machine: Option<Facts>,
+    /// The programs that the figures speak of.
+    pub programs: Vec<UsedProgram>,
     /// Valid trials, by variant, clients and repetition.
     pub trials: Vec<TrialFigures>,
     /// Invalid trials and why.
@@ -102,15 +114,20 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     let measured = measured::Measured::of(run, trials);
     let cells = cells::all(&measured);
     let curves = curve::all(&measured);
+    let comparisons = compare::all(&measured);
+    let lab = lab::of(&measured);
     let mut analysis = Analysis {
         question: run.study.question.clone(),
         answer: Vec::new(),
         planned: run.plan.len() as u32,
         valid: measured.figures.len() as u32,
-        comparisons: compare::all(&measured),
-        lab: lab::of(&measured),
+        stages: stages::of(&measured, &cells, &comparisons, lab.asked),
+        comparisons,
+        lab,
         doubts: validity::doubts(&measured, &cells, &curves),
+        others: cells::others_of(&cells),
         machine: measured.machine(),
+        programs: programs::of(&measured),
         cells,
         curves,
         trials: measured.figures,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use model::{
     facts::Facts,
     run::Run,
-    study::{Beside, Mode, Variant},
+    study::{Beside, Mode, Subject, Variant},
     trial::{Outcome, Trial, TrialId},
 };
 
@@ -94,26 +94,43 @@ impl<'a> Measured<'a> {
             .collect()
     }
 
-    /// The idle variant that a variant is compared with: same mode, no load, and where there is a
-    /// choice the same thing beside it.
+    /// Whose CPU is the question in a variant.
+    pub(crate) fn subject(&self, variant: &'a Variant) -> &'a Subject {
+        self.run.study.subject_of(variant)
+    }
+
+    /// Whether nothing is made to work: a subject that is started works by itself, and one that runs
+    /// anyway does so for a load.
+    pub(crate) fn is_idle(&self, variant: &Variant) -> bool {
+        !self.has_load(variant) && self.run.study.subject_of(variant).start.is_none()
+    }
+
+    /// The idle variant whose cost may be taken from a variant's: same mode and subject, and where there
+    /// is a choice the same thing beside it.
     pub(crate) fn idle_for(&self, variant: &Variant) -> Option<&'a Variant> {
-        if !self.has_load(variant) {
+        if self.is_idle(variant) {
             return None;
         }
+        let subject = self.run.study.subject_of(variant);
         let candidates = || {
-            self.variants()
-                .iter()
-                .filter(|other| !self.has_load(other) && self.mode(other) == self.mode(variant))
+            self.variants().iter().filter(|other| {
+                self.is_idle(other)
+                    && self.mode(other) == self.mode(variant)
+                    && self.subject(other) == subject
+            })
         };
         candidates().find(|other| other.beside == variant.beside).or_else(|| candidates().next())
     }
 
-    /// The variant that shows what the host's other work does: same mode and load, nothing beside it.
+    /// The variant that shows what the host's other work does: same mode, subject and load, nothing
+    /// beside it.
     pub(crate) fn undisturbed(&self, variant: &Variant) -> Option<&'a Variant> {
+        let study = &self.run.study;
         self.variants().iter().find(|other| {
             other.beside == Beside::Nothing
                 && self.mode(other) == self.mode(variant)
-                && self.run.study.load_of(other) == self.run.study.load_of(variant)
+                && study.subject_of(other) == study.subject_of(variant)
+                && study.load_of(other) == study.load_of(variant)
         })
     }
 }

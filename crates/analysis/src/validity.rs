@@ -18,7 +18,7 @@ use crate::{
     counters::Source,
     curve::{Curve, Full},
     doubt::{Affected, Doubt},
-    figures::{Part, TrialFigures},
+    figures::{OtherFigures, Part, Ran, TrialFigures},
     measured::Measured,
     stats::Estimate,
 };
@@ -110,6 +110,7 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .chain(round_doubts(&seen))
         .chain(sample_doubts(&seen))
         .chain(counter_doubts(&seen))
+        .chain(other_doubts(&seen))
         .collect()
 }
 
@@ -177,6 +178,31 @@ fn counter_doubts(seen: &[Seen]) -> Vec<Doubt> {
     });
     doubts.extend(uncounted.map(|trials| Doubt::LoadNotCounted { trials }));
     doubts
+}
+
+/// What is amiss with processes beside subject and load, name by name.
+fn other_doubts(seen: &[Seen]) -> Vec<Doubt> {
+    let others = seen.iter().flat_map(|seen| &seen.figures.others);
+    let names: BTreeSet<_> = others.map(|other| other.name.clone()).collect();
+    names.into_iter().flat_map(|name| doubts_of_other(seen, &name)).collect()
+}
+
+fn doubts_of_other(seen: &[Seen], name: &str) -> Vec<Doubt> {
+    let trials = |is: fn(&OtherFigures) -> bool| {
+        let trials = affected(seen, |seen| seen.figures.other(name).is_some_and(is))?;
+        Some((name.to_owned(), trials))
+    };
+    let absent = trials(|other| other.ran == Ran::Never);
+    let partly = trials(|other| other.ran == Ran::Partly);
+    let uncounted = trials(|other| other.ran != Ran::Never && other.cpu.is_none());
+    [
+        absent.map(|(name, trials)| Doubt::OtherAbsent { name, trials }),
+        partly.map(|(name, trials)| Doubt::OtherPartly { name, trials }),
+        uncounted.map(|(name, trials)| Doubt::OtherNotCounted { name, trials }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The worst disagreement and where there is one.
@@ -334,6 +360,32 @@ mod tests {
         for (expected, change) in cases {
             let said: Vec<_> = doubts_after(change).iter().map(Doubt::to_string).collect();
             assert!(said.iter().any(|said| said.contains(expected)), "{expected}: {said:#?}");
+        }
+    }
+
+    #[test]
+    fn what_is_amiss_with_another_process_is_said() {
+        type Change = fn(&mut Recording);
+        let cases: [(&str, Change); 3] = [
+            ("did not run in", |recording| {
+                recording.samples.iter_mut().for_each(|sample| sample.others.clear());
+            }),
+            ("a part of the window only", |recording| recording.samples[0].others.clear()),
+            ("Nothing counted the CPU time of `hostapd`", |recording| {
+                let others = recording.samples.iter_mut().flat_map(|sample| &mut sample.others);
+                others.for_each(|other| other.account = model::sample::Account::default());
+            }),
+        ];
+        let run = fixture::stations();
+        for (expected, change) in cases {
+            let mut trials = fixture::trials(&run);
+            if let Outcome::Measured(recording) = &mut trials[0].outcome {
+                change(recording);
+            }
+            let said: Vec<_> = analyse(&run, &trials).doubts.iter().map(Doubt::to_string).collect();
+            let found = said.iter().find(|said| said.contains(expected));
+            let found = found.unwrap_or_else(|| panic!("{expected}: {said:#?}"));
+            assert!(found.contains("1 trial (found@18#1)"), "{found}");
         }
     }
 

@@ -1,8 +1,9 @@
 //! Whatever was recorded, the analysis ends, and what it cannot know is absent: no panic, no NaN.
 
-use analysis::{analyse, fixture};
+use analysis::{Analysis, analyse, fixture};
 use model::{
-    sample::{Account, Group, Io, Memory, Sample, Task},
+    run::Run,
+    sample::{Account, Group, Io, Memory, Other, Sample, Task},
     trial::{Outcome, Trial},
     wire::Census,
 };
@@ -42,9 +43,11 @@ fn account() -> impl Strategy<Value = Account> {
 }
 
 fn sample() -> impl Strategy<Value = Sample> {
-    (counter(), account(), prop::option::of(account()), account(), counter()).prop_map(
-        |(at_ns, subject, load, agent, ended)| {
-            let mut sample = Sample { at_ns, subject, load, agent, ..Sample::default() };
+    let other = account().prop_map(|account| Other { name: "hostapd".to_owned(), account });
+    let others = prop::collection::vec(other, 0..2);
+    (counter(), account(), prop::option::of(account()), others, account(), counter()).prop_map(
+        |(at_ns, subject, load, others, agent, ended)| {
+            let mut sample = Sample { at_ns, subject, load, others, agent, ..Sample::default() };
             sample.rounds.ended = ended;
             sample.rounds.skipped = ended / 2;
             sample.machine.busy = at_ns;
@@ -53,9 +56,9 @@ fn sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// A trial of the fixture with other samples, most of them in the order of time.
-fn trial() -> impl Strategy<Value = Trial> {
-    let trials = fixture::trials(&fixture::run());
+/// A trial of a fixture with other samples, most of them in the order of time.
+fn trial(run: &Run) -> impl Strategy<Value = Trial> + use<> {
+    let trials = fixture::trials(run);
     let samples = prop::collection::vec(sample(), 0..5);
     (prop::sample::select(trials), samples, any::<bool>(), any::<bool>()).prop_map(
         |(mut trial, mut samples, sorted, counted)| {
@@ -73,17 +76,30 @@ fn trial() -> impl Strategy<Value = Trial> {
     )
 }
 
+fn ends_well(analysis: &Analysis) -> Result<(), TestCaseError> {
+    prop_assert!(!analysis.answer.is_empty());
+    // JSON would turn NaN into null, so the debug text is searched.
+    let text = format!("{analysis:?}");
+    prop_assert!(!text.contains("NaN") && !text.contains(": inf") && !text.contains("-inf"));
+    Ok(())
+}
+
 proptest! {
     // A case is a whole run; 64 of them find what thousands do, in seconds.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_trials_end_in_an_analysis(trials in prop::collection::vec(trial(), 0..24)) {
-        let analysis = analyse(&fixture::run(), &trials);
-        prop_assert!(!analysis.answer.is_empty());
-        // JSON would turn NaN into null, so the debug text is searched.
-        let text = format!("{analysis:?}");
-        prop_assert!(!text.contains("NaN") && !text.contains(": inf") && !text.contains("-inf"));
+    fn any_trials_end_in_an_analysis(
+        trials in prop::collection::vec(trial(&fixture::run()), 0..24),
+    ) {
+        ends_well(&analyse(&fixture::run(), &trials))?;
+    }
+
+    #[test]
+    fn any_trials_of_many_variants_end_in_an_analysis(
+        trials in prop::collection::vec(trial(&fixture::stations()), 0..24),
+    ) {
+        ends_well(&analyse(&fixture::stations(), &trials))?;
     }
 
     #[test]

@@ -46,3 +46,15 @@ fn the_analysis_is_data_for_machines_too() {
     assert_eq!(json["curves"][1]["slopes"][2]["part"], "sum");
     assert_eq!(json["trials"][0]["subject"]["source"], "group");
 }
+
+#[test]
+fn the_answer_of_a_study_of_many_variants() {
+    let run = fixture::stations();
+    insta::assert_snapshot!(answer(&analyse(&run, &fixture::trials(&run))));
+}
+
+#[test]
+fn the_doubts_of_a_study_of_many_variants() {
+    let run = fixture::stations();
+    insta::assert_snapshot!(doubts(&analyse(&run, &fixture::trials(&run))));
+}

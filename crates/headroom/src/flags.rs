@@ -1,6 +1,6 @@
 //! The words that a person types. Parsing them does nothing.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -143,6 +143,7 @@ Examples:
   headroom up                                    18 clients, a shell
   headroom up --clients 114 -- hostapd_cli -i wlan0 all_sta
   echo 'iw dev; uptime' | headroom up
+  headroom up --forward 9810 -- stationd …       curl http://127.0.0.1:9810/metrics, from here
   headroom up -- sh -c 'ip netns exec clients iperf3 -s -D; iperf3 -c 10.0.1.1 -t 5'
 
 Clients live in the network namespace `clients`. Ctrl-] leaves the shell and ends the access point.";
@@ -159,9 +160,32 @@ pub(crate) struct Up {
     /// How time passes there
     #[arg(long, default_value = "real-time", value_name = "MODE")]
     pub(crate) mode: ModeWord,
+    /// A TCP port of this machine that leads to one of the access point [default: the same one]
+    #[arg(long, value_name = "PORT[:PORT]")]
+    pub(crate) forward: Option<ForwardWord>,
     /// A command for the access point; without one there is a shell
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// `9810`, or `8080:9810`: a port here, and the port that it leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ForwardWord {
+    pub(crate) host: u16,
+    pub(crate) guest: u16,
+}
+
+impl FromStr for ForwardWord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let port = |word: &str| {
+            let number = word.parse().ok().filter(|port| *port > 0);
+            number.ok_or_else(|| format!("`{word}` is no port; there are 1 to 65535"))
+        };
+        let (host, guest) = text.split_once(':').unwrap_or((text, text));
+        Ok(Self { host: port(host)?, guest: port(guest)? })
+    }
 }
 
 /// `counted` or `real-time`, typed.
@@ -207,6 +231,16 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Flags::command().debug_assert();
+    }
+
+    #[test]
+    fn a_port_leads_to_the_same_one_or_to_another() {
+        let read = |text: &str| text.parse::<ForwardWord>();
+        assert_eq!(read("9810"), Ok(ForwardWord { host: 9810, guest: 9810 }));
+        assert_eq!(read("8080:80"), Ok(ForwardWord { host: 8080, guest: 80 }));
+        for wrong in ["0", "70000", "http", "80:", ":80", "1:2:3"] {
+            assert!(read(wrong).unwrap_err().contains("no port"), "{wrong}");
+        }
     }
 
     #[test]

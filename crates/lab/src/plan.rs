@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use model::{
     span::Span,
-    study::{Beside, Load, Mode, Perturb, Study, Variant},
+    study::{Beside, Load, Mode, Perturb, Study, Subject, Variant},
     trial::{PlannedTrial, TrialId},
-    wire::{LoadOrder, Measure},
+    wire::{LoadOrder, Measure, StartOrder, SubjectOrder, Work},
 };
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
@@ -57,13 +57,14 @@ fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + u
 }
 
 fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
-    let shape = &study.trial;
+    let (shape, subject) = (&study.trial, study.subject_of(variant));
     PlannedTrial {
         id: TrialId { variant: variant.name.clone(), clients, repetition },
         mode: study.mode_of(variant),
         beside: variant.beside,
         measure: Measure {
-            subject: study.subject.process.clone(),
+            subject: subject_order(subject),
+            others: others(subject),
             load: study.load_of(variant).map(|load| load_order(load, study.access_point.radios)),
             offset: offset(shape.perturb, repetition),
             warm_up: shape.warm_up,
@@ -85,10 +86,25 @@ fn offset(perturb: Perturb, repetition: u32) -> Span {
     }
 }
 
-/// A round's commands: one for each interface where the command names it, else one.
+/// The subject's words; how it is started, where the study says so.
+fn subject_order(subject: &Subject) -> SubjectOrder {
+    let start = subject.start.as_ref().map(|command| StartOrder {
+        command: shlex::split(command).unwrap_or_default(),
+        ready: subject.ready.clone(),
+    });
+    SubjectOrder { process: subject.process.clone(), start }
+}
+
+/// The other processes to count; the subject itself is never an other.
+fn others(subject: &Subject) -> Vec<String> {
+    let others = subject.others.iter().filter(|name| **name != subject.process);
+    others.cloned().collect()
+}
+
+/// The load's commands: one for each interface where the command names it, else one.
 fn load_order(load: &Load, radios: u32) -> LoadOrder {
     let words = shlex::split(&load.run).unwrap_or_default();
-    let round = if load.run.contains("{interface}") {
+    let commands = if load.run.contains("{interface}") {
         (0..radios)
             .map(|radio| {
                 let interface = format!("wlan{radio}");
@@ -98,7 +114,8 @@ fn load_order(load: &Load, radios: u32) -> LoadOrder {
     } else {
         vec![words]
     };
-    LoadOrder { round, every: load.every }
+    let work = if load.stays { Work::Stays(commands) } else { Work::Rounds(commands) };
+    LoadOrder { work, every: load.every }
 }
 
 /// The batches of a plan, in order. Trials that may run beside anything share one batch as long as
@@ -257,8 +274,33 @@ mod tests {
             &["name = \"a\"\nload = { run = \"iw dev {interface} station dump\" }"],
         ));
         let load = plan[0].measure.load.as_ref().unwrap();
-        assert_eq!(load.round.len(), 3);
-        assert_eq!(load.round[2], ["iw", "dev", "wlan2", "station", "dump"]);
+        let Work::Rounds(round) = &load.work else { panic!("{load:?}") };
+        assert_eq!(round.len(), 3);
+        assert_eq!(round[2], ["iw", "dev", "wlan2", "station", "dump"]);
+    }
+
+    #[test]
+    fn a_load_that_stays_is_one_command_for_each_interface_too() {
+        let run = "watch 'a b' {interface}";
+        let load = format!("name = \"a\"\nload = {{ run = \"{run}\", stays = true }}");
+        let plan = trials(&study("", &[&load]));
+        let load = plan[0].measure.load.as_ref().unwrap();
+        let Work::Stays(commands) = &load.work else { panic!("{load:?}") };
+        assert_eq!(commands.len(), 3);
+        assert_eq!(commands[1], ["watch", "a b", "wlan1"]);
+    }
+
+    #[test]
+    fn a_variants_subject_is_started_by_its_own_words() {
+        let subject = "{ process = \"d\", start = \"d --set 'a b'\", ready = \"/run/d\", others = [\"hostapd\", \"d\"] }";
+        let own = format!("name = \"own\"\nsubject = {subject}");
+        let plan = trials(&study("", &["name = \"a\"", &own]));
+        let (found, started) = (&plan[0].measure, &plan[1].measure);
+        assert_eq!((found.subject.process.as_str(), &found.subject.start), ("hostapd", &None));
+        let start = started.subject.start.as_ref().unwrap();
+        assert_eq!(start.command, ["d", "--set", "a b"]);
+        assert_eq!(start.ready.as_deref(), Some("/run/d"));
+        assert_eq!(started.others, ["hostapd"]);
     }
 
     #[test]

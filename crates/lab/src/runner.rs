@@ -141,7 +141,7 @@ fn all_snapshots(
                 Mode::Counted => Accelerator::Tcg,
                 Mode::RealTime => vm::accelerator(image),
             };
-            Shape { mode, accelerator, radios, clients, shell: false }
+            Shape { mode, accelerator, radios, clients, shell: false, forward: None }
         })
         .collect();
     let queue = Mutex::new(shapes.iter().collect::<VecDeque<_>>());

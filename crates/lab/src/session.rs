@@ -172,13 +172,17 @@ impl Transcript {
 
 #[cfg(test)]
 mod tests {
-    use model::{span::Span, wire::Refusal};
+    use model::{
+        span::Span,
+        wire::{Refusal, SubjectOrder},
+    };
 
     use super::*;
 
     fn measure() -> Measure {
         Measure {
-            subject: "hostapd".to_owned(),
+            subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
+            others: Vec::new(),
             load: None,
             offset: Span::default(),
             warm_up: Span::from_secs(1),

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::study::{Beside, Load, Study, VariantLoad};
+use model::study::{Beside, Load, Study, Subject, Variant, VariantLoad};
 use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
@@ -134,15 +134,17 @@ fn nearest_key(message: &str) -> Option<String> {
     let wrong = words.next()?;
     let known: Vec<&str> = words.collect();
     let what = if kind == "unknown field" { "key" } else { "value" };
-    let nearest = known
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate))
-        .min()
-        .filter(|(distance, _)| *distance <= 3);
-    Some(match nearest {
-        Some((_, nearest)) => format!("unknown {what} `{wrong}`; did you mean `{nearest}`?"),
+    Some(match nearest(wrong, &known) {
+        Some(nearest) => format!("unknown {what} `{wrong}`; did you mean `{nearest}`?"),
         None => format!("unknown {what} `{wrong}`; known here: {}", known.join(", ")),
     })
+}
+
+/// What somebody meant who wrote `wrong`, if one of these is close.
+fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distances =
+        known.iter().map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate));
+    distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, nearest)| nearest)
 }
 
 /// The rules that the types cannot say.
@@ -160,7 +162,7 @@ impl Rules<'_> {
         if let Some(load) = &self.study.load {
             self.load(load, &["load"])?;
         }
-        Ok(())
+        self.subject(&self.study.subject).or_else(|(key, why)| self.fault(&["subject", key], why))
     }
 
     fn radios(&self) -> Result<(), Fault> {
@@ -247,20 +249,105 @@ impl Rules<'_> {
                     ),
                 );
             }
-            if let Some(VariantLoad::With(load)) = &variant.load {
-                self.load(load, &["variant"]).map_err(|fault| Fault {
-                    why: format!("variant `{name}`: {}", fault.why),
-                    line: self.variant_line(name),
-                })?;
+            self.parts(variant)?;
+        }
+        Ok(())
+    }
+
+    /// What a variant has of its own: load, subject, whom it is compared with, what others found.
+    fn parts(&self, variant: &Variant) -> Result<(), Fault> {
+        let name = variant.name.as_str();
+        let told = |key: &str, why: String| Fault {
+            line: self.key_line(name, key),
+            why: format!("variant `{name}`: {why}"),
+        };
+        if let Some(VariantLoad::With(load)) = &variant.load {
+            self.load(load, &["variant"]).map_err(|fault| told("load", fault.why))?;
+        }
+        if let Some(subject) = &variant.subject {
+            self.subject(subject).map_err(|(_, why)| told("subject", why))?;
+        }
+        self.against(variant).map_err(|why| told("against", why))?;
+        let published = variant.published.as_ref();
+        let percent = published.map_or(0.0, |published| published.percent_of_core);
+        if !percent.is_finite() || percent < 0.0 {
+            return Err(told("published", format!("{percent} % of a core is no CPU time")));
+        }
+        Ok(())
+    }
+
+    /// Variants that are compared with must be there, once, and others.
+    fn against(&self, variant: &Variant) -> Result<(), String> {
+        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        for name in variant.against.iter().map(String::as_str) {
+            if name == variant.name {
+                return Err("it stands against itself".to_owned());
+            }
+            if !known.contains(&name) {
+                let others: Vec<&str> =
+                    known.iter().copied().filter(|one| *one != variant.name).collect();
+                return Err(match nearest(name, &others) {
+                    Some(nearest) => {
+                        format!("against the unknown variant `{name}`; did you mean `{nearest}`?")
+                    }
+                    None => format!(
+                        "against the unknown variant `{name}`; there are: {}",
+                        others.join(", ")
+                    ),
+                });
+            }
+            if !seen.insert(name) {
+                return Err(format!("it stands against `{name}` twice"));
             }
         }
         Ok(())
     }
 
+    /// A subject's keys; the first that is wrong, and why.
+    fn subject(&self, subject: &Subject) -> Result<(), (&'static str, String)> {
+        if subject.process.is_empty() || subject.process.contains(['/', ' ']) {
+            let why = format!(
+                "`{}` is no process name; it is the program's, without a folder and arguments",
+                subject.process
+            );
+            return Err(("process", why));
+        }
+        if let Some(start) = subject.start.as_ref().filter(|start| is_no_command(start)) {
+            let why =
+                format!("the subject's command line is empty or has an open quote: `{start}`");
+            return Err(("start", why));
+        }
+        if subject.start.as_ref().is_some_and(|start| start.contains("{interface}")) {
+            let why =
+                "`{interface}` stands for one in a load; a subject is started once".to_owned();
+            return Err(("start", why));
+        }
+        if let Some(ready) = &subject.ready {
+            if subject.start.is_none() {
+                let why =
+                    "`ready` without `start`: a subject that runs already is ready".to_owned();
+                return Err(("ready", why));
+            }
+            if !Path::new(ready).is_absolute() {
+                return Err((
+                    "ready",
+                    format!("`ready` is a path that begins with /, not `{ready}`"),
+                ));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        match subject.others.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
+            Some(name) if name.is_empty() => Err(("others", "an other without a name".to_owned())),
+            Some(name) => Err(("others", format!("`{name}` stands there twice"))),
+            None => Ok(()),
+        }
+    }
+
     fn load(&self, load: &Load, at: &[&str]) -> Result<(), Fault> {
         let window = self.study.trial.window;
         let every = load.every.as_nanos();
-        if shlex::split(&load.run).is_none_or(|words| words.is_empty()) {
+        if is_no_command(&load.run) {
             return self.fault(
                 at,
                 format!("the load's command line is empty or has an open quote: `{}`", load.run),
@@ -309,19 +396,26 @@ impl Rules<'_> {
 
     /// The line of the last variant with this name.
     fn variant_line(&self, name: &str) -> usize {
-        let Ok(document) = DeTable::parse(self.text) else { return 1 };
-        let Some(variants) = document.get_ref().get("variant").and_then(|v| v.get_ref().as_array())
-        else {
-            return 1;
-        };
-        let named = |value: &&toml::Spanned<DeValue<'_>>| {
-            let given = value.get_ref().as_table().and_then(|table| table.get("name"));
-            given.is_some_and(|given| given.get_ref().as_str() == Some(name))
-        };
-        let key =
-            variants.iter().rev().find(named).and_then(|v| v.get_ref().as_table()?.get("name"));
-        key.map_or(1, |key| line_at(self.text, key.span().start))
+        self.key_line(name, "name")
     }
+
+    /// The line of a key of the last variant with this name, or of its name.
+    fn key_line(&self, name: &str, key: &str) -> usize {
+        let Ok(document) = DeTable::parse(self.text) else { return 1 };
+        let variants = document.get_ref().get("variant").and_then(|v| v.get_ref().as_array());
+        let mut tables = variants.into_iter().flatten().filter_map(|one| one.get_ref().as_table());
+        let named = |table: &&DeTable<'_>| {
+            table.get("name").is_some_and(|given| given.get_ref().as_str() == Some(name))
+        };
+        let Some(table) = tables.rfind(named) else { return 1 };
+        let found = table.get_key_value(key).or_else(|| table.get_key_value("name"));
+        found.map_or(1, |(key, _)| line_at(self.text, key.span().start))
+    }
+}
+
+/// Whether a command line has no words.
+fn is_no_command(line: &str) -> bool {
+    shlex::split(line).is_none_or(|words| words.first().is_none_or(String::is_empty))
 }
 
 /// The first `{word}` that is not known.
@@ -399,6 +493,48 @@ load = { run = \"iw dev {interface} station dump\" }
             fault("[[variant]]", "[[variant]"),
         ];
         insta::assert_snapshot!(told.join("\n"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_subject_or_a_comparison_is_told_with_its_line() {
+        let subject = |keys: &str| fault("[[variant]]", &format!("{keys}\n[[variant]]"));
+        let dump = |key: &str| fault("name = \"dump\"", &format!("name = \"dump\"\n{key}"));
+        let told = [
+            fault("\"hostapd\"", "\"/usr/sbin/hostapd\""),
+            subject("start = \"stationd 'all\""),
+            subject("start = \"\""),
+            subject("start = \"stationd {interface}\""),
+            subject("ready = \"/run/stationd\""),
+            subject("start = \"stationd\"\nready = \"run/stationd\""),
+            subject("others = [\"hostapd\", \"hostapd\"]"),
+            subject("redy = \"/run/stationd\""),
+            dump("subject = { process = \"stationd\", start = \"'\" }"),
+            dump("subject = { start = \"stationd\" }"),
+            dump("against = [\"idel\"]"),
+            dump("against = [\"everything\"]"),
+            dump("against = [\"dump\"]"),
+            dump("against = [\"idle\", \"idle\"]"),
+            dump("published = { clients = 114, percent-of-core = -1.0, source = \"a page\" }"),
+            dump("published = { clients = 114, percent-of-cores = 1.0, source = \"a page\" }"),
+            fault("station dump\"", "station dump\", stays = \"yes\""),
+            fault("run = \"iw dev {interface} station dump\"", "stays = true"),
+            fault("station dump\"", "station dump\", stay = true"),
+        ];
+        insta::assert_snapshot!(told.join("\n"));
+    }
+
+    #[test]
+    fn a_started_subject_and_a_load_that_stays_survive_being_written_and_read() {
+        let text = GOOD.replace(
+            "name = \"dump\"\n",
+            "name = \"dump\"\nagainst = [\"idle\"]\n\
+             subject = { process = \"stationd\", start = \"stationd --set all\", ready = \"/run/s\", others = [\"hostapd\"] }\n\
+             published = { clients = 114, percent-of-core = 43.95, source = \"a page\" }\n",
+        );
+        let study = parse(&text.replace("station dump\"", "station dump\", stays = true")).unwrap();
+        assert_eq!(study.subject_of(&study.variants[1]).others, ["hostapd"]);
+        assert!(study.load_of(&study.variants[1]).unwrap().stays);
+        assert_eq!(parse(&toml::to_string(&study).unwrap()).unwrap(), study);
     }
 
     proptest::proptest! {

@@ -13,13 +13,14 @@
 //! | [`FORMAT`] | change |
 //! | --- | --- |
 //! | 1 | first version |
+//! | 2 | a subject that is started, other processes, loads that stay, published figures |
 
 use serde::{Deserialize, Serialize};
 
 use crate::{study::Study, trial::PlannedTrial};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,6 +12,8 @@ pub struct Sample {
     /// The load's programs, where the trial has a load. `tasks` is empty: they are too short-lived to
     /// be seen one by one, which is why they have a control group.
     pub load: Option<Account>,
+    /// Other processes that were to be counted, in the order's order; one that did not run is left out.
+    pub others: Vec<Other>,
     /// The agent itself.
     pub agent: Account,
     /// Load rounds that were started and ended since the order, and those that failed.
@@ -31,6 +33,15 @@ pub struct Account {
     pub io: Option<Io>,
     /// Memory of its processes.
     pub memory: Option<Memory>,
+}
+
+/// A party beside subject and load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// The process name.
+    pub name: String,
+    /// Its counters.
+    pub account: Account,
 }
 
 /// One thread.

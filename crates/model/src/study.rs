@@ -93,18 +93,35 @@ impl Mode {
 pub struct Subject {
     /// The process's name, as in `/proc/PID/comm`; every process of that name counts.
     pub process: String,
+    /// The command line that starts it for a trial and is ended after it; without one it runs already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// A started subject is ready once this path exists; without one, once it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Names of other processes that it makes work: counted in the same window, shown apart, summed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }
 
-/// A program that runs again and again and makes the subject work.
+/// What makes the subject work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Load {
-    /// The command line. `{interface}` makes it run once for every access-point interface, one
-    /// after the other.
+    /// The command line. `{interface}` makes it run once for every access-point interface: one after
+    /// the other, or side by side where it stays.
     pub run: String,
-    /// From one start to the next.
+    /// From one start to the next; for a program that stays, the period at which it works.
     #[serde(default = "every_second")]
     pub every: Span,
+    /// The program is started once, before the warm-up, and runs until the window has closed. It must
+    /// not end by itself.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stays: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn every_second() -> Span {
@@ -159,6 +176,9 @@ pub struct Variant {
     /// One line for the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
+    /// The variant's subject, in place of the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
     /// The variant's load, in place of the study's; `load = "none"` is an idle access point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<VariantLoad>,
@@ -168,6 +188,24 @@ pub struct Variant {
     /// What else the host does while a trial runs.
     #[serde(default, skip_serializing_if = "Beside::is_anything")]
     pub beside: Beside,
+    /// Names of variants that this one is compared with; without any, the first of its kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
+    /// What somebody else published of the same thing, to be shown beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// A figure from elsewhere: shown beside ours and never calculated with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Published {
+    /// At how many clients.
+    pub clients: u32,
+    /// The subject's CPU as a share of one core, %.
+    pub percent_of_core: f64,
+    /// Where it was measured and what is different there, one line.
+    pub source: String,
 }
 
 /// A variant's own load, or none: `load = { run = "…" }` or `load = "none"`.
@@ -246,6 +284,11 @@ impl Study {
             Some(VariantLoad::None) => None,
             None => self.load.as_ref(),
         }
+    }
+
+    /// Whose CPU is the question in a variant.
+    pub fn subject_of<'a>(&'a self, variant: &'a Variant) -> &'a Subject {
+        variant.subject.as_ref().unwrap_or(&self.subject)
     }
 
     /// The mode that a variant runs in.

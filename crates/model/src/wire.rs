@@ -7,13 +7,14 @@
 //! | [`PROTOCOL`] | change |
 //! | --- | --- |
 //! | 1 | first version |
+//! | 2 | a subject that is started for the trial, other processes, a load that stays |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{facts::Facts, sample::Sample, span::Span};
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -34,8 +35,10 @@ pub enum Order {
 /// One window's measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// The subject's process name.
-    pub subject: String,
+    /// Whose CPU is the question.
+    pub subject: SubjectOrder,
+    /// Names of other processes whose CPU is counted beside it. One that does not run is absent.
+    pub others: Vec<String>,
     /// What to run, and how often.
     pub load: Option<LoadOrder>,
     /// Wait this long before anything else: the repetition's phase.
@@ -48,13 +51,49 @@ pub struct Measure {
     pub sample_every: Span,
 }
 
+/// The subject: one that runs, or one to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectOrder {
+    /// Its process name.
+    pub process: String,
+    /// How to start it; it is ended after the window. `None` where it runs already.
+    pub start: Option<StartOrder>,
+}
+
+/// How to start a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartOrder {
+    /// A program and its arguments.
+    pub command: Vec<String>,
+    /// It is ready once this path exists; `None`: once it runs.
+    pub ready: Option<String>,
+}
+
 /// The load, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadOrder {
-    /// Commands of a round, in order; each is a program and its arguments.
-    pub round: Vec<Vec<String>>,
+    /// What to run.
+    pub work: Work,
     /// From the start of one round to the start of the next.
     pub every: Span,
+}
+
+/// What a load runs; a command is a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Work {
+    /// The commands of a round, in order, one after the other; round after round.
+    Rounds(Vec<Vec<String>>),
+    /// Commands that are started together, once, and run until the window has closed.
+    Stays(Vec<Vec<String>>),
+}
+
+impl Work {
+    /// The commands, whichever way they run.
+    pub fn commands(&self) -> &[Vec<String>] {
+        match self {
+            Work::Rounds(commands) | Work::Stays(commands) => commands,
+        }
+    }
 }
 
 /// What the agent says.
@@ -115,6 +154,22 @@ pub enum Refusal {
         pid: u32,
         /// From the window's start.
         after: Span,
+    },
+    /// The subject's program cannot be started, or does not get ready.
+    #[error("cannot start the subject `{command}`: {why}")]
+    Start {
+        /// The command line.
+        command: String,
+        /// The system's words.
+        why: String,
+    },
+    /// A program of the load that was to stay ended in the window.
+    #[error("the load `{command}` ended by itself: {why}")]
+    LoadEnded {
+        /// The command line.
+        command: String,
+        /// Its exit status, and the last line that it wrote on its standard error.
+        why: String,
     },
     /// The load's program cannot be started.
     #[error("cannot start the load `{command}`: {why}")]

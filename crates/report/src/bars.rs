@@ -1,4 +1,5 @@
-//! Small stacked bars: subject and load of every cell, apart and summed, as a table with pictures.
+//! Small stacked bars: subject, load and other processes of every cell, apart and summed, as a table with
+//! pictures.
 //!
 //! A table, so that it is read aloud, copied and printed as one; the bar's length is against the largest
 //! cell of the run.
@@ -6,7 +7,7 @@
 use analysis::{Analysis, Cell, Estimate, quantity::Unit};
 use askama::Template;
 
-use crate::{marks, table::fill_numbers};
+use crate::{marks, table::fill_numbers, tables};
 
 /// One bar.
 pub(crate) struct Bar {
@@ -19,8 +20,11 @@ pub(crate) struct Bar {
     /// Lengths in per cent of the largest.
     subject_percent: String,
     load_percent: String,
+    /// Where the other processes' part begins and ends; `None` without one.
+    others_percent: Option<[String; 2]>,
     subject: String,
     load: String,
+    others: Vec<String>,
     sum: String,
     share: String,
 }
@@ -30,6 +34,9 @@ pub(crate) struct Bar {
 #[template(path = "bars.html")]
 pub(crate) struct Bars {
     unit: &'static str,
+    /// Whose CPU is summed, as words.
+    summed: String,
+    others: Vec<String>,
     bars: Vec<Bar>,
 }
 
@@ -50,7 +57,11 @@ impl Bars {
         for bar in &mut bars {
             bar.first = above.replace(bar.clients) != Some(bar.clients);
         }
-        Self { unit: unit.name, bars }
+        for at in 0..analysis.others.len() {
+            fill_numbers(bars.iter_mut().filter_map(|bar| bar.others.get_mut(at)).collect());
+        }
+        let others = analysis.others.clone();
+        Self { unit: unit.name, summed: tables::summed(analysis), others, bars }
     }
 
     /// Whether there is nothing to show.
@@ -62,10 +73,11 @@ impl Bars {
 fn bar(analysis: &Analysis, cell: &Cell, (unit, largest): (Unit, f64)) -> Option<Bar> {
     let sum = cell.cpu.sum?;
     let style = analysis.curves.iter().position(|curve| curve.variant == cell.variant)?;
-    let length = |part: Option<Estimate>| {
-        let mean = part.map_or(0.0, |part| part.mean);
-        format!("{:.2}", if largest > 0.0 { mean / largest * 100.0 } else { 0.0 })
-    };
+    let mean = |part: Option<Estimate>| part.map_or(0.0, |part| part.mean);
+    let percent =
+        |value: f64| format!("{:.2}", if largest > 0.0 { value / largest * 100.0 } else { 0.0 });
+    let before_others = mean(cell.cpu.subject) + mean(cell.cpu.load);
+    let others = |others: Estimate| [before_others, before_others + others.mean].map(percent);
     let figure = |part: Option<Estimate>| {
         part.map_or(analysis::quantity::ABSENT.to_owned(), |part| unit.mean(&part))
     };
@@ -75,10 +87,16 @@ fn bar(analysis: &Analysis, cell: &Cell, (unit, largest): (Unit, f64)) -> Option
         variant: cell.variant.clone(),
         class: marks::class(style),
         shape: marks::shape(style),
-        subject_percent: length(cell.cpu.subject),
-        load_percent: length(cell.cpu.load),
+        subject_percent: percent(mean(cell.cpu.subject)),
+        load_percent: percent(mean(cell.cpu.load)),
+        others_percent: cell.cpu.others.map(others),
         subject: figure(cell.cpu.subject),
         load: figure(cell.cpu.load),
+        others: analysis
+            .others
+            .iter()
+            .map(|name| tables::other(unit, &cell.others, name))
+            .collect(),
         sum: figure(cell.cpu.sum),
         share: analysis::quantity::percent_of_core(&sum),
     })

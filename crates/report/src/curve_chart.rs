@@ -2,13 +2,16 @@
 //!
 //! Means are joined by straight pieces; each trial is a dot beside its mean, and the interval is a
 //! whisker. Labels stand at the line's ends, so nobody hunts through a legend. Both axes say the same:
-//! CPU time each second on the left, per cent of one core on the right.
+//! CPU time each second on the left, per cent of one core on the right. Where a study compares many
+//! variants that lie far apart, the scale is one of decades: on a plain one the cheap ones would all lie on
+//! the axis.
 
 use analysis::{Analysis, Cell, Curve, Estimate, quantity};
 
 use crate::{
     marks,
-    svg::{Scale, escape, tick_label, ticks},
+    svg::{Scale, decade_ticks, escape, tick_label, ticks},
+    tables::summed,
 };
 
 /// Outer size and margins, in pixels of the picture.
@@ -19,6 +22,25 @@ struct Frame {
     right: f64,
     top: f64,
     bottom: f64,
+}
+
+impl Frame {
+    /// Names beside the lines' ends or below the picture need room, whatever its usual height.
+    fn for_curves(self, curves: usize) -> Self {
+        if !self.is_narrow() {
+            let needed = self.top + self.bottom + LABEL_HEIGHT * curves as f64;
+            return Self { height: self.height.max(needed), ..self };
+        }
+        if curves <= NAMES_AMONG_LINES {
+            return self;
+        }
+        let legend = 8.0 + LEGEND_LINE * curves.div_ceil(2) as f64;
+        Self { height: self.height + legend, bottom: self.bottom + legend, ..self }
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.width < 600.0
+    }
 }
 
 /// For a page that is wide enough.
@@ -38,6 +60,14 @@ const LABEL_HEIGHT: f64 = 31.0;
 /// The same for labels of one line.
 const NAME_HEIGHT: f64 = 14.0;
 
+/// With more lines than this a narrow picture has no room for their names among them: they stand below.
+const NAMES_AMONG_LINES: usize = 5;
+/// Height of a line of names below a narrow picture, which holds two.
+const LEGEND_LINE: f64 = 18.0;
+
+/// A study of stages whose largest value is so many times its smallest gets a scale of decades.
+const FAR_APART: f64 = 20.0;
+
 /// Both sizes of the picture; the style sheet shows the one that fits. Empty with fewer than
 /// two client counts: that is no curve.
 pub(crate) fn draw(analysis: &Analysis) -> String {
@@ -49,11 +79,24 @@ pub(crate) fn draw(analysis: &Analysis) -> String {
     format!("{wide}{narrow}")
 }
 
+/// Whether the values of a study of stages lie so far apart that a plain scale would hide most of them.
+pub(crate) fn is_by_decades(analysis: &Analysis) -> bool {
+    let sums = || {
+        let points = analysis.curves.iter().flat_map(|curve| &curve.points);
+        points.map(|point| point.sum).filter(|sum| *sum > 0.0)
+    };
+    let most = sums().fold(0.0, f64::max);
+    let least = sums().fold(most, f64::min);
+    analysis.stages.asked && most > FAR_APART * least
+}
+
 struct Chart<'a> {
     analysis: &'a Analysis,
     frame: Frame,
     x: Scale,
     y: Scale,
+    /// Whether `y` maps decades of a value instead of the value.
+    decades: bool,
     /// Labelled values of the left axis, in `unit`.
     ticks: Vec<f64>,
     unit: quantity::Unit,
@@ -65,14 +108,26 @@ impl<'a> Chart<'a> {
         let most = points().map(|point| point.sum).fold(0.0, f64::max);
         let clients = points().map(|point| point.clients).max().unwrap_or(1);
         let unit = quantity::cpu_unit(most);
-        let ticks = ticks(unit.scale(most), 6);
-        let top = ticks.last().copied().unwrap_or(1.0);
+        let least = points().map(|point| point.sum).fold(most, f64::min);
+        let decades = is_by_decades(analysis);
+        let ticks = if decades {
+            decade_ticks(unit.scale(least), unit.scale(most))
+        } else {
+            ticks(unit.scale(most), 6)
+        };
+        let place = |tick: Option<&f64>, else_: f64| {
+            let tick = tick.copied().unwrap_or(else_);
+            if decades { tick.log10() } else { tick }
+        };
+        let ends = (place(ticks.first(), 1.0), place(ticks.last(), 1.0));
+        let frame = frame.for_curves(analysis.curves.len());
         let right = frame.width - frame.right;
         let bottom = frame.height - frame.bottom;
         Self {
             analysis,
             x: Scale::new((0.0, f64::from(clients)), (frame.left, right)),
-            y: Scale::new((0.0, top), (bottom, frame.top)),
+            y: Scale::new(ends, (bottom, frame.top)),
+            decades,
             frame,
             ticks,
             unit,
@@ -81,7 +136,21 @@ impl<'a> Chart<'a> {
 
     /// The pixel of a CPU value in µs/s.
     fn y_of(&self, us_per_second: f64) -> f64 {
-        self.y.at(self.unit.scale(us_per_second))
+        self.y_of_tick(self.unit.scale(us_per_second))
+    }
+
+    /// The same of a value in `unit`. The end of an interval may lie below every decade.
+    fn y_of_tick(&self, value: f64) -> f64 {
+        let floor = self.frame.height - self.frame.bottom;
+        match (self.decades, value > 0.0) {
+            (false, _) => self.y.at(value),
+            (true, true) => self.y.at(value.log10()).min(floor),
+            (true, false) => floor,
+        }
+    }
+
+    fn bottom(&self) -> f64 {
+        self.frame.height - self.frame.bottom
     }
 
     fn x_of(&self, clients: u32) -> f64 {
@@ -89,7 +158,7 @@ impl<'a> Chart<'a> {
     }
 
     fn is_narrow(&self) -> bool {
-        self.frame.width < 600.0
+        self.frame.is_narrow()
     }
 
     fn draw(&self, size: &str) -> String {
@@ -117,17 +186,19 @@ impl<'a> Chart<'a> {
             .iter()
             .map(|end| format!("{} {} at {} clients", end.name, end.figure, end.clients))
             .collect();
-        format!("Subject and load together, CPU time each second: {}.", ends.join("; "))
+        let whose = summed(self.analysis);
+        format!("CPU time each second of {whose} together: {}.", ends.join("; "))
     }
 
     fn y_axes(&self) -> String {
         let (left, right) = (self.frame.left, self.frame.width - self.frame.right);
-        let step = self.ticks.get(1).copied().unwrap_or(1.0);
         let lines: String = self
             .ticks
             .iter()
             .map(|tick| {
-                let y = self.y.at(*tick);
+                let y = self.y_of_tick(*tick);
+                // By decades each tick has its own step: itself.
+                let step = if self.decades { *tick } else { self.ticks.get(1).copied().unwrap_or(1.0) };
                 let percent = self.unit.percent_of_core(*tick);
                 let percent_step = self.unit.percent_of_core(step);
                 format!(
@@ -254,12 +325,15 @@ impl<'a> Chart<'a> {
     /// Names at the lines' ends, pushed apart where they would overlap.
     fn labels(&self) -> String {
         let mut ends = self.ends();
+        if self.is_narrow() && self.analysis.curves.len() > NAMES_AMONG_LINES {
+            return self.legend(ends);
+        }
         if self.is_narrow() {
             // These labels hang above their place, so the lowest one may lie on the axis.
-            spread(&mut ends, (self.frame.top, self.y_of(0.0) + NAME_HEIGHT), NAME_HEIGHT);
+            spread(&mut ends, (self.frame.top, self.bottom() + NAME_HEIGHT), NAME_HEIGHT);
             return ends.iter().map(|end| self.label_above(end)).collect();
         }
-        spread(&mut ends, (self.frame.top + 4.0, self.y_of(0.0) + 2.0), LABEL_HEIGHT);
+        spread(&mut ends, (self.frame.top + 4.0, self.bottom() + 2.0), LABEL_HEIGHT);
         ends.iter().map(|end| self.label_beside(end)).collect()
     }
 
@@ -279,6 +353,25 @@ impl<'a> Chart<'a> {
             end.label_y + 15.0,
             escape(&end.figure),
         )
+    }
+
+    /// Names below the picture, dearest first, in two columns.
+    fn legend(&self, mut ends: Vec<End>) -> String {
+        ends.sort_by(|a, b| a.y.total_cmp(&b.y));
+        let half = ends.len().div_ceil(2);
+        let name = |(place, end): (usize, &End)| {
+            let x = if place < half { 8.0 } else { self.frame.width / 2.0 + 8.0 };
+            let y = self.bottom() + 58.0 + LEGEND_LINE * (place % half) as f64;
+            format!(
+                r#"<g class="{}">{}<text class="name" x="{:.1}" y="{:.1}">{}</text></g>"#,
+                marks::class(end.at),
+                marks::marker(end.at, x, y - 4.0),
+                x + 12.0,
+                y,
+                escape(&end.name)
+            )
+        };
+        ends.iter().enumerate().map(name).collect()
     }
 
     fn label_above(&self, end: &End) -> String {

@@ -45,7 +45,7 @@ fn study(run: &Run) -> Vec<Fact> {
         plain("Study", run.study_name.clone()),
         code("Study file, SHA-256", run.study_sha256.clone()),
         plain("Changed on the command line", run.overrides.join("; ")),
-        plain("Subject", format!("every process named {}", run.study.subject.process)),
+        plain("Subject", subjects(run)),
         plain(
             "Clients",
             format!("{} over {} radios", counts.join(", "), run.study.access_point.radios),
@@ -62,10 +62,21 @@ fn study(run: &Run) -> Vec<Fact> {
     ]
 }
 
+/// The processes whose CPU is the question, each once.
+fn subjects(run: &Run) -> String {
+    let variants = run.study.variants.iter();
+    let mut names: Vec<&str> = Vec::new();
+    for subject in variants.map(|variant| run.study.subject_of(variant)) {
+        if !names.contains(&&*subject.process) {
+            names.push(&subject.process);
+        }
+    }
+    let by_variant = if names.len() > 1 { ", as the variant says" } else { "" };
+    format!("every process named {}{by_variant}", names.join(", "))
+}
+
 /// The access point by its own words.
 fn access_point(machine: &Facts) -> Vec<Fact> {
-    let programs = machine.programs.iter();
-    let hashes = programs.map(|each| format!("{} {}", each.sha256, each.path));
     let clock = machine.clock.as_deref().unwrap_or("unknown");
     let pmu = match (machine.pmu_events.as_slice(), machine.pmu_absent.as_slice()) {
         ([], _) => "none: hardware events are absent".to_owned(),
@@ -73,7 +84,6 @@ fn access_point(machine: &Facts) -> Vec<Fact> {
         (events, absent) => format!("{}; absent: {}", events.join(", "), absent.join(", ")),
     };
     vec![
-        code("Programs, SHA-256", hashes.collect::<Vec<_>>().join(" ")),
         plain(
             "Access point",
             format!(

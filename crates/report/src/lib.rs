@@ -17,12 +17,15 @@
 
 mod bars;
 mod curve_chart;
+mod detail_tables;
 mod identity;
 mod lab_chart;
 mod marks;
 mod page;
 mod prose;
 mod sparks;
+mod stage_chart;
+mod stage_tables;
 mod svg;
 mod table;
 mod tables;

@@ -1,18 +1,21 @@
 //! How variants are told apart in pictures: colour, shape and dash together.
 //!
-//! Eight of each, so that a print in grey or a reader who does not see colours loses nothing. The
-//! colours are in the style sheet (`.s0` … `.s7`), after M. Okabe and K. Ito, "Color Universal Design"
-//! (2008), darkened or lightened until they contrast 3:1 with the page.
+//! Twelve shapes and dashes and eight colours, so that a print in grey or a reader who does not see
+//! colours loses nothing. The colours are in the style sheet (`.s0` … `.s7`), after M. Okabe and K. Ito,
+//! "Color Universal Design" (2008), darkened or lightened until they contrast 3:1 with the page.
 
-/// How many variants get a style of their own; then styles repeat.
-const STYLES: usize = 8;
+/// How many variants get a shape and a dash of their own; then they repeat.
+const STYLES: usize = 12;
+/// How many colours there are: more could not be told apart.
+const COLOURS: usize = 8;
 
 /// Dashes by style; empty is a solid line.
-const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "", "5 2", "1 2", "12 3"];
+const DASHES: [&str; STYLES] =
+    ["", "7 3", "2 3", "9 3 2 3", "", "5 2", "1 2", "12 3", "4 2", "1 4", "10 2 2 2 2 2", "6 6"];
 
 /// The class of the n-th variant.
 pub(crate) fn class(variant: usize) -> String {
-    format!("s{}", variant % STYLES)
+    format!("s{}", variant % COLOURS)
 }
 
 /// The dash of the n-th variant's line.
@@ -30,7 +33,11 @@ pub(crate) fn shape(variant: usize) -> &'static str {
         4 => "M0 5.2L5 -3.8H-5z",
         5 => "M-5 -1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
         6 => "M-5 -2h10v4h-10z",
-        _ => "M-2 -5h4v10h-4z",
+        7 => "M-2 -5h4v10h-4z",
+        8 => "M-4.6 -4.6H4.6L-4.6 4.6H4.6z",
+        9 => "M-4.8 -3L-3 -4.8L0 -1.8L3 -4.8L4.8 -3L1.8 0L4.8 3L3 4.8L0 1.8L-3 4.8L-4.8 3L-1.8 0z",
+        10 => "M-4.8 -4.2V4.2L4.8 -4.2V4.2z",
+        _ => "M-5 2.6a5 5 0 1 1 10 0z",
     }
 }
 

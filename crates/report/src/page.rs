@@ -8,10 +8,11 @@ use model::run::Run;
 
 use crate::{
     bars::Bars,
-    curve_chart,
+    curve_chart, detail_tables,
     identity::{self, Fact},
     lab_chart, prose,
     sparks::Sparks,
+    stage_chart, stage_tables,
     table::Table,
     tables,
 };
@@ -26,7 +27,19 @@ pub(crate) struct Page<'a> {
     began: String,
     headroom: &'a str,
     status: Vec<String>,
+    /// Whose CPU is summed, as words.
+    summed: String,
+    others: &'a [String],
+    stage_chart: String,
+    stage_caption: String,
+    /// Whether the variants' subjects are not all one process.
+    subjects_differ: bool,
+    /// Where published figures come from.
+    sources: Option<String>,
     curve_chart: String,
+    /// Whether the curve's scale is one of decades.
+    decades: bool,
+    has_idle: bool,
     lab_chart: String,
     why_no_slope: Option<&'a str>,
     tables: Tables,
@@ -51,6 +64,8 @@ impl Said {
 
 /// The tables as HTML; an empty text is a table without rows.
 struct Tables {
+    stages: String,
+    bases: String,
     bars: String,
     slopes: String,
     summary: String,
@@ -63,6 +78,7 @@ struct Tables {
     beyond: String,
     trials: String,
     variants: String,
+    programs: String,
 }
 
 impl<'a> Page<'a> {
@@ -79,7 +95,15 @@ impl<'a> Page<'a> {
             began: identity::utc(run.began_unix),
             headroom: &run.headroom,
             status: status(run, analysis),
+            summed: tables::summed(analysis),
+            others: &analysis.others,
+            stage_chart: stage_chart::draw(analysis),
+            stage_caption: stage_chart::caption(run, analysis),
+            subjects_differ: stage_tables::whose(analysis).is_some(),
+            sources: stage_tables::sources(analysis),
             curve_chart: curve_chart::draw(analysis),
+            decades: curve_chart::is_by_decades(analysis),
+            has_idle: tables::has_idle(analysis),
             lab_chart: lab_chart::draw(analysis),
             why_no_slope: tables::why_no_slope(analysis),
             tables: Tables::of(run, analysis),
@@ -94,11 +118,15 @@ impl<'a> Page<'a> {
 
 impl Tables {
     fn of(run: &Run, analysis: &Analysis) -> Self {
+        // A study of stages has its own bars, and every cell has its figures further down.
         let bars = Bars::of(analysis, tables::unit_of(analysis));
+        let no_bars = bars.is_empty() || analysis.stages.asked;
         let sparks = Sparks::of(analysis);
         let lab = if analysis.lab.asked { html(tables::lab(analysis)) } else { String::new() };
         Self {
-            bars: if bars.is_empty() { String::new() } else { bars.to_string() },
+            stages: html(stage_tables::stages(analysis)),
+            bases: html(stage_tables::bases(analysis)),
+            bars: if no_bars { String::new() } else { bars.to_string() },
             slopes: html(tables::slopes(analysis)),
             summary: if analysis.valid > 0 {
                 html(tables::summary(analysis))
@@ -110,10 +138,11 @@ impl Tables {
             comparisons: html(tables::comparisons(analysis)),
             sparks: if sparks.is_empty() { String::new() } else { sparks.to_string() },
             lab,
-            threads: html(tables::threads(analysis)),
-            beyond: html(tables::beyond(analysis)),
-            trials: html(tables::trials(analysis)),
-            variants: html(tables::variants(run, analysis)),
+            threads: html(detail_tables::threads(analysis)),
+            beyond: html(detail_tables::beyond(analysis)),
+            trials: html(detail_tables::trials(analysis)),
+            variants: html(detail_tables::variants(run, analysis)),
+            programs: html(detail_tables::programs(analysis)),
         }
     }
 }

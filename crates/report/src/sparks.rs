@@ -32,7 +32,7 @@ pub(crate) struct Sparks {
 impl Sparks {
     /// One picture for each cell that has a series.
     pub(crate) fn of(analysis: &Analysis) -> Self {
-        let with_steps = |cell: &&Cell| cell.series.iter().any(|series| !series.steps.is_empty());
+        let with_steps = |cell: &&Cell| steps(cell).any(|step| step.sum.is_some());
         let cells = analysis.cells.iter().filter(with_steps);
         Self { sparks: cells.filter_map(|cell| spark(analysis, cell)).collect() }
     }
@@ -49,8 +49,8 @@ fn steps(cell: &Cell) -> impl Iterator<Item = &Step> {
 
 fn spark(analysis: &Analysis, cell: &Cell) -> Option<Spark> {
     let style = analysis.curves.iter().position(|curve| curve.variant == cell.variant)?;
-    let largest = steps(cell).map(|step| step.sum).fold(0.0, f64::max);
-    let smallest = steps(cell).map(|step| step.sum).fold(largest, f64::min);
+    let largest = steps(cell).filter_map(|step| step.sum).fold(0.0, f64::max);
+    let smallest = steps(cell).filter_map(|step| step.sum).fold(largest, f64::min);
     let end = steps(cell).map(|step| step.at_s).fold(0.0, f64::max);
     let x = Scale::new((0.0, end), (0.0, WIDTH));
     let y = Scale::new((0.0, largest * 1.08), (HEIGHT, 0.0));
@@ -69,10 +69,10 @@ fn spark(analysis: &Analysis, cell: &Cell) -> Option<Spark> {
 /// A step is constant from its start to its end, so the line is a staircase.
 fn line(steps: &[Step], x: Scale, y: Scale) -> String {
     let mut path = String::new();
-    for step in steps {
+    for (step, sum) in steps.iter().filter_map(|step| Some((step, step.sum?))) {
         let (from, to) = (x.at(step.at_s - step.length_s), x.at(step.at_s));
         let verb = if path.is_empty() { 'M' } else { 'L' };
-        let height = y.at(step.sum);
+        let height = y.at(sum);
         path.push_str(&format!("{verb}{from:.1} {height:.1}L{to:.1} {height:.1}"));
     }
     format!(r#"<path class="step" d="{path}"/>"#)

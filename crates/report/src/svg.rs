@@ -55,6 +55,19 @@ pub(crate) fn ticks(largest: f64, wanted: u32) -> Vec<f64> {
     (0..=steps).map(|tick| f64::from(tick) * step).collect()
 }
 
+/// Values 1, 2 and 5 of each decade, from the last at or below `least` to the first at or above `most`.
+pub(crate) fn decade_ticks(least: f64, most: f64) -> Vec<f64> {
+    let (least, most) = if least > 0.0 && most >= least { (least, most) } else { (1.0, 10.0) };
+    let first = least.log10().floor() as i32;
+    let last = most.log10().ceil() as i32;
+    let all: Vec<_> = (first..=last)
+        .flat_map(|power| [1.0, 2.0, 5.0].map(|times| times * 10f64.powi(power)))
+        .collect();
+    let from = all.iter().rposition(|tick| *tick <= least * 1.001).unwrap_or(0);
+    let to = all.iter().position(|tick| *tick >= most * 0.999).unwrap_or(all.len() - 1);
+    all[from..=to].to_vec()
+}
+
 /// A tick's label with the decimals that the step needs.
 pub(crate) fn tick_label(value: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
@@ -72,6 +85,13 @@ mod tests {
         assert_eq!(ticks(0.0, 2), [0.0, 0.5, 1.0]);
         assert_eq!(tick_label(0.5, 0.5), "0.5");
         assert_eq!(tick_label(20.0, 20.0), "20");
+    }
+
+    #[test]
+    fn decades_hold_all_that_is_to_be_shown() {
+        assert_eq!(decade_ticks(0.8, 3.0), [0.5, 1.0, 2.0, 5.0]);
+        assert_eq!(decade_ticks(2.0, 20.0), [2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(decade_ticks(0.0, 0.0), [1.0, 2.0, 5.0, 10.0]);
     }
 
     #[test]

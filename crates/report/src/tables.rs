@@ -3,15 +3,13 @@
 //! Reads an [`Analysis`], gives [`Table`]s. One unit of CPU time holds for a whole page, so that columns
 //! can be compared; digits follow each figure's interval.
 
-use analysis::{
-    Analysis, Cell, Contrast, Curve, Estimate, Full, Parts, Slope, beside_name,
-    quantity::{self, ABSENT, Unit},
-};
-use model::run::Run;
-
 use crate::table::{
     Kind::{Head, Number, Quiet, Text},
     Table,
+};
+use analysis::{
+    Analysis, Cell, Comparison, Contrast, Curve, Estimate, Full, Other, Slope, beside_name,
+    quantity::{self, ABSENT, Unit},
 };
 
 /// The unit of CPU time that suits the largest figure of the run.
@@ -20,20 +18,20 @@ pub(crate) fn unit_of(analysis: &Analysis) -> Unit {
     quantity::cpu_unit(sums.map(|sum| sum.mean).fold(0.0, f64::max))
 }
 
-fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
+pub(crate) fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
 }
 
-fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
+pub(crate) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
 }
 
-fn plain(unit: Unit, value: Option<f64>) -> String {
+pub(crate) fn plain(unit: Unit, value: Option<f64>) -> String {
     value.map_or(ABSENT.to_owned(), |value| unit.plain(value))
 }
 
 /// A share as per cent, without the sign: that is in the column's head.
-fn percent(share: Option<f64>) -> String {
+pub(crate) fn percent(share: Option<f64>) -> String {
     share.map_or(ABSENT.to_owned(), |share| bare(quantity::percent(share)))
 }
 
@@ -41,41 +39,67 @@ fn bare(percent: String) -> String {
     percent.trim_end_matches(" %").to_owned()
 }
 
+/// Whether some variant has an idle one that its cost can be held against.
+pub(crate) fn has_idle(analysis: &Analysis) -> bool {
+    analysis.cells.iter().any(|cell| cell.minus_idle.is_some())
+}
+
+/// What stands beside subject and load in sums, as words.
+pub(crate) fn summed(analysis: &Analysis) -> String {
+    match analysis.others.as_slice() {
+        [] => "subject and load".to_owned(),
+        others => format!("subject, load and {}", others.join(", ")),
+    }
+}
+
 /// One row a cell: what most readers want.
 pub(crate) fn summary(analysis: &Analysis) -> Table {
+    summary_of(analysis, true)
+}
+
+/// The same for a terminal: where other processes need columns, trials and CV make room.
+pub(crate) fn summary_short(analysis: &Analysis) -> Table {
+    summary_of(analysis, analysis.others.is_empty())
+}
+
+fn summary_of(analysis: &Analysis, whole: bool) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "CPU of subject and load by variant and clients",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "trials", "valid"),
-            (Number, "subject", &name),
-            (Number, "load", &name),
-            (Number, "sum", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "of a core", "%"),
-            (Number, "CV", "%"),
-            (Number, "above idle", &name),
-        ],
-    );
+    let caption = format!("CPU of {} by variant and clients", summed(analysis));
+    let mut columns = vec![(Head, "variant", ""), (Number, "clients", "")];
+    columns.extend(whole.then_some((Number, "trials", "valid")));
+    columns.extend([(Number, "subject", &*name), (Number, "load", &name)]);
+    columns.extend(analysis.others.iter().map(|other| (Number, &**other, &*name)));
+    columns.extend([(Number, "sum", &*name), (Quiet, "95 % interval", &name)]);
+    columns.push((Number, "of a core", "%"));
+    columns.extend(whole.then_some((Number, "CV", "%")));
+    columns.extend(has_idle(analysis).then_some((Number, "above idle", &*name)));
+    let mut table = Table::new(&caption, &columns);
     for cell in analysis.cells.iter().filter(|cell| cell.planned > 0 || cell.valid > 0) {
-        let above = cell.minus_idle.as_ref().and_then(|parts| parts.sum.as_ref());
-        table.push(vec![
-            cell.variant.clone(),
-            cell.clients.to_string(),
-            cell.valid.to_string(),
-            mean(unit, cell.cpu.subject.as_ref()),
-            mean(unit, cell.cpu.load.as_ref()),
-            mean(unit, cell.cpu.sum.as_ref()),
-            bracket(unit, cell.cpu.sum.as_ref()),
-            mean(Unit::CORE, cell.cpu.sum.as_ref()),
-            percent(cell.cpu.sum.and_then(|sum| sum.cv)),
-            mean(unit, above),
-        ]);
+        table.push(summary_row(analysis, cell, whole));
     }
     table
+}
+
+fn summary_row(analysis: &Analysis, cell: &Cell, whole: bool) -> Vec<String> {
+    let unit = unit_of(analysis);
+    let above = cell.minus_idle.as_ref().and_then(|parts| parts.sum.as_ref());
+    let mut row = vec![cell.variant.clone(), cell.clients.to_string()];
+    row.extend(whole.then(|| cell.valid.to_string()));
+    row.extend([&cell.cpu.subject, &cell.cpu.load].map(|part| mean(unit, part.as_ref())));
+    row.extend(analysis.others.iter().map(|name| other(unit, &cell.others, name)));
+    row.push(mean(unit, cell.cpu.sum.as_ref()));
+    row.push(bracket(unit, cell.cpu.sum.as_ref()));
+    row.push(mean(Unit::CORE, cell.cpu.sum.as_ref()));
+    row.extend(whole.then(|| percent(cell.cpu.sum.and_then(|sum| sum.cv))));
+    row.extend(has_idle(analysis).then(|| mean(unit, above)));
+    row
+}
+
+/// The figure of one process beside subject and load.
+pub(crate) fn other(unit: Unit, others: &[Other], name: &str) -> String {
+    let found = others.iter().find(|other| other.name == name);
+    mean(unit, found.and_then(|other| other.cpu.as_ref()))
 }
 
 /// Every part of every cell with all its statistics.
@@ -99,25 +123,25 @@ pub(crate) fn full(analysis: &Analysis) -> Table {
         ],
     );
     for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
-        for (part, estimate) in parts(&cell.cpu, cell.has_load) {
+        for (part, estimate) in parts(cell) {
             table.push(full_row(cell, part, (unit, estimate)));
         }
     }
     table
 }
 
-/// Without a load the sum is the subject, and is not said twice.
-fn parts(parts: &Parts, has_load: bool) -> Vec<(&'static str, &Estimate)> {
-    [
-        ("subject", &parts.subject),
-        ("load", &parts.load),
-        ("sum", &parts.sum),
-        ("agent", &parts.agent),
-    ]
-    .into_iter()
-    .filter(|(name, _)| has_load || *name != "sum")
-    .filter_map(|(name, estimate)| Some((name, estimate.as_ref()?)))
-    .collect()
+/// Where the subject works alone the sum is the subject, and is not said twice.
+fn parts(cell: &Cell) -> Vec<(&str, &Estimate)> {
+    let cpu = &cell.cpu;
+    let alone = !cell.has_load && cell.others.is_empty();
+    let others = cell.others.iter().map(|other| (&*other.name, &other.cpu));
+    [("subject", &cpu.subject), ("load", &cpu.load)]
+        .into_iter()
+        .chain(others)
+        .chain([("sum", &cpu.sum), ("agent", &cpu.agent)])
+        .filter(|(name, _)| !alone || *name != "sum")
+        .filter_map(|(name, estimate)| Some((name, estimate.as_ref()?)))
+        .collect()
 }
 
 fn full_row(cell: &Cell, part: &str, (unit, estimate): (Unit, &Estimate)) -> Vec<String> {
@@ -166,7 +190,9 @@ pub(crate) fn slopes(analysis: &Analysis) -> Table {
     for curve in &analysis.curves {
         match &curve.why_none {
             Some(why) => table.push(no_slope(curve, why)),
-            None => told(curve).for_each(|slope| table.push(slope_row(curve, slope))),
+            None => {
+                told(curve).for_each(|slope| table.push(slope_row(curve, slope, &analysis.others)))
+            }
         }
     }
     table
@@ -175,7 +201,7 @@ pub(crate) fn slopes(analysis: &Analysis) -> Table {
 /// The slopes of the sums only, for a terminal.
 pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
     let mut table = Table::new(
-        "What each client costs (subject and load together)",
+        &format!("What each client costs ({} together)", summed(analysis)),
         &[
             (Head, "variant", ""),
             (Number, "per client", "µs/s"),
@@ -189,7 +215,7 @@ pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
     for curve in &analysis.curves {
         let cells = match (curve.slope(analysis::Part::Sum), &curve.why_none) {
             (Some(slope), _) => {
-                let row = slope_row(curve, slope);
+                let row = slope_row(curve, slope, &analysis.others);
                 [row[2].clone(), row[3].clone(), row[6].clone()]
             }
             (None, why) => {
@@ -208,13 +234,14 @@ fn no_slope(curve: &Curve, why: &str) -> Vec<String> {
     row
 }
 
-/// Without a load the sum is the subject, and is not said twice.
+/// Where the subject works alone the sum is the subject, and is not said twice.
 fn told(curve: &Curve) -> impl Iterator<Item = &Slope> {
-    let is_told = |slope: &&Slope| curve.load.is_some() || slope.part != analysis::Part::Sum;
+    let alone = curve.load.is_none() && curve.slope(analysis::Part::Others).is_none();
+    let is_told = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
     curve.slopes.iter().filter(is_told)
 }
 
-fn slope_row(curve: &Curve, slope: &Slope) -> Vec<String> {
+fn slope_row(curve: &Curve, slope: &Slope, others: &[String]) -> Vec<String> {
     let segments: Vec<_> = slope
         .segments
         .iter()
@@ -228,7 +255,10 @@ fn slope_row(curve: &Curve, slope: &Slope) -> Vec<String> {
     };
     vec![
         curve.variant.clone(),
-        part_name(slope.part).to_owned(),
+        match (slope.part, others) {
+            (analysis::Part::Others, [name]) => name.clone(),
+            (part, _) => part_name(part).to_owned(),
+        },
         Unit::MICROS.mean(&slope.per_client),
         Unit::MICROS.bracket(&slope.per_client),
         segments.join(", "),
@@ -239,10 +269,11 @@ fn slope_row(curve: &Curve, slope: &Slope) -> Vec<String> {
     ]
 }
 
-const fn part_name(part: analysis::Part) -> &'static str {
+pub(crate) const fn part_name(part: analysis::Part) -> &'static str {
     match part {
         analysis::Part::Subject => "subject",
         analysis::Part::Load => "load",
+        analysis::Part::Others => "others",
         analysis::Part::Agent => "agent",
         analysis::Part::Sum => "sum",
     }
@@ -262,7 +293,7 @@ pub(crate) fn idle(analysis: &Analysis) -> Table {
             (Number, "agent", "µs/s"),
         ],
     );
-    for cell in analysis.cells.iter().filter(|cell| !cell.has_load && cell.valid > 0) {
+    for cell in analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0) {
         table.push(vec![
             cell.variant.clone(),
             cell.clients.to_string(),
@@ -295,16 +326,24 @@ pub(crate) fn comparisons(analysis: &Analysis) -> Table {
         ],
     );
     for each in &analysis.comparisons {
-        let both = [("sum", &each.sum), ("subject", &each.subject)];
-        for (part, contrast) in both {
+        let both = [("sum", each.sum.as_ref()), ("subject", Some(&each.subject))];
+        for (part, contrast) in both.into_iter().filter_map(|(part, of)| Some((part, of?))) {
             let names = [each.variant.clone(), each.base.clone(), each.clients.to_string()];
             let mut row = names.to_vec();
-            row.push(part.to_owned());
+            row.push(if part == "subject" { subjects(each) } else { part.to_owned() });
             row.extend(contrast_cells(contrast, unit));
             table.push(row);
         }
     }
     table
+}
+
+/// Whose CPU is compared; both names where they differ.
+pub(crate) fn subjects(each: &Comparison) -> String {
+    if each.same_subject() {
+        return format!("subject {}", each.variant_subject);
+    }
+    format!("subjects {} and {}", each.variant_subject, each.base_subject)
 }
 
 fn contrast_cells(contrast: &Contrast, unit: Unit) -> [String; 5] {
@@ -366,150 +405,4 @@ fn lab_row(row: &analysis::Row, unit: Unit) -> Vec<String> {
         plain(Unit::ONE, row.speed.map(|speed| speed.mean)),
         row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean)),
     ]
-}
-
-/// The subject's threads.
-pub(crate) fn threads(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "The subject's threads",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "thread", ""),
-            (Number, "CPU", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Number, "switches asked for", "per s"),
-            (Number, "switches suffered", "per s"),
-        ],
-    );
-    for cell in &analysis.cells {
-        for thread in &cell.threads {
-            table.push(vec![
-                cell.variant.clone(),
-                cell.clients.to_string(),
-                format!("{} #{}", thread.name, thread.ordinal),
-                mean(Unit::MICROS, thread.cpu.as_ref()),
-                bracket(Unit::MICROS, thread.cpu.as_ref()),
-                Unit::ONE.plain(thread.voluntary_per_second),
-                Unit::ONE.plain(thread.involuntary_per_second),
-            ]);
-        }
-    }
-    table
-}
-
-/// The subject's memory, IO and switches.
-pub(crate) fn beyond(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "The subject beyond CPU time, means",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "RSS", "KiB, start"),
-            (Number, "growth", "KiB a window"),
-            (Number, "PSS", "KiB, end"),
-            (Number, "IO calls", "per s"),
-            (Number, "read", "B/s"),
-            (Number, "written", "B/s"),
-            (Number, "switches asked for", "per s"),
-            (Number, "suffered", "per s"),
-            (Number, "rounds", "in a window"),
-            (Number, "instructions", "million/s"),
-            (Number, "machine busy", "%"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
-        table.push(beyond_row(cell));
-    }
-    table
-}
-
-fn beyond_row(cell: &Cell) -> Vec<String> {
-    let beyond = &cell.beyond;
-    let whole = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.0}"));
-    let tenth = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.1}"));
-    vec![
-        cell.variant.clone(),
-        cell.clients.to_string(),
-        whole(beyond.rss_start_kib),
-        tenth(beyond.rss_growth_kib),
-        whole(beyond.pss_end_kib),
-        tenth(beyond.io_calls_per_second),
-        whole(beyond.read_bytes_per_second),
-        whole(beyond.write_bytes_per_second),
-        tenth(beyond.voluntary_per_second),
-        tenth(beyond.involuntary_per_second),
-        tenth(beyond.rounds_ended),
-        plain(Unit::MILLIONTH, beyond.subject_instructions_per_second),
-        plain(Unit::PER_CENT, beyond.machine_busy),
-    ]
-}
-
-/// Every valid trial.
-pub(crate) fn trials(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Every valid trial",
-        &[
-            (Head, "trial", ""),
-            (Number, "window", "s"),
-            (Number, "subject", "µs"),
-            (Number, "load", "µs"),
-            (Number, "agent", "µs"),
-            (Number, "sum", "µs/s"),
-            (Text, "counter", ""),
-            (Number, "schedstat", "µs/s"),
-            (Number, "utime + stime", "µs/s"),
-            (Number, "rounds", ""),
-            (Number, "speed", "× real time"),
-        ],
-    );
-    for trial in &analysis.trials {
-        table.push(trial_row(trial));
-    }
-    table
-}
-
-fn trial_row(trial: &analysis::TrialFigures) -> Vec<String> {
-    let spent = |cpu: Option<&analysis::Cpu>| {
-        cpu.map_or(ABSENT.to_owned(), |cpu| {
-            format!("{}.{:03}", cpu.spent_ns / 1000, cpu.spent_ns % 1000)
-        })
-    };
-    vec![
-        trial.id.to_string(),
-        format!("{:.6}", trial.window_s),
-        spent(Some(&trial.subject)),
-        spent(trial.load.as_ref()),
-        spent(trial.agent.as_ref()),
-        format!("{:.3}", trial.sum.us_per_second),
-        trial.subject.source.name().to_owned(),
-        trial.readings.schedstat.map_or(ABSENT.to_owned(), |value| format!("{value:.3}")),
-        trial.readings.ticks.map_or(ABSENT.to_owned(), |value| format!("{value:.0}")),
-        trial.rounds.ended.to_string(),
-        plain(Unit::ONE, trial.speed),
-    ]
-}
-
-/// The variants as the study has them.
-pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Variants",
-        &[
-            (Head, "variant", ""),
-            (Text, "load", ""),
-            (Text, "mode", ""),
-            (Text, "beside it", ""),
-            (Text, "about", ""),
-        ],
-    );
-    for (variant, curve) in run.study.variants.iter().zip(&analysis.curves) {
-        table.push(vec![
-            variant.name.clone(),
-            curve.load.as_deref().unwrap_or("none").replace('`', ""),
-            curve.mode.name().to_owned(),
-            beside_name(variant.beside).to_owned(),
-            variant.about.clone().unwrap_or_default(),
-        ]);
-    }
-    table
 }

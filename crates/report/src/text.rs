@@ -5,7 +5,7 @@
 
 use analysis::{Analysis, Doubt, Level};
 
-use crate::{table::Table, tables};
+use crate::{stage_tables, table::Table, tables};
 
 /// Lines are folded at this many columns.
 const COLUMNS: usize = 100;
@@ -18,14 +18,23 @@ pub fn table(analysis: &Analysis) -> String {
         text.push('\n');
     }
     let lab = analysis.lab.asked.then(|| tables::lab(analysis));
-    let summary = (analysis.valid > 0).then(|| tables::summary(analysis));
-    for table in [lab, summary, Some(tables::slopes_short(analysis))].into_iter().flatten() {
+    let summary = (analysis.valid > 0).then(|| tables::summary_short(analysis));
+    for table in [lab, summary].into_iter().flatten() {
         text.push_str(&section(table));
     }
+    text.push_str(&stages(analysis));
+    text.push_str(&section(tables::slopes_short(analysis)));
     if let Some(why) = tables::why_no_slope(analysis).filter(|_| analysis.valid > 0) {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
+}
+
+/// Each variant against its bases, and whose CPU the subject's is.
+fn stages(analysis: &Analysis) -> String {
+    let table = section(stage_tables::bases_short(analysis));
+    let whose = stage_tables::whose(analysis).filter(|_| !table.is_empty());
+    table + &whose.map_or(String::new(), |whose| fold(&whose, "  ", "    ") + "\n")
 }
 
 fn section(table: Table) -> String {

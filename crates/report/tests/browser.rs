@@ -10,8 +10,10 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 fn pages() -> Vec<(&'static str, String)> {
     let (scale, check) = (fixture::run(), fixture::self_check());
+    let stations = fixture::stations();
     [
         ("scale", &scale, fixture::troubled(&scale)),
+        ("stations", &stations, fixture::troubled(&stations)),
         ("check", &check, fixture::trials(&check)),
         ("empty", &scale, Vec::new()),
     ]

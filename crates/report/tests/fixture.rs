@@ -14,9 +14,12 @@ fn write_the_fixture_for_eyes() {
         return;
     };
     let (scale, check) = (fixture::run(), fixture::self_check());
+    let stations = fixture::stations();
     let pages = [
         ("scale", &scale, fixture::trials(&scale)),
         ("check", &check, fixture::trials(&check)),
+        ("stations", &stations, fixture::trials(&stations)),
+        ("stations-trouble", &stations, fixture::troubled(&stations)),
         ("trouble", &scale, fixture::troubled(&scale)),
         ("first", &scale, fixture::trials(&scale)[..1].to_vec()),
         ("empty", &scale, Vec::new()),

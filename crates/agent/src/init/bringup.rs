@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::{self, say},
     error::{Doing, Error},
-    hold, hostapd, modules, mounts, port, power, scrub,
+    hold, hostapd, line, modules, mounts, port, power, scrub,
     services::{Ending, Output, Service, Services},
     supplicant,
     topology::{ConsoleMode, Topology},
@@ -70,6 +70,7 @@ impl Life {
         modules::load(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
+        line::open(topology)?;
         self.start_network(topology)?;
         let services = &mut self.services;
         Association { topology, airspace: &mut airspace, services }.complete()?;

@@ -1,6 +1,6 @@
 //! The kernel modules, in the order that the image gives.
 //!
-//! Reads `/etc/headroom/modules`: one absolute path a line, then parameters if there are any, each
+//! Reads `/etc/headroom/modules` and, for a line to the host, `/etc/headroom/modules-forward`: one absolute path a line, then parameters if there are any, each
 //! module behind those that it needs (there is no modprobe in the guest). Two modules get a
 //! parameter from here, because it follows from the topology or from the country of [`hostapd`].
 //!
@@ -17,10 +17,17 @@ use super::{
 };
 
 const LIST: &str = "/etc/headroom/modules";
+/// What only a machine with a line to the host needs.
+const FORWARD_LIST: &str = "/etc/headroom/modules-forward";
 
-/// Loads every module of the list.
+/// Loads every module that the machine needs.
 pub(super) fn load(topology: &Topology) -> Result<(), Error> {
-    let list = fs::read_to_string(LIST).doing(|| format!("read {LIST}"))?;
+    load_all(LIST, topology)?;
+    if topology.forward { load_all(FORWARD_LIST, topology) } else { Ok(()) }
+}
+
+fn load_all(path: &str, topology: &Topology) -> Result<(), Error> {
+    let list = fs::read_to_string(path).doing(|| format!("read {path}"))?;
     for module in list.lines().filter_map(Module::from_line) {
         kmod::load(Path::new(module.path), &module.parameters(topology))?;
     }

@@ -1,7 +1,7 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
-//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=` and `headroom.hold=` of
-//! the kernel command line; all that is derived from them is derived here.
+//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`
+//! and `headroom.forward=` of the kernel command line; all that is derived from them is derived here.
 
 use std::net::Ipv4Addr;
 
@@ -28,6 +28,8 @@ pub struct Topology {
     pub console: ConsoleMode,
     /// Whether the machine stops itself once it is ready, for its snapshot.
     pub hold: bool,
+    /// Whether the machine has a line to the host.
+    pub forward: bool,
 }
 
 /// What the serial console offers.
@@ -53,13 +55,15 @@ pub struct Channel {
 impl Topology {
     /// Reads the kernel command line; words that are missing have defaults: no client, three radios.
     pub fn from_command_line(line: &str) -> Result<Self, Error> {
-        let mut topology = Self { clients: 0, radios: 3, console: ConsoleMode::None, hold: false };
+        let mut topology =
+            Self { clients: 0, radios: 3, console: ConsoleMode::None, hold: false, forward: false };
         for word in line.split_ascii_whitespace() {
             match word.split_once('=') {
                 Some(("headroom.clients", value)) => topology.clients = number(word, value)?,
                 Some(("headroom.radios", value)) => topology.radios = number(word, value)?,
                 Some(("headroom.console", value)) => topology.console = console(word, value)?,
                 Some(("headroom.hold", value)) => topology.hold = value == "yes",
+                Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 _ => {}
             }
         }
@@ -177,11 +181,18 @@ mod tests {
     #[test]
     fn the_command_line_is_read_among_the_kernels_own_words() {
         let read = topology(
-            "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell\n",
+            "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell \
+             headroom.forward=yes\n",
         );
         assert_eq!(
             read,
-            Topology { clients: 114, radios: 2, console: ConsoleMode::Shell, hold: false }
+            Topology {
+                clients: 114,
+                radios: 2,
+                console: ConsoleMode::Shell,
+                hold: false,
+                forward: true
+            }
         );
     }
 
@@ -189,7 +200,13 @@ mod tests {
     fn words_that_are_missing_have_defaults() {
         assert_eq!(
             topology("quiet"),
-            Topology { clients: 0, radios: 3, console: ConsoleMode::None, hold: false },
+            Topology {
+                clients: 0,
+                radios: 3,
+                console: ConsoleMode::None,
+                hold: false,
+                forward: false
+            },
         );
     }
 

@@ -10,6 +10,7 @@ use lab::{
     runner,
     study_file::{self, StudyFile},
 };
+use model::wire::Measure;
 use serde_json::json;
 
 use super::report;
@@ -74,6 +75,11 @@ fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure
             )));
         }
         study.variants.retain(|variant| flags.variant.contains(&variant.name));
+        // Nobody is compared with a variant that was left out.
+        study
+            .variants
+            .iter_mut()
+            .for_each(|variant| variant.against.retain(|name| flags.variant.contains(name)));
         file.overrides.push(format!("variants = {}", flags.variant.join(", ")));
     }
     study_file::check(study).map_err(Failure::Usage)?;
@@ -99,10 +105,10 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
         output::line(format_args!("access point  {clients} clients, {}", mode.name()));
     }
     for trial in &trials {
-        let load = trial.measure.load.as_ref().map_or("no load", |load| load.round[0][0].as_str());
         output::line(format_args!(
-            "trial         {:<28} {load}, starts at +{}",
+            "trial         {:<28} {}, starts at +{}",
             trial.id.to_string(),
+            work_of(&trial.measure),
             trial.measure.offset
         ));
     }
@@ -114,4 +120,15 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
         options.workers
     ));
     Verdict::Pass
+}
+
+/// What a trial starts, by the names of its programs.
+fn work_of(measure: &Measure) -> String {
+    let program = |words: &[String]| words.first().cloned().unwrap_or_default();
+    let load = measure.load.as_ref().and_then(|load| load.work.commands().first());
+    let load = load.map_or_else(|| "no load".to_owned(), |words| program(words));
+    match &measure.subject.start {
+        Some(start) => format!("{load} on a started {}", program(&start.command)),
+        None => load,
+    }
 }

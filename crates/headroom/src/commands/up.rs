@@ -7,6 +7,7 @@
 
 use std::{
     io::{self, IsTerminal, Read, Write},
+    net::{Ipv4Addr, TcpListener},
     os::unix::net::UnixStream,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -16,14 +17,14 @@ use std::{
 use lab::{
     Lab, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
-    vm::{self, Accelerator, Machine, Shape, Start, Surroundings, snapshot},
+    vm::{self, Accelerator, Forward, Machine, Shape, Start, Surroundings, snapshot},
 };
 use model::study::Mode;
 use rustix::termios::{self, OptionalActions, Termios};
 
 use crate::{
     failure::{Failure, Verdict},
-    flags::{self, ModeWord},
+    flags::{self, ForwardWord, ModeWord},
     options::Options,
     progress::Progress,
 };
@@ -38,6 +39,7 @@ const END: &str = "headroom-end";
 
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
     check(flags)?;
+    flags.forward.map_or(Ok(()), is_free)?;
     let lab = options.lab(Progress::beside_output(options))?;
     let image = image::obtain(&lab)?;
     let mode = match flags.mode {
@@ -48,8 +50,14 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         Mode::Counted => Accelerator::Tcg,
         Mode::RealTime => vm::accelerator(&image),
     };
-    let shape =
-        Shape { mode, accelerator, radios: flags.radios, clients: flags.clients, shell: true };
+    let shape = Shape {
+        mode,
+        accelerator,
+        radios: flags.radios,
+        clients: flags.clients,
+        shell: true,
+        forward: flags.forward.map(|ForwardWord { host, guest }| Forward { host, guest }),
+    };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let folder = tempfile::tempdir().map_err(|error| {
         Failure::Environment(format!("cannot make a temporary folder: {error}"))
@@ -62,6 +70,9 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         cancel: &lab.cancel,
     };
     let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;
+    if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
+        eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
+    }
     converse(&lab, machine, &flags.command, options.quiet)
 }
 
@@ -80,6 +91,15 @@ fn check(flags: &flags::Up) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Told before any long work: QEMU would say so only once the guest is there.
+fn is_free(ForwardWord { host, guest }: ForwardWord) -> Result<(), Failure> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, host)).map(drop).map_err(|error| {
+        Failure::Environment(format!(
+            "cannot listen on 127.0.0.1:{host}: {error}; choose another port, as in --forward PORT:{guest}"
+        ))
+    })
 }
 
 fn converse(

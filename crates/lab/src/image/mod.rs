@@ -1,7 +1,7 @@
 //! The guest's image: a kernel, and one in-memory root made of Debian packages and our own programs.
 //!
 //! Two layers, each cached by what it is made of. The base is the packages, pruned; it needs the
-//! network once. The image is the base with the agent and pid 1 on top; a new agent costs no download.
+//! network once. The image is the base with our programs on top; a new one of those costs no download.
 
 mod initramfs;
 mod kernel;
@@ -61,23 +61,19 @@ pub fn obtain(lab: &Lab) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
     // Before the packages: what is missing here is told before they are fetched.
-    let programs = Programs::find(&lab.settings.device)?;
+    let programs = find_programs(&lab.settings.device)?;
     let base_key =
         cache::key([recipe::text().as_str(), lab.settings.mirror.as_deref().unwrap_or("")]);
     let base_name = Name { kind: "base", key: &base_key };
     let base = lab.cache.obtain(base_name, |folder| make_base(lab, folder))?;
     lab.tell_damage(&base);
-    let image_key = cache::key([
-        &*base_key,
-        &*sum(&base.path)?,
-        &*programs.agent_sha256,
-        &*programs.init_sha256,
-    ]);
+    let image_key = cache::key([&*base_key, &*sum(&base.path)?, &*identity(&programs)]);
     let image_name = Name { kind: "image", key: &image_key };
     let entry =
         lab.cache.obtain(image_name, |folder| make_image(lab, &base.path, &programs, folder))?;
     lab.tell_damage(&entry);
-    let image = open(&entry.path, programs.agent_sha256)?;
+    let agent = programs.into_iter().find(|program| program.name == recipe::AGENT);
+    let image = open(&entry.path, agent.map(|agent| agent.sha256).unwrap_or_default())?;
     lab.emit(Event::ImageReady {
         image: image.id.clone(),
         made: entry.made,
@@ -105,26 +101,28 @@ fn read_base(folder: &Path) -> Result<Base, Error> {
     serde_json::from_str(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
-/// Our programs for the device, as the build left them.
-struct Programs {
-    agent: PathBuf,
-    agent_sha256: String,
-    init: PathBuf,
-    init_sha256: String,
+/// One of our programs for the device, as the build left it.
+struct Program {
+    name: &'static str,
+    /// Where the guest has it, without a leading slash.
+    place: &'static str,
+    path: PathBuf,
+    sha256: String,
 }
 
-impl Programs {
-    fn find(folders: &[PathBuf]) -> Result<Self, Error> {
-        let find = |name: &str| {
-            let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-            let path = found.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))?;
-            let sum = cache::sha256(&path).map_err(Error::file("read", &path))?;
-            Ok::<_, Error>((path, sum))
-        };
-        let (agent, agent_sha256) = find("headroom-agent")?;
-        let (init, init_sha256) = find("headroom-init")?;
-        Ok(Self { agent, agent_sha256, init, init_sha256 })
-    }
+fn find_programs(folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
+    let find = |(name, place): (&'static str, &'static str)| {
+        let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+        let path = found.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))?;
+        let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
+        Ok(Program { name, place, path, sha256 })
+    };
+    recipe::PROGRAMS.into_iter().map(find).collect()
+}
+
+/// Every program's place and content, for the image's name.
+fn identity(programs: &[Program]) -> String {
+    programs.iter().map(|program| format!("{} {}\n", program.place, program.sha256)).collect()
 }
 
 fn make_base(lab: &Lab, folder: &Path) -> Result<(), Error> {
@@ -148,7 +146,7 @@ impl BaseMaker<'_> {
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
-        let modules = modules::in_load_order(&recipe::MODULES, &contents.modules, &mut tar)?;
+        let modules = Modules::find(&contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
         self.write_facts(&kernel, contents.packages)
@@ -185,7 +183,7 @@ impl BaseMaker<'_> {
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
-    fn write_root(&self, modules: &[Module]) -> io::Result<()> {
+    fn write_root(&self, modules: &Modules) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
         for folder in recipe::FOLDERS {
@@ -257,10 +255,26 @@ fn copy_entry(
     }
 }
 
-/// The modules, and the list from which pid 1 loads them.
-fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &[Module]) -> io::Result<()> {
+/// All modules of the guest, each behind those that it needs.
+struct Modules {
+    all: Vec<Module>,
+    /// So many of them, the first, are loaded in every guest.
+    always: usize,
+}
+
+impl Modules {
+    fn find(index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
+        let always = modules::in_load_order(&recipe::MODULES, index, tar)?.len();
+        // The same ones come first again: what is wanted is looked for in its order.
+        let wanted = [&recipe::MODULES[..], &recipe::FORWARD_MODULES[..]].concat();
+        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always })
+    }
+}
+
+/// The modules, and the lists from which pid 1 loads them.
+fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io::Result<()> {
     let mut made = Vec::new();
-    for module in modules {
+    for module in &modules.all {
         let parents = module.path.match_indices('/').map(|(at, _)| &module.path[..at]);
         for parent in parents.filter(|parent| parent.starts_with("lib/modules")) {
             if !made.iter().any(|known| known == parent) {
@@ -270,12 +284,16 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &[Module]) -> io
         }
         root.file(&module.path, false, &module.content)?;
     }
-    let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
-    root.file("etc/headroom/modules", false, list.as_bytes())
+    let (always, forward) = modules.all.split_at(modules.always);
+    for (name, modules) in [("modules", always), ("modules-forward", forward)] {
+        let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
+        root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The base with our programs on top: the kernel unpacks archives one after the other.
-fn make_image(lab: &Lab, base: &Path, programs: &Programs, folder: &Path) -> Result<(), Error> {
+fn make_image(lab: &Lab, base: &Path, programs: &[Program], folder: &Path) -> Result<(), Error> {
     lab.emit(Event::ImageStep { step: "programs".to_owned() });
     for name in ["kernel", "base.json"] {
         let to = folder.join(name);
@@ -286,8 +304,9 @@ fn make_image(lab: &Lab, base: &Path, programs: &Programs, folder: &Path) -> Res
         let mut out = BufWriter::new(File::create(&path)?);
         io::copy(&mut File::open(base.join("base.cpio"))?, &mut out)?;
         let mut root = Initramfs::new(out);
-        root.file("init", true, &fs::read(&programs.init)?)?;
-        root.file("sbin/headroom-agent", true, &fs::read(&programs.agent)?)?;
+        for program in programs {
+            root.file(program.place, true, &fs::read(&program.path)?)?;
+        }
         io::Write::flush(&mut root.finish()?)
     };
     write().map_err(Error::file("write", &path))
@@ -296,6 +315,24 @@ fn make_image(lab: &Lab, base: &Path, programs: &Programs, folder: &Path) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_program_is_a_part_of_the_images_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        recipe::PROGRAMS.iter().for_each(|(name, _)| write(name, "one"));
+        let name = || identity(&find_programs(&[folder.path().to_owned()]).unwrap());
+        let before = name();
+        for (program, _) in recipe::PROGRAMS {
+            write(program, "another");
+            assert_ne!(name(), before, "{program}");
+            write(program, "one");
+        }
+        assert_eq!(name(), before);
+        fs::remove_file(folder.path().join("station-floor")).unwrap();
+        let missing = find_programs(&[folder.path().to_owned()]).map(drop).unwrap_err();
+        assert!(missing.to_string().contains("`station-floor`"), "{missing}");
+    }
 
     #[test]
     fn package_names_are_read_from_their_files() {

@@ -4,7 +4,7 @@
 pub(super) const SUITE: &str = "bookworm";
 
 /// The packages that it is made from, beside what they depend on.
-pub(super) const PACKAGES: [&str; 16] = [
+pub(super) const PACKAGES: [&str; 17] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -17,6 +17,7 @@ pub(super) const PACKAGES: [&str; 16] = [
     "linux-image-amd64",
     "ncurses-base",
     "procps",
+    "prometheus-node-exporter",
     "stress-ng",
     "tcpdump",
     "wireless-regdb",
@@ -27,6 +28,21 @@ pub(super) const PACKAGES: [&str; 16] = [
 /// helper, so the ciphers that mac80211 asks for are named here.
 pub(super) const MODULES: [&str; 7] =
     ["virtio_pci", "virtio_console", "aesni_intel", "ccm", "ctr", "cmac", "mac80211_hwsim"];
+
+/// Modules that pid 1 loads only where the guest has a line to the host: never in a measured one.
+pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];
+
+/// Our own programs, as the build names them, and where the guest has them.
+pub(super) const PROGRAMS: [(&str, &str); 5] = [
+    ("headroom-init", "init"),
+    (AGENT, "sbin/headroom-agent"),
+    ("stationd", "usr/sbin/stationd"),
+    ("station-monitor", "usr/bin/station-monitor"),
+    ("station-floor", "usr/bin/station-floor"),
+];
+
+/// The one of them that a run's identity names.
+pub(super) const AGENT: &str = "headroom-agent";
 
 /// Symbolic links that the packages' install scripts would have made.
 pub(super) const LINKS: [(&str, &str); 3] = [
@@ -84,7 +100,9 @@ pub(super) const FILES: [(&str, &str); 3] = [
     ("etc/hosts", "127.0.0.1 localhost headroom\n"),
 ];
 
-/// Everything above as one text, for the image's name.
+/// Everything above but our own programs as one text, for the base's name.
 pub(super) fn text() -> String {
-    format!("2 {SUITE} {PACKAGES:?} {MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}")
+    format!(
+        "3 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+    )
 }

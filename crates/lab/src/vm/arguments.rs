@@ -23,7 +23,23 @@ pub struct Shape {
     pub clients: u32,
     /// Whether the console has a shell.
     pub shell: bool,
+    /// A line from the host to the guest. A measured guest has none.
+    pub forward: Option<Forward>,
 }
+
+/// A TCP port of the host, on its loopback only, that leads to one of the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// The host's port.
+    pub host: u16,
+    /// The guest's port.
+    pub guest: u16,
+}
+
+/// The network of that line, apart from those of the radios (10.K.0.0/16), and the guest in it. The
+/// guest's address is pid 1's to set: `agent::init`.
+const NETWORK: &str = "192.168.76.0/24";
+const GUEST: &str = "192.168.76.15";
 
 /// What runs the guest's instructions in real-time mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +71,8 @@ impl Shape {
 
     /// Everything that a snapshot's content depends on beside the image and QEMU.
     pub fn key(&self) -> String {
-        let arguments = self.machine().join(" ");
+        // The ports are no part of the guest: one snapshot serves them all.
+        let arguments = [self.machine(), self.line_to_host(false)].concat().join(" ");
         format!("{} {} {arguments} {}", self.radios, self.clients, self.command_line())
     }
 
@@ -67,6 +84,7 @@ impl Shape {
     /// All arguments for a boot.
     pub(super) fn boot(&self, kernel: &Path, root: &Path) -> Vec<String> {
         let mut all = self.machine();
+        all.extend(self.line_to_host(false));
         all.extend(words([
             "-kernel",
             &kernel.to_string_lossy(),
@@ -80,6 +98,7 @@ impl Shape {
     /// All arguments for a restore: the machine waits, restored and still.
     pub(super) fn restore(&self) -> Vec<String> {
         let mut all = self.machine();
+        all.extend(self.line_to_host(true));
         all.extend(words(["-S", "-incoming", &format!("fd:{INCOMING_FD}")]));
         all
     }
@@ -91,6 +110,22 @@ impl Shape {
         all.extend(words(["-m", &self.memory_mib().to_string()]));
         all.extend(channels());
         all
+    }
+
+    /// The network card of a guest with a line to the host. `restrict`: nothing else goes in or out.
+    fn line_to_host(&self, open: bool) -> Vec<String> {
+        let Some(Forward { host, guest }) = self.forward else { return Vec::new() };
+        let rule = if open {
+            format!(",hostfwd=tcp:127.0.0.1:{host}-{GUEST}:{guest}")
+        } else {
+            String::new()
+        };
+        words([
+            "-netdev",
+            &format!("user,id=line,restrict=on,ipv6=off,net={NETWORK}{rule}"),
+            "-device",
+            "virtio-net-pci,netdev=line,romfile=",
+        ])
     }
 
     fn processor(&self) -> Vec<String> {
@@ -113,9 +148,10 @@ impl Shape {
         // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats. `mitigations=off`: the
         // emulated CPU has no leaks, and an access point's core has none of x86's mitigations.
         // `cryptomgr.notests`: two seconds of self-tests that nobody reads.
+        let forward = if self.forward.is_some() { " headroom.forward=yes" } else { "" };
         format!(
             "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr mitigations=off cryptomgr.notests \
-             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}",
+             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}",
             self.clients, self.radios
         )
     }
@@ -180,7 +216,32 @@ mod tests {
     use super::*;
 
     fn shape(clients: u32, mode: Mode) -> Shape {
-        Shape { mode, accelerator: Accelerator::Tcg, radios: 3, clients, shell: false }
+        Shape {
+            mode,
+            accelerator: Accelerator::Tcg,
+            radios: 3,
+            clients,
+            shell: false,
+            forward: None,
+        }
+    }
+
+    fn forwarded(host: u16) -> Shape {
+        let forward = Some(Forward { host, guest: 9810 });
+        Shape { forward, ..shape(18, Mode::RealTime) }
+    }
+
+    #[test]
+    fn a_line_to_the_host_is_open_only_where_a_person_plays() {
+        let (boot, restore) =
+            (forwarded(8080).boot(Path::new("k"), Path::new("r")), forwarded(8080).restore());
+        let opens = |words: &[String]| words.iter().any(|word| word.contains("hostfwd="));
+        assert!(!opens(&boot) && opens(&restore));
+        let rule = "hostfwd=tcp:127.0.0.1:8080-192.168.76.15:9810";
+        assert!(restore.iter().any(|word| word.ends_with(rule)), "{restore:?}");
+        // One snapshot for all ports, and another one without the card.
+        assert_eq!(forwarded(8080).key(), forwarded(8081).key());
+        assert_ne!(forwarded(8080).key(), shape(18, Mode::RealTime).key());
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod probe;
 mod qmp;
 pub mod snapshot;
 
-pub use arguments::{Accelerator, Shape, counted_arguments};
+pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};
 pub use probe::accelerator;

@@ -5,7 +5,7 @@
 use std::{
     fs,
     io::{Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     thread::sleep,
@@ -16,7 +16,10 @@ use model::{
     facts::Facts,
     sample::Sample,
     span::Span,
-    wire::{Census, Decoder, Frame, LoadOrder, Measure, Order, PROTOCOL, encode},
+    wire::{
+        Census, Decoder, Frame, LoadOrder, Measure, Order, PROTOCOL, Refusal, StartOrder,
+        SubjectOrder, Work, encode,
+    },
 };
 
 /// One running agent.
@@ -94,6 +97,17 @@ impl Agent {
         }
     }
 
+    /// Takes what is said until the order is refused, and answers why.
+    pub(crate) fn refused(&mut self) -> Refusal {
+        loop {
+            match self.frame() {
+                Frame::Refused(refusal) => return refusal,
+                Frame::Done => panic!("it was not refused"),
+                Frame::Hello { .. } | Frame::Census(_) | Frame::Sample(_) => {}
+            }
+        }
+    }
+
     /// Takes a whole answer: hello, census, these many samples, census, done.
     pub(crate) fn window(&mut self, samples: usize) -> (Facts, Vec<Sample>) {
         let facts = self.hello();
@@ -129,7 +143,7 @@ impl Drop for Agent {
 pub(crate) struct Subject {
     pub(crate) name: String,
     pub(crate) child: Child,
-    _folder: tempfile::TempDir,
+    _copy: Copied,
 }
 
 impl Subject {
@@ -144,17 +158,9 @@ impl Subject {
     }
 
     fn start(program: &str, arguments: &[&str]) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hr{number}-{}", std::process::id());
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join(&name);
-        // By a process of its own: a child that another test forks would inherit our open copy, and
-        // until it has become its program the copy is busy (ETXTBSY).
-        let original = agent::programs::resolve(program).unwrap();
-        assert!(Command::new("cp").arg(original).arg(&copy).status().unwrap().success());
-        let child = Command::new(&copy).args(arguments).spawn().unwrap();
-        let subject = Self { name, child, _folder: folder };
+        let copy = Copied::of(program);
+        let child = Command::new(copy.path()).args(arguments).spawn().unwrap();
+        let subject = Self { name: copy.name.clone(), child, _copy: copy };
         // Between fork and exec the child still has our name.
         let comm = format!("/proc/{}/comm", subject.child.id());
         eventually(|| {
@@ -180,10 +186,46 @@ impl Drop for Subject {
     }
 }
 
+/// A program's copy under a name that nobody else has, in a folder that goes with the value.
+pub(crate) struct Copied {
+    pub(crate) name: String,
+    folder: tempfile::TempDir,
+}
+
+impl Copied {
+    pub(crate) fn of(program: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hr{number}-{}", std::process::id());
+        let copied = Self { name, folder: tempfile::tempdir().unwrap() };
+        // By a process of its own: a child that another test forks would inherit our open copy, and
+        // until it has become its program the copy is busy (ETXTBSY).
+        let original = agent::programs::resolve(program).unwrap();
+        assert!(Command::new("cp").arg(original).arg(copied.path()).status().unwrap().success());
+        copied
+    }
+
+    /// The copy.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.beside(&self.name)
+    }
+
+    /// Another file in its folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// How many processes run it.
+    pub(crate) fn running(&self) -> usize {
+        agent::subject::pids_of(&self.name).unwrap().len()
+    }
+}
+
 /// 100 ms samples, `windows` of them, without load.
 pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
     Measure {
-        subject: subject.to_owned(),
+        subject: SubjectOrder { process: subject.to_owned(), start: None },
+        others: Vec::new(),
         load: None,
         offset: Span::default(),
         warm_up: Span::from_nanos(50_000_000),
@@ -194,9 +236,36 @@ pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
 
 /// The same with a load of one command, every 100 ms.
 pub(crate) fn loaded(subject: &str, intervals: u64, command: &[&str]) -> Measure {
-    let words = command.iter().map(|&word| word.to_owned()).collect();
-    let load = LoadOrder { round: vec![words], every: Span::from_nanos(100_000_000) };
-    Measure { load: Some(load), ..measure(subject, intervals) }
+    let work = Work::Rounds(vec![words(command)]);
+    Measure { load: Some(load(work)), ..measure(subject, intervals) }
+}
+
+/// The same with shells that stay, each with a script.
+pub(crate) fn staying(subject: &str, intervals: u64, scripts: &[&str]) -> Measure {
+    let work = Work::Stays(scripts.iter().map(|script| words(&["sh", "-c", script])).collect());
+    Measure { load: Some(load(work)), ..measure(subject, intervals) }
+}
+
+fn load(work: Work) -> LoadOrder {
+    LoadOrder { work, every: Span::from_nanos(100_000_000) }
+}
+
+/// The same with a subject that a command starts.
+pub(crate) fn starting(subject: &str, intervals: u64, command: &[&str]) -> Measure {
+    let start = Some(StartOrder { command: words(command), ready: None });
+    let subject = SubjectOrder { process: subject.to_owned(), start };
+    Measure { subject, ..measure("", intervals) }
+}
+
+/// The same, ready once a path exists.
+pub(crate) fn ready_at(path: &Path, mut order: Measure) -> Measure {
+    let start = order.subject.start.as_mut().unwrap();
+    start.ready = Some(path.to_str().unwrap().to_owned());
+    order
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
 }
 
 /// The agent's folders of control groups that are there now.

@@ -7,6 +7,9 @@
 )]
 
 mod dialogue;
+mod parties;
+mod started;
+mod stays;
 
 use std::{fs, process::Command};
 
@@ -302,7 +305,7 @@ fn the_two_flags_and_a_wrong_one() {
     let run =
         |flag: &str| Command::new(env!("CARGO_BIN_EXE_headroom-agent")).arg(flag).output().unwrap();
     assert!(run("--help").status.success() && run("-h").stdout.starts_with(b"headroom-agent"));
-    assert!(String::from_utf8(run("--version").stdout).unwrap().contains("protocol 1"));
+    assert!(String::from_utf8(run("--version").stdout).unwrap().contains("protocol 2"));
     let wrong = run("--verbose");
     assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
 }

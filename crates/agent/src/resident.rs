@@ -1,0 +1,246 @@
+//! A program that is started once and runs until it is ended: a started subject, a load that stays.
+//!
+//! Starts it, keeps what it says in a file without a name, hears of its end, and ends it. It judges
+//! nothing: whether an end is a failure is the caller's to say.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    process::{Child, ExitStatus},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use linux::system::monotonic_ns;
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
+};
+
+use crate::words::{self, Words};
+
+/// So long a program may take to end after SIGTERM, before it is killed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks at a program that is to end.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Of what a program has said, its end is read, bytes.
+const TAIL: u64 = 4096;
+
+/// Of its last line so much is told, characters.
+const LONGEST_LINE: usize = 300;
+
+/// Whose words are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Standard error; the output goes nowhere.
+    Errors,
+    /// Standard output and standard error: many daemons complain on the former.
+    Everything,
+}
+
+/// The program, running or ended. Dropping it ends it, with all that it has started in its process
+/// group.
+#[derive(Debug)]
+pub(crate) struct Resident {
+    line: String,
+    child: Child,
+    /// In memory, and gone with the last descriptor of it.
+    said: File,
+    status: Option<ExitStatus>,
+    /// When it was asked to end, on the monotonic clock.
+    asked_ns: Option<u64>,
+}
+
+impl Resident {
+    /// Starts a command in a control group.
+    ///
+    /// # Errors
+    ///
+    /// The system's, of the program or of the group.
+    pub(crate) fn start(words: &[String], group: Option<&Path>, keep: Keep) -> io::Result<Self> {
+        let said = File::from(memfd_create("said", MemfdFlags::CLOEXEC)?);
+        let words = Words::new(words);
+        let child = words.start(group, |command| {
+            command.stderr(said.try_clone()?);
+            if keep == Keep::Everything {
+                command.stdout(said.try_clone()?);
+            }
+            Ok(())
+        })?;
+        Ok(Self { line: words.line(), child, said, status: None, asked_ns: None })
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The command line, for people.
+    pub(crate) fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// How it ended, if it has. What it left running in its process group is ended as well.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() && self.is_over() {
+            // Before its number can be another's.
+            words::signal(&self.child, Signal::KILL);
+            self.status = self.child.wait().ok();
+        }
+        self.status
+    }
+
+    /// Its status and the last line that it wrote, in one line.
+    pub(crate) fn obituary(&self) -> String {
+        let status = self.status.map_or_else(|| "it runs".to_owned(), |status| status.to_string());
+        match self.last_line() {
+            Some(line) => format!("{status}: {line}"),
+            None => status,
+        }
+    }
+
+    /// Asks it to end, once.
+    pub(crate) fn ask_to_end(&mut self) {
+        if self.asked_ns.is_none() && self.ended().is_none() {
+            self.asked_ns = Some(monotonic_ns());
+            words::signal(&self.child, Signal::TERM);
+        }
+    }
+
+    /// Asks it to end, waits, and kills it where it does not.
+    pub(crate) fn end(&mut self) {
+        self.ask_to_end();
+        let until = Instant::now() + PATIENCE;
+        while self.ended().is_none() && Instant::now() < until {
+            sleep(LOOK);
+        }
+        self.kill();
+    }
+
+    /// Ends it at once.
+    pub(crate) fn kill(&mut self) {
+        if self.ended().is_none() {
+            words::signal(&self.child, Signal::KILL);
+            self.status = self.child.wait().ok();
+        }
+    }
+
+    /// Whether it has ended; its number stays its own until [`Resident::ended`] has taken the status.
+    fn is_over(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
+    }
+
+    /// The last line that it wrote, without control signs.
+    pub(crate) fn last_line(&self) -> Option<String> {
+        let length = self.said.metadata().ok()?.len();
+        let from = length.saturating_sub(TAIL);
+        let mut bytes = vec![0; usize::try_from(length - from).ok()?];
+        self.said.read_exact_at(&mut bytes, from).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().filter(|sign| !sign.is_control()).take(LONGEST_LINE).collect())
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, keep: Keep) -> Resident {
+        let words = ["sh", "-c", script].map(str::to_owned);
+        Resident::start(&words, None, keep).unwrap()
+    }
+
+    fn wait(resident: &mut Resident) -> ExitStatus {
+        (0..1000)
+            .find_map(|_| {
+                sleep(LOOK);
+                resident.ended()
+            })
+            .expect("it ends within five seconds")
+    }
+
+    #[test]
+    fn an_end_is_told_with_its_status_and_its_last_line() {
+        let mut resident =
+            shell("echo first >&2; printf 'cannot \\033bind\\n\\n' >&2; exit 3", Keep::Errors);
+        assert_eq!(wait(&mut resident).code(), Some(3));
+        assert_eq!(resident.obituary(), "exit status: 3: cannot bind");
+    }
+
+    #[test]
+    fn what_is_not_kept_is_not_told() {
+        for (keep, told) in
+            [(Keep::Errors, "exit status: 0"), (Keep::Everything, "exit status: 0: hello")]
+        {
+            let mut resident = shell("echo hello", keep);
+            wait(&mut resident);
+            assert_eq!(resident.obituary(), told);
+        }
+    }
+
+    #[test]
+    fn only_the_end_of_long_words_is_read() {
+        let mut resident =
+            shell("yes | head -c 100000 >&2; echo >&2; echo the end >&2", Keep::Errors);
+        wait(&mut resident);
+        assert_eq!(resident.obituary(), "exit status: 0: the end");
+    }
+
+    #[test]
+    fn it_may_clean_up_when_it_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clean");
+        let script = format!(
+            "trap 'touch {}; exit 0' TERM; : >&2; while :; do sleep 0.01; done",
+            path.display()
+        );
+        let mut resident = shell(&script, Keep::Errors);
+        // The trap must be set before the signal comes.
+        sleep(Duration::from_millis(300));
+        resident.end();
+        assert_eq!(resident.ended().and_then(|status| status.code()), Some(0));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn what_it_started_ends_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pid");
+        let resident =
+            shell(&format!("sleep 60 & echo $! > {}; wait", path.display()), Keep::Errors);
+        let pid = (0..1000)
+            .find_map(|_| {
+                sleep(LOOK);
+                std::fs::read_to_string(&path).ok()?.trim().parse::<u32>().ok()
+            })
+            .unwrap();
+        drop(resident);
+        let gone = (0..1000).any(|_| {
+            sleep(LOOK);
+            crate::subject::parent(pid).is_none_or(|_| {
+                std::fs::read_to_string(format!("/proc/{pid}/stat"))
+                    .is_ok_and(|stat| stat.contains(") Z "))
+            })
+        });
+        assert!(gone);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_the_systems_word() {
+        let words = ["/no/such/daemon".to_owned()];
+        let error = Resident::start(&words, None, Keep::Everything).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

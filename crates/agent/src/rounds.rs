@@ -1,0 +1,214 @@
+//! A load of rounds: commands at fixed moments, which make the subject work.
+//!
+//! Starts programs, one at a time, in the load's control group, and hears of their end. It never waits
+//! but when it is told to stop: the caller says when the time has come and when a child has ended.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Child,
+};
+
+use model::{sample::Rounds, span::Span, wire::Refusal};
+use rustix::process::Signal;
+
+use crate::words::{self, Words};
+
+/// Rounds at work. Dropping it ends the command that runs.
+#[derive(Debug)]
+pub(crate) struct RoundLoad {
+    commands: Vec<Words>,
+    every_ns: u64,
+    group: Option<PathBuf>,
+    due_ns: u64,
+    /// The command that runs, and its place in the round.
+    running: Option<(usize, Child)>,
+    rounds: Rounds,
+}
+
+impl RoundLoad {
+    /// Rounds of these commands, the first of which is due at `from_ns`.
+    pub(crate) fn new(
+        commands: &[Vec<String>],
+        (from_ns, every): (u64, Span),
+        group: Option<&Path>,
+    ) -> Self {
+        let words = commands.iter().filter(|words| !words.is_empty());
+        Self {
+            commands: words.map(|words| Words::new(words)).collect(),
+            every_ns: every.as_nanos().max(1),
+            group: group.map(Path::to_owned),
+            due_ns: from_ns,
+            running: None,
+            rounds: Rounds::default(),
+        }
+    }
+
+    /// When the next round is due.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// The rounds so far.
+    pub(crate) fn rounds(&self) -> Rounds {
+        self.rounds
+    }
+
+    /// Whether a command runs.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Starts the round that is due at `now_ns`, if one is. Moments that have passed are skipped, and
+    /// later ones do not move.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Load`] where a program of the first round cannot be started.
+    pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
+        if now_ns < self.due_ns {
+            return Ok(());
+        }
+        let moments = (now_ns - self.due_ns) / self.every_ns + 1;
+        self.due_ns += moments * self.every_ns;
+        if self.is_running() {
+            self.rounds.skipped += moments;
+            return Ok(());
+        }
+        self.rounds.skipped += moments - 1;
+        self.rounds.started += 1;
+        self.start_from(0)
+    }
+
+    /// Takes the end of the running command, if it has ended, and starts the next one of the round.
+    ///
+    /// # Errors
+    ///
+    /// As [`RoundLoad::advance`].
+    pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
+        match self.reap() {
+            Some(place) => self.start_from(place + 1),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the end of the running command without starting another.
+    pub(crate) fn reap(&mut self) -> Option<usize> {
+        let (place, child) = self.running.as_mut()?;
+        let place = *place;
+        let success = match child.try_wait() {
+            Ok(None) => return None,
+            Ok(Some(status)) => status.success(),
+            Err(_) => false,
+        };
+        self.rounds.failed += u64::from(!success);
+        self.running = None;
+        Some(place)
+    }
+
+    /// Starts the first command from this place on that can be started; none is the round's end.
+    fn start_from(&mut self, place: usize) -> Result<(), Refusal> {
+        for place in place..self.commands.len() {
+            match self.start(&self.commands[place]) {
+                Ok(child) => {
+                    self.running = Some((place, child));
+                    return Ok(());
+                }
+                Err(refusal) if self.rounds.ended == 0 => return Err(refusal),
+                Err(_) => self.rounds.failed += 1,
+            }
+        }
+        self.rounds.ended += 1;
+        Ok(())
+    }
+
+    fn start(&self, words: &Words) -> Result<Child, Refusal> {
+        let refused =
+            |error: std::io::Error| Refusal::Load { command: words.line(), why: error.to_string() };
+        words.start(self.group.as_deref(), |_| Ok(())).map_err(refused)
+    }
+}
+
+impl Drop for RoundLoad {
+    fn drop(&mut self) {
+        let Some((_, mut child)) = self.running.take() else { return };
+        words::signal(&child, Signal::KILL);
+        let _ = child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(round: &[&[&str]], every: u64) -> RoundLoad {
+        let words = |words: &&[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let round: Vec<Vec<String>> = round.iter().map(words).collect();
+        RoundLoad::new(&round, (1000, Span::from_nanos(every)), None)
+    }
+
+    fn until_ended(load: &mut RoundLoad) {
+        while load.is_running() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            load.child_ended().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_round_runs_its_commands_one_after_the_other() {
+        let mut load = load(&[&["true"], &["false"], &["sh", "-c", "exit 3"]], 100);
+        load.advance(999).unwrap();
+        assert_eq!(load.rounds(), Rounds::default());
+        load.advance(1000).unwrap();
+        until_ended(&mut load);
+        assert_eq!(load.rounds(), Rounds { started: 1, ended: 1, failed: 2, skipped: 0 });
+        assert_eq!(load.due_ns(), 1100);
+    }
+
+    #[test]
+    fn a_round_that_is_due_while_one_runs_is_skipped_and_later_ones_do_not_move() {
+        let mut load = load(&[&["sleep", "60"]], 100);
+        load.advance(1003).unwrap();
+        load.advance(1101).unwrap();
+        load.advance(1399).unwrap();
+        assert_eq!(load.rounds(), Rounds { started: 1, ended: 0, failed: 0, skipped: 3 });
+        assert_eq!(load.due_ns(), 1400);
+    }
+
+    #[test]
+    fn moments_that_were_missed_are_skipped() {
+        let mut load = load(&[&["true"]], 100);
+        load.advance(1250).unwrap();
+        assert_eq!((load.rounds().started, load.rounds().skipped), (1, 2));
+        assert_eq!(load.due_ns(), 1300);
+    }
+
+    #[test]
+    fn a_program_that_cannot_start_is_refused_in_the_first_round() {
+        let mut load = load(&[&["/no/such/program", "-x"]], 100);
+        let Err(Refusal::Load { command, why }) = load.advance(1000) else { panic!("it started") };
+        assert_eq!(command, "/no/such/program -x");
+        assert!(why.contains("No such file"), "{why}");
+    }
+
+    #[test]
+    fn a_program_that_vanishes_later_is_a_failure_and_not_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/bin/true", &link).unwrap();
+        let mut load = load(&[&[link.to_str().unwrap()]], 100);
+        load.advance(1000).unwrap();
+        until_ended(&mut load);
+        std::fs::remove_file(&link).unwrap();
+        load.advance(1100).unwrap();
+        assert_eq!(load.rounds(), Rounds { started: 2, ended: 2, failed: 1, skipped: 0 });
+    }
+
+    #[test]
+    fn what_runs_ends_when_the_load_is_dropped() {
+        let mut load = load(&[&["sh", "-c", "sleep 60; true"]], 100);
+        load.advance(1000).unwrap();
+        let pid = load.running.as_ref().map(|(_, child)| child.id()).unwrap();
+        drop(load);
+        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    }
+}

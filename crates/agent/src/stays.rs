@@ -1,0 +1,209 @@
+//! A load that stays: its programs are started together, once, and must run until they are ended.
+//!
+//! Starts and ends programs through [`crate::resident`]. An end that nobody asked for ends the
+//! measurement, and so does an end that says «I failed»: a consumer that checks what it reads can
+//! thus make the trial invalid.
+
+use std::{
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::ExitStatus,
+};
+
+use model::wire::Refusal;
+use rustix::process::Signal;
+
+use crate::resident::{Keep, PATIENCE, Resident};
+
+/// The programs, before and after their start. Dropping it ends them.
+#[derive(Debug)]
+pub(crate) struct Stays {
+    commands: Vec<Vec<String>>,
+    group: Option<PathBuf>,
+    due_ns: u64,
+    running: Vec<Resident>,
+    ending: bool,
+}
+
+impl Stays {
+    /// Programs that are due at `from_ns`.
+    pub(crate) fn new(commands: &[Vec<String>], from_ns: u64, group: Option<&Path>) -> Self {
+        let commands = commands.iter().filter(|words| !words.is_empty()).cloned().collect();
+        let group = group.map(Path::to_owned);
+        Self { commands, group, due_ns: from_ns, running: Vec::new(), ending: false }
+    }
+
+    /// When there is something to start; never again after the start.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Whether any of them runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.running.iter_mut().any(|program| program.ended().is_none())
+    }
+
+    /// Starts all programs if they are due.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Load`] where one cannot be started.
+    pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
+        if now_ns < self.due_ns {
+            return Ok(());
+        }
+        self.due_ns = u64::MAX;
+        for words in &self.commands {
+            let program = Resident::start(words, self.group.as_deref(), Keep::Errors);
+            let refused = |error: std::io::Error| Refusal::Load {
+                command: words.join(" "),
+                why: error.to_string(),
+            };
+            self.running.push(program.map_err(refused)?);
+        }
+        Ok(())
+    }
+
+    /// Looks whether one of them has ended that should not have, or not like this.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::LoadEnded`] with its status and last words.
+    pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
+        let ending = self.ending;
+        let failed = self.running.iter_mut().find_map(|program| {
+            let status = program.ended()?;
+            (!ending || !is_good(status)).then(|| obituary(program))
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Asks all of them to end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stays::child_ended`]: one may have ended just before.
+    pub(crate) fn ask_to_end(&mut self) -> Result<(), Refusal> {
+        self.child_ended()?;
+        self.ending = true;
+        self.running.iter_mut().for_each(Resident::ask_to_end);
+        Ok(())
+    }
+
+    /// Kills those that still run after patience; they could not say whether they were content.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Machine`] for the first of them.
+    pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
+        let mut left = self.running.iter_mut().filter_map(|program| {
+            let runs = program.ended().is_none();
+            runs.then(|| program.line().to_owned())
+        });
+        let Some(command) = left.next() else { return Ok(()) };
+        self.running.iter_mut().for_each(Resident::kill);
+        let patience = PATIENCE.as_secs();
+        Err(Refusal::Machine(format!(
+            "the load `{command}` did not end within {patience} s of SIGTERM and was killed"
+        )))
+    }
+}
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        // All are asked before the first is waited for.
+        self.running.iter_mut().for_each(Resident::ask_to_end);
+    }
+}
+
+/// How a program may end that was asked to: content, or by the signal that asked.
+fn is_good(status: ExitStatus) -> bool {
+    status.success() || status.signal() == Some(Signal::TERM.as_raw())
+}
+
+fn obituary(program: &Resident) -> Refusal {
+    Refusal::LoadEnded { command: program.line().to_owned(), why: program.obituary() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread::sleep, time::Duration};
+
+    use super::*;
+
+    fn stays(scripts: &[&str]) -> Stays {
+        let words = |script: &&str| ["sh", "-c", script].map(str::to_owned).to_vec();
+        let commands: Vec<_> = scripts.iter().map(words).collect();
+        let mut stays = Stays::new(&commands, 1000, None);
+        stays.advance(1000).unwrap();
+        stays
+    }
+
+    fn until_over(stays: &mut Stays) {
+        assert!((0..1000).any(|_| {
+            sleep(Duration::from_millis(5));
+            !stays.is_running()
+        }));
+    }
+
+    #[test]
+    fn all_start_together_when_they_are_due_and_never_again() {
+        let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
+        let mut stays = Stays::new(&[sleep.clone(), Vec::new(), sleep], 1000, None);
+        stays.advance(999).unwrap();
+        assert_eq!((stays.due_ns(), stays.is_running()), (1000, false));
+        stays.advance(1003).unwrap();
+        stays.advance(9999).unwrap();
+        assert_eq!((stays.due_ns(), stays.running.len()), (u64::MAX, 2));
+    }
+
+    #[test]
+    fn an_end_that_nobody_asked_for_is_told_even_where_it_is_a_good_one() {
+        let mut stays = stays(&["sleep 60", "echo no more clients >&2"]);
+        let refusal = (0..1000).find_map(|_| {
+            sleep(Duration::from_millis(5));
+            stays.child_ended().err()
+        });
+        let Some(Refusal::LoadEnded { command, why }) = refusal else { panic!("{refusal:?}") };
+        assert!(command.starts_with("sh -c echo"), "{command}");
+        assert_eq!(why, "exit status: 0: no more clients");
+    }
+
+    #[test]
+    fn one_that_ends_content_or_by_the_signal_is_good() {
+        let content = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
+        let mut stays = stays(&["sleep 60", content]);
+        sleep(Duration::from_millis(300));
+        stays.ask_to_end().unwrap();
+        until_over(&mut stays);
+        stays.child_ended().unwrap();
+        stays.kill().unwrap();
+    }
+
+    #[test]
+    fn one_that_ends_with_a_complaint_is_not() {
+        let check = "trap 'echo 3 clients missing >&2; exit 1' TERM; while :; do sleep 0.01; done";
+        let mut stays = stays(&[check]);
+        sleep(Duration::from_millis(300));
+        stays.ask_to_end().unwrap();
+        until_over(&mut stays);
+        let Err(Refusal::LoadEnded { why, .. }) = stays.child_ended() else { panic!("it is good") };
+        assert_eq!(why, "exit status: 1: 3 clients missing");
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_killed_and_told() {
+        let mut stays = stays(&["trap '' TERM; while :; do sleep 0.01; done"]);
+        sleep(Duration::from_millis(300));
+        stays.ask_to_end().unwrap();
+        sleep(Duration::from_millis(100));
+        let Err(Refusal::Machine(why)) = stays.kill() else { panic!("it ended") };
+        assert!(why.contains("SIGTERM") && !stays.is_running(), "{why}");
+    }
+
+    #[test]
+    fn a_program_that_cannot_start_is_refused() {
+        let mut stays = Stays::new(&[vec!["/no/such/monitor".to_owned()]], 0, None);
+        assert!(matches!(stays.advance(0), Err(Refusal::Load { .. })));
+    }
+}

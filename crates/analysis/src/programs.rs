@@ -1,0 +1,94 @@
+//! Which programs the figures speak of: each executable once, with its hash, its part and its variants.
+//!
+//! Gathered over all valid trials, because variants run different programs. Whether a hash changed is
+//! judged in [`crate::validity`].
+
+use std::collections::BTreeMap;
+
+use model::{
+    facts::Program,
+    study::Variant,
+    trial::{Outcome, Trial},
+};
+use serde::Serialize;
+
+use crate::{figures::Part, measured::Measured};
+
+/// One executable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UsedProgram {
+    /// The process name.
+    pub name: String,
+    /// The executable's path on the access point.
+    pub path: String,
+    /// SHA-256, hexadecimal.
+    pub sha256: String,
+    /// What it is to the variants that ran it, each once: subject, load or others.
+    pub parts: Vec<Part>,
+    /// Variants in whose valid trials it was seen, in the study's order.
+    pub variants: Vec<String>,
+}
+
+/// The programs of all valid trials, by path, then by hash.
+pub(crate) fn of(measured: &Measured) -> Vec<UsedProgram> {
+    let mut programs: BTreeMap<(&str, &str), UsedProgram> = BTreeMap::new();
+    for variant in measured.variants() {
+        for program in seen_in(measured, variant) {
+            let used = programs.entry((&program.path, &program.sha256)).or_insert_with(|| {
+                let Program { name, path, sha256 } = program.clone();
+                UsedProgram { name, path, sha256, parts: Vec::new(), variants: Vec::new() }
+            });
+            if used.variants.last() != Some(&variant.name) {
+                used.variants.push(variant.name.clone());
+            }
+            used.parts.extend(part_of(measured, variant, program));
+        }
+    }
+    let mut programs: Vec<_> = programs.into_values().collect();
+    for program in &mut programs {
+        program.parts.sort_unstable();
+        program.parts.dedup();
+    }
+    programs
+}
+
+fn seen_in<'a>(measured: &Measured<'a>, variant: &Variant) -> Vec<&'a Program> {
+    let of_variant = |trial: &&&'a Trial| trial.planned.id.variant == variant.name;
+    let trials = measured.records.iter().filter(of_variant);
+    let programs = trials.flat_map(|trial| match &trial.outcome {
+        Outcome::Measured(recording) => recording.facts.programs.as_slice(),
+        Outcome::Invalid { .. } => &[],
+    });
+    programs.collect()
+}
+
+/// By name: the facts do not say what a program was there for.
+fn part_of(measured: &Measured, variant: &Variant, program: &Program) -> Option<Part> {
+    let study = &measured.run.study;
+    let subject = study.subject_of(variant);
+    if program.name == subject.process {
+        return Some(Part::Subject);
+    }
+    if subject.others.contains(&program.name) {
+        return Some(Part::Others);
+    }
+    let command = study.load_of(variant)?.run.split_whitespace().next()?;
+    let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    (file(command) == file(&program.path)).then_some(Part::Load)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn a_program_is_named_once_with_what_it_is_to_whom() {
+        let run = fixture::stations();
+        let programs = analyse(&run, &fixture::trials(&run)).programs;
+        let of = |path: &str| programs.iter().find(|program| program.path == path).unwrap();
+        assert_eq!(of("/usr/sbin/hostapd").parts, [Part::Subject, Part::Others]);
+        assert_eq!(of("/usr/bin/station-monitor").parts, [Part::Load]);
+        assert_eq!(of("/usr/bin/stationd").variants.len(), 6);
+    }
+}

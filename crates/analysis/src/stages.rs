@@ -1,0 +1,163 @@
+//! The variants that work, side by side at the largest client count: what each costs, in whom, and against
+//! which other one.
+//!
+//! Gathers what cells and comparisons already hold, ready for one table and one picture; it estimates
+//! nothing. Shown where a study compares many ways to do one thing.
+
+use model::study::{Mode, Variant};
+use serde::Serialize;
+
+use crate::{
+    cells::{Cell, Other, Parts},
+    compare::Comparison,
+    measured::Measured,
+    stats::Estimate,
+};
+
+/// Up to so many working variants, a study is told variant by variant.
+const TOLD_ONE_BY_ONE: usize = 4;
+
+/// The variants that work, at one client count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stages {
+    /// Whether the study is one of stages: many variants, or such that name their bases, bring a subject
+    /// of their own, or have a published figure beside them.
+    pub asked: bool,
+    /// The largest client count at which a working variant has a valid trial; 0 where there is none.
+    pub clients: u32,
+    /// One row a variant, in the study's order.
+    pub rows: Vec<Stage>,
+}
+
+/// One variant at the largest client count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// The variant's name.
+    pub variant: String,
+    /// Its mode.
+    pub mode: Mode,
+    /// The process whose CPU is the question.
+    pub subject: String,
+    /// CPU, µs/s.
+    pub cpu: Parts,
+    /// Other processes, one by one, µs/s.
+    pub others: Vec<Other>,
+    /// Against each of its bases.
+    pub against: Vec<Comparison>,
+    /// What somebody else published of the same thing.
+    pub published: Option<Elsewhere>,
+}
+
+/// A published figure, and ours of the subject alone at the same count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Elsewhere {
+    /// At how many clients it was measured.
+    pub clients: u32,
+    /// Share of a core that is not ours, %.
+    pub percent_of_core: f64,
+    /// Where it was measured and what is different there.
+    pub source: String,
+    /// The subject here at the same count, µs/s; `None` where that was not measured.
+    pub here: Option<Estimate>,
+}
+
+impl Stages {
+    /// The dearest and the cheapest variant by the sum, of those that have one.
+    pub(crate) fn extremes(&self) -> Option<(&Stage, &Stage)> {
+        let with_sum = || self.rows.iter().filter_map(|row| Some((row, row.cpu.sum?.mean)));
+        let dearest = with_sum().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
+        let cheapest = with_sum().min_by(|a, b| a.1.total_cmp(&b.1))?.0;
+        Some((dearest, cheapest))
+    }
+}
+
+/// The stages of a run; a study of the lab itself has none to show.
+pub(crate) fn of(
+    measured: &Measured,
+    cells: &[Cell],
+    comparisons: &[Comparison],
+    lab_asked: bool,
+) -> Stages {
+    let variants: Vec<_> =
+        measured.variants().iter().filter(|variant| !measured.is_idle(variant)).collect();
+    let works = |cell: &&Cell| !cell.idle && cell.valid > 0;
+    let clients = cells.iter().filter(works).map(|cell| cell.clients).max().unwrap_or(0);
+    let rows = variants.iter().map(|variant| stage(measured, cells, variant, clients));
+    let mut rows: Vec<_> = rows.collect();
+    for row in &mut rows {
+        let of_row = |each: &&Comparison| each.variant == row.variant && each.clients == clients;
+        row.against = comparisons.iter().filter(of_row).cloned().collect();
+    }
+    Stages {
+        asked: !lab_asked
+            && (variants.len() > TOLD_ONE_BY_ONE
+                || variants.iter().any(|variant| is_stage(variant))),
+        clients,
+        rows,
+    }
+}
+
+fn is_stage(variant: &Variant) -> bool {
+    !variant.against.is_empty() || variant.subject.is_some() || variant.published.is_some()
+}
+
+fn stage(measured: &Measured, cells: &[Cell], variant: &Variant, clients: u32) -> Stage {
+    let cell = |clients: u32| {
+        cells.iter().find(|cell| cell.variant == variant.name && cell.clients == clients)
+    };
+    let here = cell(clients);
+    Stage {
+        variant: variant.name.clone(),
+        mode: measured.mode(variant),
+        subject: measured.run.study.subject_of(variant).process.clone(),
+        cpu: here.map(|cell| cell.cpu).unwrap_or_default(),
+        others: here.map(|cell| cell.others.clone()).unwrap_or_default(),
+        against: Vec::new(),
+        published: variant.published.as_ref().map(|published| Elsewhere {
+            clients: published.clients,
+            percent_of_core: published.percent_of_core,
+            source: published.source.clone(),
+            here: cell(published.clients).and_then(|cell| cell.cpu.subject),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn a_study_of_stages_is_told_from_one_of_two_loads() {
+        let (stations, scale) = (fixture::stations(), fixture::run());
+        let check = fixture::self_check();
+        assert!(!analyse(&check, &fixture::trials(&check)).stages.asked);
+        assert!(analyse(&stations, &fixture::trials(&stations)).stages.asked);
+        assert!(!analyse(&scale, &fixture::trials(&scale)).stages.asked);
+    }
+
+    #[test]
+    fn a_stage_holds_everybody_its_bases_and_what_was_published() {
+        let run = fixture::stations();
+        let stages = analyse(&run, &fixture::trials(&run)).stages;
+        assert_eq!((stages.clients, stages.rows.len()), (114, 10));
+        let row = |name: &str| stages.rows.iter().find(|row| row.variant == name).unwrap();
+        let found = row("found");
+        let [subject, load, others, sum] =
+            [found.cpu.subject, found.cpu.load, found.cpu.others, found.cpu.sum]
+                .map(|part| part.unwrap().mean);
+        assert!((subject + load + others - sum).abs() < 1e-6);
+        assert_eq!(found.published.as_ref().unwrap().here, found.cpu.subject);
+        let last = &row("slower-cadence").against;
+        let bases: Vec<_> = last.iter().map(|each| each.base.as_str()).collect();
+        assert_eq!(bases, ["bulk", "found", "floor"]);
+        assert_eq!([&*last[2].variant_subject, &*last[2].base_subject], ["stationd", "floor"]);
+        let (dearest, cheapest) = stages.extremes().unwrap();
+        assert_eq!([&*dearest.variant, &*cheapest.variant], ["found", "floor"]);
+    }
+
+    #[test]
+    fn a_run_without_trials_has_stages_without_figures() {
+        let stages = analyse(&fixture::stations(), &[]).stages;
+        assert_eq!((stages.clients, stages.rows.len(), stages.extremes()), (0, 10, None));
+    }
+}
