@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study self-check test clean
+.PHONY: help setup setup-test build check study client-scale self-check test clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -19,7 +19,10 @@ help: ## what can be made
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-study: build ## measure what each client costs, as a report (about 10 minutes the first time)
+study: build ## what station statistics cost and what each cure is worth, as a report (about 20 minutes)
+	$(headroom) run studies/station-stats.toml
+
+client-scale: build ## what each associated client costs, idle and polled (about 2 minutes)
 	$(headroom) run studies/client-scale.toml
 
 self-check: build ## measure the lab itself: how far its figures can be trusted

@@ -8,6 +8,7 @@
 mod check;
 mod fault;
 mod functions;
+mod fuzz;
 mod lexer;
 mod rules;
 mod source;
@@ -21,6 +22,7 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting and lints
   check --rules  the rules alone, in a second
+  fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
 Exit codes: 0 in order, 1 not in order, 2 no such command.";
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["check"] => told(check::everything(&root())),
+        ["fuzz", target, seconds] => told(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => told(check::rules(&root())),
         _ => {
             eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
