@@ -16,6 +16,8 @@ use crate::{
 
 /// Comparisons that one sentence holds; the others are in the table.
 const IN_A_SENTENCE: usize = 6;
+/// The same for pairs of different programs, which take more words.
+const RIVALS: usize = 3;
 
 /// The sentences, without those that have nothing to say.
 pub(super) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
@@ -79,7 +81,7 @@ fn cures(analysis: &Analysis) -> Vec<String> {
         let of = firsts().filter(|each| each.same_subject() && each.variant_subject == process);
         format!(
             "CPU of {process} alone beside its base (all that is counted): {}.",
-            listed(of.map(cure).collect())
+            listed(of.map(cure).collect(), IN_A_SENTENCE)
         )
     };
     processes.into_iter().map(sentence).collect()
@@ -94,11 +96,14 @@ fn cure(each: &Comparison) -> String {
 /// Comparisons between different processes: what they are made to do comes first, for the subjects alone
 /// do not do the same part of it.
 fn across(analysis: &Analysis) -> Option<String> {
-    let of: Vec<_> = comparisons(analysis).filter(|each| !each.same_subject()).map(rival).collect();
+    let mut of: Vec<_> = comparisons(analysis).filter(|each| !each.same_subject()).collect();
+    // The nearest first: how far it is from the base is what is asked.
+    let by = |each: &Comparison| ratio(each.sum.as_ref()).map_or(f64::INFINITY, |ratio| ratio.mean);
+    of.sort_by(|a, b| by(a).total_cmp(&by(b)));
     (!of.is_empty()).then(|| {
         format!(
             "All that is counted, between different programs (their subjects alone): {}.",
-            listed(of)
+            listed(of.into_iter().map(rival).collect(), RIVALS)
         )
     })
 }
@@ -121,9 +126,9 @@ fn with_interval(contrast: Option<&Contrast>) -> String {
     ratio(contrast).map_or(ABSENT.to_owned(), |ratio| Unit::ONE.with_interval(ratio))
 }
 
-fn listed(mut each: Vec<String>) -> String {
-    let more = each.len().saturating_sub(IN_A_SENTENCE);
-    each.truncate(IN_A_SENTENCE);
+fn listed(mut each: Vec<String>, most: usize) -> String {
+    let more = each.len().saturating_sub(most);
+    each.truncate(most);
     let more = if more > 0 { format!("; {more} more in the table") } else { String::new() };
     each.join("; ") + &more
 }
