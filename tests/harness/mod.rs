@@ -15,7 +15,9 @@ mod place;
 mod private_cache;
 mod processes;
 mod run_folder;
+mod script;
 mod study;
+mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
@@ -24,4 +26,6 @@ pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::eventually;
 pub(crate) use run_folder::{RunFolder, number};
+pub(crate) use script::{Page, Parts, in_guest};
 pub(crate) use study::Study;
+pub(crate) use symbols::{file_offset, stationd};

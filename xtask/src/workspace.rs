@@ -13,8 +13,8 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
 use crate::source::Source;
 
-/// Folders at the root that are made and not written.
-const MADE: [&str; 3] = [".git", "runs", "target"];
+/// Folders that are made and not written.
+const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "target"];
 
 /// Everything that the rules look at.
 #[derive(Clone, Debug, Default)]

@@ -24,7 +24,7 @@ use std::{
 
 use linux::{
     netlink,
-    nl80211::{InterfaceKind, Membership, Mlme, Nl80211},
+    nl80211::{InterfaceKind, Membership, Mlme, Nl80211, StationReading},
 };
 use rustix::{
     io::Errno,
@@ -37,7 +37,7 @@ use crate::{
     cost::Cost,
     datamodel::{DataModel, View},
     hostapd::{Hostapd, Question},
-    points::{PointChanges, Points},
+    points::{Point, PointChanges, Points},
     pull,
     table::{Change, Generation, PointId, Slot, Table},
     trace::{Level, Trace},
@@ -48,6 +48,8 @@ const SECOND: u64 = 1_000_000_000;
 const LIST_EVERY_NS: u64 = 10 * SECOND;
 /// A 32-bit byte counter passes its end in 3.4 s at 10 Gb/s; a fall below half its range is seen then.
 const NARROW_EVERY_NS: u64 = SECOND;
+/// Events are lost again and again where nobody has the time to read them; a dump heals all that.
+const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
 
@@ -110,9 +112,44 @@ pub struct Engine {
     model: DataModel,
     briefs: Briefs,
     cost: Cost,
-    listed_ns: u64,
+    news: News,
+    /// When the interfaces were listed last; `None` where that failed.
+    listed_ns: Option<u64>,
+    /// When narrow counters were read last without having been asked for.
+    ticked_ns: u64,
+}
+
+/// What events have told that needs more than the table.
+#[derive(Debug, Default)]
+struct News {
     /// Events were lost: only dumps tell who is there.
     lost: bool,
+    /// Only a list tells which interfaces there are.
+    interfaces: bool,
+    /// Events about an interface that is not known yet, and all that came after them.
+    late: Vec<StationEvent>,
+}
+
+/// A station that came or went.
+#[derive(Clone, Copy, Debug)]
+enum StationEvent {
+    Joined(StationReading),
+    Left(StationReading, Option<u16>),
+}
+
+impl StationEvent {
+    /// Tells the table, where the interface is one of ours; else it comes back.
+    fn tell(self, table: &mut Table, points: &Points, now_ns: u64) -> Option<Self> {
+        let (Self::Joined(reading) | Self::Left(reading, _)) = &self;
+        let Some(point) = points.of_interface(reading.interface) else { return Some(self) };
+        match &self {
+            Self::Joined(reading) => {
+                table.joined(point.id, reading, now_ns);
+            }
+            Self::Left(last, reason) => table.left(point.id, last, *reason),
+        }
+        None
+    }
 }
 
 impl Engine {
@@ -148,8 +185,9 @@ impl Engine {
             model: DataModel::default(),
             briefs: Briefs::default(),
             cost: Cost::default(),
-            listed_ns: 0,
-            lost: false,
+            news: News::default(),
+            listed_ns: None,
+            ticked_ns: 0,
         };
         let now_ns = boottime_ns();
         engine.list(now_ns).map_err(OpenError::Kernel)?;
@@ -166,30 +204,39 @@ impl Engine {
     /// Takes what has come: events, and hostapd's answers.
     pub fn ready(&mut self, now_ns: u64) {
         self.take_events(now_ns);
-        self.take_identities(now_ns);
+        // Who has left wants no answer any more, and who has its slot now did not ask.
         self.settle(now_ns);
-        self.hostapd.advance(now_ns, &mut self.cost);
+        self.take_identities(now_ns);
+        self.ask_hostapd(now_ns);
     }
 
     /// The next moment that wants [`Engine::tick`], ns since boot.
     pub fn due(&self) -> Option<u64> {
-        let narrow = self.table.is_narrow().then(|| {
-            let oldest = self.points.present().filter_map(|point| point.read_ns).min();
-            oldest.unwrap_or(0) + NARROW_EVERY_NS
-        });
-        self.hostapd.due().into_iter().chain(narrow).min()
+        self.hostapd.due().into_iter().chain(self.narrow_due()).min()
     }
 
     /// Does what a moment asks for.
     pub fn tick(&mut self, now_ns: u64) {
-        self.hostapd.advance(now_ns, &mut self.cost);
-        if self.table.is_narrow() {
-            let ids: Vec<PointId> = self.points.present().map(|point| point.id).collect();
+        self.ask_hostapd(now_ns);
+        if self.narrow_due().is_some_and(|due| due <= now_ns) {
+            self.ticked_ns = now_ns;
+            let ids: Vec<PointId> = self.narrow().map(|point| point.id).collect();
             for id in ids {
                 // Who asks later is told what failed.
-                let _ = self.refresh(id, NARROW_EVERY_NS, now_ns);
+                let _ = self.refresh(id, NARROW_EVERY_NS / 2, now_ns);
             }
         }
+    }
+
+    /// The access points whose counters pass their end soon.
+    fn narrow(&self) -> impl Iterator<Item = &Point> {
+        self.points.present().filter(|point| self.table.is_narrow(point.id))
+    }
+
+    /// When they want to be read. One that cannot be read is tried again as seldom as the others.
+    fn narrow_due(&self) -> Option<u64> {
+        let oldest = self.narrow().map(|point| point.read_ns.unwrap_or(0)).min()?;
+        Some(oldest.max(self.ticked_ns) + NARROW_EVERY_NS)
     }
 
     /// Sees to it that a point's stations are not older than this.
@@ -204,29 +251,23 @@ impl Engine {
         now_ns: u64,
     ) -> Result<(), RefreshError> {
         self.cost.reads += 1;
-        let point = self.points.get(id).ok_or(RefreshError::NoPoint)?;
-        if point.read_ns.is_some_and(|then| now_ns.saturating_sub(then) <= max_age_ns) {
+        self.points.get(id).ok_or(RefreshError::NoPoint)?;
+        if self.is_fresh(id, max_age_ns, now_ns) {
             self.cost.shared += 1;
             return Ok(());
         }
-        if now_ns.saturating_sub(self.listed_ns) >= LIST_EVERY_NS || point.index.is_none() {
-            self.list(now_ns).map_err(RefreshError::Kernel)?;
-        }
-        match self.pull(id, now_ns) {
-            Err(error) if error.is_refusal(Errno::NODEV) => {
-                self.list(now_ns).map_err(RefreshError::Kernel)?;
-                Err(RefreshError::NoInterface)
-            }
-            result => result.map_err(RefreshError::Kernel),
-        }?;
+        // Who left before this reading ends with the kernel's last word, and not unheard.
+        self.take_events(now_ns);
+        let read = self.read(id, max_age_ns, now_ns);
+        // A reading that failed half-way has told of some, too.
         self.settle(now_ns);
+        read?;
         let view = view(&self.table, &self.points);
         let trace = &self.settings.trace;
         self.settings.write_back.after_reading(&mut self.model, id, &view, trace);
         self.model.compare(id, &view, trace);
-        self.hostapd.advance(now_ns, &mut self.cost);
-        let there = self.points.get(id).is_some_and(|point| point.index.is_some());
-        if there { Ok(()) } else { Err(RefreshError::NoInterface) }
+        self.ask_hostapd(now_ns);
+        Ok(())
     }
 
     /// The access points.
@@ -279,37 +320,102 @@ impl Engine {
         }
     }
 
-    fn pull(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let at = (id, now_ns);
-        match self.settings.pull {
-            Pull::Bulk => self.dump(id, now_ns)?,
-            // Only events tell this way who is there; after lost ones and at the start, a dump does.
-            Pull::PerStation if self.lost || !self.was_read(id) => self.dump(id, now_ns)?,
-            Pull::PerStation => {
-                let mut sources = pull::per_station::Sources {
-                    kernel: &mut self.kernel,
-                    hostapd: &mut self.hostapd,
-                    trace: &self.settings.trace,
-                    cost: &mut self.cost,
-                };
-                pull::per_station::pull(&mut sources, &mut self.points, &mut self.table, at)?;
+    fn is_there(&self, id: PointId) -> bool {
+        self.points.get(id).is_some_and(|point| point.index.is_some())
+    }
+
+    fn is_fresh(&self, id: PointId, max_age_ns: u64, now_ns: u64) -> bool {
+        let read_ns = self.points.get(id).and_then(|point| point.read_ns);
+        read_ns.is_some_and(|then| now_ns.saturating_sub(then) <= max_age_ns)
+    }
+
+    /// Reads a point, after a new list where the last one is old. One that is away is looked for as often
+    /// as somebody would have it read.
+    fn read(&mut self, id: PointId, max_age_ns: u64, now_ns: u64) -> Result<(), RefreshError> {
+        let patience_ns = if self.is_there(id) { LIST_EVERY_NS } else { max_age_ns };
+        if self.listed_ns.is_none_or(|then| now_ns.saturating_sub(then) > patience_ns) {
+            self.list(now_ns).map_err(RefreshError::Kernel)?;
+        }
+        if !self.is_there(id) {
+            return Err(RefreshError::NoInterface);
+        }
+        // Lost events may have made it new just now.
+        if self.is_fresh(id, max_age_ns, now_ns) {
+            return Ok(());
+        }
+        let pulled = self.pull(id, now_ns);
+        self.heal(now_ns);
+        match pulled {
+            Err(error) if error.is_refusal(Errno::NODEV) => {
+                self.take_events(now_ns);
+                self.list(now_ns).map_err(RefreshError::Kernel)?;
+                Err(RefreshError::NoInterface)
             }
+            result => result.map_err(RefreshError::Kernel),
         }
-        if let Some(point) = self.points.get_mut(id) {
-            point.read_ns = Some(now_ns);
+    }
+
+    fn pull(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
+        let was_read = self.points.get(id).is_some_and(|point| point.read_ns.is_some());
+        let one_by_one = self.settings.pull == Pull::PerStation && was_read;
+        // One by one, only events tell who is there; where there are none and at the start, a dump does.
+        if !one_by_one || self.events.is_none() {
+            self.dump(id, now_ns)?;
         }
+        if one_by_one {
+            self.pull_one_by_one(id, now_ns)?;
+        }
+        self.note_read(id, Some(now_ns));
         Ok(())
     }
 
-    fn was_read(&self, id: PointId) -> bool {
-        self.points.get(id).is_some_and(|point| point.read_ns.is_some())
+    fn pull_one_by_one(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
+        let mut identified = Vec::new();
+        let mut sources = pull::per_station::Sources {
+            kernel: &mut self.kernel,
+            hostapd: &mut self.hostapd,
+            trace: &self.settings.trace,
+            cost: &mut self.cost,
+            identified: &mut identified,
+        };
+        let at = (id, now_ns);
+        let pulled = pull::per_station::pull(&mut sources, &mut self.points, &mut self.table, at);
+        self.settle(now_ns);
+        identified.into_iter().for_each(|slot| self.write(slot));
+        pulled
     }
 
+    fn note_read(&mut self, id: PointId, read_ns: Option<u64>) {
+        if let Some(point) = self.points.get_mut(id) {
+            point.read_ns = read_ns;
+        }
+    }
+
+    /// Dumps a point's stations. Where the kernel had to drop a part of the reply, once more.
     fn dump(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
+        match self.dump_once(id, now_ns) {
+            Err(netlink::Error::Overrun { .. }) => {
+                self.cost.overruns += 1;
+                self.dump_once(id, now_ns)
+            }
+            result => result,
+        }
+    }
+
+    fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
         let at = (id, now_ns);
         pull::survey_if_old(&mut self.kernel, &mut self.points, at, &mut self.cost)?;
         let Some(point) = self.points.get(id) else { return Ok(()) };
-        pull::bulk::pull(&mut self.kernel, &mut self.table, (point, now_ns), &mut self.cost)
+        let at = (point, now_ns);
+        let poll = pull::bulk::pull(&mut self.kernel, &mut self.table, at, &mut self.cost)?;
+        if let Some(poll) = poll {
+            // The event of whoever is missing waits already, with the last counters.
+            if !self.table.has_seen_all(&poll) {
+                self.hear(now_ns);
+            }
+            self.table.end(poll);
+        }
+        Ok(())
     }
 
     /// Reads all points, at the start and after lost events. What cannot be read now is read when it is
@@ -317,26 +423,25 @@ impl Engine {
     fn read_all(&mut self, now_ns: u64) {
         let ids: Vec<PointId> = self.points.present().map(|point| point.id).collect();
         for id in ids {
-            if self.dump(id, now_ns).is_ok()
-                && let Some(point) = self.points.get_mut(id)
-            {
-                point.read_ns = Some(now_ns);
-            }
+            let read = self.dump(id, now_ns);
+            self.note_read(id, read.is_ok().then_some(now_ns));
         }
         self.settle(now_ns);
-        self.hostapd.advance(now_ns, &mut self.cost);
+        self.ask_hostapd(now_ns);
     }
 
     /// Asks which interfaces there are.
     fn list(&mut self, now_ns: u64) -> Result<(), netlink::Error> {
+        self.listed_ns = None;
         let mut interfaces = self.kernel.interfaces()?;
         let wanted = &self.settings.interfaces;
         interfaces.retain(|each| {
             let is_part = each.kind == InterfaceKind::AccessPointVlan;
             wanted.is_empty() || wanted.contains(&each.name) || is_part
         });
-        self.listed_ns = now_ns;
-        let PointChanges { came, went } = self.points.update(&interfaces);
+        self.listed_ns = Some(now_ns);
+        let PointChanges { came, went, renamed } = self.points.update(&interfaces);
+        self.hostapd.rename(&renamed);
         for id in went {
             self.table.clear(id);
             self.settle(now_ns);
@@ -354,30 +459,62 @@ impl Engine {
     }
 
     fn take_events(&mut self, now_ns: u64) {
+        self.hear(now_ns);
+        self.heal(now_ns);
+    }
+
+    /// Takes the events that wait. What needs more than the table is kept for [`Self::heal`].
+    fn hear(&mut self, now_ns: u64) {
         let Some(events) = &mut self.events else { return };
-        let (table, points) = (&mut self.table, &self.points);
-        let mut interfaces_changed = false;
-        let read = events.read(|event| match event {
-            Membership::Joined(reading) => {
-                if let Some(point) = points.of_interface(reading.interface) {
-                    table.joined(point.id, reading, now_ns);
+        let (table, points, news) = (&mut self.table, &self.points, &mut self.news);
+        for _ in 0..READS_OF_EVENTS {
+            let read = events.read(|event| {
+                let event = match event {
+                    Membership::Joined(reading) => StationEvent::Joined(*reading),
+                    Membership::Left { last, reason } => StationEvent::Left(*last, reason),
+                    _ => {
+                        news.interfaces = true;
+                        return;
+                    }
+                };
+                // An event must not overtake an earlier one of the same station.
+                if news.late.is_empty() {
+                    news.late.extend(event.tell(table, points, now_ns));
+                } else {
+                    news.late.push(event);
                 }
-            }
-            Membership::Left { last, reason } => {
-                if let Some(point) = points.of_interface(last.interface) {
-                    table.left(point.id, last, reason);
-                }
-            }
-            _ => interfaces_changed = true,
-        });
-        self.lost |= read.is_err();
-        if interfaces_changed {
-            // A list that fails now is asked for again with the next reading.
-            self.lost |= self.list(now_ns).is_err();
+            });
+            let Err(error) = read else { break };
+            self.cost.overruns += u64::from(matches!(error, netlink::Error::Overrun { .. }));
+            news.lost = true;
         }
-        if std::mem::take(&mut self.lost) {
-            self.cost.overruns += 1;
+    }
+
+    /// Asks the kernel for what events have not told.
+    fn heal(&mut self, now_ns: u64) {
+        let News { lost, interfaces, late } = std::mem::take(&mut self.news);
+        if lost || interfaces {
+            // A list that fails now is asked for again with the next reading.
+            let _ = self.list(now_ns);
+        }
+        for event in late {
+            // What is about an interface that is still unknown is about none of ours.
+            let _ = event.tell(&mut self.table, &self.points, now_ns);
+        }
+        if lost {
             self.read_all(now_ns);
+        }
+    }
+
+    /// Asks what can be asked, and says once what hostapd does not let us ask.
+    fn ask_hostapd(&mut self, now_ns: u64) {
+        self.hostapd.advance(now_ns, &mut self.cost);
+        for (interface, error) in self.hostapd.faults() {
+            let what = format_args!(
+                "cannot ask hostapd about {interface}: {error}; who its stations are stays unknown \
+                 (is stationd in the group of its control sockets, as netdev?)"
+            );
+            self.settings.trace.event("hostapd", Level::WARNING, what);
         }
     }
 
@@ -406,6 +543,7 @@ impl Engine {
                 Change::Left(ended) => {
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
+                        self.hostapd.withdraw(&point.name, ended.slot);
                         self.model.station_left(point, &ended);
                     }
                 }
@@ -416,13 +554,18 @@ impl Engine {
     fn arrived(&mut self, slot: Slot, now_ns: u64) {
         let Some(row) = self.table.row(slot) else { return };
         let Some(point) = self.points.get(row.session().point) else { return };
+        let known = self.model.object_path(slot);
+        self.model.station_came(&row, point);
+        // Where two came and one left since the last time, the slot's present one has been told of.
+        let is_new = known.is_none() || self.model.object_path(slot) != known;
         let trace = &self.settings.trace;
         trace.event("assocdev", Level::INFO, format_args!("new station on {}", point.name));
-        self.model.station_came(&row, point);
-        let known = row.flags().is_some_and(|flags| flags.authorised());
-        let from_ns = if known { now_ns } else { now_ns + HANDSHAKE_NS };
+        let authorised = row.flags().is_some_and(|flags| flags.authorised());
+        let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
         self.hostapd.want(&point.name, Question::new(slot, row.address(), from_ns));
-        self.write(slot);
+        if is_new {
+            self.write(slot);
+        }
     }
 
     /// Writes a station's static parameters, in one transaction.

@@ -10,14 +10,14 @@ use std::{
     io,
     os::{
         fd::{AsFd, BorrowedFd},
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixDatagram},
+        unix::net::UnixDatagram,
     },
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use linux::nl80211::Address;
+use rustix::net::{SocketAddrUnix, bind};
 
 use crate::{cost::Cost, identity::Identity, table::Slot};
 
@@ -64,11 +64,23 @@ pub struct Hostapd {
 /// The conversation about one interface.
 #[derive(Debug, Default)]
 struct Line {
+    /// Why it could not be spoken to, to be told once.
+    fault: Option<io::Error>,
+    told: bool,
     socket: Option<UnixDatagram>,
     waiting: VecDeque<Question>,
-    asked: Option<(Question, u64)>,
+    asked: Option<Asked>,
     /// Not before this moment, after hostapd was not there.
     again_ns: u64,
+}
+
+/// The question that hostapd has not answered yet.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    address: Address,
+    /// `None` once nobody wants the answer any more.
+    question: Option<Question>,
+    at_ns: u64,
 }
 
 impl Hostapd {
@@ -104,6 +116,25 @@ impl Hostapd {
         }
     }
 
+    /// A station has left: nobody wants to know any more who it was. Its slot may get another.
+    pub fn withdraw(&mut self, interface: &str, slot: Slot) {
+        let Some(line) = self.lines.get_mut(interface) else { return };
+        line.waiting.retain(|question| question.slot != slot);
+        if let Some(asked) = &mut line.asked {
+            asked.question = asked.question.filter(|question| question.slot != slot);
+        }
+    }
+
+    /// Interfaces have other names: each was the first and is the second. Conversations go on.
+    pub fn rename(&mut self, names: &[(String, String)]) {
+        let lines: Vec<_> = names.iter().map(|(was, _)| self.lines.remove(was)).collect();
+        for ((_, is), line) in names.iter().zip(lines) {
+            if let Some(line) = line {
+                self.lines.insert(is.clone(), line);
+            }
+        }
+    }
+
     /// Forgets what was to be asked about an interface.
     pub fn forget(&mut self, interface: &str) {
         self.lines.remove(interface);
@@ -123,11 +154,16 @@ impl Hostapd {
         }
     }
 
+    /// Interfaces about which hostapd does not let us ask, each once, and why.
+    pub fn faults(&mut self) -> impl Iterator<Item = (&str, io::Error)> {
+        self.lines.iter_mut().filter_map(|(name, line)| Some((name.as_str(), line.fault.take()?)))
+    }
+
     /// Takes the answers that have come.
     pub fn answers(&mut self, now_ns: u64, mut take: impl FnMut(Question, Identity)) {
         for line in self.lines.values_mut() {
             while let Some((question, answer)) = line.answer(&mut self.buffer) {
-                match Identity::parse(&answer) {
+                match identity(&answer, question.address) {
                     // One that is still shaking hands has not told everything yet.
                     Some(identity) if identity.has("AUTHORIZED") => take(question, identity),
                     Some(identity) => {
@@ -141,35 +177,51 @@ impl Hostapd {
     }
 
     /// Asks about one station and waits for the answer: the field's way.
+    ///
+    /// A hostapd that does not answer is left alone for a while, so that it costs one wait and not one
+    /// for each station.
     pub fn ask_now(
         &mut self,
         interface: &str,
         address: Address,
-        cost: &mut Cost,
+        (now_ns, cost): (u64, &mut Cost),
     ) -> Option<Identity> {
         let folder = self.folder.as_ref()?;
         let line = self.lines.entry(interface.to_owned()).or_default();
+        if now_ns < line.again_ns {
+            return None;
+        }
+        // The answer to what is under way may come while this waits for its own, and is passed over then.
+        if let Some(question) = line.asked.take().and_then(|asked| asked.question) {
+            line.waiting.push_front(question);
+        }
         if line.socket.is_none() {
             line.socket = connect(&folder.join(interface)).ok();
         }
-        let socket = line.socket.as_ref()?;
-        cost.hostapd_requests += 1;
-        let answer = exchange(socket, &command(address), &mut self.buffer);
-        match answer {
-            Ok(length) => Identity::parse(&String::from_utf8_lossy(&self.buffer[..length])),
-            Err(_) => {
-                cost.hostapd_timeouts += 1;
-                line.socket = None;
-                None
-            }
+        let sent = line.socket.as_ref().filter(|socket| socket.send(&command(address)).is_ok());
+        let answer = sent.and_then(|socket| {
+            cost.hostapd_requests += 1;
+            let answer = wait(socket, address, &mut self.buffer);
+            cost.hostapd_timeouts += u64::from(answer.is_none());
+            answer
+        });
+        let Some(answer) = answer else {
+            line.socket = None;
+            line.again_ns = now_ns + AGAIN_NS;
+            return None;
+        };
+        let identity = identity(&answer, address)?;
+        if identity.has("AUTHORIZED") {
+            line.waiting.retain(|question| question.address != address);
         }
+        Some(identity)
     }
 }
 
 impl Line {
     fn due(&self) -> Option<u64> {
         match &self.asked {
-            Some((_, at_ns)) => Some(at_ns + PATIENCE_NS),
+            Some(asked) => Some(asked.at_ns + PATIENCE_NS),
             None => {
                 let first = self.waiting.iter().map(|question| question.from_ns).min()?;
                 Some(first.max(self.again_ns))
@@ -178,11 +230,11 @@ impl Line {
     }
 
     fn give_up(&mut self, now_ns: u64, cost: &mut Cost) {
-        if self.asked.is_some_and(|(_, at_ns)| now_ns >= at_ns + PATIENCE_NS) {
+        if self.asked.is_some_and(|asked| now_ns >= asked.at_ns + PATIENCE_NS) {
             cost.hostapd_timeouts += 1;
             // A new socket, so that an answer that comes after all is not taken for another's.
             self.socket = None;
-            if let Some((question, _)) = self.asked.take() {
+            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
                 self.once_more(question, now_ns);
             }
         }
@@ -202,14 +254,15 @@ impl Line {
         let is_due = |question: &Question| now_ns >= question.from_ns;
         let Some(place) = self.waiting.iter().position(is_due) else { return };
         if self.socket.is_none() {
-            self.socket = connect(path).ok();
+            self.socket = connect(path).map_err(|error| self.refused(error)).ok();
         }
         let question = self.waiting[place];
         let sent = self.socket.as_ref().map(|socket| socket.send(&command(question.address)));
         match sent {
             Some(Ok(_)) => {
                 self.waiting.remove(place);
-                self.asked = Some((question, now_ns));
+                let address = question.address;
+                self.asked = Some(Asked { address, question: Some(question), at_ns: now_ns });
                 cost.hostapd_requests += 1;
             }
             Some(Err(_)) | None => {
@@ -219,45 +272,91 @@ impl Line {
         }
     }
 
-    fn answer(&mut self, buffer: &mut [u8]) -> Option<(Question, String)> {
-        let length = self.socket.as_ref()?.recv(buffer).ok()?;
-        let answer = String::from_utf8_lossy(&buffer[..length]).into_owned();
-        // What nobody asked for, such as an event, is nobody's answer.
-        let (question, _) = self.asked.take()?;
-        Some((question, answer))
+    /// A hostapd that is not there is ordinary; one that does not let us ask wants a person.
+    fn refused(&mut self, error: io::Error) {
+        if error.kind() == io::ErrorKind::PermissionDenied && !self.told {
+            (self.fault, self.told) = (Some(error), true);
+        }
     }
-}
 
-fn command(address: Address) -> Vec<u8> {
-    let [a, b, c, d, e, f] = address;
-    format!("STA {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}").into_bytes()
-}
-
-/// A socket with an abstract name: it leaves no file behind, and needs no folder to write to.
-fn connect(path: &Path) -> io::Result<UnixDatagram> {
-    let interface = path.file_name().unwrap_or_default().to_string_lossy();
-    for attempt in 0..16 {
-        let name = format!("stationd-{}-{interface}-{attempt}", std::process::id());
-        match UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            Err(error) => return Err(error),
-            Ok(socket) => {
-                socket.connect(path)?;
-                socket.set_nonblocking(true)?;
-                return Ok(socket);
+    fn answer(&mut self, buffer: &mut [u8]) -> Option<(Question, String)> {
+        loop {
+            let answer = receive(self.socket.as_ref()?, buffer).ok()?;
+            // What nobody asked for, such as an event or a late answer, is nobody's answer.
+            let is_this = |asked: &&mut Asked| is_for(&answer, asked.address);
+            if self.asked.as_mut().filter(is_this).is_none() {
+                continue;
+            }
+            if let Some(question) = self.asked.take().and_then(|asked| asked.question) {
+                return Some((question, answer));
             }
         }
     }
-    Err(io::ErrorKind::AddrInUse.into())
 }
 
-fn exchange(socket: &UnixDatagram, command: &[u8], buffer: &mut [u8]) -> io::Result<usize> {
-    socket.set_nonblocking(false)?;
-    socket.set_read_timeout(Some(PATIENCE_NOW))?;
-    socket.send(command)?;
-    let length = socket.recv(buffer);
+fn text(address: Address) -> String {
+    let [a, b, c, d, e, f] = address;
+    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+}
+
+fn command(address: Address) -> Vec<u8> {
+    format!("STA {}", text(address)).into_bytes()
+}
+
+/// Whether this may be the answer about a station: one about another names that other in its first line,
+/// and a refusal names nobody.
+fn is_for(answer: &str, address: Address) -> bool {
+    let first = answer.lines().next().unwrap_or_default();
+    let is_address = first.len() == 17
+        && first.bytes().enumerate().all(|(place, byte)| match place % 3 {
+            2 => byte == b':',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    !is_address || first.eq_ignore_ascii_case(&text(address))
+}
+
+/// Who the station is. An answer begins with its address; what does not is none.
+fn identity(answer: &str, address: Address) -> Option<Identity> {
+    let first = answer.lines().next()?;
+    first.eq_ignore_ascii_case(&text(address)).then(|| Identity::parse(answer)).flatten()
+}
+
+/// A socket with an abstract name that the kernel chooses: it leaves no file behind, needs no folder to
+/// write to, and nobody can have taken its name before.
+fn connect(path: &Path) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    bind(&socket, &SocketAddrUnix::new_unnamed())?;
+    socket.connect(path)?;
     socket.set_nonblocking(true)?;
-    length
+    Ok(socket)
+}
+
+/// One answer. Of one that fills the buffer the last line may have been cut, and is left out.
+fn receive(socket: &UnixDatagram, buffer: &mut [u8]) -> io::Result<String> {
+    let length = socket.recv(buffer)?;
+    let mut answer = String::from_utf8_lossy(&buffer[..length]).into_owned();
+    if length == buffer.len() {
+        answer.truncate(answer.rfind('\n').unwrap_or(0));
+    }
+    Ok(answer)
+}
+
+/// Waits for the answer about a station; others that come meanwhile are late ones.
+fn wait(socket: &UnixDatagram, address: Address, buffer: &mut [u8]) -> Option<String> {
+    let begin = Instant::now();
+    socket.set_nonblocking(false).ok()?;
+    let mut found = None;
+    while let Some(left) = PATIENCE_NOW.checked_sub(begin.elapsed()).filter(|left| !left.is_zero())
+    {
+        let told = socket.set_read_timeout(Some(left)).and_then(|()| receive(socket, buffer));
+        let Ok(answer) = told else { break };
+        if is_for(&answer, address) {
+            found = Some(answer);
+            break;
+        }
+    }
+    socket.set_nonblocking(true).ok()?;
+    found
 }
 
 #[cfg(test)]
@@ -354,8 +453,8 @@ mod tests {
         let mut cost = Cost::default();
         std::thread::scope(|scope| {
             scope.spawn(|| there.answer(ANSWER));
-            assert_eq!(hostapd.ask_now("wlan0", STATION, &mut cost).unwrap().aid, Some(1));
+            assert_eq!(hostapd.ask_now("wlan0", STATION, (0, &mut cost)).unwrap().aid, Some(1));
         });
-        assert_eq!(hostapd.ask_now("wlan9", STATION, &mut cost), None);
+        assert_eq!(hostapd.ask_now("wlan9", STATION, (0, &mut cost)), None);
     }
 }

@@ -79,6 +79,8 @@ pub struct PointChanges {
     pub came: Vec<PointId>,
     /// Points whose interface is there no more: their stations have left.
     pub went: Vec<PointId>,
+    /// Names that became others: what each was, and what it is.
+    pub renamed: Vec<(String, String)>,
 }
 
 impl Points {
@@ -108,8 +110,10 @@ impl Points {
     }
 
     /// The one of this interface's name.
+    /// One that is there comes before one that had the name once.
     pub fn named(&self, name: &str) -> Option<&Point> {
-        self.points.iter().find(|point| point.name == name)
+        let named = |point: &&Point| point.name == name;
+        self.present().find(named).or_else(|| self.points.iter().find(named))
     }
 
     /// The one that an interface belongs to: its own, or that of which it is a child.
@@ -119,8 +123,8 @@ impl Points {
             .find(|point| point.index == Some(index) || point.children.contains(&index))
     }
 
-    /// Takes nl80211's list. An interface that was renamed or made again under its old name or number
-    /// keeps its point.
+    /// Takes nl80211's list. An interface that was renamed, or made again under its old name or with its
+    /// old address, keeps its point.
     pub fn update(&mut self, interfaces: &[Interface]) -> PointChanges {
         let mut changes = PointChanges::default();
         let is_ap = |interface: &&Interface| interface.kind == InterfaceKind::AccessPoint;
@@ -128,33 +132,53 @@ impl Points {
             let there = |index| interfaces.iter().filter(is_ap).any(|each| each.index == index);
             if point.index.is_some_and(|index| !there(index)) {
                 point.index = None;
-                point.read_ns = None;
+                (point.read_ns, point.surveyed_ns) = (None, None);
                 changes.went.push(point.id);
             }
         }
         for interface in interfaces.iter().filter(is_ap) {
-            let id = self.place_of(interface, &mut changes);
+            let id = self.place_of(interface, interfaces, &mut changes);
             let children = children(interface, interfaces);
             let point = &mut self.points[usize::from(id)];
-            point.name.clone_from(&interface.name);
+            if point.name != interface.name {
+                let was = std::mem::replace(&mut point.name, interface.name.clone());
+                if !was.is_empty() {
+                    changes.renamed.push((was, interface.name.clone()));
+                }
+            }
             let ssid = interface.ssid.as_deref();
             point.ssid = ssid.map(|ssid| String::from_utf8_lossy(ssid).into_owned());
             (point.index, point.wiphy) = (Some(interface.index), interface.wiphy);
             point.address = interface.address;
-            point.frequency = interface.channel.map(|channel| channel.frequency_mhz);
+            let frequency = interface.channel.map(|channel| channel.frequency_mhz);
+            if point.frequency != frequency {
+                // Another channel has another noise.
+                (point.frequency, point.surveyed_ns) = (frequency, None);
+            }
             point.children = children;
         }
         changes
     }
 
-    fn place_of(&mut self, interface: &Interface, changes: &mut PointChanges) -> PointId {
+    fn place_of(
+        &mut self,
+        interface: &Interface,
+        all: &[Interface],
+        changes: &mut PointChanges,
+    ) -> PointId {
         let same = |point: &&Point| point.index == Some(interface.index);
         if let Some(point) = self.points.iter().find(same) {
             return point.id;
         }
-        let free = |point: &&Point| point.index.is_none() && point.name == interface.name;
-        let back = self.points.iter().find(free).map(|point| point.id);
-        let id = back.unwrap_or_else(|| {
+        let is_free = |point: &&Point| point.index.is_none();
+        let by_name = |point: &&Point| point.name == interface.name;
+        // Its name may be another, but not one that somebody else has come back with.
+        let by_address = |point: &&Point| {
+            point.address == interface.address && all.iter().all(|other| other.name != point.name)
+        };
+        let free = || self.points.iter().filter(is_free);
+        let back = free().find(by_name).or_else(|| free().find(by_address));
+        let id = back.map(|point| point.id).unwrap_or_else(|| {
             let id = self.points.len() as PointId;
             self.points.push(Point { id, ..Point::default() });
             id
@@ -207,11 +231,36 @@ mod tests {
     }
 
     #[test]
+    fn a_point_keeps_its_number_when_its_interface_comes_back_under_another_name() {
+        let mut points = Points::default();
+        let wlan = |index, name: &str| interface(index, name, InterfaceKind::AccessPoint);
+        points.update(&[wlan(3, "wlan0")]);
+        points.update(&[]);
+        let changes = points.update(&[wlan(9, "ap24")]);
+        assert_eq!((changes.went, changes.came), (vec![], vec![0]));
+        assert_eq!(changes.renamed, [("wlan0".to_owned(), "ap24".to_owned())]);
+        assert_eq!(points.named("ap24").unwrap().number(), 1);
+    }
+
+    #[test]
+    fn a_name_is_that_of_the_point_that_is_there() {
+        let mut points = Points::default();
+        let wlan = |index, name: &str, last| Interface {
+            address: [2, 0, 0, 0, 0, last],
+            ..interface(index, name, InterfaceKind::AccessPoint)
+        };
+        points.update(&[wlan(3, "wlan0", 1), wlan(4, "wlan1", 2)]);
+        points.update(&[wlan(4, "wlan0", 2)]);
+        assert_eq!(points.named("wlan0").unwrap().number(), 2);
+    }
+
+    #[test]
     fn a_renamed_interface_is_the_same_point() {
         let mut points = Points::default();
         points.update(&[interface(3, "wlan0", InterfaceKind::AccessPoint)]);
         let changes = points.update(&[interface(3, "ap24", InterfaceKind::AccessPoint)]);
-        assert_eq!(changes, PointChanges::default());
+        assert_eq!((changes.came, changes.went), (vec![], vec![]));
+        assert_eq!(changes.renamed, [("wlan0".to_owned(), "ap24".to_owned())]);
         assert_eq!(points.named("ap24").unwrap().number(), 1);
     }
 

@@ -73,7 +73,17 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }
-    converse(&lab, machine, &flags.command, options.quiet)
+    let opening = shape.forward.map(|forward| forward.relay()).unwrap_or_default();
+    converse(&lab, machine, Wish { command: &flags.command, opening, quiet: options.quiet })
+}
+
+/// What is wanted of the access point.
+struct Wish<'a> {
+    /// A command's words; none is a shell or a script.
+    command: &'a [String],
+    /// What its shell is to run first.
+    opening: String,
+    quiet: bool,
 }
 
 fn check(flags: &flags::Up) -> Result<(), Failure> {
@@ -102,12 +112,8 @@ fn is_free(ForwardWord { host, guest }: ForwardWord) -> Result<(), Failure> {
     })
 }
 
-fn converse(
-    lab: &Lab,
-    mut machine: Machine,
-    command: &[String],
-    quiet: bool,
-) -> Result<Verdict, Failure> {
+fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, Failure> {
+    let Wish { command, opening, quiet } = wish;
     let lost =
         |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
     let console = machine.tap_console().map_err(lost)?;
@@ -118,13 +124,14 @@ fn converse(
                 "the access point is up; clients are in the namespace `clients`; Ctrl-] leaves"
             );
         }
-        return person(lab, &mut machine, console).map_err(lost);
+        return person(lab, &mut machine, Line { console, script: opening }).map_err(lost);
     }
     let script = if command.is_empty() {
         io::read_to_string(io::stdin()).map_err(lost)?
     } else {
         quoted(command)
     };
+    let script = format!("{opening}\n{script}");
     let verdict = run_script(lab, &mut machine, Line { console, script }).map_err(lost)?;
     if verdict == Verdict::Invalid {
         eprintln!("headroom: the access point ended before the command did");
@@ -233,10 +240,11 @@ impl Between {
 }
 
 /// Joins a person's terminal to the console.
-fn person(lab: &Lab, machine: &mut Machine, mut console: UnixStream) -> io::Result<Verdict> {
+fn person(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdict> {
+    let Line { mut console, script } = line;
     let _raw = Raw::enter()?;
     let size = termios::tcgetwinsize(io::stdout())?;
-    let greeting = format!("stty rows {} cols {}\n", size.ws_row, size.ws_col);
+    let greeting = format!("stty rows {} cols {}\n{script}\n", size.ws_row, size.ws_col);
     type_slowly(&mut console, greeting.as_bytes())?;
     let left = AtomicBool::new(false);
     let mut keyboard = console.try_clone()?;

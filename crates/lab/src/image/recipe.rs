@@ -4,7 +4,7 @@
 pub(super) const SUITE: &str = "bookworm";
 
 /// The packages that it is made from, beside what they depend on.
-pub(super) const PACKAGES: [&str; 17] = [
+pub(super) const PACKAGES: [&str; 18] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -18,6 +18,7 @@ pub(super) const PACKAGES: [&str; 17] = [
     "ncurses-base",
     "procps",
     "prometheus-node-exporter",
+    "socat",
     "stress-ng",
     "tcpdump",
     "wireless-regdb",

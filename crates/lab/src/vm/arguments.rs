@@ -36,6 +36,18 @@ pub struct Forward {
     pub guest: u16,
 }
 
+impl Forward {
+    /// What the guest's shell must run for the port to be reached: QEMU leads to the guest's address, but
+    /// what is worth looking at listens on the guest's loopback only.
+    pub fn relay(&self) -> String {
+        let from = format!("TCP-LISTEN:{RELAY},bind={GUEST},fork,reuseaddr");
+        format!("socat {from} TCP:127.0.0.1:{} >/dev/null 2>&1 &", self.guest)
+    }
+}
+
+/// Where the guest listens for the host's port; whatever it is for, it is none that a service would have.
+const RELAY: u16 = 20_000;
+
 /// The network of that line, apart from those of the radios (10.K.0.0/16), and the guest in it. The
 /// guest's address is pid 1's to set: `agent::init`.
 const NETWORK: &str = "192.168.76.0/24";
@@ -114,9 +126,9 @@ impl Shape {
 
     /// The network card of a guest with a line to the host. `restrict`: nothing else goes in or out.
     fn line_to_host(&self, open: bool) -> Vec<String> {
-        let Some(Forward { host, guest }) = self.forward else { return Vec::new() };
+        let Some(Forward { host, .. }) = self.forward else { return Vec::new() };
         let rule = if open {
-            format!(",hostfwd=tcp:127.0.0.1:{host}-{GUEST}:{guest}")
+            format!(",hostfwd=tcp:127.0.0.1:{host}-{GUEST}:{RELAY}")
         } else {
             String::new()
         };
@@ -237,8 +249,9 @@ mod tests {
             (forwarded(8080).boot(Path::new("k"), Path::new("r")), forwarded(8080).restore());
         let opens = |words: &[String]| words.iter().any(|word| word.contains("hostfwd="));
         assert!(!opens(&boot) && opens(&restore));
-        let rule = "hostfwd=tcp:127.0.0.1:8080-192.168.76.15:9810";
+        let rule = "hostfwd=tcp:127.0.0.1:8080-192.168.76.15:20000";
         assert!(restore.iter().any(|word| word.ends_with(rule)), "{restore:?}");
+        assert!(forwarded(8080).forward.unwrap().relay().contains(" TCP:127.0.0.1:9810 "));
         // One snapshot for all ports, and another one without the card.
         assert_eq!(forwarded(8080).key(), forwarded(8081).key());
         assert_ne!(forwarded(8080).key(), shape(18, Mode::RealTime).key());

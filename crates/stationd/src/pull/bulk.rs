@@ -7,6 +7,7 @@ use linux::{
     netlink,
     nl80211::{Nl80211, StationReading},
 };
+use rustix::io::Errno;
 
 use super::account;
 use crate::{
@@ -15,7 +16,8 @@ use crate::{
     table::{Poll, Table},
 };
 
-/// Reads all stations of a point into the table.
+/// Reads all stations of a point into the table. The poll is the caller's to end; there is none where the
+/// list would not hold still, and nobody is said to have left because of that.
 ///
 /// # Errors
 ///
@@ -25,23 +27,20 @@ pub fn pull(
     table: &mut Table,
     (point, now_ns): (&Point, u64),
     cost: &mut Cost,
-) -> Result<(), netlink::Error> {
-    let Some(index) = point.index else { return Ok(()) };
+) -> Result<Option<Poll>, netlink::Error> {
+    let Some(index) = point.index else { return Ok(None) };
     let mut poll = table.begin(point.id, now_ns);
     cost.dumps += 1;
     let read = kernel.stations(index, |reading| {
         table.read(&mut poll, reading);
     })?;
     account(cost, read);
+    table.attempt(&mut poll, read.restarts);
     let mut settled = read.settled;
     for child in &point.children {
         settled &= pull_child(kernel, table, (*child, &mut poll), cost);
     }
-    // Nobody is said to have left because a list would not hold still.
-    if settled {
-        table.end(poll);
-    }
-    Ok(())
+    Ok(settled.then_some(poll))
 }
 
 /// Reads a child's stations into the poll of its access point; whether that is all of them. A child that
@@ -57,8 +56,11 @@ fn pull_child(
     let read = kernel.stations(child, |reading| {
         table.read(poll, &StationReading { attempt: poll.attempt(), ..*reading });
     });
-    read.is_ok_and(|read| {
-        account(cost, read);
-        read.settled
-    })
+    match read {
+        Ok(read) => {
+            account(cost, read);
+            read.settled
+        }
+        Err(error) => error.is_refusal(Errno::NODEV),
+    }
 }

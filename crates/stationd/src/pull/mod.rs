@@ -9,6 +9,7 @@ use linux::{
     netlink::{self, ReadCost},
     nl80211::Nl80211,
 };
+use rustix::io::Errno;
 
 use crate::{
     cost::Cost,
@@ -62,10 +63,19 @@ fn survey(
     point.surveyed_ns = Some(now_ns);
     match read {
         Ok(read) => account(cost, read),
-        // A driver without surveys is no fault of the reading: the noise is unknown then.
-        Err(error) if error.is_refusal(rustix::io::Errno::OPNOTSUPP) => {}
-        Err(error) => return Err(error),
+        // A driver that keeps none, or has none at present, is no fault of the reading: the noise is
+        // unknown then.
+        Err(error) if is_without(&error) => {}
+        Err(error) => {
+            point.surveyed_ns = None;
+            return Err(error);
+        }
     }
     point.noise_dbm = noise;
     Ok(())
+}
+
+/// Whether the interface is there, and its survey is not.
+fn is_without(error: &netlink::Error) -> bool {
+    matches!(error, netlink::Error::Refused { .. }) && !error.is_refusal(Errno::NODEV)
 }

@@ -11,6 +11,7 @@ use linux::{
 use crate::{
     cost::Cost,
     hostapd::Hostapd,
+    identity::Identity,
     points::Points,
     table::{PointId, Slot, Table},
     trace::{Level, Trace},
@@ -26,6 +27,8 @@ pub struct Sources<'a> {
     pub trace: &'a Trace,
     /// What it costs.
     pub cost: &'a mut Cost,
+    /// The stations of whom hostapd told something new, for whoever writes it down.
+    pub identified: &'a mut Vec<Slot>,
 }
 
 /// Reads the stations of a point one by one.
@@ -61,19 +64,20 @@ fn one(
     let reading = sources.kernel.station(index, address)?;
     let Some(reading) = reading else {
         trace.event("genSta", Level::INFO, format_args!("{address:02x?} is not there"));
-        let gone = linux::nl80211::StationReading { address, ..Default::default() };
-        table.left(id, &gone, None);
+        table.gone(slot);
         return Ok(());
     };
     sources.cost.messages += 1;
-    table.note(id, &reading, now_ns);
+    let slot = table.note(id, &reading, now_ns);
     trace.event("nl80211", Level::INFO, format_args!("survey of {}", point.name));
     super::survey(sources.kernel, point, now_ns, sources.cost)?;
     trace.event("hostapd", Level::INFO, format_args!("STA {address:02x?}"));
-    let identity = sources.hostapd.ask_now(&point.name, address, sources.cost);
-    let known = table.row(slot).and_then(|row| row.identity().cloned());
-    if let Some(identity) = identity.filter(|identity| known.as_ref() != Some(identity)) {
+    let identity = sources.hostapd.ask_now(&point.name, address, (now_ns, sources.cost));
+    let is_new =
+        |identity: &Identity| table.row(slot).is_some_and(|row| row.identity() != Some(identity));
+    if let Some(identity) = identity.filter(is_new) {
         table.identify(slot, identity);
+        sources.identified.push(slot);
     }
     Ok(())
 }

@@ -127,7 +127,8 @@ pub struct Table {
     points_changed: Vec<Generation>,
     polls: u64,
     resets: u64,
-    narrow: bool,
+    /// The access points whose driver was seen to count bytes in 32 bits.
+    narrow: Vec<bool>,
 }
 
 impl Table {
@@ -161,9 +162,10 @@ impl Table {
         self.resets
     }
 
-    /// Whether a driver was seen to count bytes in 32 bits, which pass their end soon.
-    pub fn is_narrow(&self) -> bool {
-        self.narrow
+    /// Whether an access point has stations whose bytes the driver counts in 32 bits, which pass their
+    /// end soon.
+    pub fn is_narrow(&self, point: PointId) -> bool {
+        self.narrow.get(usize::from(point)) == Some(&true) && self.count(point) > 0
     }
 
     /// The stations of an access point, in the kernel's order.
@@ -198,10 +200,9 @@ impl Table {
 
     /// Takes what a poll reads of a station; to take one twice does no harm.
     pub fn read(&mut self, poll: &mut Poll, reading: &StationReading) -> Slot {
-        if reading.attempt != poll.attempt {
-            // Only who is in the last attempt is there.
-            self.polls += 1;
-            *poll = Poll { number: self.polls, attempt: reading.attempt, seen: 0, ..*poll };
+        self.attempt(poll, reading.attempt);
+        if reading.link.is_some() {
+            return self.read_link(poll, reading);
         }
         let slot = self.expected(poll, reading.key()).unwrap_or_else(|| {
             self.find(poll.point, reading.key())
@@ -214,14 +215,38 @@ impl Table {
         slot
     }
 
-    /// Ends a reading: whoever it did not see has left, unheard.
-    pub fn end(&mut self, poll: Poll) {
+    /// Says at which attempt the list is that a poll reads: only who is in the last one is there, also
+    /// where nobody is.
+    pub fn attempt(&mut self, poll: &mut Poll, attempt: u32) {
+        if attempt != poll.attempt {
+            self.polls += 1;
+            *poll = Poll { number: self.polls, attempt, seen: 0, ..*poll };
+        }
+    }
+
+    /// A link is no station: it is not counted among those that were seen, and begins no association.
+    fn read_link(&mut self, poll: &Poll, reading: &StationReading) -> Slot {
+        let slot = self
+            .find(poll.point, reading.key())
+            .unwrap_or_else(|| self.arrive(poll.point, reading, poll.at_ns));
+        self.polled[slot as usize] = poll.number;
+        self.take(slot, reading);
+        slot
+    }
+
+    /// Whether a reading has seen everybody whom the table has.
+    pub fn has_seen_all(&self, poll: &Poll) -> bool {
         let order = &self.order[usize::from(poll.point)];
-        let all_seen = poll.seen == order.len()
-            && order.iter().all(|slot| self.polled[*slot as usize] == poll.number);
-        if all_seen {
+        poll.seen == order.len()
+            && order.iter().all(|slot| self.polled[*slot as usize] == poll.number)
+    }
+
+    /// Ends a reading: whoever it did not see has left, unheard. Who joined meanwhile is there.
+    pub fn end(&mut self, poll: Poll) {
+        if self.has_seen_all(&poll) {
             return;
         }
+        let order = &self.order[usize::from(poll.point)];
         let missed = |slot: &&Slot| self.polled[**slot as usize] != poll.number;
         let gone: Vec<Slot> = order.iter().filter(missed).copied().collect();
         for slot in gone {
@@ -239,10 +264,17 @@ impl Table {
         slot
     }
 
-    /// A new association of this station begins: one that was there has ended unheard.
+    /// An event tells that a station has associated.
+    ///
+    /// The kernel tells of an end before it tells of the next beginning. So one that is there already was
+    /// found by a reading that overtook the event, and is the same association, unless the event itself
+    /// says otherwise.
     pub fn joined(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
         self.order_of(point);
         if let Some(slot) = self.find(point, reading.key()) {
+            if !self.is_other(slot, reading) {
+                return slot;
+            }
             self.leave(slot, None);
         }
         let slot = self.arrive(point, reading, at_ns);
@@ -250,17 +282,34 @@ impl Table {
         slot
     }
 
-    /// A station has left, with its last reading where one is known.
+    /// An event tells that a station has left, with its last reading where one is known. One that is about
+    /// an association before the present one is late: a reading has overtaken it.
     pub fn left(&mut self, point: PointId, last: &StationReading, reason: Option<u16>) {
-        if let Some(slot) = self.find(point, last.key()) {
-            self.take(slot, last);
-            let exact = last.rx_packets.is_some() || last.rx_bytes.is_some();
-            self.leave(slot, Some(Last { exact, reason }));
+        let Some(slot) = self.find(point, last.key()) else { return };
+        let session = self.sessions[slot as usize];
+        let began = session.and_then(|session| session.associated_ns);
+        if began.zip(associated_ns(last)).is_some_and(|(began, told)| began != told) {
+            return;
         }
+        let is_whole = last.link.is_none();
+        let exact = is_whole && (last.rx_packets.is_some() || last.rx_bytes.is_some());
+        // An event without figures must not make those of the last poll unknown.
+        if exact {
+            self.take(slot, last);
+        }
+        self.leave(slot, Some(Last { exact, reason }));
+    }
+
+    /// The kernel knows no such station any more; it has left, unheard.
+    pub fn gone(&mut self, slot: Slot) {
+        self.leave(slot, None);
     }
 
     /// An access point has gone, and all its stations with it.
     pub fn clear(&mut self, point: PointId) {
+        if let Some(narrow) = self.narrow.get_mut(usize::from(point)) {
+            *narrow = false;
+        }
         let slots = self.order.get(usize::from(point)).cloned().unwrap_or_default();
         for slot in slots {
             self.leave(slot, None);
@@ -289,22 +338,28 @@ impl Table {
 
     /// The slot, or a new one where the kernel speaks of another association than we knew.
     fn same_association(&mut self, slot: Slot, reading: &StationReading, at_ns: u64) -> Slot {
-        let Some(session) = self.sessions[slot as usize] else { return slot };
-        let other = match (session.associated_ns, reading.associated_at_boottime_ns) {
-            (Some(then), Some(now)) => then != now,
-            _ => false,
-        };
-        // Where the kernel does not tell the moment, a younger connection than we have seen is another.
-        let younger = reading.associated_at_boottime_ns.is_none()
-            && self
-                .columns
-                .gauge(slot as usize, Gauge::ConnectedS)
-                .is_some_and(|then| reading.connected_s.is_some_and(|now| i64::from(now) < then));
-        if !other && !younger {
-            return slot;
+        match self.sessions[slot as usize] {
+            Some(session) if self.is_other(slot, reading) => {
+                self.leave(slot, None);
+                self.arrive(session.point, reading, at_ns)
+            }
+            _ => slot,
         }
-        self.leave(slot, None);
-        self.arrive(session.point, reading, at_ns)
+    }
+
+    /// Whether a reading speaks of another association than the one that the slot holds.
+    fn is_other(&self, slot: Slot, reading: &StationReading) -> bool {
+        let Some(session) = &self.sessions[slot as usize] else { return false };
+        match (session.associated_ns, associated_ns(reading)) {
+            (Some(then), Some(now)) => then != now,
+            (None, Some(_)) => false,
+            // Where the kernel does not tell the moment, a younger connection than we have seen is another.
+            (_, None) => {
+                let then = self.columns.gauge(slot as usize, Gauge::ConnectedS);
+                let now = reading.connected_s.map(i64::from);
+                then.zip(now).is_some_and(|(then, now)| now < then)
+            }
+        }
     }
 
     fn take(&mut self, slot: Slot, reading: &StationReading) {
@@ -313,9 +368,11 @@ impl Table {
         }
         let taken = self.columns.take(slot as usize, reading);
         self.resets += u64::from(taken.reset);
-        self.narrow |= reading.rx_bytes.is_some_and(|bytes| !bytes.wide);
         if let Some(session) = &mut self.sessions[slot as usize] {
-            session.associated_ns = reading.associated_at_boottime_ns.or(session.associated_ns);
+            session.associated_ns = associated_ns(reading).or(session.associated_ns);
+            let counts = [reading.rx_bytes, reading.tx_bytes];
+            self.narrow[usize::from(session.point)] |=
+                counts.iter().flatten().any(|bytes| !bytes.wide);
         }
         if taken.changed {
             self.touch(slot);
@@ -351,13 +408,10 @@ impl Table {
             self.changed.push(0);
         }
         let address = reading.key();
-        self.sessions[place] = Some(Session {
-            point,
-            address,
-            seen_ns: at_ns,
-            associated_ns: reading.associated_at_boottime_ns,
-        });
-        self.polled[place] = 0;
+        self.sessions[place] =
+            Some(Session { point, address, seen_ns: at_ns, associated_ns: associated_ns(reading) });
+        // Who joins while a poll is under way was not to be seen by it, and is there at its end.
+        self.polled[place] = self.polls;
         self.keys.insert((point, address), slot);
         self.order[usize::from(point)].push(slot);
         self.touch(slot);
@@ -393,8 +447,15 @@ impl Table {
         if self.order.len() <= usize::from(point) {
             self.order.resize_with(usize::from(point) + 1, Vec::new);
             self.points_changed.resize(usize::from(point) + 1, 0);
+            self.narrow.resize(usize::from(point) + 1, false);
         }
     }
+}
+
+/// When an association began. mac80211 says 0 of a station that has authenticated only: hostapd adds it so
+/// early (`sta_info_alloc` in `net/mac80211/sta_info.c`; the moment is set on the way to ASSOC).
+fn associated_ns(reading: &StationReading) -> Option<u64> {
+    reading.associated_at_boottime_ns.filter(|moment| *moment != 0)
 }
 
 /// What was said when a station left.

@@ -100,13 +100,61 @@ fn a_younger_connection_is_another_one_where_the_kernel_tells_no_moment() {
 }
 
 #[test]
-fn joined_twice_is_left_once() {
+fn an_arrival_that_a_poll_has_found_already_is_no_other_association() {
     let mut table = Table::default();
-    table.joined(0, &reading(1, 0), 5);
-    table.joined(0, &reading(1, 0), 9);
-    assert_eq!(table.len(), 1);
-    assert_eq!(left(&table.take_changes()), [(1, false)]);
-    assert_eq!(table.rows(0).next().unwrap().session().seen_ns, 9);
+    let event = StationReading { address: [2, 0, 0, 0, 0, 1], ..StationReading::default() };
+    poll(&mut table, 0, &[reading(1, 500)]);
+    table.joined(0, &event, 2000);
+    assert_eq!(left(&table.take_changes()), []);
+    let row = table.rows(0).next().unwrap();
+    assert_eq!((row.counter(Counted::RxPackets), row.session().seen_ns), (Some(500), 1000));
+}
+
+#[test]
+fn a_departure_that_a_poll_has_overtaken_takes_nothing_from_the_next_association() {
+    let mut table = Table::default();
+    let at = |when, packets| StationReading {
+        associated_at_boottime_ns: Some(when),
+        ..reading(1, packets)
+    };
+    poll(&mut table, 0, &[at(10, 500)]);
+    poll(&mut table, 0, &[at(20, 3)]);
+    table.left(0, &at(10, 600), Some(8));
+    assert_eq!(table.rows(0).next().unwrap().counter(Counted::RxPackets), Some(3));
+    table.left(0, &at(20, 4), Some(8));
+    assert_eq!(left(&table.take_changes()), [(1, false), (1, true)]);
+}
+
+#[test]
+fn a_departure_without_figures_leaves_those_of_the_last_poll() {
+    let mut table = Table::default();
+    poll(&mut table, 0, &[StationReading { connected_s: Some(7), ..reading(1, 5) }]);
+    table.take_changes();
+    let bare = StationReading { address: [2, 0, 0, 0, 0, 1], ..StationReading::default() };
+    table.left(0, &bare, None);
+    let changes = table.take_changes();
+    let [Change::Left(ended)] = &changes[..] else { panic!("{changes:?}") };
+    assert_eq!((ended.exact, ended.connected_s, ended.rx_packets), (false, Some(7), Some(5)));
+}
+
+#[test]
+fn the_moment_that_is_not_yet_known_is_no_moment() {
+    let mut table = Table::default();
+    let at = |when| StationReading { associated_at_boottime_ns: Some(when), ..reading(1, 5) };
+    poll(&mut table, 0, &[at(0)]);
+    poll(&mut table, 0, &[at(20)]);
+    assert_eq!(table.take_changes(), [Change::Arrived(0)]);
+    assert_eq!(table.rows(0).next().unwrap().session().associated_ns, Some(20));
+}
+
+#[test]
+fn who_joins_while_a_poll_is_under_way_is_there_at_its_end() {
+    let mut table = Table::default();
+    let mut poll = table.begin(0, 1000);
+    table.read(&mut poll, &reading(1, 5));
+    table.joined(0, &reading(2, 0), 1001);
+    table.end(poll);
+    assert_eq!(stations(&table, 0), [1, 2]);
 }
 
 #[test]
@@ -150,6 +198,16 @@ fn who_is_only_in_an_attempt_that_the_kernel_gave_up_has_left() {
     let again = |station| StationReading { attempt: 1, ..reading(station, 3) };
     poll(&mut table, 0, &[reading(1, 1), reading(2, 1), again(2), again(3)]);
     assert_eq!(stations(&table, 0), [2, 3]);
+}
+
+#[test]
+fn a_last_attempt_that_has_nobody_leaves_nobody() {
+    let mut table = Table::default();
+    let mut poll = table.begin(0, 1000);
+    table.read(&mut poll, &reading(1, 5));
+    table.attempt(&mut poll, 1);
+    table.end(poll);
+    assert!(table.is_empty());
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! An engine before a world, and the moments that a daemon would bring it.
+
+use linux::nl80211::Address;
+use serde_json::Value;
+use stationd::{
+    engine::{Engine, Pull, RefreshError, Settings, WriteBack, boottime_ns},
+    full,
+    points::EndedTotals,
+    table::Counted,
+    trace::{Trace, Way},
+};
+
+use crate::{
+    control::{Control, known},
+    kernel,
+    world::{Shared, World, address},
+};
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+pub(crate) struct Scene {
+    pub(crate) engine: Engine,
+    pub(crate) world: Shared,
+    pub(crate) control: Control,
+    pub(crate) now_ns: u64,
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        hostapd: None,
+        interfaces: Vec::new(),
+        pull: Pull::Bulk,
+        write_back: WriteBack::OnChange,
+        trace: Trace::new(Way::Level),
+    }
+}
+
+impl Scene {
+    /// With the defaults, hostapd aside.
+    pub(crate) fn new(world: &Shared) -> Self {
+        Self::with(world, settings(), Control::absent())
+    }
+
+    /// With a hostapd.
+    pub(crate) fn asking(world: &Shared, settings: Settings, control: Control) -> Self {
+        let settings = Settings { hostapd: Some(control.folder().to_owned()), ..settings };
+        Self::with(world, settings, control)
+    }
+
+    fn with(world: &Shared, settings: Settings, control: Control) -> Self {
+        // What happened before is told to nobody.
+        world.lock().events.clear();
+        let events = Some(kernel::mlme(world));
+        let engine = Engine::over(settings, kernel::nl80211(world), events).unwrap();
+        Self { engine, world: world.clone(), control, now_ns: boottime_ns() }
+    }
+
+    /// With these settings and a kernel that tells nothing unasked.
+    pub(crate) fn deaf(world: &Shared, settings: Settings) -> Self {
+        let engine = Engine::over(settings, kernel::nl80211(world), None).unwrap();
+        Self { engine, world: world.clone(), control: Control::absent(), now_ns: boottime_ns() }
+    }
+
+    pub(crate) fn world<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        change(&mut self.world.lock())
+    }
+
+    /// Time goes on, and nobody is asked.
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        self.now_ns += seconds * SECOND;
+    }
+
+    /// The daemon hears what there is to hear.
+    pub(crate) fn hear(&mut self) {
+        self.engine.ready(self.now_ns);
+    }
+
+    /// A consumer who wants nothing older than half a second.
+    pub(crate) fn ask(&mut self, point: u16) -> Result<(), RefreshError> {
+        self.engine.refresh(point, SECOND / 2, self.now_ns)
+    }
+
+    /// A second later, a consumer asks.
+    pub(crate) fn poll(&mut self, point: u16) {
+        self.pass(1);
+        self.ask(point).unwrap();
+    }
+
+    /// hostapd knows everybody. How many questions it was asked meanwhile.
+    pub(crate) fn introduce(&mut self) -> usize {
+        let mut count = 0;
+        loop {
+            self.hear();
+            let questions = self.control.questions();
+            if questions.is_empty() {
+                return count;
+            }
+            for asked in questions {
+                count += 1;
+                self.control.answer(&asked, &known(&asked.station, 1));
+            }
+        }
+    }
+
+    pub(crate) fn stations(&self, point: u16) -> Vec<Address> {
+        let mut found: Vec<_> = self.engine.table().rows(point).map(|row| row.address()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    pub(crate) fn rx_bytes(&self, point: u16, number: u16) -> Option<u64> {
+        let table = self.engine.table();
+        table.row(table.find(point, address(number))?)?.counter(Counted::RxBytes)
+    }
+
+    pub(crate) fn aid(&self, point: u16, number: u16) -> Option<u16> {
+        let table = self.engine.table();
+        table.row(table.find(point, address(number))?)?.identity()?.aid
+    }
+
+    pub(crate) fn ended(&self, point: u16) -> EndedTotals {
+        self.engine.points().get(point).unwrap().ended
+    }
+
+    pub(crate) fn transactions(&mut self) -> u64 {
+        self.engine.model().counts().transactions
+    }
+
+    pub(crate) fn notifications(&mut self) -> Vec<(u64, Value)> {
+        let next = || self.engine.model().next_notification();
+        let told = std::iter::from_fn(next);
+        told.map(|(consumer, bytes)| (consumer, serde_json::from_slice(&bytes).unwrap())).collect()
+    }
+
+    pub(crate) fn brief(&mut self, point: u16) -> Vec<Value> {
+        list(&self.engine.brief(point))
+    }
+
+    pub(crate) fn full(&self, point: u16) -> Vec<Value> {
+        let mut out = Vec::new();
+        let (model, view, trace) = self.engine.reading();
+        full::reply(model, point, &view, trace, &mut out);
+        list(&out)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        let mut out = Vec::new();
+        let (model, view, trace) = self.engine.reading();
+        model.get(&[path], &view, trace, &mut out).unwrap();
+        serde_json::from_slice(&out).unwrap()
+    }
+}
+
+fn list(bytes: &[u8]) -> Vec<Value> {
+    let reply: Value = serde_json::from_slice(bytes).unwrap();
+    assert_eq!(reply.as_array().unwrap().len(), 1);
+    reply[0].as_array().unwrap().clone()
+}

@@ -1,0 +1,183 @@
+//! What is true: interfaces, stations and their counters, and what is to go wrong next.
+//!
+//! Tests change it; [`crate::kernel`] tells the engine. Whoever comes or goes leaves an event, unless the
+//! world is silent.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use linux::{netlink::Reply, nl80211::Address};
+use rustix::io::Errno;
+
+use crate::kernel;
+
+pub(crate) const ACCESS_POINT: u32 = 3;
+pub(crate) const PART: u32 = 4;
+
+/// An interface of an access point.
+#[derive(Clone, Debug)]
+pub(crate) struct Interface {
+    pub(crate) index: u32,
+    pub(crate) name: String,
+    pub(crate) kind: u32,
+    pub(crate) address: Address,
+}
+
+/// A station as its driver counts it.
+#[derive(Clone, Debug)]
+pub(crate) struct Station {
+    pub(crate) interface: u32,
+    pub(crate) address: Address,
+    pub(crate) since_ns: u64,
+    pub(crate) rx_bytes: u64,
+    pub(crate) tx_bytes: u64,
+    pub(crate) signal: i8,
+    pub(crate) links: Vec<u8>,
+}
+
+/// What goes wrong with one dump of stations.
+pub(crate) enum Fault {
+    /// The kernel says so in a message of its own.
+    Refused(Errno),
+    /// The interface is there no more after some stations; the end of the list says so.
+    Vanishes,
+    /// A part of the reply is lost.
+    Overrun,
+    /// The list changes so in its middle, and its generation with it.
+    Changes(fn(&mut World)),
+    /// The same, told by a flag.
+    Flagged(fn(&mut World)),
+}
+
+/// How often the kernel was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) lists: u64,
+    pub(crate) dumps: u64,
+    pub(crate) gets: u64,
+    pub(crate) surveys: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) interfaces: Vec<Interface>,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) generation: u32,
+    pub(crate) events: VecDeque<Reply>,
+    pub(crate) faults: VecDeque<Fault>,
+    pub(crate) asked: Asked,
+    /// The driver counts bytes in 32 bits.
+    pub(crate) narrow: bool,
+    /// Nobody hears who comes and goes.
+    pub(crate) silent: bool,
+    /// What a survey is refused with.
+    pub(crate) survey: Option<Errno>,
+    clock_ns: u64,
+}
+
+/// The world, for the test and for the kernel.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Mutex<World>>);
+
+impl Shared {
+    /// Access points `wlan0`, `wlan1`, … with indices from 3 on.
+    pub(crate) fn with_points(count: u8) -> Self {
+        let mut world = World { clock_ns: 1000, ..World::default() };
+        for place in 0..count {
+            world.add_point(3 + u32::from(place), &format!("wlan{place}"), place);
+        }
+        Self(Arc::new(Mutex::new(world)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap()
+    }
+}
+
+pub(crate) fn address(number: u16) -> Address {
+    let [high, low] = number.to_be_bytes();
+    [2, 0, 0, 0, high, low]
+}
+
+impl World {
+    pub(crate) fn add_point(&mut self, index: u32, name: &str, last: u8) {
+        let address = [6, 0, 0, 0, 0, last];
+        self.add(Interface { index, name: name.into(), kind: ACCESS_POINT, address });
+    }
+
+    /// A part of `wlan0`.
+    pub(crate) fn add_part(&mut self, index: u32, name: &str) {
+        let address = [6, 0, 0, 0, 0, 0];
+        self.add(Interface { index, name: name.into(), kind: PART, address });
+    }
+
+    fn add(&mut self, interface: Interface) {
+        self.tell(kernel::interface_event(true, interface.index));
+        self.interfaces.push(interface);
+    }
+
+    /// An interface goes, after its stations.
+    pub(crate) fn remove(&mut self, index: u32) {
+        while let Some(station) = self.stations.iter().find(|one| one.interface == index) {
+            self.leave(station.address);
+        }
+        self.interfaces.retain(|one| one.index != index);
+        self.tell(kernel::interface_event(false, index));
+    }
+
+    pub(crate) fn arrive(&mut self, interface: u32, number: u16) {
+        self.generation += 1;
+        self.clock_ns += 7;
+        let station = Station {
+            interface,
+            address: address(number),
+            since_ns: self.clock_ns,
+            rx_bytes: 0,
+            tx_bytes: 0,
+            signal: -40,
+            links: Vec::new(),
+        };
+        self.tell(kernel::joined(&station, self.generation));
+        self.stations.push(station);
+    }
+
+    pub(crate) fn leave(&mut self, address: Address) {
+        let Some(place) = self.stations.iter().position(|one| one.address == address) else {
+            return;
+        };
+        self.generation += 1;
+        let station = self.stations.remove(place);
+        self.tell(kernel::left(&station, self.generation, self.narrow));
+    }
+
+    pub(crate) fn station(&mut self, number: u16) -> &mut Station {
+        self.stations.iter_mut().find(|one| one.address == address(number)).unwrap()
+    }
+
+    /// Bytes from a station and to it.
+    pub(crate) fn moves(&mut self, number: u16, (rx_bytes, tx_bytes): (u64, u64)) {
+        let station = self.station(number);
+        (station.rx_bytes, station.tx_bytes) =
+            (station.rx_bytes + rx_bytes, station.tx_bytes + tx_bytes);
+    }
+
+    /// All events that wait are lost.
+    pub(crate) fn loses_events(&mut self) {
+        self.events.clear();
+        self.events.push_back(Err(Errno::NOBUFS));
+    }
+
+    /// The stations of an interface.
+    pub(crate) fn addresses(&self, interface: u32) -> Vec<Address> {
+        let on = self.stations.iter().filter(|one| one.interface == interface);
+        on.map(|one| one.address).collect()
+    }
+
+    fn tell(&mut self, event: Vec<u8>) {
+        if !self.silent {
+            self.events.push_back(Ok(event));
+        }
+    }
+}

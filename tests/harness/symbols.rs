@@ -1,0 +1,29 @@
+//! Where stationd's functions are in the file that the image has, for probes of the kernel.
+//!
+//! The program keeps its symbols beside no debug information, so it is the very program that is probed.
+
+use std::{fs, path::PathBuf};
+
+use object::{Object, ObjectSegment, ObjectSymbol};
+
+use super::headroom::target;
+
+/// stationd as the image has it.
+pub(crate) fn stationd() -> PathBuf {
+    target().join("x86_64-unknown-linux-gnu/device/stationd")
+}
+
+/// Where in the file of stationd the one function begins that has these words in its symbol.
+pub(crate) fn file_offset(words: &str) -> u64 {
+    let bytes = fs::read(stationd()).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let named =
+        |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(|name| name.contains(words));
+    let found: Vec<_> = file.symbols().filter(named).collect();
+    let [symbol] = found.as_slice() else { panic!("{} symbols have `{words}`", found.len()) };
+    let here = |segment: &object::Segment<'_, '_>| {
+        (segment.address()..segment.address() + segment.size()).contains(&symbol.address())
+    };
+    let segment = file.segments().find(here).unwrap();
+    symbol.address() - segment.address() + segment.file_range().0
+}

@@ -1,0 +1,179 @@
+//! stationd's sessions: what is there of a station while it is associated, what is left when it has
+//! gone, and that it comes back as another.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Page, Parts, Place, in_guest};
+
+/// Stations here stay away once they are sent away, until they are told to come back.
+const WORDS: &str = r#"
+gone() { ! iw dev $1 station get $2 >/dev/null 2>&1; }
+settled() { [ $(hostapd_cli -i $1 sta $2 | grep -c AUTHORIZED) = 1 ]; }
+get() { ask Get "{\"paths\":[\"$1\"],\"max-age-ms\":0}"; }
+first=02:00:00:01:00:00
+second=02:00:00:01:00:03
+"#;
+
+fn metric(page: &Page, name: &str) -> f64 {
+    page.value(&format!("stationd_access_point_{name}{{device=\"wlan0\"}}"))
+}
+
+/// `rx bytes: 7` of a part that `iw` printed.
+fn counter(parts: &Parts, part: &str, name: &str) -> u64 {
+    let value = parts.text(part).lines().find_map(|line| line.trim().strip_prefix(name));
+    value.unwrap().trim_start_matches(':').trim().parse().unwrap()
+}
+
+/// The notifications of one kind that were told.
+fn told(parts: &Parts, kind: &str) -> Vec<Value> {
+    let all = parts.lines("told").into_iter().map(|line| line["params"].clone());
+    all.filter(|told| told["kind"] == kind).collect()
+}
+
+/// The stations of a brief or full reply.
+fn addresses(parts: &Parts, part: &str) -> Vec<Value> {
+    let reply = parts.result(part);
+    reply[0].as_array().unwrap().iter().map(|station| station["MACAddress"].clone()).collect()
+}
+
+#[test]
+fn who_is_sent_away_is_gone_everywhere_and_comes_back_as_another() {
+    let place = Place::with_guests();
+    let script = WORDS.to_owned()
+        + r#"
+daemon
+listen WiFi.AccessPoint.1.AssociatedDevice.
+wpa_cli -i sta0 sta_autoconnect 0
+part met; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+brief wlan0 >/dev/null
+# What is moved now is polled by nobody.
+ip netns exec clients ping -q -c 5 -i 0.002 -W 1 -s 300 -I sta0 10.0.0.1 >/dev/null
+part iw; iw dev wlan0 station get $first
+hostapd_cli -i wlan0 deauthenticate $first
+within 5 gone wlan0 $first
+part brief; brief wlan0
+part full; full wlan0
+part get; get WiFi.AccessPoint.1.AssociatedDevice.1.
+part entries; get WiFi.AccessPoint.1.AssociatedDeviceNumberOfEntries
+part gone; metrics
+wpa_cli -i sta0 reconnect
+within 20 settled wlan0 $first
+part back; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+for sta in 0 3; do wpa_cli -i sta$sta sta_autoconnect 0; done
+hostapd_cli -i wlan0 disassociate $second
+within 5 gone wlan0 $second
+hostapd_cli -i wlan0 disassociate $first
+within 5 gone wlan0 $first
+part nobody; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+part end; metrics
+part told; told
+"#;
+    let parts = in_guest(&place, 6, &script);
+    let device = |number: u32| format!("WiFi.AccessPoint.1.AssociatedDevice.{number}.");
+    let [first, second] = ["02:00:00:01:00:00", "02:00:00:01:00:03"];
+    assert_eq!(parts.result("met")[device(1) + "MACAddress"], first);
+    for reply in ["brief", "full"] {
+        assert_eq!(addresses(&parts, reply), [second], "{reply}");
+    }
+    assert_eq!(parts.result("get"), json!({}));
+    let entries = parts.result("entries");
+    assert_eq!(entries["WiFi.AccessPoint.1.AssociatedDeviceNumberOfEntries"], 1);
+    let page = parts.page("gone");
+    assert_eq!((page.naming(first), metric(&page, "stations")), (0, 1.0));
+    assert_eq!(
+        (metric(&page, "sessions_ended_total"), metric(&page, "sessions_ended_exact_total")),
+        (1.0, 1.0)
+    );
+    // The frame that sent it away is the last that was counted: 24 bytes of header, 2 of reason.
+    let (rx, tx) = (counter(&parts, "iw", "rx bytes"), counter(&parts, "iw", "tx bytes") + 26);
+    assert_eq!(metric(&page, "ended_receive_bytes_total"), rx as f64);
+    assert_eq!(metric(&page, "ended_transmit_bytes_total"), tx as f64);
+    let left = told(&parts, "ObjectDeletion");
+    assert_eq!(left[0]["path"], device(1));
+    let last = &left[0]["values"];
+    let counters =
+        [&last["RxBytes"], &last["TxBytes"], &last["RxPacketCount"], &last["TxPacketCount"]];
+    let packets = (counter(&parts, "iw", "rx packets"), counter(&parts, "iw", "tx packets") + 1);
+    assert_eq!(counters, [&json!(rx), &json!(tx), &json!(packets.0), &json!(packets.1)]);
+    assert_eq!((&last["MACAddress"], &last["Exact"]), (&json!(first), &json!(true)));
+    // It is another session, and its number nobody had before.
+    assert_eq!(
+        parts.result("back"),
+        json!({ device(2) + "MACAddress": second, device(3) + "MACAddress": first })
+    );
+    assert_eq!(told(&parts, "ObjectCreation")[0]["path"], device(3));
+    nobody_is_left(&parts, &left);
+    assert_eq!(place.left(), []);
+}
+
+/// After the last station of the first access point was sent away too.
+fn nobody_is_left(parts: &Parts, left: &[Value]) {
+    assert_eq!(parts.result("nobody"), json!({}));
+    let paths: Vec<_> = left.iter().map(|left| left["path"].as_str().unwrap()).collect();
+    assert_eq!(
+        paths,
+        [1, 2, 3].map(|number| format!("WiFi.AccessPoint.1.AssociatedDevice.{number}."))
+    );
+    let page = parts.page("end");
+    assert_eq!((metric(&page, "stations"), page.sum("stationd_access_point_stations")), (0.0, 4.0));
+    assert_eq!((page.naming("02:00:00:01:00:00"), page.naming("02:00:00:01:00:03")), (0, 0));
+    assert_eq!(
+        (metric(&page, "sessions_ended_total"), metric(&page, "sessions_ended_exact_total")),
+        (3.0, 3.0)
+    );
+    // With nobody there, everything that was moved was moved by who has left.
+    assert_eq!(metric(&page, "receive_bytes_total"), metric(&page, "ended_receive_bytes_total"));
+    let sum: u64 = left.iter().map(|left| left["values"]["TxBytes"].as_u64().unwrap()).sum();
+    assert_eq!(metric(&page, "transmit_bytes_total"), sum as f64);
+}
+
+#[test]
+fn a_station_that_leaves_and_returns_within_one_poll_is_two_sessions() {
+    let place = Place::with_guests();
+    let script = WORDS.to_owned()
+        + r#"
+daemon
+brief wlan0 >/dev/null
+ip netns exec clients ping -q -c 5 -i 0.002 -W 1 -s 300 -I sta0 10.0.0.1 >/dev/null
+brief wlan0 >/dev/null
+part before; metrics
+station-monitor --every 8s --count 2 --expect 6 --json >/tmp/summary &
+monitor=$!
+sleep 1
+since() { iw dev wlan0 station get $first 2>/dev/null | grep boottime; }
+kill -STOP $daemon
+came=$(since)
+hostapd_cli -i wlan0 deauthenticate $first
+again() { [ -n "$(since)" ] && [ "$(since)" != "$came" ]; }
+within 6 again
+within 6 settled wlan0 $first
+kill -CONT $daemon
+part get; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+part after; metrics
+wait $monitor
+part monitor; cat /tmp/summary
+"#;
+    let parts = in_guest(&place, 6, &script);
+    let (before, after) = (parts.page("before"), parts.page("after"));
+    let paths: Vec<_> = parts.result("get").as_object().unwrap().keys().cloned().collect();
+    assert_eq!(
+        paths,
+        [2, 3].map(|number| format!("WiFi.AccessPoint.1.AssociatedDevice.{number}.MACAddress"))
+    );
+    assert_eq!(
+        (metric(&after, "sessions_ended_total"), metric(&after, "sessions_ended_exact_total")),
+        (1.0, 1.0)
+    );
+    for total in ["receive_bytes_total", "transmit_bytes_total"] {
+        assert!(metric(&after, total) >= metric(&before, total), "{total} fell");
+    }
+    let series =
+        "node_wifi_station_receive_bytes_total{device=\"wlan0\",mac_address=\"02:00:00:01:00:00\"}";
+    assert!(
+        after.value(series) < before.value(series),
+        "the new session counts on from the old one"
+    );
+    let monitor = &parts.lines("monitor")[0];
+    assert_eq!((&monitor["faults"], &monitor["returned"]), (&json!(0), &json!(1)), "{monitor}");
+    assert_eq!(place.left(), []);
+}
