@@ -28,6 +28,7 @@ mod lab_faults;
 mod repeatability;
 mod run;
 mod started;
+mod station_stats;
 mod stationd_cost;
 mod stationd_prometheus;
 mod stationd_sessions;
