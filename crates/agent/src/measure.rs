@@ -12,7 +12,7 @@
 
 use std::path::PathBuf;
 
-use linux::system::monotonic_ns;
+use linux::{error::chain, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
@@ -28,7 +28,7 @@ use crate::{
     sampler::{Parties, Sampler},
     session::{Session, Stop, Woken},
     started,
-    subject::{self, Beside, Subject, chain},
+    subject::{self, Beside, Subject},
 };
 
 /// A command of the load may take this long to end after the last sample, ns.

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, os::fd::OwnedFd};
 
-use linux::{proc, process};
+use linux::{error::chain, proc, process};
 use model::wire::Refusal;
 
 /// The subject's processes.
@@ -149,17 +149,6 @@ fn visit(mut see: impl FnMut(u32, proc::Stat<'_>)) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,11 +189,5 @@ mod tests {
         assert!(is_of(own, &[own]) && is_of(own, &[std::os::unix::process::parent_id()]));
         assert!(!is_of(own, &[]) && !is_of(own, &[u32::MAX]));
         assert!(!names_of(own).unwrap().is_empty());
-    }
-
-    #[test]
-    fn an_error_is_told_with_its_cause() {
-        let error = linux::cgroup::create("/proc/headroom".as_ref()).unwrap_err();
-        assert!(chain(&error).starts_with("cannot create /proc/headroom: "));
     }
 }

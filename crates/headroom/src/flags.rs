@@ -1,9 +1,10 @@
 //! The words that a person types. Parsing them does nothing.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lab::vm::Forward;
 use model::span::Span;
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
@@ -161,31 +162,21 @@ pub(crate) struct Up {
     #[arg(long, default_value = "real-time", value_name = "MODE")]
     pub(crate) mode: ModeWord,
     /// A TCP port of this machine that leads to one of the access point [default: the same one]
-    #[arg(long, value_name = "PORT[:PORT]")]
-    pub(crate) forward: Option<ForwardWord>,
+    #[arg(long, value_name = "PORT[:PORT]", value_parser = forward)]
+    pub(crate) forward: Option<Forward>,
     /// A command for the access point; without one there is a shell
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
 /// `9810`, or `8080:9810`: a port here, and the port that it leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ForwardWord {
-    pub(crate) host: u16,
-    pub(crate) guest: u16,
-}
-
-impl FromStr for ForwardWord {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let port = |word: &str| {
-            let number = word.parse().ok().filter(|port| *port > 0);
-            number.ok_or_else(|| format!("`{word}` is no port; there are 1 to 65535"))
-        };
-        let (host, guest) = text.split_once(':').unwrap_or((text, text));
-        Ok(Self { host: port(host)?, guest: port(guest)? })
-    }
+fn forward(text: &str) -> Result<Forward, String> {
+    let port = |word: &str| {
+        let number = word.parse().ok().filter(|port| *port > 0);
+        number.ok_or_else(|| format!("`{word}` is no port; there are 1 to 65535"))
+    };
+    let (host, guest) = text.split_once(':').unwrap_or((text, text));
+    Ok(Forward { host: port(host)?, guest: port(guest)? })
 }
 
 /// `counted` or `real-time`, typed.
@@ -235,9 +226,9 @@ mod tests {
 
     #[test]
     fn a_port_leads_to_the_same_one_or_to_another() {
-        let read = |text: &str| text.parse::<ForwardWord>();
-        assert_eq!(read("9810"), Ok(ForwardWord { host: 9810, guest: 9810 }));
-        assert_eq!(read("8080:80"), Ok(ForwardWord { host: 8080, guest: 80 }));
+        let read = forward;
+        assert_eq!(read("9810"), Ok(Forward { host: 9810, guest: 9810 }));
+        assert_eq!(read("8080:80"), Ok(Forward { host: 8080, guest: 80 }));
         for wrong in ["0", "70000", "http", "80:", ":80", "1:2:3"] {
             assert!(read(wrong).unwrap_err().contains("no port"), "{wrong}");
         }

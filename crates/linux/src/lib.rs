@@ -14,8 +14,11 @@
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
+//!
+//! [`error`] puts an error and its causes into one line.
 
 pub mod cgroup;
+pub mod error;
 pub mod kmod;
 pub mod link;
 pub mod netlink;

@@ -23,11 +23,26 @@ pub fn uname() -> Uname {
     Uname { release: text(name.release()), machine: text(name.machine()) }
 }
 
-/// The monotonic clock, ns.
+/// The monotonic clock, ns. It stands still while the machine sleeps.
 pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    since_boot(ClockId::Monotonic)
+}
+
+/// Since boot, sleep included, ns: the clock of the kernel's association times.
+pub fn boottime_ns() -> u64 {
+    since_boot(ClockId::Boottime)
+}
+
+fn since_boot(clock: ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
     // Neither part is negative: the clock starts at boot.
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// The wall clock, ns since 1970. It jumps; what has to last is measured by another.
+pub fn wall_ns() -> i64 {
+    let now = rustix::time::clock_gettime(ClockId::Realtime);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 /// Clock ticks a second of the times in `/proc/PID/stat`.

@@ -94,11 +94,11 @@ fn keep(kernel: &mut Nl80211, table: &mut Table, point: u32) {
 
 /// The replies about all access points, encoded anew.
 fn replies(engine: &Engine, whole: bool) {
-    let (model, view, trace) = engine.reading();
+    let (model, view) = engine.reading();
     let mut out = Vec::with_capacity(1 << 16);
     for point in view.points.present() {
         if whole {
-            full::reply(model, point.id, &view, trace, &mut out);
+            full::reply(model, point.id, &view, &mut out);
         } else {
             brief::whole(point, view.table, &mut out);
         }

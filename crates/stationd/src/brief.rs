@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use crate::{
-    derive,
+    address, derive,
     points::Point,
     table::{Generation, Row, Table},
 };
@@ -71,7 +71,7 @@ pub fn since(point: &Point, table: &Table, since: Generation, out: &mut Vec<u8>)
     out.extend_from_slice(b"],\"present\":[");
     for (place, row) in table.rows(point.id).enumerate() {
         out.extend_from_slice(if place == 0 { b"\"" } else { b",\"" });
-        out.extend_from_slice(&derive::mac_address(row.address()));
+        out.extend_from_slice(&address::upper(row.address()));
         out.push(b'"');
     }
     out.extend_from_slice(b"]}");
@@ -90,7 +90,7 @@ fn stations<'a>(point: &Point, rows: impl Iterator<Item = Row<'a>>, out: &mut Ve
 fn station(point: &Point, row: &Row<'_>, out: &mut Vec<u8>) {
     let mut map = Map::new();
     map.name(b"{\"MACAddress\":\"");
-    map.name(&derive::mac_address(row.address()));
+    map.name(&address::upper(row.address()));
     map.name(b"\"");
     counters(row, &mut map);
     rates(point, row, &mut map);

@@ -1,32 +1,15 @@
 //! The values that both replies have: each derived from a station's row in one place only.
 //!
 //! Pure. The brief reply and the data model call the same functions, so that the two cannot disagree.
-//! It formats nothing but addresses, and it knows no names of parameters.
+//! It formats nothing, and it knows no names of parameters.
 //!
 //! Direction: «downlink», «sent» and «transmitted» are from the access point to the station, which is
 //! nl80211's TX. Others have mapped it the other way round.
-
-use linux::nl80211::Address;
 
 use crate::{
     points::Point,
     table::{Counted, Gauge, Row},
 };
-
-/// An address as the field writes it, upper-case hexadecimal with colons.
-pub type AddressText = [u8; 17];
-
-const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-
-/// `MACAddress`: for a multi-link station its MLD address.
-pub fn mac_address(address: Address) -> AddressText {
-    let mut text = [b':'; 17];
-    for (byte, place) in address.iter().zip(text.chunks_mut(3)) {
-        place[0] = DIGITS[usize::from(byte >> 4)];
-        place[1] = DIGITS[usize::from(byte & 15)];
-    }
-    text
-}
 
 /// `TxBytes`: to the station.
 pub fn tx_bytes(row: &Row<'_>) -> Option<u64> {

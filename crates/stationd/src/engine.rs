@@ -19,23 +19,20 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     path::PathBuf,
     rc::Rc,
-    time::Duration,
 };
 
 use linux::{
     netlink,
     nl80211::{InterfaceKind, Membership, Mlme, Nl80211, StationReading},
+    system::{boottime_ns, wall_ns},
 };
-use rustix::{
-    io::Errno,
-    time::{ClockId, clock_gettime},
-};
+use rustix::io::Errno;
 
 pub use crate::datamodel::WriteBack;
 use crate::{
     brief::{self, Briefs},
     cost::Cost,
-    datamodel::{DataModel, View},
+    datamodel::{Counts, DataModel, View},
     hostapd::{Hostapd, Question},
     points::{Point, PointChanges, Points},
     pull,
@@ -220,22 +217,18 @@ impl Engine {
         self.ask_hostapd(now_ns);
         if self.narrow_due().is_some_and(|due| due <= now_ns) {
             self.ticked_ns = now_ns;
-            let ids: Vec<PointId> = self.narrow().map(|point| point.id).collect();
-            for id in ids {
+            for id in self.ids(|point| self.table.is_narrow(point.id)) {
                 // Who asks later is told what failed.
                 let _ = self.refresh(id, NARROW_EVERY_NS / 2, now_ns);
             }
         }
     }
 
-    /// The access points whose counters pass their end soon.
-    fn narrow(&self) -> impl Iterator<Item = &Point> {
-        self.points.present().filter(|point| self.table.is_narrow(point.id))
-    }
-
     /// When they want to be read. One that cannot be read is tried again as seldom as the others.
     fn narrow_due(&self) -> Option<u64> {
-        let oldest = self.narrow().map(|point| point.read_ns.unwrap_or(0)).min()?;
+        // Counters of theirs pass their end soon.
+        let narrow = self.points.present().filter(|point| self.table.is_narrow(point.id));
+        let oldest = narrow.map(|point| point.read_ns.unwrap_or(0)).min()?;
         Some(oldest.max(self.ticked_ns) + NARROW_EVERY_NS)
     }
 
@@ -262,12 +255,27 @@ impl Engine {
         // A reading that failed half-way has told of some, too.
         self.settle(now_ns);
         read?;
-        let view = view(&self.table, &self.points);
-        let trace = &self.settings.trace;
-        self.settings.write_back.after_reading(&mut self.model, id, &view, trace);
-        self.model.compare(id, &view, trace);
+        let view = view(&self.table, &self.points, &self.settings.trace);
+        self.settings.write_back.after_reading(&mut self.model, id, &view);
+        self.model.compare(id, &view);
         self.ask_hostapd(now_ns);
         Ok(())
+    }
+
+    /// Sees to it that no point that is there is older than this. What cannot be read stays as it was; who
+    /// asks for it alone is told why.
+    pub fn refresh_all(&mut self, max_age_ns: u64, now_ns: u64) {
+        for id in 0..self.points.iter().count() as PointId {
+            // A reading may find that another has gone.
+            if self.is_there(id) {
+                let _ = self.refresh(id, max_age_ns, now_ns);
+            }
+        }
+    }
+
+    /// The points that are there and are such.
+    fn ids(&self, is_such: impl Fn(&Point) -> bool) -> Vec<PointId> {
+        self.points.present().filter(|point| is_such(point)).map(|point| point.id).collect()
     }
 
     /// The access points.
@@ -295,14 +303,19 @@ impl Engine {
         &self.settings.trace
     }
 
+    /// What the data model has done.
+    pub fn counts(&self) -> Counts {
+        self.model.counts()
+    }
+
     /// The data model, for subscriptions.
     pub fn model(&mut self) -> &mut DataModel {
         &mut self.model
     }
 
     /// The data model and what it shows, for its readers.
-    pub fn reading(&self) -> (&DataModel, View<'_>, &Trace) {
-        (&self.model, view(&self.table, &self.points), &self.settings.trace)
+    pub fn reading(&self) -> (&DataModel, View<'_>) {
+        (&self.model, view(&self.table, &self.points, &self.settings.trace))
     }
 
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask.
@@ -421,8 +434,7 @@ impl Engine {
     /// Reads all points, at the start and after lost events. What cannot be read now is read when it is
     /// asked for.
     fn read_all(&mut self, now_ns: u64) {
-        let ids: Vec<PointId> = self.points.present().map(|point| point.id).collect();
-        for id in ids {
+        for id in self.ids(|_| true) {
             let read = self.dump(id, now_ns);
             self.note_read(id, read.is_ok().then_some(now_ns));
         }
@@ -572,24 +584,12 @@ impl Engine {
     fn write(&mut self, slot: Slot) {
         let Some(row) = self.table.row(slot) else { return };
         let Some(point) = self.points.get(row.session().point) else { return };
-        let view = view(&self.table, &self.points);
-        self.model.write_static(&row, point, &view, &self.settings.trace);
+        let view = view(&self.table, &self.points, &self.settings.trace);
+        self.model.write_static(&row, point, &view);
     }
 }
 
-fn view<'a>(table: &'a Table, points: &'a Points) -> View<'a> {
-    View { table, points, wall_offset_ns: wall_offset_ns() }
-}
-
-/// Since boot, sleep included, ns: the clock of the kernel's association times.
-pub fn boottime_ns() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32).as_nanos() as u64
-}
-
-/// What makes wall time of boot time, ns. Asked anew each time: the wall clock jumps, boot time never.
-fn wall_offset_ns() -> i64 {
-    let wall = clock_gettime(ClockId::Realtime);
-    let wall = wall.tv_sec as i64 * SECOND as i64 + wall.tv_nsec as i64;
-    wall - boottime_ns() as i64
+fn view<'a>(table: &'a Table, points: &'a Points, trace: &'a Trace) -> View<'a> {
+    // Asked anew each time: the wall clock jumps, boot time never.
+    View { table, points, wall_offset_ns: wall_ns() - boottime_ns() as i64, trace }
 }

@@ -9,32 +9,27 @@ use serde_json::{Map, Value as Json};
 use crate::{
     datamodel::{DataModel, Station, View, parameters},
     table::PointId,
-    trace::{Level, Trace},
+    trace::Level,
 };
 
 /// Appends `[[{…}, …]]`: a list of one element, which is the list of stations, as the field's monitor
 /// expects it. Unknown values are left out.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what is read, what it says and where it goes are the caller's, apart"
-)]
-pub fn reply(model: &DataModel, point: PointId, view: &View<'_>, trace: &Trace, out: &mut Vec<u8>) {
+pub fn reply(model: &DataModel, point: PointId, view: &View<'_>, out: &mut Vec<u8>) {
     let slots = view.table.rows(point).map(|row| row.slot());
     let stations = slots.filter_map(|slot| model.station(slot, view));
-    let objects: Vec<Json> =
-        stations.map(|station| Json::Object(object(&station, view, trace))).collect();
-    trace.event("rpcFull", Level::INFO, format_args!("marshal {} objects", objects.len()));
+    let objects: Vec<Json> = stations.map(|station| Json::Object(object(&station, view))).collect();
+    view.trace.event("rpcFull", Level::INFO, format_args!("marshal {} objects", objects.len()));
     // Maps with texts for keys, and a vector that takes every byte: this cannot fail.
     let _ = serde_json::to_writer(out, &[objects]);
 }
 
 /// A station's object, read back name by name.
-fn object(station: &Station<'_>, view: &View<'_>, trace: &Trace) -> Map<String, Json> {
+fn object(station: &Station<'_>, view: &View<'_>) -> Map<String, Json> {
     let path = station.path();
-    trace.event("dmRead", Level::INFO, format_args!("{path}: read all parameters"));
+    view.trace.event("dmRead", Level::INFO, format_args!("{path}: read all parameters"));
     let mut object = Map::new();
     for parameter in parameters() {
-        trace.event("dmParam", Level::INFO, format_args!("{path}{}: read", parameter.name));
+        view.trace.event("dmParam", Level::INFO, format_args!("{path}{}: read", parameter.name));
         let value = station.read(parameter.name);
         if let Some(value) = value.and_then(|value| value.to_json(view.wall_offset_ns)) {
             object.insert(parameter.name.to_owned(), value);
@@ -55,7 +50,7 @@ mod tests {
 
     fn full(fixture: &Fixture) -> Json {
         let mut out = Vec::new();
-        reply(&fixture.model, 0, &fixture.view(), &fixture.trace, &mut out);
+        reply(&fixture.model, 0, &fixture.view(), &mut out);
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -72,7 +67,7 @@ mod tests {
         let told = full(&fixture);
         let point = fixture.points.get(0).unwrap();
         for (number, row) in fixture.table.rows(0).enumerate() {
-            let mac = derive::mac_address(row.address());
+            let mac = crate::address::upper(row.address());
             let brief = json!({
                 "MACAddress": String::from_utf8(mac.to_vec()).unwrap(),
                 "TxBytes": derive::tx_bytes(&row),

@@ -19,7 +19,7 @@ use std::{
 use linux::nl80211::Address;
 use rustix::net::{SocketAddrUnix, bind};
 
-use crate::{cost::Cost, identity::Identity, table::Slot};
+use crate::{address, cost::Cost, identity::Identity, table::Slot};
 
 const MS: u64 = 1_000_000;
 /// hostapd answers within its event loop; silence for this long means that it will not.
@@ -195,10 +195,8 @@ impl Hostapd {
         if let Some(question) = line.asked.take().and_then(|asked| asked.question) {
             line.waiting.push_front(question);
         }
-        if line.socket.is_none() {
-            line.socket = connect(&folder.join(interface)).ok();
-        }
-        let sent = line.socket.as_ref().filter(|socket| socket.send(&command(address)).is_ok());
+        let socket = line.connected(&folder.join(interface));
+        let sent = socket.filter(|socket| socket.send(&command(address)).is_ok());
         let answer = sent.and_then(|socket| {
             cost.hostapd_requests += 1;
             let answer = wait(socket, address, &mut self.buffer);
@@ -253,11 +251,8 @@ impl Line {
         }
         let is_due = |question: &Question| now_ns >= question.from_ns;
         let Some(place) = self.waiting.iter().position(is_due) else { return };
-        if self.socket.is_none() {
-            self.socket = connect(path).map_err(|error| self.refused(error)).ok();
-        }
         let question = self.waiting[place];
-        let sent = self.socket.as_ref().map(|socket| socket.send(&command(question.address)));
+        let sent = self.connected(path).map(|socket| socket.send(&command(question.address)));
         match sent {
             Some(Ok(_)) => {
                 self.waiting.remove(place);
@@ -270,6 +265,14 @@ impl Line {
                 self.again_ns = now_ns + AGAIN_NS;
             }
         }
+    }
+
+    /// The socket, which is made where there is none.
+    fn connected(&mut self, path: &Path) -> Option<&UnixDatagram> {
+        if self.socket.is_none() {
+            self.socket = connect(path).map_err(|error| self.refused(error)).ok();
+        }
+        self.socket.as_ref()
     }
 
     /// A hostapd that is not there is ordinary; one that does not let us ask wants a person.
@@ -294,31 +297,24 @@ impl Line {
     }
 }
 
-fn text(address: Address) -> String {
-    let [a, b, c, d, e, f] = address;
-    format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
-}
-
 fn command(address: Address) -> Vec<u8> {
-    format!("STA {}", text(address)).into_bytes()
+    [b"STA ", &address::lower(address)[..]].concat()
 }
 
 /// Whether this may be the answer about a station: one about another names that other in its first line,
 /// and a refusal names nobody.
 fn is_for(answer: &str, address: Address) -> bool {
-    let first = answer.lines().next().unwrap_or_default();
-    let is_address = first.len() == 17
-        && first.bytes().enumerate().all(|(place, byte)| match place % 3 {
-            2 => byte == b':',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    !is_address || first.eq_ignore_ascii_case(&text(address))
+    named(answer).is_none_or(|named| named == address)
 }
 
 /// Who the station is. An answer begins with its address; what does not is none.
 fn identity(answer: &str, address: Address) -> Option<Identity> {
-    let first = answer.lines().next()?;
-    first.eq_ignore_ascii_case(&text(address)).then(|| Identity::parse(answer)).flatten()
+    (named(answer)? == address).then(|| Identity::parse(answer)).flatten()
+}
+
+/// Whom an answer names in its first line.
+fn named(answer: &str) -> Option<Address> {
+    address::parse(answer.lines().next()?)
 }
 
 /// A socket with an abstract name that the kernel chooses: it leaves no file behind, needs no folder to

@@ -12,6 +12,7 @@
 //!
 //! It steers no station, writes no configuration, and speaks to nobody outside of the machine.
 
+pub mod address;
 pub mod brief;
 pub mod cost;
 pub mod counter;

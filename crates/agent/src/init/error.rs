@@ -2,9 +2,9 @@
 //!
 //! Talks to nothing. Every variant says what was being done; the cause is its source.
 
-use std::{error, fmt::Write as _, io};
+use std::io;
 
-use linux::{kmod, netlink};
+use linux::{error::chain, kmod, netlink};
 
 /// A step of the bring-up that failed.
 #[derive(Debug, thiserror::Error)]
@@ -41,14 +41,7 @@ pub enum Error {
 impl Error {
     /// The error and its causes in one line.
     pub fn line(&self) -> String {
-        let mut line = self.to_string();
-        let mut cause = error::Error::source(self);
-        while let Some(error) = cause {
-            // Writing to a String does not fail.
-            let _ = write!(line, ": {error}");
-            cause = error.source();
-        }
-        line.replace('\n', " ")
+        chain(self).replace('\n', " ")
     }
 }
 

@@ -24,7 +24,7 @@ use rustix::termios::{self, OptionalActions, Termios};
 
 use crate::{
     failure::{Failure, Verdict},
-    flags::{self, ForwardWord, ModeWord},
+    flags::{self, ModeWord},
     options::Options,
     progress::Progress,
 };
@@ -56,7 +56,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         radios: flags.radios,
         clients: flags.clients,
         shell: true,
-        forward: flags.forward.map(|ForwardWord { host, guest }| Forward { host, guest }),
+        forward: flags.forward,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let folder = tempfile::tempdir().map_err(|error| {
@@ -104,7 +104,7 @@ fn check(flags: &flags::Up) -> Result<(), Failure> {
 }
 
 /// Told before any long work: QEMU would say so only once the guest is there.
-fn is_free(ForwardWord { host, guest }: ForwardWord) -> Result<(), Failure> {
+fn is_free(Forward { host, guest }: Forward) -> Result<(), Failure> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, host)).map(drop).map_err(|error| {
         Failure::Environment(format!(
             "cannot listen on 127.0.0.1:{host}: {error}; choose another port, as in --forward PORT:{guest}"

@@ -8,10 +8,11 @@
 use std::{process::ExitCode, thread::sleep, time::Duration};
 
 use linux::{
+    error::chain,
     netlink,
     nl80211::{InterfaceKind, Nl80211},
+    system::boottime_ns,
 };
-use stationd::engine::boottime_ns;
 
 const USAGE: &str = "usage: station-floor [--every MILLISECONDS]
 
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     match dump_for_ever(Duration::from_millis(every_ms)) {
         Ok(never) => match never {},
         Err(error) => {
-            eprintln!("station-floor: {error}");
+            eprintln!("station-floor: {}", chain(&error));
             ExitCode::from(4)
         }
     }

@@ -6,6 +6,7 @@ use std::{
     process::ExitCode,
 };
 
+use linux::error::chain;
 use stationd::{
     daemon::start,
     monitor::{
@@ -51,13 +52,7 @@ fn say(text: &str, code: u8) -> ExitCode {
 }
 
 fn complain(error: &dyn Error, code: u8) -> ExitCode {
-    let mut line = format!("station-monitor: {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        line.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
     // Nobody is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "station-monitor: {}", chain(error));
     ExitCode::from(code)
 }

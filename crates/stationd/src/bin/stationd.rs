@@ -1,11 +1,11 @@
 //! `stationd`: reads its words, opens its doors, and serves until a signal comes.
 
 use std::{
-    error::Error,
     io::{self, Write},
     process::ExitCode,
 };
 
+use linux::error::chain;
 use stationd::{
     daemon::{self, Daemon, once, start},
     options::{
@@ -66,13 +66,6 @@ fn run() -> Result<(), Failure> {
 
 /// One line: what was tried, and why it failed.
 fn complain(failure: &Failure) {
-    let mut line = format!("stationd: {failure}");
-    let mut source = failure.source();
-    while let Some(cause) = source {
-        line.push_str(": ");
-        line.push_str(&cause.to_string());
-        source = cause.source();
-    }
     // Nobody is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "stationd: {}", chain(failure));
 }

@@ -28,6 +28,8 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
+use linux::system::boottime_ns;
+
 use self::{
     listener::{ListenError, Listener},
     poller::{Interest, Poller},
@@ -36,7 +38,7 @@ use self::{
     token::Token,
 };
 use crate::{
-    engine::{Engine, boottime_ns},
+    engine::Engine,
     http::Http,
     metrics::own::Own,
     options::{Metrics, Options},

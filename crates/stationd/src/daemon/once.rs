@@ -7,13 +7,10 @@ use std::{
     os::fd::AsFd,
 };
 
+use linux::system::boottime_ns;
+
 use super::poller::{Interest, Poller};
-use crate::{
-    engine::{Engine, boottime_ns},
-    full,
-    points::Point,
-    rpc::text,
-};
+use crate::{address, engine::Engine, full, points::Point, rpc::text};
 
 /// hostapd answers within its event loop; more than this is not waited for.
 const PATIENCE_NS: u64 = 2_000_000_000;
@@ -53,8 +50,8 @@ pub fn print(engine: &mut Engine, out: &mut impl Write) -> io::Result<()> {
         let mut object = Vec::new();
         head(point, &mut object);
         let begin = object.len();
-        let (model, view, trace) = engine.reading();
-        full::reply(model, point.id, &view, trace, &mut object);
+        let (model, view) = engine.reading();
+        full::reply(model, point.id, &view, &mut object);
         // The reply is a list of one list; here the stations are an object's member.
         object.remove(begin);
         object.pop();
@@ -70,12 +67,11 @@ fn head(point: &Point, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"name\":");
     text(&point.name, out);
     let number = point.number();
-    let [a, b, c, d, e, f] = point.address;
-    let place = format!(
-        ",\"number\":{number},\"path\":\"WiFi.AccessPoint.{number}.\",\
-         \"bssid\":\"{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{f:02X}\""
-    );
+    let place =
+        format!(",\"number\":{number},\"path\":\"WiFi.AccessPoint.{number}.\",\"bssid\":\"");
     out.extend_from_slice(place.as_bytes());
+    out.extend_from_slice(&address::upper(point.address));
+    out.push(b'"');
     if let Some(ssid) = &point.ssid {
         out.extend_from_slice(b",\"ssid\":");
         text(ssid, out);

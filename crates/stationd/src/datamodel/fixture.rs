@@ -66,7 +66,7 @@ impl Fixture {
     }
 
     pub(crate) fn view(&self) -> View<'_> {
-        view(&self.table, &self.points)
+        view(&self.table, &self.points, &self.trace)
     }
 
     /// Reads exactly these stations, a second after the last time.
@@ -79,9 +79,9 @@ impl Fixture {
         self.table.end(poll);
         self.points.get_mut(0).unwrap().read_ns = Some(self.now_ns);
         self.settle();
-        let view = view(&self.table, &self.points);
-        self.write_back.after_reading(&mut self.model, 0, &view, &self.trace);
-        self.model.compare(0, &view, &self.trace);
+        let view = view(&self.table, &self.points, &self.trace);
+        self.write_back.after_reading(&mut self.model, 0, &view);
+        self.model.compare(0, &view);
     }
 
     fn settle(&mut self) {
@@ -104,15 +104,15 @@ impl Fixture {
 
     pub(crate) fn write(&mut self, slot: Slot) {
         let Some(row) = self.table.row(slot) else { return };
-        let view = view(&self.table, &self.points);
+        let view = view(&self.table, &self.points, &self.trace);
         let point = self.points.get(0).unwrap();
-        self.model.write_static(&row, point, &view, &self.trace);
+        self.model.write_static(&row, point, &view);
     }
 
     /// The answer to a request for these paths.
     pub(crate) fn get(&self, paths: &[&str]) -> serde_json::Value {
         let mut out = Vec::new();
-        self.model.get(paths, &self.view(), &self.trace, &mut out).unwrap();
+        self.model.get(paths, &self.view(), &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 
@@ -125,8 +125,8 @@ impl Fixture {
 }
 
 /// What readers see.
-pub(crate) fn view<'a>(table: &'a Table, points: &'a Points) -> View<'a> {
-    View { table, points, wall_offset_ns: WALL_OFFSET_NS }
+pub(crate) fn view<'a>(table: &'a Table, points: &'a Points, trace: &'a Trace) -> View<'a> {
+    View { table, points, wall_offset_ns: WALL_OFFSET_NS, trace }
 }
 
 fn interface() -> Interface {

@@ -12,11 +12,7 @@ use super::{
     store::{Object, ObjectPath},
     value::Value,
 };
-use crate::{
-    points::Point,
-    table::Slot,
-    trace::{Level, Trace},
-};
+use crate::{points::Point, table::Slot, trace::Level};
 
 /// A request for parameters that cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,26 +80,16 @@ impl DataModel {
     /// # Errors
     ///
     /// The first path that is none; nothing has been appended then.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what is read, what it says and where it goes are the caller's, apart"
-    )]
-    pub fn get(
-        &self,
-        paths: &[&str],
-        view: &View<'_>,
-        trace: &Trace,
-        out: &mut Vec<u8>,
-    ) -> Result<(), GetError> {
+    pub fn get(&self, paths: &[&str], view: &View<'_>, out: &mut Vec<u8>) -> Result<(), GetError> {
         if paths.len() > MOST_PATHS {
             return Err(GetError::TooMany(paths.len()));
         }
         for path in paths {
-            trace.event("dmPath", Level::INFO, format_args!("look up {path}"));
+            view.trace.event("dmPath", Level::INFO, format_args!("look up {path}"));
         }
         let paths: Vec<Path> =
             paths.iter().map(|path| Path::parse(path)).collect::<Result<_, _>>()?;
-        let mut reply = Reply { model: self, view, trace, paths: &paths, out, is_first: true };
+        let mut reply = Reply { model: self, view, paths: &paths, out, is_first: true };
         reply.out.push(b'{');
         for number in 0..paths.len() {
             reply.path(number);
@@ -127,7 +113,6 @@ impl super::store::Store {
 struct Reply<'a, 'o> {
     model: &'a DataModel,
     view: &'a View<'a>,
-    trace: &'a Trace,
     paths: &'a [Path],
     out: &'o mut Vec<u8>,
     is_first: bool,
@@ -185,7 +170,7 @@ impl<'a> Reply<'a, '_> {
         let (path, before) = (self.paths[number], &self.paths[..number]);
         let Some(station) = self.model.station(slot, self.view) else { return };
         let (at, address) = (station.path(), station.address());
-        self.trace.event("dmRead", Level::INFO, format_args!("{at}: read"));
+        self.view.trace.event("dmRead", Level::INFO, format_args!("{at}: read"));
         let object =
             format!("{}{}.AssociatedDevice.{}.", path.tree.prefix(), at.point, at.instance);
         let has_station = |other: &&Path| other.tree == path.tree && other.has_station(at, address);

@@ -51,7 +51,7 @@ use crate::{
     trace::{Level, Trace},
 };
 
-/// What volatile parameters are read from.
+/// What volatile parameters are read from, and who hears of it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The stations.
@@ -60,6 +60,8 @@ pub struct View<'a> {
     pub points: &'a Points,
     /// Wall clock − time since boot, ns.
     pub wall_offset_ns: i64,
+    /// What is told of the reading, and of what is written after it.
+    pub trace: &'a Trace,
 }
 
 /// What the data model has done since the start; each only rises.
@@ -149,11 +151,8 @@ impl DataModel {
 
     /// Writes all static parameters of a station, in one transaction. It makes the object where there is
     /// none.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what is read, what it says and where it goes are the caller's, apart"
-    )]
-    pub fn write_static(&mut self, row: &Row<'_>, point: &Point, view: &View<'_>, trace: &Trace) {
+    pub fn write_static(&mut self, row: &Row<'_>, point: &Point, view: &View<'_>) {
+        let trace = view.trace;
         self.station_came(row, point);
         let Some(path) = self.object_path(row.slot()) else { return };
         trace.event("adInfo", Level::INFO, format_args!("{path}: write all static parameters"));
@@ -164,7 +163,7 @@ impl DataModel {
             trace.event("adSync", Level::INFO, format_args!("{path}: read {}", parameter.name));
             transaction.set(parameter.name, parameter.read(&sight));
         }
-        if let Err(error) = self.apply(&transaction, view, trace) {
+        if let Err(error) = self.apply(&transaction, view) {
             // A driver's figure beyond its type; the object stays as it was.
             trace.event("adInfo", Level::ERROR, format_args!("{error}"));
         }
@@ -190,16 +189,15 @@ impl DataModel {
         &mut self,
         transaction: &Transaction<'_>,
         view: &View<'_>,
-        trace: &Trace,
     ) -> Result<Applied, TransactionError> {
-        transaction::apply(self, transaction, view, trace)
+        transaction::apply(self, transaction, view)
     }
 
     /// Compares what is volatile and subscribed with what it was, after an access point's stations have
     /// been read. Without such a subscription it costs nothing.
-    pub fn compare(&mut self, id: PointId, view: &View<'_>, trace: &Trace) {
+    pub fn compare(&mut self, id: PointId, view: &View<'_>) {
         if self.subscriptions.watch() {
-            trace.event(
+            view.trace.event(
                 "dmSub",
                 Level::INFO,
                 format_args!("compare what is watched of point {id}"),

@@ -12,6 +12,7 @@
 use linux::nl80211::Address;
 
 use super::{schema::Tree, store::ObjectPath};
+use crate::address;
 
 /// A text that is no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -251,17 +252,7 @@ fn search(word: &str) -> Option<Address> {
     }
     let text = text.trim();
     let quoted = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
-    address(quoted('"').or_else(|| quoted('\''))?)
-}
-
-fn address(text: &str) -> Option<Address> {
-    let mut address = Address::default();
-    let mut bytes = text.split(':');
-    for byte in &mut address {
-        let text = bytes.next().filter(|text| text.len() == 2)?;
-        *byte = u8::from_str_radix(text, 16).ok()?;
-    }
-    bytes.next().is_none().then_some(address)
+    address::parse(quoted('"').or_else(|| quoted('\''))?)
 }
 
 #[cfg(test)]

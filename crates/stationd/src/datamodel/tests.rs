@@ -99,7 +99,7 @@ fn what_two_paths_have_is_told_once() {
     let fixture = Fixture::with_stations(2);
     let mut out = Vec::new();
     let paths = ["WiFi.AccessPoint.1.AssociatedDevice.2.", "WiFi.", "WiFi.AccessPoint.1.SSID"];
-    fixture.model.get(&paths, &fixture.view(), &fixture.trace, &mut out).unwrap();
+    fixture.model.get(&paths, &fixture.view(), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     for once in ["AssociatedDevice.2.TxBytes\"", "AssociatedDevice.1.TxBytes\"", "1.SSID\""] {
         assert_eq!(text.matches(once).count(), 1, "{once}");
@@ -111,15 +111,12 @@ fn a_wrong_path_among_right_ones_writes_nothing() {
     let fixture = Fixture::with_stations(1);
     let mut out = Vec::new();
     let paths = ["WiFi.", "WiFi.AccessPoint.1.Nonsense"];
-    let error = fixture.model.get(&paths, &fixture.view(), &fixture.trace, &mut out).unwrap_err();
+    let error = fixture.model.get(&paths, &fixture.view(), &mut out).unwrap_err();
     assert!(
         error.to_string().contains("`WiFi.AccessPoint.1.Nonsense` is no path: at character 20")
     );
     let many = vec!["WiFi."; 65];
-    assert_eq!(
-        fixture.model.get(&many, &fixture.view(), &fixture.trace, &mut out),
-        Err(GetError::TooMany(65))
-    );
+    assert_eq!(fixture.model.get(&many, &fixture.view(), &mut out), Err(GetError::TooMany(65)));
     assert!(out.is_empty());
 }
 
@@ -130,14 +127,14 @@ fn a_transaction_tells_what_really_changed() {
     transaction.set("DevicePriority", Value::Unsigned(1));
     transaction.set("DeviceType", Value::Text("Guest".into()));
     let before = fixture.model.counts();
-    let view = view(&fixture.table, &fixture.points);
-    let applied = fixture.model.apply(&transaction, &view, &fixture.trace).unwrap();
+    let view = view(&fixture.table, &fixture.points, &fixture.trace);
+    let applied = fixture.model.apply(&transaction, &view).unwrap();
     assert_eq!(applied, Applied { set: 2, changed: vec!["DeviceType"] });
     let after = fixture.model.counts();
     assert_eq!(after.transactions - before.transactions, 1);
     assert_eq!((after.set - before.set, after.changed - before.changed), (2, 1));
     assert_eq!(after.events - before.events, 1);
-    let again = fixture.model.apply(&transaction, &view, &fixture.trace).unwrap();
+    let again = fixture.model.apply(&transaction, &view).unwrap();
     assert_eq!((again.changed.len(), fixture.model.counts().events), (0, after.events));
 }
 
@@ -156,15 +153,15 @@ fn a_transaction_with_one_fault_writes_nothing() {
         let mut transaction = Transaction::begin(object(1, 1));
         transaction.set("DeviceType", Value::Text("Video".into()));
         transaction.set(name, value);
-        let view = view(&fixture.table, &fixture.points);
-        let error = fixture.model.apply(&transaction, &view, &fixture.trace).unwrap_err();
+        let view = view(&fixture.table, &fixture.points, &fixture.trace);
+        let error = fixture.model.apply(&transaction, &view).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
         assert_eq!(fixture.get(&["WiFi."]), before, "{name}");
     }
     assert_eq!(fixture.model.counts().refused, 5);
     let nobody = Transaction::begin(object(1, 7));
-    let view = view(&fixture.table, &fixture.points);
-    let error = fixture.model.apply(&nobody, &view, &fixture.trace).unwrap_err();
+    let view = view(&fixture.table, &fixture.points, &fixture.trace);
+    let error = fixture.model.apply(&nobody, &view).unwrap_err();
     assert_eq!(error.to_string(), "WiFi.AccessPoint.1.AssociatedDevice.7. is not there");
 }
 

@@ -126,8 +126,8 @@ pub(super) fn apply(
     model: &mut DataModel,
     transaction: &Transaction<'_>,
     view: &View<'_>,
-    trace: &Trace,
 ) -> Result<Applied, TransactionError> {
+    let trace = view.trace;
     let object = transaction.object;
     trace.event("dmTrans", Level::INFO, format_args!("{object}: set {}", transaction.sets.len()));
     let journal = match write(model, transaction, trace) {

@@ -9,7 +9,7 @@ use std::{borrow::Cow, io::Write, rc::Rc};
 use linux::nl80211::Address;
 
 use super::{texts::Texts, time};
-use crate::derive;
+use crate::address;
 
 /// A value, to be read or set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Value<'_> {
             Self::Time(boot_ns) => write_text(&time::rfc3339(*boot_ns, wall_offset_ns), out),
             Self::Address(address) => {
                 out.push(b'"');
-                out.extend(derive::mac_address(*address));
+                out.extend(address::upper(*address));
                 out.push(b'"');
             }
             Self::Text(text) => write_text(text, out),
@@ -64,7 +64,7 @@ impl Value<'_> {
             Self::Unsigned(value) => (*value).into(),
             Self::Time(boot_ns) => time::rfc3339(*boot_ns, wall_offset_ns).into(),
             Self::Address(address) => {
-                String::from_utf8_lossy(&derive::mac_address(*address)).into_owned().into()
+                String::from_utf8_lossy(&address::upper(*address)).into_owned().into()
             }
             Self::Text(text) => text.as_ref().into(),
         })

@@ -19,7 +19,6 @@ use crate::{
         token::Token,
     },
     metrics::{Scrape, Source},
-    rpc,
 };
 
 /// A request's head is not longer.
@@ -217,7 +216,7 @@ impl Scraper {
                 turn.tally.scrapes += 1;
                 metrics_head(format, request, letter);
                 if !request.head_only {
-                    rpc::refresh_all(max_age_ns, turn);
+                    turn.engine.refresh_all(max_age_ns, turn.now_ns);
                     self.page = Some((Scrape::new(format, turn.now_ns), request.chunks));
                 }
                 return;
@@ -242,9 +241,8 @@ impl Scraper {
     fn write_piece(&mut self, letter: &mut Letter, turn: &mut Turn<'_>) {
         let Some((scrape, chunks)) = &mut self.page else { return };
         let wall_offset_ns = turn.own.wall_offset_ns(turn.now_ns);
-        let counts = turn.engine.reading().0.counts();
         let (engine, tally, own) = (&*turn.engine, &*turn.tally, &*turn.own);
-        let source = Source { engine, counts, tally, own, wall_offset_ns };
+        let source = Source { engine, tally, own, wall_offset_ns };
         let out = letter.words();
         let begin = out.len();
         if *chunks {

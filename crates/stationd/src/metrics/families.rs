@@ -9,9 +9,10 @@
 
 use super::{
     Samples, Source,
-    text::{Number, address, quoted},
+    text::{Number, quoted},
 };
 use crate::{
+    address,
     daemon::tally::Reason,
     points::Point,
     table::{Counted, Gauge, Row},
@@ -335,7 +336,7 @@ const KERNEL: [Family; 14] = [
         "stationd_transactions",
         Counter,
         "Transactions of the data model.",
-        Of::Free(|source, out| out.plain(Some(Number::count(source.counts.transactions)))),
+        Of::Free(|source, out| out.plain(Some(Number::count(source.engine.counts().transactions)))),
     ),
     family(
         "stationd_driver_resets",
@@ -359,7 +360,7 @@ fn access_point_info(source: &Source<'_>, out: &mut Samples<'_>) {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
             labels.extend_from_slice(b",bssid=\"");
-            address(point.address, labels);
+            labels.extend_from_slice(&address::lower(point.address));
             labels.extend_from_slice(b"\",ssid=");
             quoted(point.ssid.as_deref().unwrap_or_default(), labels);
             labels.extend_from_slice(b",path=\"WiFi.AccessPoint.");

@@ -14,11 +14,11 @@ pub mod text;
 use self::{
     families::{FAMILIES, Family, Kind, Of},
     own::Own,
-    text::{Number, address, quoted},
+    text::{Number, quoted},
 };
 use crate::{
+    address,
     daemon::tally::Tally,
-    datamodel::Counts,
     engine::Engine,
     http::request::Format,
     points::Point,
@@ -32,8 +32,6 @@ const ROOM: usize = 4096;
 pub struct Source<'a> {
     /// What is known of the stations.
     pub engine: &'a Engine,
-    /// What the data model has done.
-    pub counts: Counts,
     /// What consumers cost.
     pub tally: &'a Tally,
     /// The daemon itself.
@@ -200,7 +198,7 @@ impl Samples<'_> {
             labels.extend_from_slice(b"device=");
             quoted(&point.name, labels);
             labels.extend_from_slice(b",mac_address=\"");
-            address(row.address(), labels);
+            labels.extend_from_slice(&address::lower(row.address()));
             labels.push(b'"');
         });
     }

@@ -2,19 +2,16 @@
 //!
 //! Asks the kernel about this process and nothing else.
 
-use std::fs::File;
-
-use rustix::{
-    io::pread,
-    param::page_size,
-    time::{ClockId, clock_gettime},
+use linux::{
+    proc::{self, Reader},
+    system::{page_size, wall_ns},
 };
+use rustix::time::{ClockId, clock_gettime};
 
 use super::text::Number;
 
-const SECOND: i64 = 1_000_000_000;
 /// The wall clock is slewed all the time; only a step beyond this moves what was created when.
-const STEP_NS: i64 = SECOND;
+const STEP_NS: i64 = 1_000_000_000;
 
 /// What is kept about this process.
 #[derive(Debug)]
@@ -23,13 +20,13 @@ pub struct Own {
     pub began_ns: u64,
     wall_offset_ns: i64,
     /// `/proc/self/statm`, kept open; `None` where there is no `/proc`.
-    memory: Option<File>,
+    memory: Option<Reader>,
 }
 
 impl Own {
     /// This process, which begins now.
     pub fn new(now_ns: u64) -> Self {
-        let memory = File::open("/proc/self/statm").ok();
+        let memory = Reader::open("/proc/self/statm").ok();
         Self { began_ns: now_ns, wall_offset_ns: offset_ns(now_ns), memory }
     }
 
@@ -51,18 +48,13 @@ impl Own {
 
     /// Memory that is in RAM, bytes.
     pub fn resident_bytes(&self) -> Option<u64> {
-        let mut line = [0; 128];
-        let length = pread(self.memory.as_ref()?, &mut line, 0).ok()?;
-        let line = std::str::from_utf8(&line[..length]).ok()?;
-        // proc(5): size, resident, …, in pages.
-        let pages: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        Some(pages * page_size() as u64)
+        let pages = self.memory.as_ref()?.parse(&mut Vec::new(), proc::resident_pages).ok()?;
+        Some(pages * page_size())
     }
 }
 
 fn offset_ns(now_ns: u64) -> i64 {
-    let wall = clock_gettime(ClockId::Realtime);
-    wall.tv_sec * SECOND + wall.tv_nsec as i64 - now_ns as i64
+    wall_ns() - now_ns as i64
 }
 
 #[cfg(test)]

@@ -67,17 +67,6 @@ pub fn quoted(value: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends an address in lower case, as node_exporter does.
-pub fn address(address: [u8; 6], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [b':'; 17];
-    for (byte, place) in address.iter().zip(text.chunks_mut(3)) {
-        place[0] = DIGITS[usize::from(byte >> 4)];
-        place[1] = DIGITS[usize::from(byte & 15)];
-    }
-    out.extend_from_slice(&text);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,12 +92,5 @@ mod tests {
         let mut out = Vec::new();
         quoted("a\"b\\c\nd é", &mut out);
         assert_eq!(out, "\"a\\\"b\\\\c\\nd é\"".as_bytes());
-    }
-
-    #[test]
-    fn addresses_are_in_lower_case() {
-        let mut out = Vec::new();
-        address([2, 0, 0xAB, 0xCD, 0xEF, 0xff], &mut out);
-        assert_eq!(out, b"02:00:ab:cd:ef:ff");
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use linux::nl80211::Address;
 
 use super::reply::{COUNTERS, Station};
+use crate::address;
 
 /// Widths of channels, MHz (802.11ah's, 802.11j's, and the usual ones).
 const WIDTHS: [u64; 12] = [1, 2, 4, 5, 8, 10, 16, 20, 40, 80, 160, 320];
@@ -42,7 +43,7 @@ impl Checker {
     }
 
     fn check_station(&mut self, station: &Station<'_>) -> Result<(), String> {
-        let address = address(station.address).ok_or("not an address")?;
+        let address = address::parse(station.address).ok_or("not an address")?;
         plausible(station)?;
         let poll = self.polls;
         let new = Seen { counters: station.counters, poll };
@@ -84,18 +85,6 @@ fn fallen(before: &Counters, now: &Counters) -> Option<usize> {
 /// Whether no counter stands above what it was: that of a new association, which is a beginning.
 fn began_anew(before: &Counters, now: &Counters) -> bool {
     before.iter().zip(now).all(|(before, now)| now <= before)
-}
-
-/// Six bytes in hexadecimal, with colons between.
-fn address(text: &str) -> Option<Address> {
-    let mut address = Address::default();
-    let mut parts = text.split(':');
-    for byte in &mut address {
-        let part = parts.next().filter(|part| part.len() == 2)?;
-        let is_hexadecimal = part.bytes().all(|digit| digit.is_ascii_hexdigit());
-        *byte = u8::from_str_radix(part, 16).ok().filter(|_| is_hexadecimal)?;
-    }
-    parts.next().is_none().then_some(address)
 }
 
 #[cfg(test)]
@@ -147,7 +136,7 @@ mod tests {
         let told = faults(&mut checker, &[station(A, [9; 8]), station(&lower, [9; 8])]);
         assert_eq!(told, [format!("{lower}: it is there twice")]);
         for wrong in ["", "02:00:00:00:01", "02:00:00:00:01:0A:00", "02:00:00:00:01:+A", "x"] {
-            assert_eq!(address(wrong), None, "{wrong}");
+            assert_eq!(address::parse(wrong), None, "{wrong}");
         }
     }
 

@@ -14,14 +14,13 @@ use std::{
     path::Path,
 };
 
+use linux::system::boottime_ns;
+
 use self::{
     consumer::{Consumer, Got},
     flags::Flags,
 };
-use crate::{
-    daemon::poller::{Interest, Poller},
-    engine::boottime_ns,
-};
+use crate::daemon::poller::{Interest, Poller};
 
 /// stationd may be about to begin.
 const BEGIN_NS: u64 = 10_000_000_000;

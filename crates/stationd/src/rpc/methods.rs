@@ -3,7 +3,7 @@
 //! Everything that a reply holds is the engine's; here are the paths that name an access point, the age
 //! that a reading may have, and the frame around a result.
 
-use std::{error::Error, fmt::Write};
+use linux::error::chain;
 
 use super::{
     consumer::Cadence,
@@ -132,8 +132,8 @@ fn stats(
         return refuse(INVALID_PARAMS, "\"since\" is getStationStatsBrief's: leave it out");
     }
     let point = refreshed(reading, caller, turn)?;
-    let (model, view, trace) = turn.engine.reading();
-    full::reply(model, point, &view, trace, letter.words());
+    let (model, view) = turn.engine.reading();
+    full::reply(model, point, &view, letter.words());
     Ok(())
 }
 
@@ -158,7 +158,7 @@ fn refresh(point: PointId, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
         RefreshError::NoPoint | RefreshError::NoInterface => NO_POINT,
         RefreshError::Kernel(_) => UNREADABLE,
     };
-    refuse(code, in_one_line(&error))
+    refuse(code, chain(&error))
 }
 
 fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
@@ -204,7 +204,7 @@ fn refresh_path(path: &str, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
     if let Some(point) = point_of(path, turn) {
         return refresh(point, max_age_ns, turn);
     }
-    super::refresh_all(max_age_ns, turn);
+    turn.engine.refresh_all(max_age_ns, turn.now_ns);
     Ok(())
 }
 
@@ -218,10 +218,10 @@ fn get_paths(
     for path in &paths {
         refresh_path(path, max_age_ns(get.max_age_ms, caller), turn)?;
     }
-    let (model, view, trace) = turn.engine.reading();
-    match model.get(&paths, &view, trace, letter.words()) {
+    let (model, view) = turn.engine.reading();
+    match model.get(&paths, &view, letter.words()) {
         Ok(()) => Ok(()),
-        Err(error) => refuse(NO_PATH, in_one_line(&error)),
+        Err(error) => refuse(NO_PATH, chain(&error)),
     }
 }
 
@@ -238,7 +238,7 @@ fn subscribe(
     let kinds = kinds(asked.kinds.as_deref());
     let subscription = match turn.engine.model().subscribe(caller.id, path, kinds) {
         Ok(subscription) => subscription,
-        Err(error) => return refuse(NO_PATH, in_one_line(&error)),
+        Err(error) => return refuse(NO_PATH, chain(&error)),
     };
     if let Some(every_ms) = asked.every_ms {
         let every_ns = u64::from(every_ms) * MS;
@@ -300,18 +300,6 @@ fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
     // Writing text to memory cannot fail.
     let _ = serde_json::to_writer(out, text);
-}
-
-/// An error and what it comes from.
-fn in_one_line(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        // Writing to a string cannot fail.
-        let _ = write!(line, ": {cause}");
-        source = cause.source();
-    }
-    line
 }
 
 #[cfg(test)]

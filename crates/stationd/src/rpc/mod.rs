@@ -32,7 +32,6 @@ use crate::{
         tally::Reason,
         token::Token,
     },
-    table::PointId,
     trace::Level,
 };
 
@@ -330,16 +329,6 @@ fn refresh_for(cadence: Cadence, turn: &mut Turn<'_>) {
     match cadence.point {
         // What cannot be read has not changed as far as anybody knows.
         Some(point) => drop(turn.engine.refresh(point, max_age_ns, turn.now_ns)),
-        None => refresh_all(max_age_ns, turn),
-    }
-}
-
-/// Reads all access points that are there. What cannot be read is shown as it was.
-pub(crate) fn refresh_all(max_age_ns: u64, turn: &mut Turn<'_>) {
-    let count = turn.engine.points().iter().count();
-    for id in 0..count as PointId {
-        if turn.engine.points().get(id).is_some_and(|point| point.index.is_some()) {
-            let _ = turn.engine.refresh(id, max_age_ns, turn.now_ns);
-        }
+        None => turn.engine.refresh_all(max_age_ns, turn.now_ns),
     }
 }

@@ -204,10 +204,10 @@ impl Table {
         if reading.link.is_some() {
             return self.read_link(poll, reading);
         }
-        let slot = self.expected(poll, reading.key()).unwrap_or_else(|| {
-            self.find(poll.point, reading.key())
-                .unwrap_or_else(|| self.arrive(poll.point, reading, poll.at_ns))
-        });
+        let slot = match self.expected(poll, reading.key()) {
+            Some(slot) => slot,
+            None => self.slot_of(poll.point, reading, poll.at_ns),
+        };
         poll.seen += 1;
         let slot = self.same_association(slot, reading, poll.at_ns);
         self.polled[slot as usize] = poll.number;
@@ -226,9 +226,7 @@ impl Table {
 
     /// A link is no station: it is not counted among those that were seen, and begins no association.
     fn read_link(&mut self, poll: &Poll, reading: &StationReading) -> Slot {
-        let slot = self
-            .find(poll.point, reading.key())
-            .unwrap_or_else(|| self.arrive(poll.point, reading, poll.at_ns));
+        let slot = self.slot_of(poll.point, reading, poll.at_ns);
         self.polled[slot as usize] = poll.number;
         self.take(slot, reading);
         slot
@@ -236,19 +234,19 @@ impl Table {
 
     /// Whether a reading has seen everybody whom the table has.
     pub fn has_seen_all(&self, poll: &Poll) -> bool {
-        let order = &self.order[usize::from(poll.point)];
-        poll.seen == order.len()
-            && order.iter().all(|slot| self.polled[*slot as usize] == poll.number)
+        self.missed(poll).next().is_none()
+    }
+
+    fn missed(&self, poll: &Poll) -> impl Iterator<Item = Slot> {
+        let order = self.order[usize::from(poll.point)].iter().copied();
+        let number = poll.number;
+        order.filter(move |slot| self.polled[*slot as usize] != number)
     }
 
     /// Ends a reading: whoever it did not see has left, unheard. Who joined meanwhile is there.
     pub fn end(&mut self, poll: Poll) {
-        if self.has_seen_all(&poll) {
-            return;
-        }
-        let order = &self.order[usize::from(poll.point)];
-        let missed = |slot: &&Slot| self.polled[**slot as usize] != poll.number;
-        let gone: Vec<Slot> = order.iter().filter(missed).copied().collect();
+        // Nobody is missing as a rule, and a list of nobody takes no memory.
+        let gone: Vec<Slot> = self.missed(&poll).collect();
         for slot in gone {
             self.leave(slot, None);
         }
@@ -257,8 +255,7 @@ impl Table {
     /// Takes a reading outside of a poll: an event, or an answer about one station.
     pub fn note(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
         self.order_of(point);
-        let slot =
-            self.find(point, reading.key()).unwrap_or_else(|| self.arrive(point, reading, at_ns));
+        let slot = self.slot_of(point, reading, at_ns);
         let slot = self.same_association(slot, reading, at_ns);
         self.take(slot, reading);
         slot
@@ -334,6 +331,12 @@ impl Table {
         let slot = *self.order[usize::from(poll.point)].get(poll.seen)?;
         let session = self.sessions[slot as usize].as_ref()?;
         (session.address == address).then_some(slot)
+    }
+
+    /// The slot of a reading's station, which arrives where it has none.
+    fn slot_of(&mut self, point: PointId, reading: &StationReading, at_ns: u64) -> Slot {
+        let known = self.find(point, reading.key());
+        known.unwrap_or_else(|| self.arrive(point, reading, at_ns))
     }
 
     /// The slot, or a new one where the kernel speaks of another association than we knew.

@@ -1,9 +1,9 @@
 //! An engine before a world, and the moments that a daemon would bring it.
 
-use linux::nl80211::Address;
+use linux::{nl80211::Address, system::boottime_ns};
 use serde_json::Value;
 use stationd::{
-    engine::{Engine, Pull, RefreshError, Settings, WriteBack, boottime_ns},
+    engine::{Engine, Pull, RefreshError, Settings, WriteBack},
     full,
     points::EndedTotals,
     table::Counted,
@@ -138,15 +138,15 @@ impl Scene {
 
     pub(crate) fn full(&self, point: u16) -> Vec<Value> {
         let mut out = Vec::new();
-        let (model, view, trace) = self.engine.reading();
-        full::reply(model, point, &view, trace, &mut out);
+        let (model, view) = self.engine.reading();
+        full::reply(model, point, &view, &mut out);
         list(&out)
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
         let mut out = Vec::new();
-        let (model, view, trace) = self.engine.reading();
-        model.get(&[path], &view, trace, &mut out).unwrap();
+        let (model, view) = self.engine.reading();
+        model.get(&[path], &view, &mut out).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 }

@@ -7,7 +7,7 @@ mod each_poll;
 mod on_change;
 
 use super::{DataModel, View};
-use crate::{table::PointId, trace::Trace};
+use crate::table::PointId;
 
 /// When static parameters are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,11 +21,7 @@ pub enum WriteBack {
 
 impl WriteBack {
     /// Writes what is due after an access point's stations have been read.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what is read, what it says and where it goes are the caller's, apart"
-    )]
-    pub fn after_reading(self, model: &mut DataModel, id: PointId, view: &View<'_>, trace: &Trace) {
+    pub fn after_reading(self, model: &mut DataModel, id: PointId, view: &View<'_>) {
         let is_due = match self {
             Self::OnChange => return on_change::after_reading(),
             Self::EachPoll => each_poll::is_due,
@@ -33,7 +29,7 @@ impl WriteBack {
         let Some(point) = view.points.get(id) else { return };
         for row in view.table.rows(id) {
             if is_due(model.written_ns(row.slot()), point.read_ns) {
-                model.write_static(&row, point, view, trace);
+                model.write_static(&row, point, view);
                 model.note_written(row.slot(), point.read_ns);
             }
         }

@@ -1,0 +1,29 @@
+//! An error with its causes, in one line.
+//!
+//! The errors of this crate say what was tried, and keep why it failed as their source: whoever tells one
+//! to a person tells all of it. It knows no particular error.
+
+use std::{error::Error, fmt::Write};
+
+/// The error and its causes, outermost first: `cannot create /x: Permission denied (os error 13)`.
+pub fn chain(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string does not fail.
+        let _ = write!(line, ": {error}");
+        cause = error.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_with_its_cause() {
+        let error = crate::cgroup::create("/proc/headroom".as_ref()).unwrap_err();
+        assert!(chain(&error).starts_with("cannot create /proc/headroom: "));
+    }
+}
