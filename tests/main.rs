@@ -19,12 +19,14 @@ mod harness;
 
 mod cache_damage;
 mod command_line;
+mod count;
 mod doctor;
 mod environment;
 mod full_disk;
 mod image;
 mod interrupted;
 mod lab_faults;
+mod profile;
 mod repeatability;
 mod run;
 mod started;

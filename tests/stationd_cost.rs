@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use object::{Object, ObjectSection, elf};
+use object::elf;
 
 use crate::harness::{Page, Parts, Place, file_offset, in_guest, stationd};
 
@@ -117,13 +117,13 @@ page single
 #[test]
 fn the_program_is_one_small_file() {
     let bytes = fs::read(stationd()).unwrap();
-    assert!(bytes.len() <= 3 << 20, "{} bytes", bytes.len());
     let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
-    let kinds: Vec<_> =
-        file.elf_program_headers().iter().map(|part| part.p_type.get(file.endian())).collect();
+    let (parts, endian) = (file.elf_program_headers(), file.endian());
+    let kinds: Vec<_> = parts.iter().map(|part| part.p_type.get(endian)).collect();
     assert!(!kinds.contains(&elf::PT_INTERP), "it wants a loader");
-    let sections: Vec<_> =
-        file.sections().filter_map(|one| one.name().ok().map(str::to_owned)).collect();
-    assert!(!sections.iter().any(|name| name.starts_with(".debug")), "{sections:?}");
-    eprintln!("{} bytes", bytes.len());
+    // Names and lines stay on the host: a device has what is loaded.
+    let ends = parts.iter().map(|part| part.p_offset.get(endian) + part.p_filesz.get(endian));
+    let loaded = ends.max().unwrap();
+    assert!(loaded <= 2 << 20, "{loaded} bytes");
+    eprintln!("{loaded} bytes on a device, {} with names and lines", bytes.len());
 }

@@ -7,6 +7,9 @@ pub(crate) struct Study {
     window: String,
     repetitions: u32,
     perturb: &'static str,
+    /// Recordings of stacks, and the tables of `[count]`.
+    profiles: u32,
+    count: String,
     variants: String,
 }
 
@@ -20,6 +23,8 @@ impl Study {
             window: "4s".to_owned(),
             repetitions: 2,
             perturb: "start",
+            profiles: 0,
+            count: String::new(),
             variants: String::new(),
         }
     }
@@ -36,6 +41,18 @@ impl Study {
 
     pub(crate) fn repetitions(mut self, repetitions: u32) -> Self {
         self.repetitions = repetitions;
+        self
+    }
+
+    /// Stacks of every variant are recorded so often.
+    pub(crate) fn profiles(mut self, repetitions: u32) -> Self {
+        self.profiles = repetitions;
+        self
+    }
+
+    /// Calls are counted as this text says, which begins with `[count]`.
+    pub(crate) fn count(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.count);
         self
     }
 
@@ -62,13 +79,13 @@ impl Study {
     }
 
     pub(crate) fn text(&self) -> String {
-        let Self { process, window, repetitions, perturb, variants } = self;
+        let Self { process, window, repetitions, perturb, profiles, count, variants } = self;
         format!(
             "question = \"{}\"\n\n\
              [access-point]\nradios = 3\nclients = [6]\n\n\
              [subject]\nprocess = \"{process}\"\n\n\
              [trial]\nwarm-up = \"1s\"\nwindow = \"{window}\"\nrepetitions = {repetitions}\n\
-             perturb = \"{perturb}\"\n{variants}",
+             perturb = \"{perturb}\"\n\n[profile]\nrepetitions = {profiles}\n{count}\n{variants}",
             Self::QUESTION
         )
     }

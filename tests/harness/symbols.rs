@@ -1,6 +1,6 @@
 //! Where stationd's functions are in the file that the image has, for probes of the kernel.
 //!
-//! The program keeps its symbols beside no debug information, so it is the very program that is probed.
+//! The image has the program without its symbols, and everything else of it in the same place.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 
 use super::headroom::target;
 
-/// stationd as the image has it.
+/// stationd as the build left it, with its symbols.
 pub(crate) fn stationd() -> PathBuf {
     target().join("x86_64-unknown-linux-gnu/device/stationd")
 }

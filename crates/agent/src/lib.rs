@@ -5,7 +5,10 @@
 //!                     ▲                  ├─ started   … where they must be started first
 //!                     │                  ├─ groups    a control group for each party, given back on drop
 //!                     │                  ├─ load      what makes the subject work: rounds, or what stays
-//! stdout ◄──Frame─────┴── stream         └─ sampler   counters of one moment
+//! stdout ◄──Frame─────┴── stream         ├─ sampler   counters of one moment
+//!                        locate, fetch    └─ instrument
+//!                                             ├─ recorder   stacks: burner, records, mapped, kernel
+//!                                             └─ probes     calls: calibrate, spans, reading
 //!                                        facts, census: what is said before and after
 //! ```
 //!
@@ -19,19 +22,32 @@
 //! - **Times are absolute**, so that a late round or sample does not shift those after it.
 //! - **The agent is small beside what it measures**: files stay open, nothing runs between two points.
 
+pub mod burner;
+mod calibrate;
 pub mod census;
 pub mod facts;
+mod fetch;
 pub mod groups;
 pub mod hostapd;
 pub mod init;
+mod instrument;
+mod kernel;
 mod load;
+mod locate;
+mod mapped;
 pub mod measure;
 pub mod party;
+mod probes;
 pub mod programs;
+mod reading;
+mod recorder;
+mod records;
 mod resident;
 mod rounds;
 pub mod sampler;
+mod scope;
 pub mod session;
+mod spans;
 mod started;
 mod stays;
 pub mod stream;

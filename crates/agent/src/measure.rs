@@ -5,6 +5,7 @@
 //! load's rounds:                                  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │
 //! … or one that stays:                            ╞═══════════════════════════════════════════════════╡
 //! samples:                                                                         ▲     ▲      ▲     ▲
+//! an instrument:                        in place  ╞ waits ═════════════════════════╪═════ works ══════╡
 //! ```
 //!
 //! The half period keeps samples clear of the starts of rounds, so that every sampling interval of whole
@@ -21,6 +22,7 @@ use model::{
 
 use crate::{
     groups::Groups,
+    instrument::InPlace,
     load::Load,
     party::{Depth, Party},
     programs,
@@ -72,13 +74,18 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let mut groups = Groups::find();
     let found = Found::of(session, order, &mut groups)?;
     found.introduce(session, order.load.as_ref())?;
+    let instrument = found.instrument(session, order)?;
 
     let (sampler, room) = found.count(order, &mut groups);
     let Found { subject, started, .. } = found;
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
-    let mut window = Window { times: Times::of(order, from), subject, sampler, load, taken: 0 };
+    let times = Times::of(order, from);
+    let mut window = Window { times, subject, sampler, load, instrument, taken: 0 };
     window.run(session)?;
+    if let Some(instrument) = window.instrument.take() {
+        instrument.finish(session)?;
+    }
     window.stop_load(session)?;
     // The load first, so that it never meets a subject that is gone.
     drop(window);
@@ -136,6 +143,13 @@ impl Found {
         session.census()
     }
 
+    /// Puts the instrument in place, where there is one.
+    fn instrument(&self, session: &mut Session, order: &Measure) -> Result<Option<InPlace>, End> {
+        let subject = (self.subject.pids.as_slice(), self.room.as_slice());
+        let ordered = order.instrument.as_ref();
+        ordered.map(|ordered| InPlace::prepare(session, ordered, subject)).transpose()
+    }
+
     /// Gives each party its groups and opens its counters; and the room for the load.
     fn count(&self, order: &Measure, groups: &mut Groups) -> (Sampler, Option<PathBuf>) {
         let subject = match &self.started {
@@ -165,7 +179,7 @@ fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
         match session.wait(Some(until), &[])? {
             Woken::Due => return Ok(()),
             Woken::Order(order) => return Err(End::Order(order.into())),
-            Woken::Child | Woken::Ended(_) => {}
+            Woken::Child | Woken::Ended(_) | Woken::Ring => {}
         }
     }
 }
@@ -206,6 +220,7 @@ struct Window {
     subject: Subject,
     sampler: Sampler,
     load: Option<Load>,
+    instrument: Option<InPlace>,
     taken: u64,
 }
 
@@ -215,8 +230,9 @@ impl Window {
         while self.taken < self.times.samples {
             let sample_at = self.times.sample(self.taken);
             let round_at = self.load.as_ref().map_or(u64::MAX, Load::due_ns);
-            match session.wait(Some(sample_at.min(round_at)), self.subject.watched())? {
+            match self.wait(session, sample_at.min(round_at))? {
                 Woken::Due => {}
+                Woken::Ring => self.drain(session)?,
                 Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
                 Woken::Child => self.load.as_mut().map_or(Ok(()), Load::child_ended)?,
@@ -230,13 +246,37 @@ impl Window {
         Ok(())
     }
 
+    fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, Stop> {
+        let rings = self.instrument.as_ref().map(InPlace::wakers).unwrap_or_default();
+        session.wait_beside(Some(until), self.subject.watched(), &rings)
+    }
+
+    fn drain(&mut self, session: &mut Session) -> Result<(), End> {
+        self.instrument.as_mut().map_or(Ok(()), |instrument| instrument.drain(session))
+    }
+
+    /// The instrument works from the first sample to the last; each time it is switched right before the
+    /// counters are read.
+    fn switch(&mut self, session: &mut Session) -> Result<(), End> {
+        let Some(instrument) = &mut self.instrument else { return Ok(()) };
+        if self.taken == 0 {
+            instrument.open(session)?;
+        }
+        if self.taken + 1 == self.times.samples {
+            instrument.close()?;
+        }
+        Ok(())
+    }
+
     fn sample(&mut self, session: &mut Session) -> Result<(), End> {
+        self.switch(session)?;
         let rounds = self.load.as_ref().map_or_else(Rounds::default, Load::rounds);
         let sample = self.sampler.sample(rounds, self.times.depth(self.taken));
         // Where the kernel cannot tell at once that a process has ended, its files do so now.
         self.die(self.subject.first_vital(self.sampler.ended()))?;
         self.taken += 1;
-        Ok(session.send(&Frame::Sample(Box::new(sample)))?)
+        session.send(&Frame::Sample(Box::new(sample)))?;
+        self.drain(session)
     }
 
     /// The subject's end is the measurement's.
@@ -256,7 +296,7 @@ impl Window {
                 Woken::Due => return Ok(load.kill()?),
                 Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Child => load.reap()?,
-                Woken::Ended(_) => {}
+                Woken::Ended(_) | Woken::Ring => {}
             }
         }
         Ok(load.reap()?)
@@ -282,6 +322,7 @@ mod tests {
             warm_up: Span::from_nanos(500),
             window: Span::from_nanos(2000),
             sample_every: Span::from_nanos(100),
+            instrument: None,
         }
     }
 

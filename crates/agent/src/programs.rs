@@ -68,8 +68,12 @@ fn program(name: String, path: &Path, sha256: String) -> Program {
 }
 
 /// A file's SHA-256, hexadecimal.
-fn digest(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+pub(crate) fn digest(path: &Path) -> io::Result<String> {
+    digest_of(File::open(path)?)
+}
+
+/// The SHA-256 of all that can be read, hexadecimal.
+pub(crate) fn digest_of(mut file: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -5,7 +5,7 @@
 
 use std::{
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 use linux::process::Signals;
@@ -20,7 +20,7 @@ use rustix::{
 };
 
 use crate::{
-    census, facts,
+    census, facts, fetch, locate,
     measure::{End, measure},
     programs,
     stream::{Lost, Stream},
@@ -58,6 +58,8 @@ pub enum Woken {
     Child,
     /// A watched process has ended: its place in the list.
     Ended(usize),
+    /// A ring is to be emptied.
+    Ring,
 }
 
 /// The stream and the signals, waited for together.
@@ -134,12 +136,25 @@ impl Session {
     fn obey(&mut self, order: &Order) -> Result<Option<Order>, Stop> {
         match order {
             Order::Introduce { subject } => self.introduce(subject.as_deref()).map(|()| None),
-            Order::Measure(shape) => match measure(self, shape) {
-                Ok(()) => self.send(&Frame::Done).map(|()| None),
-                Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
-                Err(End::Order(order)) => Ok(Some(*order)),
-                Err(End::Stop(stop)) => Err(stop),
+            Order::Measure(shape) => {
+                let ended = measure(self, shape);
+                self.conclude(ended.map(|()| Frame::Done))
+            }
+            Order::Locate(names) => self.send(&Frame::Located(locate::all(names))).map(|()| None),
+            Order::Fetch(wanted) => match fetch::send(self, wanted) {
+                Ok(()) => Ok(None),
+                Err(end) => self.conclude(Err(end)),
             },
+        }
+    }
+
+    /// Says how an order ended; answers the order that cut it short, if one did.
+    fn conclude(&mut self, ended: Result<Frame, End>) -> Result<Option<Order>, Stop> {
+        match ended {
+            Ok(frame) => self.send(&frame).map(|()| None),
+            Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
+            Err(End::Order(order)) => Ok(Some(*order)),
+            Err(End::Stop(stop)) => Err(stop),
         }
     }
 
@@ -177,6 +192,15 @@ impl Session {
         Ok(self.stream.send(frame)?)
     }
 
+    /// Sends [`Frame::Records`] with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream is lost.
+    pub(crate) fn send_records(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        Ok(self.stream.send_records(bytes)?)
+    }
+
     /// Waits until a moment of the monotonic clock, ns, or until something happens; `watched` are
     /// descriptors that become readable when a process ends.
     ///
@@ -184,9 +208,23 @@ impl Session {
     ///
     /// [`Stop`] where the stream ends or a signal asks for an end.
     pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, Stop> {
+        self.wait_beside(until, watched, &[])
+    }
+
+    /// [`Session::wait`], also for rings that become readable when they are to be emptied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::wait`].
+    pub fn wait_beside(
+        &mut self,
+        until: Option<u64>,
+        watched: &[OwnedFd],
+        rings: &[BorrowedFd<'_>],
+    ) -> Result<Woken, Stop> {
         self.set_timer(until)?;
         loop {
-            let mut fds = Vec::with_capacity(4 + watched.len());
+            let mut fds = Vec::with_capacity(4 + watched.len() + rings.len());
             fds.push(PollFd::from_borrowed_fd(self.stream.input(), PollFlags::IN));
             // Nothing is asked of the output: a reader that is gone is told anyway.
             fds.push(PollFd::from_borrowed_fd(self.stream.output(), PollFlags::empty()));
@@ -195,19 +233,20 @@ impl Session {
             fds.extend(
                 watched.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
             );
+            fds.extend(rings.iter().map(|&fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(Stop::Wait(errno.into())),
             }
             let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            if let Some(woken) = self.explain(&happened)? {
+            if let Some(woken) = self.explain(&happened, watched.len())? {
                 return Ok(woken);
             }
         }
     }
 
     /// What the descriptors mean that have something to tell.
-    fn explain(&mut self, happened: &[bool]) -> Result<Option<Woken>, Stop> {
+    fn explain(&mut self, happened: &[bool], watched: usize) -> Result<Option<Woken>, Stop> {
         if happened[2] && self.take_signal()? {
             return Ok(Some(Woken::Child));
         }
@@ -217,10 +256,14 @@ impl Session {
         if happened[1] {
             return Err(Lost::Ended.into());
         }
-        if let Some(place) = happened[4..].iter().position(|&ended| ended) {
+        let (watched, rings) = happened[4..].split_at(watched);
+        if let Some(place) = watched.iter().position(|&ended| ended) {
             return Ok(Some(Woken::Ended(place)));
         }
-        Ok(happened[3].then_some(Woken::Due))
+        if happened[3] {
+            return Ok(Some(Woken::Due));
+        }
+        Ok(rings.contains(&true).then_some(Woken::Ring))
     }
 
     /// Sets the timer to a moment; `None`, and only that, stops it.

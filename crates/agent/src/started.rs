@@ -118,7 +118,7 @@ impl Starting<'_> {
             }
             match self.session.wait(Some(now + LOOK_NS), &[]) {
                 Ok(Woken::Order(order)) => return Err(Cut::Other(End::Order(order.into()))),
-                Ok(Woken::Due | Woken::Child | Woken::Ended(_)) => {}
+                Ok(Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring) => {}
                 Err(stop) => return Err(Cut::Other(stop.into())),
             }
         }

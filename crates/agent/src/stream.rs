@@ -8,7 +8,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use model::wire::{Broken, Decoder, Frame, Order, encode};
+use model::wire::{Broken, Decoder, Frame, LONGEST_HEAD, Order, encode, records_head};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::FileType,
@@ -83,8 +83,22 @@ impl Stream {
     ///
     /// [`Lost`] where the peer is gone or takes nothing.
     pub fn send(&mut self, frame: &Frame) -> Result<(), Lost> {
-        let bytes = encode(frame)?;
-        let mut rest = &bytes[..];
+        self.write(&encode(frame)?)
+    }
+
+    /// Sends [`Frame::Records`] with these bytes, without another copy of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`] as [`Stream::send`].
+    pub fn send_records(&mut self, bytes: &[u8]) -> Result<(), Lost> {
+        let mut head = [0; LONGEST_HEAD];
+        self.write(records_head(bytes.len(), &mut head))?;
+        self.write(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Lost> {
+        let mut rest = bytes;
         while !rest.is_empty() {
             self.await_room()?;
             match rustix::io::write(&self.output, rest) {

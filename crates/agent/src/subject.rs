@@ -109,6 +109,27 @@ pub(crate) fn is_of(pid: u32, pids: &[u32]) -> bool {
         .any(|pid| pids.contains(&pid))
 }
 
+/// These processes and all that they have started, as far as they live.
+pub(crate) fn family(roots: &[u32]) -> Vec<u32> {
+    let mut parents = Vec::new();
+    // Where `/proc` cannot be read, nobody is listed, and whoever asked finds nobody.
+    let _ = visit(|pid, stat| parents.push((pid, stat.parent, stat.ended())));
+    let mut family = roots.to_vec();
+    loop {
+        let known = family.len();
+        for &(pid, parent, _) in &parents {
+            if family.contains(&parent) && !family.contains(&pid) {
+                family.push(pid);
+            }
+        }
+        if family.len() == known {
+            break;
+        }
+    }
+    family.retain(|pid| parents.iter().any(|(alive, _, ended)| alive == pid && !ended));
+    family
+}
+
 /// The names of a process and of all that it has started, each once, in order.
 pub(crate) fn names_of(root: u32) -> Result<Vec<String>, Refusal> {
     let mut names = BTreeSet::new();

@@ -3,6 +3,7 @@
 //! Takes what is already computed and puts it into words; nothing is computed here. Written for an
 //! engineer who reads nothing else: figure, interval, unit, and of which core.
 
+mod profiles;
 mod stages;
 
 use model::{
@@ -52,6 +53,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
     } else {
         cost(run, analysis)
     };
+    sentences.extend(profiles::of(analysis));
     sentences.push(standing(analysis));
     sentences
 }

@@ -3,12 +3,17 @@
 //! Only the words are here; [`crate::validity`] finds what applies to a run. A doubt never stops a run
 //! and never vanishes from its report.
 
+mod stacks;
+
 use std::fmt;
 
 use model::trial::TrialId;
 use serde::Serialize;
 
-use crate::quantity::{self, Unit, count};
+use crate::{
+    quantity::{self, Unit, count},
+    stacks::profile::Cause,
+};
 
 /// How a doubt is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -183,6 +188,67 @@ pub enum Doubt {
         /// Where.
         trials: Affected,
     },
+    /// Samples are not explained to their root.
+    UnknownFrames {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// Their share, 0 to 1.
+        share: f64,
+        /// What leaves most of them unexplained,
+        cause: Cause,
+        /// and where.
+        module: String,
+    },
+    /// A subject that worked gave no sample.
+    NoSamples {
+        /// Where.
+        trials: Affected,
+    },
+    /// A subject that did next to nothing gave no sample.
+    IdleSubject {
+        /// Where.
+        trials: Affected,
+    },
+    /// The burner's capture is not what it must be.
+    ProofFails {
+        /// Where.
+        trials: Affected,
+    },
+    /// Records were lost.
+    LostSamples {
+        /// Records.
+        lost: u64,
+        /// Samples that were kept.
+        samples: u64,
+        /// Where.
+        trials: Affected,
+    },
+    /// The kernel slowed the event down.
+    Throttled {
+        /// Where.
+        trials: Affected,
+    },
+    /// A recording breaks off, or could not be explained in whole.
+    FaultyStacks {
+        /// The first fault.
+        first: String,
+        /// Where.
+        trials: Affected,
+    },
+    /// Files of code that are not what their path says.
+    OddFiles {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// A probe was not in every process that has its file, or calls were lost.
+    IncompleteCount {
+        /// The function's name in the study.
+        name: String,
+        /// Where.
+        trials: Affected,
+    },
     /// Every repetition is one machine state.
     OneState,
     /// Trials were counted in instructions.
@@ -198,6 +264,7 @@ impl Doubt {
     pub fn level(&self) -> Level {
         match self {
             Doubt::Extrapolated { .. }
+            | Doubt::IdleSubject { .. }
             | Doubt::OneState
             | Doubt::Counted
             | Doubt::RealTime
@@ -275,6 +342,7 @@ impl Doubt {
             Doubt::OneState | Doubt::Counted | Doubt::RealTime | Doubt::Simulated => {
                 self.caveat_advice()
             }
+            _ => self.stacks_advice(),
         }
     }
 
@@ -314,6 +382,15 @@ impl fmt::Display for Doubt {
             Doubt::OneState | Doubt::Counted | Doubt::RealTime | Doubt::Simulated => {
                 f.write_str(self.caveat())
             }
+            Doubt::UnknownFrames { .. }
+            | Doubt::NoSamples { .. }
+            | Doubt::IdleSubject { .. }
+            | Doubt::ProofFails { .. }
+            | Doubt::LostSamples { .. }
+            | Doubt::Throttled { .. }
+            | Doubt::FaultyStacks { .. }
+            | Doubt::OddFiles { .. }
+            | Doubt::IncompleteCount { .. } => self.write_stacks(f),
             _ => self.write_counters(f),
         }
     }

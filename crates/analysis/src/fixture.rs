@@ -10,15 +10,17 @@ use model::{
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{
-        AccessPoint, Beside, Kind, Load, Mode, Perturb, Study, Subject, TrialShape, Variant,
-        VariantLoad,
+        AccessPoint, Beside, Kind, Load, Mode, Perturb, Profile, Study, Subject, TrialShape,
+        Variant, VariantLoad,
     },
-    trial::{HostCost, Outcome, PlannedTrial, Recording, Trial, TrialId},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial, TrialId},
     wire::{Census, InterfaceCensus, LoadOrder, Measure, StartOrder, SubjectOrder, Work},
 };
 
+mod profiled;
 mod stations;
 
+pub use profiled::profiled;
 pub use stations::stations;
 
 /// µs of CPU for each client and second that the fixture's `iw-dump` is made with.
@@ -97,6 +99,9 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
         subject: hostapd(),
         load: None,
         trial: TrialShape::default(),
+        // The runs of this file have neither stacks nor counts; `profiled` has.
+        profile: Profile { repetitions: 0, ..Profile::default() },
+        count: None,
         variants,
     }
 }
@@ -106,7 +111,12 @@ fn planned(study: Study) -> Run {
     for repetition in 1..=study.trial.repetitions {
         for clients in &study.access_point.clients {
             for variant in &study.variants {
-                let id = TrialId { variant: variant.name.clone(), clients: *clients, repetition };
+                let id = TrialId {
+                    variant: variant.name.clone(),
+                    clients: *clients,
+                    repetition,
+                    purpose: Purpose::Cpu,
+                };
                 plan.push(planned_trial(&study, variant, id));
             }
         }
@@ -165,6 +175,7 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
             warm_up: study.trial.warm_up,
             window: study.trial.window,
             sample_every: study.trial.sample_every,
+            instrument: None,
         },
         id,
     }
@@ -223,6 +234,8 @@ fn trial(planned: PlannedTrial) -> Trial {
         before: census(planned.id.clients),
         after: census(planned.id.clients),
         samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
+        stacks: None,
+        counts: None,
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
     let window_ms = if planned.beside == Beside::Stress && planned.mode == Mode::Counted {

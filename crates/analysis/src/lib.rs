@@ -22,6 +22,7 @@
 //! - An invalid trial is in no figure, and is listed with its reason.
 
 mod answer;
+mod calls;
 mod cells;
 mod census;
 mod compare;
@@ -33,8 +34,11 @@ mod figures;
 pub mod fixture;
 mod lab;
 mod measured;
+pub mod profiles;
+pub mod profiling;
 mod programs;
 pub mod quantity;
+pub mod stacks;
 mod stages;
 mod stats;
 mod validity;
@@ -91,6 +95,14 @@ pub struct Analysis {
     pub trials: Vec<TrialFigures>,
     /// Invalid trials and why.
     pub invalid: Vec<InvalidTrial>,
+    /// Where the CPU goes, by variant and clients.
+    pub profiles: Vec<profiles::ProfileFigures>,
+    /// Profiles against each other.
+    pub differences: Vec<profiles::Difference>,
+    /// Calls that were counted.
+    pub counts: Vec<profiles::CountFigures>,
+    /// The subject's own counters in the same windows.
+    pub own_counters: Vec<profiles::OwnCounter>,
     /// What weakens the answer: what happened first, what frames it after.
     pub doubts: Vec<Doubt>,
 }
@@ -120,11 +132,15 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         question: run.study.question.clone(),
         answer: Vec::new(),
         planned: run.plan.len() as u32,
-        valid: measured.figures.len() as u32,
+        valid: measured.valid(),
         stages: stages::of(&measured, &cells, &comparisons, lab.asked),
         comparisons,
         lab,
         doubts: validity::doubts(&measured, &cells, &curves),
+        profiles: Vec::new(),
+        differences: Vec::new(),
+        counts: calls::counts(&measured),
+        own_counters: calls::own_counters(&measured),
         others: cells::others_of(&cells),
         machine: measured.machine(),
         programs: programs::of(&measured),

@@ -19,9 +19,11 @@ pub(crate) struct Measured<'a> {
     pub(crate) run: &'a Run,
     /// The valid trials' records, for doubts about what they recorded.
     pub(crate) records: Vec<&'a Trial>,
-    /// Valid trials by variant, count and repetition.
+    /// Valid trials for CPU figures by variant, count and repetition.
     pub(crate) figures: Vec<TrialFigures>,
-    /// The others.
+    /// Valid trials with an instrument: what it costs is in their CPU, so they are in no CPU figure.
+    pub(crate) instrumented: Vec<(TrialFigures, &'a Trial)>,
+    /// Trials of every purpose that are not valid.
     pub(crate) invalid: Vec<InvalidTrial>,
 }
 
@@ -29,23 +31,35 @@ impl<'a> Measured<'a> {
     pub(crate) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
         let latest: BTreeMap<&TrialId, &Trial> =
             trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
-        let mut measured =
-            Self { run, records: Vec::new(), figures: Vec::new(), invalid: Vec::new() };
+        let mut measured = Self {
+            run,
+            records: Vec::new(),
+            figures: Vec::new(),
+            instrumented: Vec::new(),
+            invalid: Vec::new(),
+        };
         for trial in latest.into_values() {
             match figures::of(trial) {
-                Ok(figures) => {
+                Ok(figures) if trial.planned.id.purpose.is_cpu() => {
                     measured.figures.push(figures);
                     measured.records.push(trial);
                 }
+                Ok(figures) => measured.instrumented.push((figures, trial)),
                 Err(invalid) => measured.invalid.push(invalid),
             }
         }
         measured
     }
 
+    /// Valid trials of every purpose.
+    pub(crate) fn valid(&self) -> u32 {
+        (self.figures.len() + self.instrumented.len()) as u32
+    }
+
     /// What the access point said of itself in the first valid trial.
     pub(crate) fn machine(&self) -> Option<Facts> {
-        self.records.iter().find_map(|trial| match &trial.outcome {
+        let instrumented = self.instrumented.iter().map(|(_, trial)| trial);
+        self.records.iter().chain(instrumented).find_map(|trial| match &trial.outcome {
             Outcome::Measured(recording) => Some(recording.facts.clone()),
             Outcome::Invalid { .. } => None,
         })

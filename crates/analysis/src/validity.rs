@@ -13,6 +13,7 @@ use model::{
 };
 
 use crate::{
+    calls,
     cells::Cell,
     census,
     counters::Source,
@@ -52,6 +53,7 @@ pub(crate) fn doubts(measured: &Measured, cells: &[Cell], curves: &[Curve]) -> V
     doubts.extend(measured.variants().iter().flat_map(|variant| falls(measured, &variant.name)));
     doubts.extend(curves.iter().filter_map(curved));
     doubts.extend(extrapolated(curves));
+    doubts.extend(calls::doubts(measured));
     doubts.extend(frame(measured));
     doubts.sort_by_key(Doubt::level);
     doubts
@@ -59,7 +61,7 @@ pub(crate) fn doubts(measured: &Measured, cells: &[Cell], curves: &[Curve]) -> V
 
 fn run_doubts(measured: &Measured, cells: &[Cell]) -> Vec<Doubt> {
     let invalid = measured.invalid.len() as u32;
-    let done = measured.figures.len() as u32 + invalid;
+    let done = measured.valid() + invalid;
     let planned = measured.run.plan.len() as u32;
     let mut doubts = Vec::new();
     if invalid > 0 {

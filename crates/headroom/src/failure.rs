@@ -42,6 +42,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Something of this machine.
     Environment(String),
+    /// A recording of stacks cannot be read.
+    Recording(String),
     /// The page could not be made.
     Page(report::Error),
 }
@@ -57,6 +59,7 @@ impl Failure {
         match self {
             Failure::Lab(error) => lab_code(error),
             Failure::Usage(_) => USAGE,
+            Failure::Recording(_) => INVALID,
             Failure::Environment(_) | Failure::Page(_) => ENVIRONMENT,
         }
     }
@@ -69,7 +72,9 @@ impl Failure {
                 eprintln!("headroom: interrupted; finished trials are kept");
             }
             Failure::Lab(error) => eprintln!("headroom: {error}"),
-            Failure::Usage(text) | Failure::Environment(text) => eprintln!("headroom: {text}"),
+            Failure::Usage(text) | Failure::Environment(text) | Failure::Recording(text) => {
+                eprintln!("headroom: {text}");
+            }
             Failure::Page(error) => eprintln!("headroom: cannot make the page: {error}"),
         }
         if let Failure::Lab(lab::Error::Machine(failure)) = self
@@ -85,7 +90,7 @@ impl Failure {
 fn lab_code(error: &lab::Error) -> u8 {
     use lab::Error as E;
     match error {
-        E::Study(_) | E::Exists(_) | E::NotARun { .. } => USAGE,
+        E::Study(_) | E::Count { .. } | E::Exists(_) | E::NotARun { .. } => USAGE,
         E::Machine(_) | E::Changed { .. } => INVALID,
         E::File { .. }
         | E::DiskFull { .. }

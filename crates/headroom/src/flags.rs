@@ -4,8 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use lab::vm::Forward;
-use model::span::Span;
+use lab::{remote::Address, vm::Forward};
+use model::{span::Span, trial::Purpose};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 
@@ -14,6 +14,9 @@ Examples:
   headroom run studies/client-scale.toml        what each client costs, as a report
   headroom run studies/client-scale.toml --clients 18 --repetitions 2
   headroom run --resume runs/client-scale-20260401-101500
+  headroom profile studies/station-stats.toml --variant found     which function takes it
+  headroom profile hostapd --clients 60         the same of any process there
+  headroom profile stationd --on ssh:root@192.168.1.1             or on your own device
   headroom up --clients 60                      a shell on an access point with 60 clients
   headroom up -- iw dev wlan0 station dump      one command there
   headroom doctor                               what can be measured here
@@ -60,6 +63,9 @@ pub(crate) struct Common {
         hide_env_values = true
     )]
     pub(crate) mirror: Option<String>,
+    /// Debian package that the virtual access point has beyond its own; may be given again
+    #[arg(long = "package", global = true, value_name = "NAME")]
+    pub(crate) packages: Vec<String>,
     /// An access point that is silent for so long counts as hung
     #[arg(long, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
@@ -77,8 +83,14 @@ fn time(text: &str) -> Result<Duration, String> {
 pub(crate) enum Verb {
     /// Carry out a study and write its report
     Run(Run),
-    /// Write the report of a run again
+    /// Write the report of a run again, or of a recording that perf made
     Report(Report),
+    /// Show where the CPU goes: sample stacks, name them, draw a flame graph
+    Profile(Box<Profile>),
+    /// Count calls of functions, and how long they take
+    Count(Box<Count>),
+    /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
+    Export(Export),
     /// Raise a virtual access point with clients to play with
     Up(Up),
     /// Say what can be measured here, what cannot, and how to mend it
@@ -98,7 +110,7 @@ Examples:
 
 The folder is complete after every trial. Ctrl-C loses the trials in flight and no other.";
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
     /// The study file
@@ -125,18 +137,219 @@ pub(crate) struct Run {
     /// The measured span, in place of the study's
     #[arg(long, value_name = "TIME", conflicts_with = "resume")]
     pub(crate) window: Option<Span>,
+    /// Only trials for this; may be given again [default: all that the study asks for]
+    #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
+    pub(crate) only: Vec<PurposeWord>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+}
+
+impl From<PurposeWord> for Purpose {
+    fn from(word: PurposeWord) -> Self {
+        match word {
+            PurposeWord::Cpu => Purpose::Cpu,
+            PurposeWord::Counts => Purpose::Counts,
+            PurposeWord::Stacks => Purpose::Stacks,
+        }
+    }
+}
+
+/// Where names come from that the access point's files do not have.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Symbols {
+    /// Folder of unstripped or debug files, also in .build-id form; may be given again
+    #[arg(long = "symbols", value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What a trial is for, typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PurposeWord {
+    /// CPU figures
+    Cpu,
+    /// Calls of functions
+    Counts,
+    /// Where the CPU goes
+    Stacks,
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.variants[].slope'"
+    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.variants[].slope'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
 )]
 pub(crate) struct Report {
     /// The run's folder
-    pub(crate) run: PathBuf,
-    /// The page [default: report.html in the run's folder]
+    #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
+    pub(crate) run: Option<PathBuf>,
+    /// A recording that `perf record` made, in place of a run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perf_data: Option<PathBuf>,
+    /// The page [default: report.html in the run's folder; beside the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// The device's root folder, or a copy: programs and libraries as it runs them
+    #[arg(long, value_name = "DIR", requires = "perf_data")]
+    pub(crate) root: Option<PathBuf>,
+    /// A copy of the device's /proc/kallsyms, read there as root
+    #[arg(long, value_name = "FILE", requires = "perf_data")]
+    pub(crate) kallsyms: Option<PathBuf>,
+}
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  headroom profile studies/station-stats.toml --variant found --variant bulk
+  headroom profile hostapd --clients 60 --load 'hostapd_cli -i {interface} all_sta'
+  headroom profile stationd --on ssh:root@192.168.1.1 --window 10s --symbols build/unstripped
+  headroom profile my-daemon --on local --scope machine
+
+Nothing is unwound or named on the access point: copies of stacks leave it, and names are found here.";
+
+/// How stacks are sampled, typed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Sampling {
+    /// Samples in a second of CPU time [default: the study's, or 499]
+    #[arg(long, value_name = "HZ")]
+    pub(crate) frequency: Option<u32>,
+    /// The most that is copied of a user stack, bytes [default: the study's, or 32768]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) stack_bytes: Option<u32>,
+    /// Whose work is seen: subject, machine, or a control group's path [default: the study's, or subject]
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// An access point and a process there, typed in place of a study.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Place {
+    /// A study file, or the name of a process on the access point
+    #[arg(value_name = "STUDY|PROCESS")]
+    pub(crate) what: String,
+    /// Where it is: vm, local, or ssh:HOST
+    #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
+    pub(crate) on: On,
+    /// Client counts of the virtual access point [default: the study's, or 18]
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    pub(crate) clients: Vec<u32>,
+    /// Only this variant of the study; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Vec<String>,
+    /// What makes the process work, once a second, for the window [default: the study's, or nothing]
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) load: Option<String>,
+    /// The recorded span [default: the study's, or 10s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) window: Option<Span>,
+    /// Recordings of each variant at each count [default: the study's, or 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) repetitions: Option<u32>,
+    /// Folder for what is recorded [default: runs/NAME-DATE-TIME]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+}
+
+/// Where an access point is, typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    /// The virtual one.
+    Vm,
+    /// One that is there already.
+    Address(Address),
+}
+
+fn place(text: &str) -> Result<On, String> {
+    if text == "vm" {
+        return Ok(On::Vm);
+    }
+    let unknown = |_| format!("`{text}` is no access point; write vm, local or ssh:HOST");
+    text.parse().map(On::Address).map_err(unknown)
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = PROFILE_EXAMPLES)]
+pub(crate) struct Profile {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) sampling: Sampling,
+}
+
+const COUNT_EXAMPLES: &str = "\
+Examples:
+  headroom count studies/station-stats.toml --variant found
+  headroom count hostapd --function main --kernel nl80211_dump_station --clients 60
+  headroom count stationd --on ssh:root@192.168.1.1 --function datamodel::transaction::apply
+  headroom count hostapd --function ioctl --of libc.so.6 --census --argument 1
+
+A function is found by its symbol, by the end of its path, or as 0x and the address of its start.";
+
+#[derive(Args, Debug)]
+#[command(after_help = COUNT_EXAMPLES)]
+pub(crate) struct Count {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// A function of the process's program; may be given again
+    #[arg(long, value_name = "SYMBOL")]
+    pub(crate) function: Vec<String>,
+    /// The program or library that the functions are in, in place of the process's program
+    #[arg(long, value_name = "FILE", requires = "function")]
+    pub(crate) of: Option<String>,
+    /// A function of the kernel; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Vec<String>,
+    /// Record how long each call takes
+    #[arg(long)]
+    pub(crate) census: bool,
+    /// Group the census by this argument, from 0
+    #[arg(long, value_name = "N", requires = "census")]
+    pub(crate) argument: Option<u8>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  headroom export RUN --variant found --format speedscope --out found.json\n  headroom export --perf-data perf.data --format folded | flamegraph.pl > graph.svg"
+)]
+pub(crate) struct Export {
+    /// The run's folder
+    #[arg(required_unless_present = "perf_data", conflicts_with = "perf_data")]
+    pub(crate) run: Option<PathBuf>,
+    /// A recording that `perf record` made, in place of a run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perf_data: Option<PathBuf>,
+    /// The variant [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// The client count [default: the largest that was recorded]
+    #[arg(long, value_name = "N")]
+    pub(crate) clients: Option<u32>,
+    /// The format
+    #[arg(long, default_value = "folded")]
+    pub(crate) format: FormatWord,
+    /// The file [default: the standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    /// The device's root folder, or a copy: programs and libraries as it runs them
+    #[arg(long, value_name = "DIR", requires = "perf_data")]
+    pub(crate) root: Option<PathBuf>,
+    /// A copy of the device's /proc/kallsyms, read there as root
+    #[arg(long, value_name = "FILE", requires = "perf_data")]
+    pub(crate) kallsyms: Option<PathBuf>,
+}
+
+/// A format of stacks, typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatWord {
+    /// Lines of `a;b;c N`, as flamegraph.pl and inferno read them
+    Folded,
+    /// For speedscope.app
+    Speedscope,
+    /// For profiler.firefox.com, gzipped
+    Firefox,
 }
 
 const UP_EXAMPLES: &str = "\

@@ -4,7 +4,9 @@
 //! one file for each verb in [`commands`], lines out in [`progress`], and one exit code for each kind
 //! of end in [`failure`].
 
+mod code_files;
 mod commands;
+mod explain;
 mod failure;
 mod flags;
 mod options;
@@ -16,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::{
-    commands::{completions, doctor, image, report, run, up},
+    commands::{completions, count, doctor, export, image, profile, report, run, up},
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
     options::Options,
@@ -33,8 +35,11 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
     let options = Options::resolve(&flags.common)?;
     match flags.verb {
         Verb::Completions(flags) => completions::print(&flags),
+        Verb::Count(flags) => count::count(&options, &flags),
         Verb::Doctor(flags) => doctor::examine(&options, &flags),
+        Verb::Export(flags) => export::write(&options, &flags),
         Verb::Image(flags) => image::make(&options, &flags),
+        Verb::Profile(flags) => profile::record(&options, &flags),
         Verb::Report(flags) => report::write(&options, &flags),
         Verb::Run(flags) => run::run(&options, &flags),
         Verb::Up(flags) => up::raise(&options, &flags),

@@ -22,6 +22,7 @@ pub(crate) struct Options {
     cache: PathBuf,
     device: Vec<PathBuf>,
     mirror: Option<String>,
+    packages: Vec<String>,
     patience: Duration,
     pub(crate) workers: usize,
 }
@@ -40,6 +41,7 @@ impl Options {
             cache: absolute(common.cache.clone().map_or_else(cache_folder, Ok)?),
             device: common.device.clone().map_or_else(device_folders, |folder| vec![folder]),
             mirror: common.mirror.clone(),
+            packages: common.packages.clone(),
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
         })
@@ -61,18 +63,36 @@ impl Options {
     ///
     /// [`Failure::Lab`] where a program is missing.
     pub(crate) fn lab(&self, progress: Progress) -> Result<Lab, Failure> {
-        let cancel = Cancel::default();
-        stop_on_signals(&cancel)
-            .map_err(|error| Failure::Environment(format!("cannot watch for signals: {error}")))?;
-        let settings = Settings {
+        Ok(Lab::new(self.settings(), watched()?, progress.into_events())?)
+    }
+
+    /// A lab for access points that are there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_for_devices(&self, progress: Progress) -> Result<Lab, Failure> {
+        Ok(Lab::for_devices(self.settings(), watched()?, progress.into_events())?)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
             cache: self.cache.clone(),
             device: self.device.clone(),
             mirror: self.mirror.clone(),
+            packages: self.packages.clone(),
             patience: self.patience,
             workers: self.workers,
-        };
-        Ok(Lab::new(settings, cancel, progress.into_events())?)
+        }
     }
+}
+
+/// The wish to stop, as signals tell it.
+fn watched() -> Result<Cancel, Failure> {
+    let cancel = Cancel::default();
+    stop_on_signals(&cancel)
+        .map_err(|error| Failure::Environment(format!("cannot watch for signals: {error}")))?;
+    Ok(cancel)
 }
 
 /// The first signal asks everybody to stop; the second one ends headroom where it stands.

@@ -10,6 +10,14 @@ pub enum Error {
     /// The study file cannot be used.
     #[error(transparent)]
     Study(#[from] study_file::Error),
+    /// A function whose calls are to be counted is nowhere.
+    #[error("cannot count calls of `{function}`: {why}")]
+    Count {
+        /// Its name in the study.
+        function: String,
+        /// Why, and what there is.
+        why: String,
+    },
     /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {

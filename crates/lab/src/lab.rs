@@ -22,6 +22,8 @@ pub struct Settings {
     pub device: Vec<PathBuf>,
     /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
+    /// Debian packages in the image beyond our own.
+    pub packages: Vec<String>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.
@@ -55,6 +57,15 @@ impl Lab {
     /// [`Error::MissingProgram`] where QEMU or setpriv is not installed.
     pub fn new(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         host::require(vm::QEMU, vm::QEMU_PACKAGE)?;
+        Self::for_devices(settings, cancel, events)
+    }
+
+    /// A lab that raises no access point: for those that are there already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingProgram`] where setpriv is not installed.
+    pub fn for_devices(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         host::require("setpriv", "util-linux")?;
         let qemu = host::first_line(vm::QEMU, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);

@@ -18,16 +18,22 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
+pub mod attach;
 pub mod cache;
 pub mod cancel;
+pub mod device;
 pub mod error;
 pub mod host;
 pub mod image;
 pub mod lab;
+pub mod objects;
 pub mod plan;
+pub mod remote;
 pub mod run_folder;
 pub mod runner;
+pub mod scout;
 pub mod session;
+mod stack_file;
 pub mod study_file;
 pub mod vm;
 

@@ -2,14 +2,16 @@
 //!
 //! Pure. The order is interleaved: every repetition goes once through all client counts and variants
 //! before the next begins, and every second repetition goes through the variants backwards (ABBA), so
-//! that a drift of the host falls on all of them alike.
+//! that a drift of the host falls on all of them alike. Trials with an instrument come behind those for
+//! CPU figures, so that an interrupted run has its figures first.
 
 use std::time::Duration;
 
 use model::{
+    instrument::{CountsOrder, Detail, Instrument, Place, Probe, StacksOrder},
     span::Span,
-    study::{Beside, Load, Mode, Perturb, Study, Subject, Variant},
-    trial::{PlannedTrial, TrialId},
+    study::{Beside, Function, Load, Mode, Perturb, Study, Subject, Variant},
+    trial::{PlannedTrial, Purpose, TrialId},
     wire::{LoadOrder, Measure, StartOrder, SubjectOrder, Work},
 };
 
@@ -27,26 +29,125 @@ pub struct Batch {
     pub stress: bool,
 }
 
+/// The functions whose calls one variant's trials count, each with its place.
+pub trait Probes {
+    /// The probes of a variant; none where it has no such function.
+    fn of(&self, variant: &Variant) -> Vec<Probe>;
+}
+
+/// Every function in every variant, at no place: for a plan that is only shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlocated<'a>(pub &'a Study);
+
+impl Probes for Unlocated<'_> {
+    fn of(&self, _: &Variant) -> Vec<Probe> {
+        let functions = self.0.count.iter().flat_map(|count| &count.functions);
+        let probe = |function: &Function| Probe {
+            name: function.name.clone(),
+            place: Place::Kernel(String::new()),
+            detail: Detail::Hits,
+        };
+        functions.map(probe).collect()
+    }
+}
+
 /// All trials of a study, in the order in which they start.
-pub fn trials(study: &Study) -> Vec<PlannedTrial> {
-    let slots = (1..=study.trial.repetitions).flat_map(|repetition| {
-        let mut slots: Vec<(u32, &Variant)> = study
-            .access_point
-            .clients
+pub fn trials(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
+    let mut trials = cpu(study);
+    trials.extend(counts(study, probes));
+    trials.extend(stacks(study));
+    trials
+}
+
+/// The trials for CPU figures.
+fn cpu(study: &Study) -> Vec<PlannedTrial> {
+    let variants: Vec<&Variant> = study.variants.iter().collect();
+    let slots = slots(&variants, &study.access_point.clients, study.trial.repetitions);
+    slots
+        .into_iter()
+        .flat_map(|(slot, clients, variant)| {
+            repetitions_of(variant, slot)
+                .map(move |repetition| planned(study, variant, clients, repetition))
+        })
+        .collect()
+}
+
+/// The trials that record stacks.
+fn stacks(study: &Study) -> Vec<PlannedTrial> {
+    let profile = &study.profile;
+    let order = StacksOrder {
+        scope: profile.scope.clone(),
+        frequency: profile.frequency,
+        stack_bytes: profile.stack_bytes,
+    };
+    let slots = slots(&plain(study), &counted(study, &profile.clients), profile.repetitions);
+    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
+        with(planned(study, variant, clients, repetition), Instrument::Stacks(order.clone()))
+    });
+    planned.collect()
+}
+
+/// The trials that count calls, of the variants that have something to count.
+fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
+    let Some(count) = &study.count else { return Vec::new() };
+    let read = count.read.as_deref().and_then(shlex::split);
+    let order = |variant: &Variant| CountsOrder {
+        scope: study.profile.scope.clone(),
+        probes: probes.of(variant),
+        read: read.clone(),
+    };
+    let slots = slots(&plain(study), &counted(study, &count.clients), count.repetitions);
+    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
+        let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
+        Some(with(planned(study, variant, clients, repetition), Instrument::Counts(order)))
+    });
+    planned.collect()
+}
+
+fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
+    trial.id.purpose = match instrument {
+        Instrument::Stacks(_) => Purpose::Stacks,
+        Instrument::Counts(_) => Purpose::Counts,
+    };
+    trial.measure.instrument = Some(instrument);
+    trial
+}
+
+/// The variants that measure a subject. What a host does beside a trial is a question about the lab, and
+/// has no stacks.
+fn plain(study: &Study) -> Vec<&Variant> {
+    study.variants.iter().filter(|variant| variant.beside.is_anything()).collect()
+}
+
+/// The client counts of trials with an instrument: those that are named, else the largest.
+fn counted(study: &Study, named: &[u32]) -> Vec<u32> {
+    let of_study = &study.access_point.clients;
+    if named.is_empty() {
+        return of_study.iter().max().copied().into_iter().collect();
+    }
+    // The command line may have taken counts away from the study.
+    named.iter().copied().filter(|clients| of_study.contains(clients)).collect()
+}
+
+/// Every repetition of every variant at every count, back and forth.
+fn slots<'a>(
+    variants: &[&'a Variant],
+    clients: &[u32],
+    repetitions: u32,
+) -> Vec<(u32, u32, &'a Variant)> {
+    let all = (1..=repetitions).flat_map(|repetition| {
+        let mut slots: Vec<(u32, u32, &Variant)> = clients
             .iter()
-            .flat_map(|clients| study.variants.iter().map(move |variant| (*clients, variant)))
+            .flat_map(|clients| {
+                variants.iter().map(move |variant| (repetition, *clients, *variant))
+            })
             .collect();
         if repetition.is_multiple_of(2) {
             slots.reverse();
         }
-        slots.into_iter().map(move |(clients, variant)| (repetition, clients, variant))
+        slots
     });
-    slots
-        .flat_map(|(repetition, clients, variant)| {
-            repetitions_of(variant, repetition)
-                .map(move |repetition| planned(study, variant, clients, repetition))
-        })
-        .collect()
+    all.collect()
 }
 
 /// The repetitions that one slot holds: paired trials come two at a time, in the odd slots.
@@ -59,7 +160,7 @@ fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + u
 fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
     let (shape, subject) = (&study.trial, study.subject_of(variant));
     PlannedTrial {
-        id: TrialId { variant: variant.name.clone(), clients, repetition },
+        id: TrialId { variant: variant.name.clone(), clients, repetition, purpose: Purpose::Cpu },
         mode: study.mode_of(variant),
         beside: variant.beside,
         measure: Measure {
@@ -70,6 +171,7 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             warm_up: shape.warm_up,
             window: shape.window,
             sample_every: shape.sample_every,
+            instrument: None,
         },
     }
 }
@@ -226,7 +328,7 @@ mod tests {
 
     #[test]
     fn repetitions_are_interleaved_and_go_back_and_forth() {
-        let plan = trials(&study("repetitions = 2", &["name = \"a\"", "name = \"b\""]));
+        let plan = cpu(&study("repetitions = 2", &["name = \"a\"", "name = \"b\""]));
         assert_eq!(
             names(&plan),
             ["a@18#1", "b@18#1", "a@60#1", "b@60#1", "b@60#2", "a@60#2", "b@18#2", "a@18#2"]
@@ -235,7 +337,7 @@ mod tests {
 
     #[test]
     fn one_batch_holds_all_that_may_run_together() {
-        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        let plan = cpu(&study("", &["name = \"a\"", "name = \"b\""]));
         let batches = batches(plan.clone());
         assert_eq!(batches.len(), 1);
         assert_eq!(batches[0].trials, plan);
@@ -244,7 +346,7 @@ mod tests {
 
     #[test]
     fn exclusive_trials_are_alone_and_pairs_are_two() {
-        let plan = trials(&study(
+        let plan = cpu(&study(
             "repetitions = 2",
             &[
                 "name = \"alone\"\nbeside = \"nothing\"",
@@ -269,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_command_for_interfaces_runs_once_for_each() {
-        let plan = trials(&study(
+        let plan = cpu(&study(
             "",
             &["name = \"a\"\nload = { run = \"iw dev {interface} station dump\" }"],
         ));
@@ -283,7 +385,7 @@ mod tests {
     fn a_load_that_stays_is_one_command_for_each_interface_too() {
         let run = "watch 'a b' {interface}";
         let load = format!("name = \"a\"\nload = {{ run = \"{run}\", stays = true }}");
-        let plan = trials(&study("", &[&load]));
+        let plan = cpu(&study("", &[&load]));
         let load = plan[0].measure.load.as_ref().unwrap();
         let Work::Stays(commands) = &load.work else { panic!("{load:?}") };
         assert_eq!(commands.len(), 3);
@@ -294,7 +396,7 @@ mod tests {
     fn a_variants_subject_is_started_by_its_own_words() {
         let subject = "{ process = \"d\", start = \"d --set 'a b'\", ready = \"/run/d\", others = [\"hostapd\", \"d\"] }";
         let own = format!("name = \"own\"\nsubject = {subject}");
-        let plan = trials(&study("", &["name = \"a\"", &own]));
+        let plan = cpu(&study("", &["name = \"a\"", &own]));
         let (found, started) = (&plan[0].measure, &plan[1].measure);
         assert_eq!((found.subject.process.as_str(), &found.subject.start), ("hostapd", &None));
         let start = started.subject.start.as_ref().unwrap();
@@ -305,28 +407,52 @@ mod tests {
 
     #[test]
     fn the_phase_differs_by_repetition_and_not_by_variant() {
-        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        let plan = cpu(&study("", &["name = \"a\"", "name = \"b\""]));
         for one in &plan {
             for other in &plan {
                 let same = one.id.repetition == other.id.repetition;
                 assert_eq!(same, one.measure.offset == other.measure.offset);
             }
         }
-        let still = trials(&study("perturb = \"nothing\"", &["name = \"a\""]));
+        let still = cpu(&study("perturb = \"nothing\"", &["name = \"a\""]));
         assert!(still.iter().all(|trial| trial.measure.offset == Span::default()));
     }
 
     #[test]
     fn estimates_grow_with_work_and_shrink_with_cores() {
-        let plan = trials(&study("", &["name = \"a\"", "name = \"b\""]));
+        let plan = cpu(&study("", &["name = \"a\"", "name = \"b\""]));
         let (one, two) = (estimate(&plan, 1, &FirstGuess), estimate(&plan, 2, &FirstGuess));
         assert_eq!(one, two * 2);
         assert!(estimate(&plan[..1], 2, &FirstGuess) < two);
     }
 
     #[test]
+    fn trials_with_an_instrument_come_last_and_at_the_largest_count() {
+        let keys = "repetitions = 1\n[profile]\nrepetitions = 2\n[[count.function]]\nname = \"f\"\nsymbol = \"f\"";
+        let study = study(keys, &["name = \"a\"", "name = \"b\"\nbeside = \"nothing\""]);
+        let plan = trials(&study, &Unlocated(&study));
+        assert_eq!(
+            names(&plan),
+            [
+                "a@18#1",
+                "b@18#1",
+                "a@60#1",
+                "b@60#1",
+                "a@60#1.counts",
+                "a@60#2.counts",
+                "a@60#1.stacks",
+                "a@60#2.stacks"
+            ]
+        );
+        assert!(plan[..4].iter().all(|trial| trial.measure.instrument.is_none()));
+        assert!(matches!(plan[7].measure.instrument, Some(Instrument::Stacks(_))));
+        let none = Study { count: None, ..study };
+        assert!(!trials(&none, &Unlocated(&none)).iter().any(|t| t.id.purpose == Purpose::Counts));
+    }
+
+    #[test]
     fn every_trial_comes_once() {
-        let plan = trials(&study("", &["name = \"a\"", "name = \"p\"\nbeside = \"trial\""]));
+        let plan = cpu(&study("", &["name = \"a\"", "name = \"p\"\nbeside = \"trial\""]));
         let mut seen = names(&plan);
         seen.sort();
         seen.dedup();

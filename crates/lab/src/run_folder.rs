@@ -18,6 +18,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::Error;
 
+/// The folder of files that explain stacks.
+pub const OBJECTS: &str = "objects";
+
 /// A run folder that this process alone writes to.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -29,6 +32,8 @@ pub struct RunFolder {
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
 pub struct Recorded {
+    /// The folder.
+    pub path: PathBuf,
     /// What was asked, with what, on what.
     pub run: Run,
     /// The trials that were done, in the order of the plan.
@@ -89,7 +94,7 @@ impl RunFolder {
             Err(TryLockError::WouldBlock) => return Err(Error::Busy(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(Error::file("lock", lock)(error)),
         }
-        for name in ["trials", "consoles"] {
+        for name in ["trials", "stacks", OBJECTS, "consoles"] {
             let folder = path.join(name);
             fs::create_dir_all(&folder).map_err(Error::file("make", folder))?;
         }
@@ -109,6 +114,16 @@ impl RunFolder {
         self.path.join("consoles").join(format!("{id}.log"))
     }
 
+    /// Where a trial's stacks are kept.
+    pub fn stacks(&self, id: &TrialId) -> PathBuf {
+        stacks_path(&self.path, id)
+    }
+
+    /// Where the files are kept that explain stacks.
+    pub fn objects(&self) -> PathBuf {
+        self.path.join(OBJECTS)
+    }
+
     /// Keeps a trial.
     ///
     /// # Errors
@@ -125,6 +140,16 @@ impl RunFolder {
         let mut log = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = log.write_all(&line);
     }
+}
+
+/// The stacks of a trial, in a run's folder.
+pub fn stacks_path(run: &Path, id: &TrialId) -> PathBuf {
+    run.join("stacks").join(format!("{id}.perf.data"))
+}
+
+/// The proof of a recording, beside its stacks.
+pub fn proof_of(path: &Path) -> PathBuf {
+    path.with_extension("").with_extension("proof.perf.data")
 }
 
 fn trial_path(run: &Path, id: &TrialId) -> PathBuf {
@@ -153,7 +178,7 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
     let done =
         |planned: &model::trial::PlannedTrial| read_json(&trial_path(path, &planned.id)).ok();
     let trials = run.plan.iter().filter_map(done).collect();
-    Ok(Recorded { run, trials, study_text })
+    Ok(Recorded { path: path.to_owned(), run, trials, study_text })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
@@ -204,7 +229,7 @@ mod tests {
             format: FORMAT,
             headroom: "0".to_owned(),
             began_unix: 0,
-            plan: plan::trials(&study),
+            plan: plan::trials(&study, &plan::Unlocated(&study)),
             study,
             overrides: Vec::new(),
             study_name: "s".to_owned(),

@@ -17,7 +17,8 @@ use model::{
     event::Event,
     run::{FORMAT, LabIdentity, Run},
     study::Mode,
-    trial::{Outcome, PlannedTrial, Trial},
+    trial::{Outcome, PlannedTrial, Purpose, Trial, TrialId},
+    wire::Order,
 };
 
 use crate::{
@@ -25,7 +26,8 @@ use crate::{
     image::{self, Image},
     plan::{self, Batch},
     run_folder::{Recorded, RunFolder},
-    session,
+    scout::{self, Found, Symbols},
+    session::{self, Places},
     study_file::StudyFile,
     vm::{
         self, Accelerator, Shape,
@@ -38,20 +40,45 @@ use crate::{
 /// # Errors
 ///
 /// [`Error`]; what was finished before it is in the folder.
-pub fn run(lab: &Lab, file: &StudyFile, path: &Path) -> Result<RunFolder, Error> {
+pub fn run(
+    lab: &Lab,
+    file: &StudyFile,
+    path: &Path,
+    symbols: &dyn Symbols,
+) -> Result<RunFolder, Error> {
     // Whoever chose a folder that is taken is told before the image is made.
     RunFolder::check_free(path)?;
-    let trials = plan::trials(&file.study);
     let image = image::obtain(lab)?;
+    let mut trials = plan::trials(&file.study, &probes(lab, &image, file, symbols)?);
+    trials.retain(|trial| file.takes(trial.id.purpose));
     let run = describe(lab, file, trials, &image);
     let folder = RunFolder::create(path, &run, &file.text)?;
     execute(
         lab,
         &folder,
-        Recorded { run, trials: Vec::new(), study_text: file.text.clone() },
+        Recorded { path: path.to_owned(), run, trials: Vec::new(), study_text: file.text.clone() },
         &image,
     )?;
     Ok(folder)
+}
+
+/// The places of the functions that a study counts, asked of an access point with the fewest clients.
+fn probes(
+    lab: &Lab,
+    image: &Image,
+    file: &StudyFile,
+    symbols: &dyn Symbols,
+) -> Result<Found, Error> {
+    let study = &file.study;
+    let fewest = study.access_point.clients.iter().min();
+    let counts = study.count.is_some() && file.takes(Purpose::Counts);
+    let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
+    let shape = shape_of(image, study.access_point.radios, (*clients, study.access_point.mode));
+    let snapshot = snapshot::obtain(lab, image, &shape)?;
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let mut machine = session::restore(lab, &snapshot, &folder.path().join("console.log"))?;
+    machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
+    scout::find(lab, &mut machine, study, symbols)
 }
 
 /// Goes on with a run that was interrupted.
@@ -134,21 +161,21 @@ fn all_snapshots(
     radios: u32,
     rest: &[PlannedTrial],
 ) -> Result<Vec<Snapshot>, Error> {
-    let shapes: Vec<Shape> = plan::snapshots(rest)
-        .into_iter()
-        .map(|(clients, mode)| {
-            let accelerator = match mode {
-                Mode::Counted => Accelerator::Tcg,
-                Mode::RealTime => vm::accelerator(image),
-            };
-            Shape { mode, accelerator, radios, clients, shell: false, forward: None }
-        })
-        .collect();
+    let shapes: Vec<Shape> =
+        plan::snapshots(rest).into_iter().map(|wanted| shape_of(image, radios, wanted)).collect();
     let queue = Mutex::new(shapes.iter().collect::<VecDeque<_>>());
     let made = side_by_side(lab.settings.workers.min(shapes.len()), || {
         take_all(&queue, |shape| snapshot::obtain(lab, image, shape))
     })?;
     Ok(made.into_iter().flatten().collect())
+}
+
+fn shape_of(image: &Image, radios: u32, (clients, mode): (u32, Mode)) -> Shape {
+    let accelerator = match mode {
+        Mode::Counted => Accelerator::Tcg,
+        Mode::RealTime => vm::accelerator(image),
+    };
+    Shape { mode, accelerator, radios, clients, shell: false, forward: None }
 }
 
 /// Works a queue off until it is empty or something fails.
@@ -244,7 +271,7 @@ impl Floor<'_> {
         self.kept.tell(Event::TrialStarted { id: planned.id.clone() });
         let began = Instant::now();
         let trial =
-            session::trial(lab, self.snapshot(planned)?, planned, &folder.console(&planned.id))?;
+            session::trial(lab, self.snapshot(planned)?, planned, &places(folder, &planned.id))?;
         folder.keep(&trial)?;
         self.kept.counts().add(&trial);
         self.kept.tell(Event::TrialEnded {
@@ -265,6 +292,10 @@ impl Floor<'_> {
         let lost = || vm::Failure::Clients(format!("no snapshot for {}", planned.id));
         Ok(self.snapshots.iter().find(fits).ok_or_else(lost)?)
     }
+}
+
+pub(crate) fn places(folder: &RunFolder, id: &TrialId) -> Places {
+    Places { console_log: folder.console(id), stacks: folder.stacks(id), objects: folder.objects() }
 }
 
 /// stress-ng on the host, as long as this lives.

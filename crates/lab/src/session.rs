@@ -4,27 +4,44 @@
 //! restored and still → order taken in → running → Hello → Census → Sample… → Census → Done → ended
 //! ```
 //!
-//! Live and replay meet in [`Transcript`], which knows the order of the frames and nothing of QEMU.
+//! An instrument's frames come between those; its records go to a file as they come, and the files that
+//! explain them are brought after `Done`. Live and replay meet in [`Transcript`], which knows the order of
+//! the frames and nothing of QEMU.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use model::{
     facts::Facts,
+    instrument::{Counts, Instrument, Recorded, Recorder},
     sample::Sample,
-    trial::{HostCost, Outcome, PlannedTrial, Recording, Trial},
+    trial::{HostCost, Outcome, PlannedTrial, Recording, Stacks, Trial},
     wire::{Census, Frame, Measure, Order},
 };
 
 use crate::{
     Error, Lab,
+    device::Device,
+    objects,
+    stack_file::StackFile,
     vm::{
         Failure, Machine, Start,
         snapshot::{self, Snapshot},
     },
 };
+
+/// Where what a trial says is kept, beside its recording.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The console's log.
+    pub console_log: PathBuf,
+    /// The stacks, where the trial records them.
+    pub stacks: PathBuf,
+    /// The folder of files that explain them.
+    pub objects: PathBuf,
+}
 
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
 ///
@@ -35,11 +52,11 @@ pub fn trial(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
-    console_log: &Path,
+    places: &Places,
 ) -> Result<Trial, Error> {
     let began_unix = unix_now();
     let mut cost = HostCost::default();
-    let outcome = match measure(lab, snapshot, planned, Desk { console_log, cost: &mut cost }) {
+    let outcome = match measure(lab, snapshot, planned, Desk { places, cost: &mut cost }) {
         Ok(recording) => Outcome::Measured(Box::new(recording)),
         Err(Error::Machine(failure)) => {
             Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
@@ -56,7 +73,7 @@ pub fn unix_now() -> u64 {
 
 /// Where a trial puts what it learns beside the recording.
 struct Desk<'a> {
-    console_log: &'a Path,
+    places: &'a Places,
     cost: &'a mut HostCost,
 }
 
@@ -67,29 +84,59 @@ fn measure(
     desk: Desk<'_>,
 ) -> Result<Recording, Error> {
     let began = Instant::now();
-    let mut machine = restore(lab, snapshot, desk.console_log)?;
+    let mut machine = restore(lab, snapshot, &desk.places.console_log)?;
     machine.begin(&Order::Measure(planned.measure.clone()), planned.mode)?;
     desk.cost.restore_ms = millis(began.elapsed());
-    let ordered = Instant::now();
-    let mut transcript = Transcript::new(&planned.measure);
-    let (mut first, mut last) = (ordered, ordered);
-    loop {
-        let frame = machine.frame(transcript.awaits())?;
-        if let Frame::Sample(_) = frame {
-            last = Instant::now();
-            if transcript.samples.is_empty() {
-                first = last;
-            }
-        }
-        if transcript.take(frame)? {
-            break;
-        }
-    }
-    desk.cost.measure_ms = millis(ordered.elapsed());
-    desk.cost.window_ms = millis(last - first);
-    let recording = transcript.recording()?;
+    let recording = listen(&mut machine, &planned.measure, desk.places, desk.cost)?;
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
+    if let Some(stacks) = &recording.stacks {
+        objects::bring_all(lab, &mut machine, stacks, &desk.places.objects)?;
+    }
+    Ok(recording)
+}
+
+/// Listens to the answer to a measurement that has been ordered.
+///
+/// # Errors
+///
+/// [`Error`] of the stream, of the agent's answer, or of the disk.
+pub fn listen(
+    device: &mut dyn Device,
+    measure: &Measure,
+    places: &Places,
+    cost: &mut HostCost,
+) -> Result<Recording, Error> {
+    let ordered = Instant::now();
+    let mut transcript = Transcript::new(measure);
+    let mut file: Option<StackFile> = None;
+    let (mut first, mut last) = (ordered, ordered);
+    loop {
+        match device.frame(transcript.awaits())? {
+            Frame::Recorder(mut recorder) => {
+                file = Some(StackFile::begin(&places.stacks, &mut recorder)?);
+                transcript.recorder = Some(*recorder);
+            }
+            Frame::Records(records) => {
+                file.as_mut().map_or(Ok(()), |file| file.take(&records))?;
+            }
+            frame => {
+                if let Frame::Sample(_) = frame {
+                    last = Instant::now();
+                    if transcript.samples.is_empty() {
+                        first = last;
+                    }
+                }
+                if transcript.take(frame)? {
+                    break;
+                }
+            }
+        }
+    }
+    cost.measure_ms = millis(ordered.elapsed());
+    cost.window_ms = millis(last - first);
+    let recording = transcript.recording()?;
+    file.map_or(Ok(()), StackFile::finish)?;
     Ok(recording)
 }
 
@@ -98,7 +145,11 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// The snapshot in a QEMU of its own, standing still.
-fn restore(lab: &Lab, snapshot: &Snapshot, console_log: &Path) -> Result<Machine, Error> {
+pub(crate) fn restore(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    console_log: &Path,
+) -> Result<Machine, Error> {
     let around = crate::vm::Surroundings {
         console_log,
         folder: console_log.parent().unwrap_or(Path::new(".")),
@@ -112,9 +163,13 @@ fn restore(lab: &Lab, snapshot: &Snapshot, console_log: &Path) -> Result<Machine
 #[derive(Debug)]
 pub struct Transcript {
     expected: usize,
+    instrument: Option<Instrument>,
     facts: Option<Facts>,
     censuses: Vec<Census>,
     samples: Vec<Sample>,
+    recorder: Option<Recorder>,
+    recorded: Option<Recorded>,
+    counts: Option<Box<Counts>>,
 }
 
 impl Transcript {
@@ -122,7 +177,16 @@ impl Transcript {
     pub fn new(measure: &Measure) -> Self {
         let every = measure.sample_every.as_nanos().max(1);
         let expected = (measure.window.as_nanos() / every + 1) as usize;
-        Self { expected, facts: None, censuses: Vec::new(), samples: Vec::with_capacity(expected) }
+        Self {
+            expected,
+            instrument: measure.instrument.clone(),
+            facts: None,
+            censuses: Vec::new(),
+            samples: Vec::with_capacity(expected),
+            recorder: None,
+            recorded: None,
+            counts: None,
+        }
     }
 
     /// What should come next, for a message when it does not.
@@ -147,6 +211,11 @@ impl Transcript {
             Frame::Hello { facts, .. } => self.facts = Some(*facts),
             Frame::Census(census) => self.censuses.push(census),
             Frame::Sample(sample) => self.samples.push(*sample),
+            Frame::Recorder(recorder) => self.recorder = Some(*recorder),
+            Frame::Recorded(recorded) => self.recorded = Some(*recorded),
+            Frame::Counts(counts) => self.counts = Some(counts),
+            // The first goes to a file; the others answer other orders.
+            Frame::Records(_) | Frame::Located(_) | Frame::Piece(_) => {}
             Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
             Frame::Done => return Ok(true),
         }
@@ -160,10 +229,18 @@ impl Transcript {
     /// [`Failure::Incomplete`] where something is missing.
     pub fn recording(self) -> Result<Recording, Failure> {
         let (expected, came) = (self.expected, self.samples.len());
+        let stacks = self.recorder.zip(self.recorded);
+        let stacks = stacks.map(|(recorder, recorded)| Box::new(Stacks { recorder, recorded }));
+        match (&self.instrument, &stacks, &self.counts) {
+            (Some(Instrument::Stacks(_)), None, _) => return Err(Failure::Lacks("stacks")),
+            (Some(Instrument::Counts(_)), _, None) => return Err(Failure::Lacks("counts")),
+            _ => {}
+        }
         let mut censuses = self.censuses.into_iter();
         match (self.facts, censuses.next(), censuses.next()) {
             (Some(facts), Some(before), Some(after)) if came == expected => {
-                Ok(Recording { facts, before, after, samples: self.samples })
+                let (samples, counts) = (self.samples, self.counts);
+                Ok(Recording { facts, before, after, samples, stacks, counts })
             }
             _ => Err(Failure::Incomplete { came, expected }),
         }
@@ -188,6 +265,7 @@ mod tests {
             warm_up: Span::from_secs(1),
             window: Span::from_secs(2),
             sample_every: Span::from_secs(1),
+            instrument: None,
         }
     }
 

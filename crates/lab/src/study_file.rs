@@ -3,13 +3,18 @@
 //! The shape is [`model::study`]'s; here are the lines and nearest keys of what is misspelt, and the
 //! rules that a type cannot say. Pure but for [`load`], which reads the file.
 
+mod instruments;
+
 use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-use model::study::{Beside, Load, Study, Subject, Variant, VariantLoad};
+use model::{
+    study::{Beside, Load, Study, Subject, Variant, VariantLoad},
+    trial::Purpose,
+};
 use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
@@ -55,6 +60,28 @@ pub struct StudyFile {
     pub study: Study,
     /// What the command line changed in it.
     pub overrides: Vec<String>,
+    /// Only trials for these are done; empty is all that the study asks for.
+    pub only: Vec<Purpose>,
+}
+
+impl StudyFile {
+    /// A study that nobody wrote down: its text is made from it, so that it can be carried out again.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn of(name: &str, study: Study) -> Result<Self, String> {
+        let text = toml::to_string(&study).map_err(|error| error.to_string())?;
+        Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
+        let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
+        let name = name.to_owned();
+        Ok(Self { name, text, sha256, study, overrides: Vec::new(), only: Vec::new() })
+    }
+
+    /// Whether trials for this are done.
+    pub fn takes(&self, purpose: Purpose) -> bool {
+        self.only.is_empty() || self.only.contains(&purpose)
+    }
 }
 
 /// Reads and checks a study file.
@@ -72,7 +99,7 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
     })?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
-    Ok(StudyFile { name, text, sha256, study, overrides: Vec::new() })
+    Ok(StudyFile { name, text, sha256, study, overrides: Vec::new(), only: Vec::new() })
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.
@@ -159,6 +186,8 @@ impl Rules<'_> {
         self.clients()?;
         self.trial()?;
         self.variants()?;
+        self.profile()?;
+        self.count()?;
         if let Some(load) = &self.study.load {
             self.load(load, &["load"])?;
         }

@@ -50,6 +50,8 @@ pub struct Mounts {
     pub cpuacct: Option<Tree>,
     /// The unified tree.
     pub unified: Option<Tree>,
+    /// The tree with `perf_event`, where that is of version 1.
+    pub perf_event: Option<Tree>,
     /// Whether any controller of version 1 is mounted, `cpuacct` or another.
     pub any_v1: bool,
 }
@@ -74,7 +76,11 @@ impl Mounts {
                 Version::V1 => {
                     // A tree with a name and no controller is some service manager's own.
                     mounts.any_v1 |= !controllers.contains("name=");
-                    if controllers.split(',').any(|name| name == "cpuacct") {
+                    let has = |wanted| controllers.split(',').any(|name| name == wanted);
+                    if has("perf_event") {
+                        mounts.perf_event = mounts.perf_event.or_else(|| Some(tree.clone()));
+                    }
+                    if has("cpuacct") {
                         mounts.cpuacct = mounts.cpuacct.or(Some(tree));
                     }
                 }
@@ -87,6 +93,12 @@ impl Mounts {
     /// because service managers of hybrid machines watch the unified tree; else the unified one.
     pub fn counting(self) -> Option<Tree> {
         self.cpuacct.or(self.unified)
+    }
+
+    /// The tree whose groups performance events can be opened for. In version 2 that needs no controller
+    /// to be enabled, but one that a tree of version 1 has is not there.
+    pub fn of_events(self) -> Option<Tree> {
+        self.perf_event.or(self.unified)
     }
 }
 
@@ -198,6 +210,13 @@ pub fn members(group: &Path) -> Result<Vec<u32>, Error> {
     let text = proc::read(group.join("cgroup.procs"))?;
     let text = String::from_utf8_lossy(&text);
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+}
+
+/// The processes in a group and in all groups below it.
+pub fn members_below(group: &Path) -> Vec<u32> {
+    let mut pids = members(group).unwrap_or_default();
+    pids.extend(below(group).iter().flat_map(|group| members_below(group)));
+    pids
 }
 
 /// The groups right below a group.

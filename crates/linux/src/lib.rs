@@ -10,7 +10,8 @@
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
 //! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
 //! | [`nl80211`] | wireless interfaces, their stations, and who comes and goes | 3.0 |
-//! | [`perf`] | which performance events exist | 2.6.31 |
+//! | [`maps`] | what a process has mapped | 2.6 |
+//! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 4.17 (probes) |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
@@ -21,6 +22,7 @@ pub mod cgroup;
 pub mod error;
 pub mod kmod;
 pub mod link;
+pub mod maps;
 pub mod netlink;
 pub mod nl80211;
 pub mod perf;

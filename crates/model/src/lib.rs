@@ -23,6 +23,8 @@
 
 pub mod event;
 pub mod facts;
+pub mod instrument;
+pub mod perf_data;
 pub mod run;
 pub mod sample;
 pub mod span;

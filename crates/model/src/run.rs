@@ -5,6 +5,8 @@
 //!   run.json            Run: what was asked, with what, on what
 //!   study.toml          the study file as it was given
 //!   trials/ID.json      Trial: one file each, written whole
+//!   stacks/ID.perf.data the records of a trial for stacks, as perf itself reads them
+//!   objects/SHA256      files of the access point that explain them
 //!   consoles/ID.log     the access point's console
 //!   events.jsonl        what happened, in order
 //!   report.html         made from the above, at any time
@@ -14,13 +16,14 @@
 //! | --- | --- |
 //! | 1 | first version |
 //! | 2 | a subject that is started, other processes, loads that stay, published figures |
+//! | 3 | trials for stacks and for counts of calls |
 
 use serde::{Deserialize, Serialize};
 
 use crate::{study::Study, trial::PlannedTrial};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use serde::{
     de::{self, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::span::Span;
+use crate::{instrument::Scope, span::Span};
 
 /// A study file, read and checked for shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,12 @@ pub struct Study {
     /// How long and how often.
     #[serde(default)]
     pub trial: TrialShape,
+    /// Where the CPU goes: trials that record stacks.
+    #[serde(default)]
+    pub profile: Profile,
+    /// How often functions are called: trials that count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count>,
     /// What is compared; never empty.
     #[serde(rename = "variant")]
     pub variants: Vec<Variant>,
@@ -55,12 +61,16 @@ fn three() -> u32 {
 }
 
 /// Where an access point is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The virtual access point in QEMU.
     #[default]
     Vm,
+    /// One that is there already, by what the command line called it. No study file says this: the same
+    /// study is carried out wherever `--on` points.
+    #[serde(skip_deserializing)]
+    Device(String),
 }
 
 /// How the virtual access point's time passes.
@@ -167,6 +177,84 @@ pub enum Perturb {
     Nothing,
 }
 
+/// Trials that record stacks: every variant, at these client counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Profile {
+    /// Trials of every variant at each count; 0 records none.
+    pub repetitions: u32,
+    /// Client counts out of the study's; empty is the largest alone.
+    pub clients: Vec<u32>,
+    /// Samples in a second of CPU time.
+    pub frequency: u32,
+    /// The most that is copied of a user stack, bytes.
+    pub stack_bytes: u32,
+    /// Whose stacks.
+    pub scope: Scope,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self {
+            repetitions: 3,
+            clients: Vec::new(),
+            // Off the beat of every timer that ticks in whole milliseconds.
+            frequency: 499,
+            stack_bytes: 32 * 1024,
+            scope: Scope::default(),
+        }
+    }
+}
+
+/// Trials that count calls: every variant, at these client counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Count {
+    /// Trials of every variant at each count.
+    #[serde(default = "twice")]
+    pub repetitions: u32,
+    /// Client counts out of the study's; empty is the largest alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<u32>,
+    /// A command whose output is kept at both ends of the window: the subject's own counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<String>,
+    /// The functions.
+    #[serde(rename = "function")]
+    pub functions: Vec<Function>,
+}
+
+fn twice() -> u32 {
+    2
+}
+
+/// A function whose calls are counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Function {
+    /// Its name in the report.
+    pub name: String,
+    /// Its symbol in a program or library, mangled or as people write it; or `0x` and an address that is
+    /// the start of a function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The program or library: a name or a path on the access point; without one, the subject's program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// In place of `symbol`: a function of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The name of another function of this list: calls for each of its calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<String>,
+    /// Record how long each call took.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub census: bool,
+    /// Group the census by this argument, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<u8>,
+}
+
 /// One configuration of the measurement; compared with the others of its study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -194,6 +282,22 @@ pub struct Variant {
     /// What somebody else published of the same thing, to be shown beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+}
+
+impl Variant {
+    /// The study's subject under the study's load.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            about: None,
+            subject: None,
+            load: None,
+            mode: None,
+            beside: Beside::default(),
+            against: Vec::new(),
+            published: None,
+        }
+    }
 }
 
 /// A figure from elsewhere: shown beside ours and never calculated with.

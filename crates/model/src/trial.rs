@@ -6,12 +6,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     facts::Facts,
+    instrument::{Counts, Recorded, Recorder},
     sample::Sample,
     study::{Beside, Mode},
     wire::{Census, Measure},
 };
 
-/// Which trial. Its text form `variant@clients#repetition` names files and lines of output.
+/// What a trial is for. An instrument moves the CPU figures, so each has trials of its own.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// CPU figures.
+    #[default]
+    Cpu,
+    /// Calls of functions.
+    Counts,
+    /// Where the CPU goes.
+    Stacks,
+}
+
+impl Purpose {
+    /// Whether this is the default.
+    pub fn is_cpu(&self) -> bool {
+        *self == Purpose::Cpu
+    }
+
+    /// The name that files and output use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Purpose::Cpu => "cpu",
+            Purpose::Counts => "counts",
+            Purpose::Stacks => "stacks",
+        }
+    }
+}
+
+/// Which trial. Its text form `variant@clients#repetition`, and `.stacks` or `.counts` behind it where it
+/// is not for CPU figures, names files and lines of output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
     /// The variant's name.
@@ -20,11 +53,18 @@ pub struct TrialId {
     pub clients: u32,
     /// Repetition, from 1.
     pub repetition: u32,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Purpose::is_cpu")]
+    pub purpose: Purpose,
 }
 
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}#{}", self.variant, self.clients, self.repetition)
+        write!(f, "{}@{}#{}", self.variant, self.clients, self.repetition)?;
+        match self.purpose {
+            Purpose::Cpu => Ok(()),
+            purpose => write!(f, ".{}", purpose.name()),
+        }
     }
 }
 
@@ -91,4 +131,19 @@ pub struct Recording {
     pub after: Census,
     /// The samples, first to last; at least two.
     pub samples: Vec<Sample>,
+    /// How stacks were recorded; the records are in a file of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Box<Stacks>>,
+    /// Calls that were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Box<Counts>>,
+}
+
+/// How stacks were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stacks {
+    /// How the recorder works, and its proof.
+    pub recorder: Recorder,
+    /// What it said after the window.
+    pub recorded: Recorded,
 }

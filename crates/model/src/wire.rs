@@ -8,13 +8,19 @@
 //! | --- | --- |
 //! | 1 | first version |
 //! | 2 | a subject that is started for the trial, other processes, a load that stays |
+//! | 3 | stacks and counts of calls, files brought from the access point |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{facts::Facts, sample::Sample, span::Span};
+use crate::{
+    facts::Facts,
+    instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
+    sample::Sample,
+    span::Span,
+};
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -28,8 +34,14 @@ pub enum Order {
         subject: Option<String>,
     },
     /// Measure one window: answered by `Hello`, `Census`, a `Sample` for each sampling point (window
-    /// ÷ interval + 1 of them), a second `Census`, and `Done`.
+    /// ÷ interval + 1 of them), a second `Census`, and `Done`. An instrument adds its own: `Recorder`
+    /// before the first sample, `Records` at any time from then on, `Recorded` after the last sample; or
+    /// one `Counts` after the last sample.
     Measure(Measure),
+    /// Look for programs and libraries by name: answered by [`Frame::Located`].
+    Locate(Vec<String>),
+    /// Bring a file: answered by [`Frame::Piece`]s, or [`Frame::Refused`].
+    Fetch(Wanted),
 }
 
 /// One window's measurement.
@@ -49,6 +61,8 @@ pub struct Measure {
     pub window: Span,
     /// From one sample to the next.
     pub sample_every: Span,
+    /// What is recorded beside counters; `None` for a window whose CPU is the figure.
+    pub instrument: Option<Instrument>,
 }
 
 /// The subject: one that runs, or one to start.
@@ -110,6 +124,18 @@ pub enum Frame {
     Census(Census),
     /// Counters of one moment.
     Sample(Box<Sample>),
+    /// How stacks are recorded.
+    Recorder(Box<Recorder>),
+    /// Stacks, as the kernel gave them.
+    Records(Records),
+    /// Nothing more is recorded.
+    Recorded(Box<Recorded>),
+    /// Calls that were counted.
+    Counts(Box<Counts>),
+    /// What was looked for.
+    Located(Vec<Located>),
+    /// A piece of a file.
+    Piece(Piece),
     /// The order is carried out and everything that was changed is restored.
     Done,
     /// The order cannot be carried out; everything that was changed is restored.
@@ -179,6 +205,22 @@ pub enum Refusal {
         /// The system's words.
         why: String,
     },
+    /// Stacks cannot be recorded here, or calls not counted.
+    #[error("{what}: {why}")]
+    Instrument {
+        /// What was tried, as «cannot sample cpu-clock».
+        what: String,
+        /// The system's words, and what to do.
+        why: String,
+    },
+    /// A file cannot be brought.
+    #[error("cannot read `{path}` on the access point: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
     /// The agent could not read what it needs.
     #[error("{0}")]
     Machine(String),
@@ -209,6 +251,25 @@ pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, Broken> {
     }
     bytes[..4].copy_from_slice(&(length as u32).to_le_bytes());
     Ok(bytes)
+}
+
+/// The longest beginning of a frame, bytes: its length, the variant, and the length of what is in it.
+pub const LONGEST_HEAD: usize = 10;
+
+/// The beginning of the frame [`Frame::Records`] with so many bytes, which follow as they are: while it
+/// records, the agent copies and allocates nothing more than it must.
+pub fn records_head(length: usize, head: &mut [u8; LONGEST_HEAD]) -> &[u8] {
+    /// The variant's place, which a test compares with what [`encode`] writes.
+    const RECORDS: u8 = 4;
+    head[4] = RECORDS;
+    let (mut rest, mut end) = (length, 5);
+    while rest >= 0x80 && end + 1 < LONGEST_HEAD {
+        (head[end], end) = (rest as u8 | 0x80, end + 1);
+        rest >>= 7;
+    }
+    (head[end], end) = (rest as u8, end + 1);
+    head[..4].copy_from_slice(&((end - 4 + length) as u32).to_le_bytes());
+    &head[..end]
 }
 
 /// Bytes in, values out.
@@ -268,6 +329,17 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.push(&u32::MAX.to_le_bytes());
         assert_eq!(decoder.take::<Frame>(), Err(Broken::TooLong(u32::MAX as usize)));
+    }
+
+    #[test]
+    fn a_head_and_its_bytes_are_the_frame() {
+        for length in [0, 1, 127, 128, 16_383, 16_384, 262_144, 1_000_000] {
+            let bytes = vec![7; length];
+            let mut head = [0; LONGEST_HEAD];
+            let mut frame = records_head(length, &mut head).to_vec();
+            frame.extend_from_slice(&bytes);
+            assert_eq!(encode(&Frame::Records(Records { bytes })), Ok(frame), "{length} bytes");
+        }
     }
 
     proptest! {

@@ -1,28 +1,36 @@
 //! An analysed run for people: one HTML file, and a plain table for the terminal.
 //!
 //! Takes an [`Analysis`] and lays it out; it opens no file and does no arithmetic on measurements
-//! beyond choosing units, digits and the places of marks in a picture.
+//! beyond choosing units, digits and the places of marks in a picture. A recording without a run gets a
+//! page of its own ([`profile_html`]).
 //!
 //! # Design constraints
 //!
 //! - **One file, no network**: style, script and pictures are inside; nothing is fetched, no font either.
-//! - **Works without JavaScript**: the script only copies text. Pictures are SVG, read-outs are titles.
+//! - **Works without JavaScript**: a script copies text, and makes flame graphs interactive; without it one
+//!   stands still. Pictures are SVG, read-outs are titles.
 //! - **Readable in any light**: light, dark and print; colour is never the only difference.
 //!
 //! ```text
 //! Analysis + Run ─► tables, identity ─┐
-//!                └► charts (SVG) ─────┴► page (askama) ─► html
+//!                ├► charts (SVG) ─────┼► page (askama) ─► html
+//!                ├► flames, tables of profiles ─► cpu_section ─┴► recorded ─► profile_html
 //!                └► text (terminal)
 //! ```
 
 mod bars;
+mod count_tables;
+mod cpu_section;
 mod curve_chart;
 mod detail_tables;
+mod flames;
 mod identity;
 mod lab_chart;
 mod marks;
 mod page;
+mod profile_tables;
 mod prose;
+mod recorded;
 mod sparks;
 mod stage_chart;
 mod stage_tables;
@@ -34,6 +42,8 @@ pub mod text;
 use analysis::Analysis;
 use askama::Template;
 use model::run::Run;
+
+pub use crate::recorded::{Recorded, profile_html};
 
 /// A failure to make the page.
 #[derive(Debug, thiserror::Error)]
@@ -49,5 +59,5 @@ pub enum Error {
 ///
 /// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
 pub fn html(run: &Run, analysis: &Analysis, study_toml: &str) -> Result<String, Error> {
-    Ok(page::Page::of(run, analysis, study_toml).render()?)
+    Ok(page::Page::of(run, analysis, study_toml)?.render()?)
 }

@@ -8,6 +8,7 @@ use model::run::Run;
 
 use crate::{
     bars::Bars,
+    cpu_section::{self, Material},
     curve_chart, detail_tables,
     identity::{self, Fact},
     lab_chart, prose,
@@ -41,6 +42,8 @@ pub(crate) struct Page<'a> {
     decades: bool,
     has_idle: bool,
     lab_chart: String,
+    /// Where the CPU goes; empty where nothing was profiled or counted.
+    cpu: String,
     why_no_slope: Option<&'a str>,
     tables: Tables,
     doubts: Vec<Said>,
@@ -83,12 +86,16 @@ struct Tables {
 
 impl<'a> Page<'a> {
     /// Lays out a run.
-    pub(crate) fn of(run: &'a Run, analysis: &'a Analysis, study_toml: &'a str) -> Self {
+    pub(crate) fn of(
+        run: &'a Run,
+        analysis: &'a Analysis,
+        study_toml: &'a str,
+    ) -> askama::Result<Self> {
         let of_level = |level| {
             let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
             doubts.map(Said::of).collect::<Vec<_>>()
         };
-        Self {
+        Ok(Self {
             question: &analysis.question,
             answer: analysis.answer.iter().map(|sentence| prose::html(sentence)).collect(),
             study_name: &run.study_name,
@@ -105,6 +112,7 @@ impl<'a> Page<'a> {
             decades: curve_chart::is_by_decades(analysis),
             has_idle: tables::has_idle(analysis),
             lab_chart: lab_chart::draw(analysis),
+            cpu: cpu_section::html(&Material::of(analysis))?,
             why_no_slope: tables::why_no_slope(analysis),
             tables: Tables::of(run, analysis),
             doubts: of_level(Level::Doubt),
@@ -112,7 +120,7 @@ impl<'a> Page<'a> {
             invalid: &analysis.invalid,
             facts: identity::facts(run, analysis.machine.as_ref()),
             study_toml,
-        }
+        })
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Quiet,
     /// Words.
     Text,
+    /// Names of functions: long, and broken only where they must be.
+    Name,
 }
 
 impl Kind {
@@ -35,15 +37,17 @@ impl Kind {
             Kind::Number => "num",
             Kind::Quiet => "num quiet",
             Kind::Text => "text",
+            Kind::Name => "text name",
         }
     }
 }
 
-/// A row; `first` opens a new group of rows, which gets a rule above it.
+/// A row; `first` opens a new group of rows, which gets a rule above it; `dim` is set in grey.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
     pub(crate) first: bool,
+    pub(crate) dim: bool,
 }
 
 /// A table.
@@ -87,7 +91,14 @@ impl Table {
     /// Adds a row. A head that differs from the row above opens a group.
     pub(crate) fn push(&mut self, cells: Vec<String>) {
         let first = self.rows.last().is_none_or(|above| above.cells.first() != cells.first());
-        self.rows.push(Row { cells, first });
+        self.rows.push(Row { cells, first, dim: false });
+    }
+
+    /// Sets the last row in grey, where `dim`; a cell must say the same in words.
+    pub(crate) fn dim_last(&mut self, dim: bool) {
+        if let Some(row) = self.rows.last_mut() {
+            row.dim = dim;
+        }
     }
 
     /// Whether the table is kept on one printed page; a longer one repeats its head.
@@ -99,6 +110,16 @@ impl Table {
     pub(crate) fn html(mut self) -> String {
         self.align(WIDE);
         self.to_string()
+    }
+
+    /// The row's classes.
+    fn class(&self, row: &usize) -> &'static str {
+        match (self.rows[*row].first, self.rows[*row].dim) {
+            (false, false) => "",
+            (true, false) => "first",
+            (false, true) => "dim",
+            (true, true) => "first dim",
+        }
     }
 
     /// Whether the cell says what the one above it says, and its row opens no group.
@@ -142,7 +163,7 @@ impl Table {
             text.push_str("  ");
             match column.kind {
                 Kind::Number | Kind::Quiet => text.push_str(&format!("{cell:>width$}")),
-                Kind::Head | Kind::Text => text.push_str(&format!("{cell:<width$}")),
+                Kind::Head | Kind::Text | Kind::Name => text.push_str(&format!("{cell:<width$}")),
             }
         }
         format!("{}\n", text.trim_end())

@@ -3,12 +3,29 @@
 //! The same answer, tables and doubts as the page, shorter. No colour and no escape sequences: the
 //! caller may pipe it.
 
-use analysis::{Analysis, Doubt, Level};
+use analysis::{
+    Analysis, Doubt, Level,
+    profiles::{CountFigures, OwnCounter, ProfileFigures},
+    quantity,
+};
 
-use crate::{stage_tables, table::Table, tables};
+use crate::{
+    count_tables, flames, profile_tables, stage_tables,
+    table::{
+        Kind::{Name, Number, Text},
+        Table,
+    },
+    tables,
+};
 
 /// Lines are folded at this many columns.
 const COLUMNS: usize = 100;
+
+/// Functions of a profile that the terminal shows.
+const FUNCTIONS: usize = 20;
+/// Columns that a function's name gets there, and a module's.
+const NAME_COLUMNS: usize = 46;
+const MODULE_COLUMNS: usize = 20;
 
 /// The summary: answer, figures, slopes, doubts.
 pub fn table(analysis: &Analysis) -> String {
@@ -83,4 +100,88 @@ fn fold(text: &str, first: &str, others: &str) -> String {
         at_start = false;
     }
     folded
+}
+
+/// The dearest functions of a profile, what is unknown in it, and what waits.
+pub fn functions(profile: &ProfileFigures) -> String {
+    let unit = profile_tables::unit_of(&profile.functions);
+    let name = format!("{}/s", unit.name);
+    let mut table = Table::new(
+        &format!("Where the CPU of {} goes", flames::named(profile)),
+        &[
+            (Number, "with callees", &name),
+            (Number, "own code", &name),
+            (Number, "in samples", "%"),
+            (Name, "function", ""),
+            (Text, "module", ""),
+        ],
+    );
+    for function in profile.functions.iter().take(FUNCTIONS) {
+        table.push(vec![
+            profile_tables::mean(unit, function.inclusive.as_ref()),
+            profile_tables::mean(unit, function.own.as_ref()),
+            profile_tables::percent(function.share),
+            shortened(&function.name, NAME_COLUMNS),
+            shortened(file_name(&function.module), MODULE_COLUMNS),
+        ]);
+    }
+    let more = profile.functions.len().saturating_sub(FUNCTIONS);
+    let more = if more > 0 { format!("  … and {more} more\n") } else { String::new() };
+    let explained = fold(&profile_tables::explained(profile), "  ", "    ");
+    format!("{}{more}\n{explained}\n{}", section(table), waits(profile))
+}
+
+/// The line about waiting: how much of the CPU, and in which functions.
+fn waits(profile: &ProfileFigures) -> String {
+    let each = profile.waiting.iter().map(|each| {
+        let cost =
+            each.own.as_ref().map_or(String::new(), |own| format!("{}/s, ", quantity::cpu(own)));
+        let caller =
+            each.caller.as_ref().map_or(String::new(), |name| format!(" called by {name}"));
+        format!(
+            "{}{caller} ({cost}{}; {})",
+            each.function,
+            quantity::percent(each.share),
+            each.reason
+        )
+    });
+    match each.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => String::new(),
+        all => fold(&format!("Waiting on the CPU: {all}."), "  ", "    ") + "\n",
+    }
+}
+
+/// Calls that were counted, and the subject's own counters.
+pub fn counts(counts: &[CountFigures], own: &[OwnCounter]) -> String {
+    section(count_tables::counts_short(counts)) + &section(count_tables::own_counters(own))
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+/// A name with its middle left out, where it is longer than so many columns.
+fn shortened(name: &str, columns: usize) -> String {
+    let letters: Vec<_> = name.chars().collect();
+    if letters.len() <= columns {
+        return name.to_owned();
+    }
+    let ahead = columns * 2 / 3;
+    let behind = columns - ahead - 1;
+    let of = |part: &[char]| part.iter().collect::<String>();
+    format!("{}…{}", of(&letters[..ahead]), of(&letters[letters.len() - behind..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_loses_its_middle() {
+        assert_eq!(shortened("abcdefghij", 10), "abcdefghij");
+        assert_eq!(shortened("abcdefghijk", 10), "abcdef…ijk");
+        assert_eq!(file_name("/usr/lib/libc.so"), "libc.so");
+        assert_eq!(file_name("[kernel]"), "[kernel]");
+    }
 }

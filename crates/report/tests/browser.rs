@@ -2,11 +2,11 @@
 //!
 //! Skips, saying why, where there is no Chromium.
 
-use std::{env, fs, path::PathBuf, process::Command};
+mod chromium;
 
-use analysis::fixture;
-
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use analysis::{Analysis, fixture};
+use chromium::{browser, dom_of};
+use model::run::Run;
 
 fn pages() -> Vec<(&'static str, String)> {
     let (scale, check) = (fixture::run(), fixture::self_check());
@@ -18,45 +18,16 @@ fn pages() -> Vec<(&'static str, String)> {
         ("empty", &scale, Vec::new()),
     ]
     .into_iter()
-    .map(|(name, run, trials)| {
-        let analysis = analysis::analyse(run, &trials);
-        (
-            name,
-            report::html(run, &analysis, "question = \"synthetic\"").expect("the page is laid out"),
-        )
-    })
+    .map(|(name, run, trials)| (name, page(run, &analysis::analyse(run, &trials))))
+    .chain([("profiled", {
+        let (run, analysis) = fixture::profiled();
+        page(&run, &analysis)
+    })])
     .collect()
 }
 
-fn browser() -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let folders: Vec<_> = env::split_paths(&path).collect();
-    BROWSERS
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|program| program.is_file())
-}
-
-/// The page's document after layout and script.
-fn dom_of(browser: &PathBuf, page: &str) -> String {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("page.html");
-    fs::write(&file, page).expect("the page is written");
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--hide-scrollbars",
-        ])
-        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", file.display()))
-        .output()
-        .expect("the browser starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("a document is UTF-8")
+fn page(run: &Run, analysis: &Analysis) -> String {
+    report::html(run, analysis, "question = \"synthetic\"").expect("the page is laid out")
 }
 
 #[test]
@@ -80,10 +51,7 @@ fn the_page_asks_nobody_for_anything() {
 
 #[test]
 fn it_lays_out_and_fits_a_narrow_screen() {
-    let Some(browser) = browser() else {
-        println!("skipped: none of {} is installed", BROWSERS.join(", "));
-        return;
-    };
+    let Some(browser) = browser() else { return };
     for (name, page) in pages() {
         // A headless window cannot be narrower than 500 pixels; a frame can.
         let quoted = page.replace('&', "&amp;").replace('"', "&quot;");

@@ -30,4 +30,17 @@ fn write_the_fixture_for_eyes() {
         fs::write(folder.join(format!("{name}.html")), page).unwrap();
         fs::write(folder.join(format!("{name}.txt")), report::text::table(&analysis)).unwrap();
     }
+    let (run, analysis) = fixture::profiled();
+    let page = report::html(&run, &analysis, STUDY).unwrap();
+    fs::write(folder.join("profiled.html"), page).unwrap();
+    let functions: String = analysis.profiles.iter().map(report::text::functions).collect();
+    let counts = report::text::counts(&analysis.counts, &analysis.own_counters);
+    fs::write(folder.join("profiled.txt"), format!("{functions}{counts}")).unwrap();
+    let recorded = report::Recorded {
+        title: "SYNTHETIC: stationd on its own",
+        profiles: &analysis.profiles[..1],
+        differences: &[],
+        notes: &["Recorded with `perf record`; no counter was read beside it.".to_owned()],
+    };
+    fs::write(folder.join("recorded.html"), report::profile_html(&recorded).unwrap()).unwrap();
 }

@@ -77,6 +77,57 @@ fn the_bones_of_the_page_of_many_variants() {
 }
 
 #[test]
+fn the_bones_of_the_page_of_a_profiled_run() {
+    let (run, analysis) = fixture::profiled();
+    let page = report::html(&run, &analysis, "question = \"synthetic\"").unwrap();
+    let section = page.split("<h2 id=\"cpu\">").nth(1).unwrap().split("</section>").next().unwrap();
+    // The frames of the picture that stands still are figures; they are tested where they are drawn.
+    let words: String = bones(section)
+        .lines()
+        .filter(|line| !line.contains("title:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!(words);
+}
+
+#[test]
+fn the_terminal_tables_of_a_profile() {
+    let (_, analysis) = fixture::profiled();
+    let text = report::text::functions(&analysis.profiles[1])
+        + &report::text::counts(&analysis.counts, &analysis.own_counters);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "a terminal has 100 columns: {text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_recording_has_a_page_without_a_run() {
+    let (_, analysis) = fixture::profiled();
+    let page = report::profile_html(&report::Recorded {
+        title: "a <recording>",
+        profiles: &analysis.profiles,
+        differences: &analysis.differences,
+        notes: &["no `agent`".to_owned()],
+    });
+    let page = page.unwrap();
+    assert!(
+        page.contains("<h1>a &#60;recording&#62;</h1>") && page.contains("no <code>agent</code>")
+    );
+    assert!(page.contains("id=\"flames-names\"") && page.contains("<svg class=\"still\""));
+    let nothing = report::Recorded { title: "", profiles: &[], differences: &[], notes: &[] };
+    assert!(report::profile_html(&nothing).unwrap().contains("Nothing was recorded."));
+}
+
+#[test]
+fn a_run_without_profiles_has_no_trace_of_them() {
+    let run = fixture::run();
+    let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
+    assert!(!page.contains("flames") && !page.contains("Where the CPU goes"));
+}
+
+#[test]
 fn a_published_figure_has_its_source_beside_it_and_no_place_on_our_scale() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();

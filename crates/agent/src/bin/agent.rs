@@ -8,6 +8,7 @@ use std::{
 };
 
 use agent::{
+    burner,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         [] if arguments.is_empty() => serve(),
         ["-h" | "--help"] => say(HELP),
         ["-V" | "--version"] => say(&version()),
+        // For the agent itself only, so the help does not tell of it.
+        [burner::WORD, cpu_ns] => burn(cpu_ns),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");
             ExitCode::from(2)
@@ -54,6 +57,13 @@ fn serve() -> ExitCode {
             complain(&stop.to_string());
             ExitCode::FAILURE
         }
+    }
+}
+
+fn burn(cpu_ns: &str) -> ExitCode {
+    match cpu_ns.parse().map_err(io::Error::other).and_then(burner::live) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 

@@ -103,7 +103,7 @@ impl Agent {
             match self.frame() {
                 Frame::Refused(refusal) => return refusal,
                 Frame::Done => panic!("it was not refused"),
-                Frame::Hello { .. } | Frame::Census(_) | Frame::Sample(_) => {}
+                _ => {}
             }
         }
     }
@@ -231,6 +231,7 @@ pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
         warm_up: Span::from_nanos(50_000_000),
         window: Span::from_nanos(intervals * 100_000_000),
         sample_every: Span::from_nanos(100_000_000),
+        instrument: None,
     }
 }
 

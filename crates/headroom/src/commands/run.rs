@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use indicatif::HumanDuration;
 use jiff::Zoned;
 use lab::{
-    plan,
+    plan::{self, Unlocated},
     run_folder::{self, RunFolder},
     runner,
     study_file::{self, StudyFile},
 };
-use model::wire::Measure;
+use model::{trial::Purpose, wire::Measure};
 use serde_json::json;
 
 use super::report;
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -23,6 +24,7 @@ use crate::{
 };
 
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
+    let symbols = SymbolFolders::of(options, &flags.symbols);
     let folder = match (&flags.resume, &flags.study) {
         (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run)?,
         (None, Some(study)) => {
@@ -31,27 +33,32 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
                 return Ok(dry_run(options, &file));
             }
             let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
-            runner::run(&options.lab(Progress::of(options))?, &file, &path)?
+            runner::run(&options.lab(Progress::of(options))?, &file, &path, &symbols)?
         }
         (None, None) => {
             return Err(Failure::Usage("name a study file, or --resume RUN".to_owned()));
         }
     };
-    conclude(options, &folder)
+    conclude(options, &folder, &symbols)
 }
 
-fn conclude(options: &Options, folder: &RunFolder) -> Result<Verdict, Failure> {
+/// Reads a run's folder and writes its report into it.
+pub(crate) fn conclude(
+    options: &Options,
+    folder: &RunFolder,
+    symbols: &SymbolFolders,
+) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(folder.path())?;
     let page = folder.path().join("report.html");
-    report::publish(options, &recorded, &page)
+    report::publish(options, &recorded, (&page, symbols))
 }
 
-fn default_folder(study: &str) -> PathBuf {
+pub(crate) fn default_folder(study: &str) -> PathBuf {
     PathBuf::from(format!("runs/{study}-{}", Zoned::now().strftime("%Y%m%d-%H%M%S")))
 }
 
 /// The study with what the command line changes in it.
-fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
+pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
     if !flags.clients.is_empty() {
         study.access_point.clients.clone_from(&flags.clients);
@@ -83,12 +90,18 @@ fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure
         file.overrides.push(format!("variants = {}", flags.variant.join(", ")));
     }
     study_file::check(study).map_err(Failure::Usage)?;
+    file.only = flags.only.iter().map(|word| Purpose::from(*word)).collect();
+    if !file.only.is_empty() {
+        let names: Vec<&str> = file.only.iter().map(|purpose| purpose.name()).collect();
+        file.overrides.push(format!("only = {}", names.join(", ")));
+    }
     Ok(file)
 }
 
 /// Prints the plan and does nothing.
 fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
-    let trials = plan::trials(&file.study);
+    let mut trials = plan::trials(&file.study, &Unlocated(&file.study));
+    trials.retain(|trial| file.takes(trial.id.purpose));
     let snapshots = plan::snapshots(&trials);
     let time = plan::estimate(&trials, options.workers, &plan::FirstGuess);
     if options.json {

@@ -8,6 +8,7 @@ mod kernel;
 mod modules;
 mod packages;
 mod recipe;
+mod strip;
 
 use std::{
     fs::{self, File},
@@ -62,8 +63,11 @@ pub fn obtain(lab: &Lab) -> Result<Image, Error> {
     lab.emit(Event::ImageStarted);
     // Before the packages: what is missing here is told before they are fetched.
     let programs = find_programs(&lab.settings.device)?;
-    let base_key =
-        cache::key([recipe::text().as_str(), lab.settings.mirror.as_deref().unwrap_or("")]);
+    let base_key = cache::key([
+        recipe::text().as_str(),
+        lab.settings.mirror.as_deref().unwrap_or(""),
+        &lab.settings.packages.join(" "),
+    ]);
     let base_name = Name { kind: "base", key: &base_key };
     let base = lab.cache.obtain(base_name, |folder| make_base(lab, folder))?;
     lab.tell_damage(&base);
@@ -122,15 +126,19 @@ fn find_programs(folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
 
 /// Every program's place and content, for the image's name.
 fn identity(programs: &[Program]) -> String {
-    programs.iter().map(|program| format!("{} {}\n", program.place, program.sha256)).collect()
+    programs
+        .iter()
+        .map(|program| format!("{} {} stripped\n", program.place, program.sha256))
+        .collect()
 }
 
 fn make_base(lab: &Lab, folder: &Path) -> Result<(), Error> {
     lab.emit(Event::ImageStep { step: "packages".to_owned() });
     let tar = folder.join("packages.tar");
-    packages::fetch(&tar, lab.settings.mirror.as_deref(), &lab.cancel)?;
+    packages::fetch(&tar, &lab.settings, &lab.cancel)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    BaseMaker { tar: &tar, folder }.make()?;
+    let more = !lab.settings.packages.is_empty();
+    BaseMaker { tar: &tar, folder, more }.make()?;
     fs::remove_file(&tar).map_err(Error::file("remove", tar))
 }
 
@@ -138,6 +146,8 @@ fn make_base(lab: &Lab, folder: &Path) -> Result<(), Error> {
 struct BaseMaker<'a> {
     tar: &'a Path,
     folder: &'a Path,
+    /// Whether there are packages beyond the recipe's, which may need what its own do not.
+    more: bool,
 }
 
 impl BaseMaker<'_> {
@@ -191,7 +201,7 @@ impl BaseMaker<'_> {
         }
         root.device("dev/console", 5, 1)?;
         for entry in self.archive()?.entries_with_seek()? {
-            copy_entry(&mut root, entry?)?;
+            copy_entry(&mut root, entry?, self.more)?;
         }
         for (name, target) in recipe::LINKS {
             root.link(name, target)?;
@@ -235,10 +245,12 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
     mut entry: tar::Entry<'_, impl io::Read>,
+    more: bool,
 ) -> io::Result<()> {
     let path = root_path(&entry)?;
     let left_out = |prefix: &&str| format!("{path}/").starts_with(*prefix);
-    if path.is_empty() || recipe::LEFT_OUT.iter().any(left_out) {
+    let kept = more && recipe::KEPT_FOR_MORE.iter().any(left_out);
+    if path.is_empty() || (!kept && recipe::LEFT_OUT.iter().any(left_out)) {
         return Ok(());
     }
     match entry.header().entry_type() {
@@ -305,7 +317,7 @@ fn make_image(lab: &Lab, base: &Path, programs: &[Program], folder: &Path) -> Re
         io::copy(&mut File::open(base.join("base.cpio"))?, &mut out)?;
         let mut root = Initramfs::new(out);
         for program in programs {
-            root.file(program.place, true, &fs::read(&program.path)?)?;
+            root.file(program.place, true, &strip::stripped(fs::read(&program.path)?))?;
         }
         io::Write::flush(&mut root.finish()?)
     };

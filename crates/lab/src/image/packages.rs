@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::recipe;
-use crate::{Cancel, Error, host};
+use crate::{Cancel, Error, Settings, host};
 
 /// Lists the package files into the root, because an extracted root has no package database.
 const LIST: &str = r#"--extract-hook=ls "$1/var/cache/apt/archives" > "$1/headroom-packages""#;
@@ -27,7 +27,7 @@ pub(super) const LIST_FILE: &str = "headroom-packages";
 /// # Errors
 ///
 /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
-pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result<(), Error> {
+pub(super) fn fetch(tar: &Path, settings: &Settings, cancel: &Cancel) -> Result<(), Error> {
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
     if mode == "unshare" {
@@ -38,9 +38,9 @@ pub(super) fn fetch(tar: &Path, mirror: Option<&str>, cancel: &Cancel) -> Result
     command
         .args(["sh", "-c", GUARD, "mmdebstrap"])
         .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST])
-        .arg(format!("--include={}", recipe::PACKAGES.join(",")))
+        .arg(format!("--include={}", recipe::packages(&settings.packages).join(",")))
         .args([recipe::SUITE, "-"])
-        .args(mirror)
+        .args(settings.mirror.as_deref())
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(output)

@@ -77,6 +77,15 @@ pub(super) const LEFT_OUT: [&str; 20] = [
     "var/lib/dpkg/",
 ];
 
+/// Of these, what is kept where somebody adds packages: programs of others are linked with it.
+pub(super) const KEPT_FOR_MORE: [&str; 3] =
+    ["usr/lib/x86_64-linux-gnu/libdb-5", "usr/lib/x86_64-linux-gnu/libperl", "usr/share/perf"];
+
+/// The packages of an image with more than ours.
+pub(super) fn packages(more: &[String]) -> Vec<&str> {
+    PACKAGES.into_iter().chain(more.iter().map(String::as_str)).collect()
+}
+
 /// Folders that must exist, whether a package brings them or not.
 pub(super) const FOLDERS: [&str; 13] = [
     "dev",

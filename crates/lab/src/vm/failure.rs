@@ -12,7 +12,7 @@ pub enum Failure {
     #[error("cannot start QEMU: {0}")]
     Start(#[source] io::Error),
     /// QEMU ended before its work was done.
-    #[error("QEMU ended unasked ({status}){}", said(stderr))]
+    #[error("QEMU ended unasked ({status}){}", said_by(stderr))]
     Died {
         /// How it ended.
         status: String,
@@ -20,6 +20,14 @@ pub enum Failure {
         stderr: String,
         /// The console's end.
         console: Vec<String>,
+    },
+    /// The agent on a device that is there already ended.
+    #[error("the agent ended unasked ({status}){}", said_by(said))]
+    Ended {
+        /// How it ended.
+        status: String,
+        /// The end of what it said, or ssh did.
+        said: String,
     },
     /// The guest's kernel panicked.
     #[error("the access point's kernel panicked: {what}")]
@@ -61,6 +69,9 @@ pub enum Failure {
         /// Samples that were asked for.
         expected: usize,
     },
+    /// The agent was asked for something and sent none of it.
+    #[error("the agent's answer holds no {0}")]
+    Lacks(&'static str),
     /// The stream from the agent is broken.
     #[error("the agent's stream is broken: {0}")]
     Stream(#[source] Broken),
@@ -77,8 +88,8 @@ pub enum Failure {
     },
 }
 
-fn said(stderr: &str) -> String {
-    if stderr.is_empty() { String::new() } else { format!(": {stderr}") }
+fn said_by(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
 impl Failure {

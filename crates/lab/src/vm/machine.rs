@@ -25,7 +25,7 @@ use model::{
 use serde_json::json;
 
 use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
-use crate::{Cancel, Error, host, image::Image};
+use crate::{Cancel, Error, device::Device, host, image::Image};
 
 /// How often a wait looks for bad news.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -103,7 +103,7 @@ impl Machine {
     /// # Errors
     ///
     /// [`Failure::Start`] where the socket is gone.
-    pub fn order(&mut self, order: &Order) -> Result<(), Failure> {
+    fn take_in(&mut self, order: &Order) -> Result<(), Failure> {
         let bytes = encode(order).map_err(Failure::Stream)?;
         self.agent.write_all(&bytes).map_err(Failure::Start)?;
         // QEMU's main loop serves all of its channels in turn: after some answers on this one it has
@@ -126,13 +126,13 @@ impl Machine {
     pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Failure> {
         match mode {
             Mode::Counted => {
-                self.order(order)?;
+                self.take_in(order)?;
                 self.go()
             }
             Mode::RealTime => {
                 self.go()?;
                 self.control(|qmp| qmp.wait_for("VSERPORT_CHANGE"))?;
-                self.order(order)
+                self.take_in(order)
             }
         }
     }
@@ -144,31 +144,6 @@ impl Machine {
     /// [`Failure`].
     pub fn go(&mut self) -> Result<(), Failure> {
         self.control(|qmp| qmp.command("cont", json!({}))).map(drop)
-    }
-
-    /// The next frame from the agent.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] for everything that makes waiting longer pointless; [`Error::Interrupted`].
-    pub fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
-        let mut heard = (Instant::now(), self.console.bytes());
-        loop {
-            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
-                return checked(frame).map_err(Error::Machine);
-            }
-            self.cancel.check()?;
-            if !self.receive()? {
-                self.bad_news()?;
-                if self.console.bytes() != heard.1 {
-                    heard = (Instant::now(), self.console.bytes());
-                }
-                if heard.0.elapsed() > self.patience {
-                    let (waited, console) = (self.patience, self.console.tail());
-                    return Err(Failure::Hang { awaited, waited, console }.into());
-                }
-            }
-        }
     }
 
     /// Takes what has come from the agent; false if nothing came within a glance.
@@ -192,7 +167,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// As [`Machine::frame`].
+    /// As [`Device::frame`].
     pub fn wait_until_up(&mut self, mut joined: impl FnMut(u32, u32)) -> Result<Frame, Error> {
         let (mut told, mut life, mut since) = (None, 0, Instant::now());
         loop {
@@ -293,6 +268,32 @@ impl Machine {
     }
 }
 
+impl Device for Machine {
+    fn order(&mut self, order: &Order) -> Result<(), Failure> {
+        self.take_in(order)
+    }
+
+    fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
+        let mut heard = (Instant::now(), self.console.bytes());
+        loop {
+            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
+                return checked(frame).map_err(Error::Machine);
+            }
+            self.cancel.check()?;
+            if !self.receive()? {
+                self.bad_news()?;
+                if self.console.bytes() != heard.1 {
+                    heard = (Instant::now(), self.console.bytes());
+                }
+                if heard.0.elapsed() > self.patience {
+                    let (waited, console) = (self.patience, self.console.tail());
+                    return Err(Failure::Hang { awaited, waited, console }.into());
+                }
+            }
+        }
+    }
+}
+
 impl Drop for Machine {
     fn drop(&mut self) {
         let _ = self.qemu.kill();
@@ -302,7 +303,7 @@ impl Drop for Machine {
 }
 
 /// A first look at what the agent says.
-fn checked(frame: Frame) -> Result<Frame, Failure> {
+pub(crate) fn checked(frame: Frame) -> Result<Frame, Failure> {
     match frame {
         Frame::Hello { protocol, .. } if protocol != PROTOCOL => Err(Failure::Protocol(protocol)),
         Frame::Refused(refusal) => Err(Failure::Refused(refusal)),

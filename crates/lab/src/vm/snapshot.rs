@@ -20,6 +20,7 @@ use super::{Failure, Machine, Shape, Start, Surroundings};
 use crate::{
     Error, Lab,
     cache::{self, Name},
+    device::Device,
     image::Image,
 };
 

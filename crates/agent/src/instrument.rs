@@ -1,0 +1,142 @@
+//! What a window records beside its counters: one face for stacks and for counts of calls.
+//!
+//! So that [`crate::measure`] need not know which it has. It keeps the order of things: proved and in
+//! place before the warm-up, at work from the first sample to the last, told after that.
+
+use std::os::fd::BorrowedFd;
+
+use model::{
+    instrument::{CountsOrder, Instrument},
+    wire::{Frame, Refusal},
+};
+
+use crate::{
+    measure::End, probes::Probes, reading, recorder::Stacks, scope::Scope, session::Session,
+};
+
+/// An instrument in place. Dropping it takes everything back.
+#[derive(Debug)]
+pub(crate) enum InPlace {
+    /// Stacks.
+    Stacks(Box<Stacks>),
+    /// Counts, the subject's own counters, and what these said as the window opened.
+    Counts {
+        /// Ours.
+        probes: Box<Probes>,
+        /// The command that reads the subject's.
+        read: Option<Vec<String>>,
+        /// Its output at the window's ends.
+        said: Vec<String>,
+    },
+}
+
+impl InPlace {
+    /// Puts the instrument in place for a subject of these processes, and whoever is in these groups.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`], or what the session says.
+    pub(crate) fn prepare(
+        session: &mut Session,
+        order: &Instrument,
+        subject: (&[u32], &[std::path::PathBuf]),
+    ) -> Result<Self, End> {
+        let ordered = match order {
+            Instrument::Stacks(order) => &order.scope,
+            Instrument::Counts(order) => &order.scope,
+        };
+        let scope = Scope::of(ordered, subject.0, subject.1)?;
+        Ok(match order {
+            Instrument::Stacks(order) => {
+                Self::Stacks(Box::new(Stacks::prepare(session, order, &scope)?))
+            }
+            Instrument::Counts(order) => Self::counts(order, &scope)?,
+        })
+    }
+
+    fn counts(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
+        Ok(Self::Counts {
+            probes: Box::new(Probes::prepare(order, scope)?),
+            read: order.read.clone(),
+            said: Vec::new(),
+        })
+    }
+
+    /// Descriptors that become readable when something is to be taken.
+    pub(crate) fn wakers(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Self::Stacks(stacks) => stacks.attached().wakers().collect(),
+            Self::Counts { probes, .. } => probes.attached().wakers().collect(),
+        }
+    }
+
+    /// The window opens.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`], or what the session says.
+    pub(crate) fn open(&mut self, session: &mut Session) -> Result<(), End> {
+        self.ask(session)?;
+        let enabled = match self {
+            Self::Stacks(stacks) => stacks.attached().enable(),
+            Self::Counts { probes, .. } => probes.attached().enable(),
+        };
+        Ok(enabled.map_err(|error| refused("begin", &error))?)
+    }
+
+    /// The window closes.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`].
+    pub(crate) fn close(&self) -> Result<(), Refusal> {
+        let disabled = match self {
+            Self::Stacks(stacks) => stacks.attached().disable(),
+            Self::Counts { probes, .. } => probes.attached().disable(),
+        };
+        disabled.map_err(|error| refused("end", &error))
+    }
+
+    /// Takes what has been recorded so far.
+    ///
+    /// # Errors
+    ///
+    /// What the session says.
+    pub(crate) fn drain(&mut self, session: &mut Session) -> Result<(), End> {
+        match self {
+            Self::Stacks(stacks) => {
+                stacks.drain(&mut |batch: &[u8]| session.send_records(batch))?
+            }
+            Self::Counts { probes, .. } => probes.drain(),
+        }
+        Ok(())
+    }
+
+    /// The last sample has been taken: says what there is to say.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`], or what the session says.
+    pub(crate) fn finish(mut self, session: &mut Session) -> Result<(), End> {
+        self.ask(session)?;
+        let frame = match self {
+            Self::Stacks(stacks) => Frame::Recorded(Box::new(stacks.finish(session)?)),
+            Self::Counts { probes, said, .. } => {
+                Frame::Counts(Box::new(probes.finish(said.try_into().ok())?))
+            }
+        };
+        Ok(session.send(&frame)?)
+    }
+
+    /// Reads the subject's own counters, where that was ordered.
+    fn ask(&mut self, session: &mut Session) -> Result<(), End> {
+        if let Self::Counts { read: Some(words), said, .. } = self {
+            said.push(reading::output(session, words)?);
+        }
+        Ok(())
+    }
+}
+
+fn refused(what: &str, error: &std::io::Error) -> Refusal {
+    Refusal::Instrument { what: format!("cannot {what} recording"), why: error.to_string() }
+}

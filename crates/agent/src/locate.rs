@@ -1,0 +1,109 @@
+//! Finding programs and libraries by name, as a person would say it.
+//!
+//! Talks to the file system and to `/proc/PID/maps`. It reads no ELF: whether a file is the right one is
+//! for the host to see.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use linux::{maps, proc};
+use model::instrument::Located;
+
+use crate::{mapped::mapped_by, programs};
+
+/// Where programs are that a daemon's `PATH` may lack.
+const PROGRAMS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Where libraries are; those of one architecture are in folders below.
+const LIBRARIES: [&str; 6] =
+    ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib64"];
+
+/// Looks for each.
+pub(crate) fn all(names: &[String]) -> Vec<Located> {
+    names.iter().map(|name| locate(name)).collect()
+}
+
+fn locate(name: &str) -> Located {
+    let path = find(name);
+    Located {
+        name: name.to_owned(),
+        sha256: path.as_deref().and_then(|path| programs::digest(path).ok()),
+        mapped_by: path.as_deref().map_or(0, |path| mapped_by(path).len() as u32),
+        path: path.map(|path| path.to_string_lossy().into_owned()),
+    }
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    if name.is_empty() {
+        return None;
+    }
+    if name.contains('/') {
+        return programs::resolve(name);
+    }
+    let in_folder = |folder: PathBuf| Some(folder.join(name)).filter(|path| path.is_file());
+    programs::resolve(name)
+        .or_else(|| PROGRAMS.iter().find_map(|folder| in_folder(folder.into())))
+        .or_else(|| LIBRARIES.iter().find_map(|folder| in_folder(folder.into())))
+        .or_else(|| LIBRARIES.iter().flat_map(|folder| architectures(folder)).find_map(in_folder))
+        .or_else(|| mapped(name))
+}
+
+/// Folders like `/usr/lib/x86_64-linux-gnu`.
+fn architectures(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let named = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().contains("-linux-"))
+    };
+    let mut folders: Vec<PathBuf> = entries.filter(named).collect();
+    folders.sort_unstable();
+    folders
+}
+
+/// A file of that name which some process runs.
+fn mapped(name: &str) -> Option<PathBuf> {
+    let pids = proc::pids().ok()?;
+    pids.into_iter().flat_map(|pid| maps::of(pid).unwrap_or_default()).find_map(|mapping| {
+        let path = Path::new(OsStr::from_bytes(&mapping.name));
+        let has_it = mapping.may.execute && path.file_name() == Some(OsStr::new(name));
+        (has_it && path.is_file()).then(|| path.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_a_path_and_a_mapped_file_are_found_and_proved() {
+        let own = std::env::current_exe().unwrap();
+        let names = [
+            "sh".to_owned(),
+            own.to_str().unwrap().to_owned(),
+            own.file_name().unwrap().to_str().unwrap().to_owned(),
+            "no-such-program".to_owned(),
+            String::new(),
+        ];
+        let located = all(&names);
+        assert!(located[0].path.as_ref().unwrap().ends_with("/sh"));
+        for own_one in &located[1..3] {
+            assert_eq!(own_one.path.as_deref(), own.to_str());
+            assert_eq!(own_one.sha256, programs::digest(&own).ok());
+            assert!(own_one.mapped_by >= 1);
+        }
+        assert!(located[3..].iter().all(|none| none.path.is_none() && none.mapped_by == 0));
+    }
+
+    #[test]
+    fn a_library_is_found_in_the_folder_of_its_architecture() {
+        let Some(libc) = mapped("libc.so.6") else {
+            return eprintln!("skipped: no libc.so.6 runs");
+        };
+        let found = find("libc.so.6").unwrap();
+        assert_eq!(found.canonicalize().unwrap(), libc.canonicalize().unwrap());
+    }
+}

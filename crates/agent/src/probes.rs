@@ -1,0 +1,270 @@
+//! Counting calls of functions: probes are put in place, hits counted, calls timed.
+//!
+//! Talks to [`linux::perf`]. That a place is the start of a function the host has proved, on the file
+//! whose SHA-256 it sends: another file is refused, because a probe inside an instruction would break
+//! the program that runs over it. Probes go when their descriptors are closed, and so even where the
+//! agent is killed.
+
+use std::path::Path;
+
+use linux::{
+    perf::{
+        attached::{Attached, Rings, Wanted},
+        attributes::sample,
+        error::Purpose,
+        probe::{self, End as At},
+        records::{HEADER, kind, kind_of, lost, u32_at, u64_at},
+        registers,
+    },
+    system::monotonic_ns,
+};
+use model::{
+    instrument::{Counted, Counts, CountsOrder, Detail, Place, Probe},
+    wire::Refusal,
+};
+
+use crate::{
+    calibrate,
+    mapped::mapped_by,
+    programs,
+    recorder::refusal,
+    scope::Scope,
+    spans::{Calls, Hit, Pairing},
+};
+
+/// One CPU's ring, bytes: some 20,000 hits.
+const RING_BYTES: usize = 1 << 20;
+
+/// The reader is woken when a quarter of a ring is full.
+const WATERMARK: u32 = (RING_BYTES / 4) as u32;
+
+/// All calls of a window share so much of their frame, bytes; the outputs of two commands are beside them.
+const SPANS_BYTES: usize = 640 * 1024;
+
+/// What a hit's record holds, in this order: the event's number, process and thread, time, CPU.
+const HIT: u64 = sample::IDENTIFIER | sample::TID | sample::TIME | sample::CPU;
+
+/// Behind these come the mode of the registers, and the register.
+const REGISTERS: usize = HEADER + 4 * 8;
+
+/// Registers of a thread of 64 bits (`PERF_SAMPLE_REGS_ABI_64`), or of the machine's only width.
+const OWN_WIDTH: u64 = if cfg!(target_pointer_width = "64") { 2 } else { 1 };
+
+/// A probe's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Which {
+    /// The probe's place in the order.
+    pub(crate) probe: usize,
+    /// Whether the function has returned.
+    pub(crate) returns: bool,
+}
+
+/// Probes in their places.
+#[derive(Debug)]
+pub(crate) struct Probes {
+    attached: Attached,
+    named: Vec<Named>,
+    whiches: Vec<Which>,
+    /// Numbers of events in records, ascending, with their place in `whiches`.
+    ids: Vec<(u64, usize)>,
+    pairing: Pairing,
+    /// As records say, for a kernel that keeps no count.
+    lost: Vec<u64>,
+    hit_ns: Option<u64>,
+}
+
+/// A probe, and who has its file.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    mapped_by: Option<u32>,
+    probed: u32,
+}
+
+impl Probes {
+    /// Puts every probe in its place for the scope, not yet counting.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`] for the first that cannot be.
+    pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
+        let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
+        for (place, probe) in order.probes.iter().enumerate() {
+            verify(probe)?;
+            for at in ends(probe.detail) {
+                wanted.push(want(probe, *at)?);
+                whiches.push(Which { probe: place, returns: *at == At::Return });
+            }
+        }
+        let user = order.probes.iter().any(|probe| matches!(probe.place, Place::User { .. }));
+        let hit_ns = if user { calibrate::hit_ns() } else { None };
+        let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, tells: 0 };
+        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
+        let mut attached = attached.map_err(|error| refusal(&error))?;
+        // Births are inherited; nobody has to be told of them any more.
+        attached.stop_telling();
+        let scoped = scope.processes();
+        Ok(Self {
+            ids: attached.ids().map_err(|error| read_failed(&error))?,
+            named: order.probes.iter().map(|probe| Named::of(probe, &scoped)).collect(),
+            pairing: Pairing::new(order.probes.len()),
+            lost: vec![0; order.probes.len()],
+            attached,
+            whiches,
+            hit_ns,
+        })
+    }
+
+    /// The events.
+    pub(crate) fn attached(&self) -> &Attached {
+        &self.attached
+    }
+
+    /// Takes what is in the rings.
+    pub(crate) fn drain(&mut self) {
+        let until_ns = monotonic_ns();
+        let Self { attached, ids, whiches, pairing, lost: losses, .. } = self;
+        let which = |id: u64| {
+            let place = ids.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+            whiches.get(ids[place].1).copied()
+        };
+        for ring in attached.rings() {
+            let see = |record: &[u8]| -> Result<(), std::convert::Infallible> {
+                if let Some(hit) = hit(record, which) {
+                    pairing.see(hit);
+                } else if let Some((id, lost)) = lost(record) {
+                    which(id).into_iter().for_each(|which| losses[which.probe] += lost);
+                }
+                Ok(())
+            };
+            let Ok(()) = ring.drain(see);
+        }
+        pairing.pair(until_ns);
+    }
+
+    /// After the window: what was counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`] where the kernel does not say.
+    pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
+        self.drain();
+        let readings = self.attached.readings(self.whiches.len());
+        let readings = readings.map_err(|error| read_failed(&error))?;
+        let calls = self.pairing.finish();
+        let mut counted: Vec<Counted> = self.named.into_iter().map(Named::counted).collect();
+        for (which, reading) in self.whiches.iter().zip(&readings) {
+            let counted = &mut counted[which.probe];
+            if !which.returns {
+                counted.hits = reading.count;
+            }
+            counted.lost += reading.lost.unwrap_or(0);
+        }
+        let mut room = SPANS_BYTES;
+        for ((counted, mut calls), told) in counted.iter_mut().zip(calls).zip(self.lost) {
+            room -= calls.fit(room);
+            let Calls { spans, unpaired, dropped } = calls;
+            counted.lost = counted.lost.max(told) + dropped;
+            (counted.spans, counted.unpaired) = (spans, unpaired);
+        }
+        Ok(Counts { probes: counted, hit_ns: self.hit_ns, read })
+    }
+}
+
+impl Named {
+    fn of(probe: &Probe, scoped: &[u32]) -> Self {
+        let (mapped_by, probed) = match &probe.place {
+            Place::User { path, .. } => {
+                let pids = mapped_by(Path::new(path));
+                let probed = pids.iter().filter(|pid| scoped.contains(pid)).count();
+                (Some(pids.len() as u32), probed as u32)
+            }
+            Place::Kernel(_) => (None, 0),
+        };
+        Self { name: probe.name.clone(), mapped_by, probed }
+    }
+
+    fn counted(self) -> Counted {
+        Counted {
+            name: self.name,
+            hits: 0,
+            probed: self.probed,
+            mapped_by: self.mapped_by,
+            spans: Vec::new(),
+            unpaired: 0,
+            lost: 0,
+        }
+    }
+}
+
+fn ends(detail: Detail) -> &'static [At] {
+    match detail {
+        Detail::Hits => &[At::Entry],
+        // The return first: whoever is seen to begin must be seen to return.
+        Detail::Spans(_) => &[At::Return, At::Entry],
+    }
+}
+
+/// Refuses a file that the host has not looked at.
+fn verify(probe: &Probe) -> Result<(), Refusal> {
+    let Place::User { path, sha256, .. } = &probe.place else { return Ok(()) };
+    let what = || format!("cannot count `{}` in {path}", probe.name);
+    let found = programs::digest(Path::new(path))
+        .map_err(|error| Refusal::Instrument { what: what(), why: error.to_string() })?;
+    if found.eq_ignore_ascii_case(sha256) {
+        return Ok(());
+    }
+    let why = format!(
+        "the file there has SHA-256 {found}, and places were looked up in one with {sha256}; look them \
+         up again"
+    );
+    Err(Refusal::Instrument { what: what(), why })
+}
+
+fn want(probe: &Probe, at: At) -> Result<Wanted, Refusal> {
+    let (attributes, purpose) = match &probe.place {
+        Place::User { path, offset, .. } => {
+            (probe::user(Path::new(path), *offset, at), Purpose::UserProbe)
+        }
+        Place::Kernel(function) => (probe::kernel(function, at), Purpose::KernelProbe),
+    };
+    let place = match &probe.place {
+        Place::User { path, offset, .. } => format!("at {offset:#x} of {path}"),
+        Place::Kernel(function) => format!("on the kernel's {function}"),
+    };
+    let what = format!("put the probe `{}` {place}", probe.name);
+    let mut attributes = attributes.map_err(|error| Refusal::Instrument {
+        what: format!("cannot {what}"),
+        why: format!("{error}: {}", error.why()),
+    })?;
+    if let Detail::Spans(argument) = probe.detail {
+        attributes = attributes.monotonic().period(1).sample(HIT);
+        if let Some(argument) = argument.filter(|_| at == At::Entry) {
+            let register = registers::argument(argument).ok_or_else(|| Refusal::Instrument {
+                what: format!("cannot record argument {argument} of `{}`", probe.name),
+                why: "it is in no register here; arguments count from 0".to_owned(),
+            })?;
+            attributes = attributes.sample(HIT | sample::REGS_INTR).registers(register);
+        }
+    }
+    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits })
+}
+
+/// A hit, of one of our events.
+fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
+    (kind_of(record)? == kind::SAMPLE).then_some(())?;
+    let argument = || {
+        let width = u64_at(record, REGISTERS)?;
+        u64_at(record, REGISTERS + 8).filter(|_| width == OWN_WIDTH)
+    };
+    Some(Hit {
+        which: which(u64_at(record, HEADER)?)?,
+        tid: u32_at(record, HEADER + 12)?,
+        time_ns: u64_at(record, HEADER + 16)?,
+        argument: argument(),
+    })
+}
+
+fn read_failed(error: &std::io::Error) -> Refusal {
+    Refusal::Instrument { what: "cannot read a probe's count".to_owned(), why: error.to_string() }
+}

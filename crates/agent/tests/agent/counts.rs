@@ -1,0 +1,331 @@
+//! Calls, counted for real: of a program whose calls are known.
+
+use std::{
+    fs,
+    io::{Read, Seek, SeekFrom},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use model::{
+    instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
+    wire::{Frame, Measure, Order, Refusal},
+};
+
+use crate::dialogue::{Agent, Subject, eventually, measure};
+
+/// A program of ours with one function whose calls it counts itself, in a shared file.
+struct Counting {
+    name: String,
+    path: PathBuf,
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+/// `work(n)` sleeps for n µs; each thread calls it until the file `stop` is there, and then every thread
+/// says how often it did. `report` writes the sums so far.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile unsigned long calls;
+static const char *said;
+__attribute__((noinline)) unsigned long work(unsigned long us) {
+    if (us) usleep(us);
+    __asm__ volatile("" ::: "memory");
+    return us + 1;
+}
+static void once(unsigned long us) {
+    work(us);
+    __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
+}
+static void *thread(void *us) {
+    for (;;) once((unsigned long)us);
+    return 0;
+}
+int main(int argc, char **argv) {
+    said = argv[1];
+    pthread_t t;
+    sigset_t set;
+    int signal;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, 0);
+    for (int i = 0; i < 2; i++) pthread_create(&t, 0, thread, (void *)2000UL);
+    for (;;) {
+        sigwait(&set, &signal);
+        for (int i = 0; i < 100; i++) once(0);
+        FILE *f = fopen(said, "w");
+        fprintf(f, "%lu\n", calls);
+        fclose(f);
+    }
+}
+"#;
+
+impl Counting {
+    fn start() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let folder = tempfile::tempdir().unwrap();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("cnt{number}-{}", std::process::id());
+        let (source, path) = (folder.path().join("main.c"), folder.path().join(&name));
+        fs::write(&source, PROGRAM).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-pthread", "-o"]).arg(&path).arg(&source);
+        match compiler.status() {
+            Ok(status) if status.success() => {}
+            other => {
+                eprintln!("skipped: no C compiler here: {other:?}");
+                return None;
+            }
+        }
+        let said = folder.path().join("said");
+        let child = Command::new(&path).arg(said).stdout(Stdio::null()).spawn().unwrap();
+        let comm = format!("/proc/{}/comm", child.id());
+        eventually(|| (fs::read_to_string(&comm).unwrap().trim_end() == name).then_some(()));
+        Some(Self { name, path, child, folder })
+    }
+
+    /// Where a function begins in the file, by its symbol and the section that it is in.
+    fn offset_of(&self, function: &str) -> u64 {
+        let symbols = Command::new("nm").arg(&self.path).output().unwrap().stdout;
+        let symbols = String::from_utf8(symbols).unwrap();
+        let line = symbols.lines().find(|line| line.ends_with(&format!(" {function}"))).unwrap();
+        let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+        let headers = Command::new("readelf").args(["-lW"]).arg(&self.path).output().unwrap();
+        let headers = String::from_utf8(headers.stdout).unwrap();
+        let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+        let segment = headers
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .filter(|fields| fields.first() == Some(&"LOAD"))
+            .map(|fields| (number(fields[1]), number(fields[2]), number(fields[5])))
+            .find(|(_, start, length)| (*start..start + length).contains(&address));
+        let (offset, start, _) = segment.unwrap();
+        address - start + offset
+    }
+
+    fn sha256(&self) -> String {
+        let sum = Command::new("sha256sum").arg(&self.path).output().unwrap().stdout;
+        String::from_utf8(sum).unwrap().split(' ').next().unwrap().to_owned()
+    }
+
+    fn probe(&self, name: &str, detail: Detail) -> Probe {
+        let place = Place::User {
+            path: self.path.to_str().unwrap().to_owned(),
+            sha256: self.sha256(),
+            offset: self.offset_of("work"),
+        };
+        Probe { name: name.to_owned(), place, detail }
+    }
+
+    /// The command that makes it call a hundred times and say how often it has called.
+    fn read(&self) -> Vec<String> {
+        let said = self.folder.path().join("said");
+        let script = format!(
+            "rm -f {0}; kill -USR1 {1}; while ! [ -s {0} ]; do sleep 0.01; done; cat {0}",
+            said.display(),
+            self.child.id()
+        );
+        ["sh", "-c", &script].map(str::to_owned).to_vec()
+    }
+
+    /// The byte where the function begins, as the process has it in memory.
+    fn first_byte(&self) -> u8 {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.child.id())).unwrap();
+        let offset = self.offset_of("work");
+        let own = maps.lines().filter(|line| line.ends_with(self.path.to_str().unwrap()));
+        let start = own
+            .filter_map(|line| {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                let (start, end) = fields[0].split_once('-')?;
+                let number = |text: &str| u64::from_str_radix(text, 16).ok();
+                let (start, end, from) = (number(start)?, number(end)?, number(fields[2])?);
+                let inside =
+                    fields[1].contains('x') && (from..from + end - start).contains(&offset);
+                inside.then(|| start + offset - from)
+            })
+            .next()
+            .unwrap();
+        let mut memory = fs::File::open(format!("/proc/{}/mem", self.child.id())).unwrap();
+        memory.seek(SeekFrom::Start(start)).unwrap();
+        let mut byte = [0];
+        memory.read_exact(&mut byte).unwrap();
+        byte[0]
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn ordered(counts: CountsOrder, measure: Measure) -> Order {
+    Order::Measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
+}
+
+/// Carries out the order; `None`, with the reason, where nothing can be probed here.
+fn counted(order: &Order) -> Option<Counts> {
+    let mut agent = Agent::ordered(order);
+    agent.hello();
+    agent.census();
+    loop {
+        match agent.frame() {
+            Frame::Sample(_) => {}
+            Frame::Counts(counts) => {
+                agent.census();
+                assert_eq!(agent.frame(), Frame::Done);
+                return Some(*counts);
+            }
+            Frame::Refused(refusal) => {
+                let text = refusal.to_string();
+                assert!(text.contains("uprobe events") || text.contains("paranoid"), "{text}");
+                eprintln!("skipped: {text}");
+                return None;
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+}
+
+fn number(text: &str) -> u64 {
+    text.trim().parse().unwrap()
+}
+
+#[test]
+fn hits_are_the_calls_that_the_program_counts_itself() {
+    let Some(program) = Counting::start() else { return };
+    let order = CountsOrder {
+        scope: Scope::Subject,
+        probes: vec![
+            program.probe("hits", Detail::Hits),
+            program.probe("spans", Detail::Spans(Some(0))),
+        ],
+        read: Some(program.read()),
+    };
+    let Some(counts) = counted(&ordered(order, measure(&program.name, 10))) else { return };
+    let [before, after] = counts.read.as_ref().unwrap();
+    let calls = number(after) - number(before);
+    let [hits, spans] = &counts.probes[..] else { panic!("{counts:?}") };
+    eprintln!("{calls} calls, {} hits, a hit costs {:?} ns", hits.hits, counts.hit_ns);
+    // The 100 calls of the second reading are outside; between a reading and the window each of the two
+    // threads makes a few calls, and may be in one.
+    let between = calls - 100;
+    assert!(between > 200, "{between} calls");
+    assert!(hits.hits <= between && hits.hits + between / 5 + 40 > between, "{hits:?}");
+    assert!(hits.hits.abs_diff(spans.hits) <= 4, "{} and {}", hits.hits, spans.hits);
+    assert_eq!((hits.probed, hits.mapped_by, hits.lost), (1, Some(1), 0));
+    assert!(hits.spans.is_empty());
+    assert!(counts.hit_ns.unwrap() > 0);
+    // The census of sleeps: each lasts at least as long as it asked to.
+    assert_eq!(spans.lost, 0);
+    let paired = spans.spans.len() as u64;
+    assert!(paired <= spans.hits && paired + 2 >= spans.hits, "{paired} of {}", spans.hits);
+    assert!(spans.unpaired <= 4, "{} unpaired", spans.unpaired);
+    assert!(spans.spans.iter().all(|span| span.argument == Some(2000)));
+    assert!(spans.spans.iter().all(|span| span.took_ns >= 2_000_000), "a sleep was too short");
+}
+
+#[test]
+fn a_known_number_of_calls_is_counted_exactly() {
+    let Some(program) = Counting::start() else { return };
+    // Only the calls that the reading causes: the threads' own have another argument.
+    let probes = vec![program.probe("spans", Detail::Spans(Some(0)))];
+    let script = program.read()[2].clone();
+    let order = CountsOrder { scope: Scope::Subject, probes, read: None };
+    let mut agent = Agent::ordered(&ordered(order, measure(&program.name, 12)));
+    agent.hello();
+    agent.census();
+    match agent.frame() {
+        Frame::Sample(_) => {}
+        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        other => panic!("unexpected {other:?}"),
+    }
+    for _ in 0..3 {
+        assert!(Command::new("sh").args(["-c", &script]).output().unwrap().status.success());
+    }
+    let counts = loop {
+        match agent.frame() {
+            Frame::Sample(_) => {}
+            Frame::Counts(counts) => break *counts,
+            other => panic!("unexpected {other:?}"),
+        }
+    };
+    let asked = counts.probes[0].spans.iter().filter(|span| span.argument == Some(0));
+    assert!(asked.clone().all(|span| span.tid == program.child.id()));
+    assert_eq!(asked.count(), 300);
+}
+
+#[test]
+fn the_machine_is_counted_as_its_processes_are() {
+    let Some(program) = Counting::start() else { return };
+    let probes = vec![program.probe("hits", Detail::Hits)];
+    let order = CountsOrder { scope: Scope::Machine, probes, read: None };
+    let Some(counts) = counted(&ordered(order, measure(&program.name, 5))) else { return };
+    assert!(counts.probes[0].hits > 100, "{counts:?}");
+    assert_eq!(counts.probes[0].probed, 1);
+}
+
+#[test]
+fn no_probe_outlives_the_agent_even_where_it_is_killed() {
+    let Some(program) = Counting::start() else { return };
+    let original = program.first_byte();
+    let probes = vec![program.probe("spans", Detail::Spans(None))];
+    let order = CountsOrder { scope: Scope::Subject, probes, read: None };
+    let mut agent = Agent::ordered(&ordered(order, measure(&program.name, 1000)));
+    agent.hello();
+    agent.census();
+    match agent.frame() {
+        Frame::Sample(_) => {}
+        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        other => panic!("unexpected {other:?}"),
+    }
+    assert_ne!(program.first_byte(), original, "there is a breakpoint");
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    eventually(|| (program.first_byte() == original).then_some(()));
+}
+
+#[test]
+fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
+    let Some(program) = Counting::start() else { return };
+    let good = program.probe("work", Detail::Hits);
+    let Place::User { path, sha256, .. } = good.place.clone() else { panic!("it is a user's") };
+    let user = |path: &str, sha256: &str, offset| Place::User {
+        path: path.to_owned(),
+        sha256: sha256.to_owned(),
+        offset,
+    };
+    for (place, told) in [
+        (user(&path, &"0".repeat(64), 0), "look them up again"),
+        (user("/no/such/file", &sha256, 0), "No such file"),
+        (user(&path, &sha256, 1 << 40), "put the probe `work`"),
+        (Place::Kernel("no_such_function_of_the_kernel".to_owned()), "kprobe"),
+    ] {
+        let probes = vec![Probe { place, ..good.clone() }];
+        let order = CountsOrder { scope: Scope::Subject, probes, read: None };
+        let refusal = Agent::ordered(&ordered(order, measure(&program.name, 2))).refused();
+        assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
+        let text = refusal.to_string();
+        eprintln!("{text}");
+        assert!(
+            text.contains(told) || text.contains("functions") || text.contains("kallsyms"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_reading_that_fails_or_says_too_much_is_refused() {
+    let subject = Subject::idle();
+    for (script, told) in [("exit 3", "exit status: 3"), ("yes", "exit status")] {
+        let read = Some(["sh", "-c", script].map(str::to_owned).to_vec());
+        let order = CountsOrder { scope: Scope::Subject, probes: Vec::new(), read };
+        let refusal = Agent::ordered(&ordered(order, measure(&subject.name, 2))).refused();
+        assert!(refusal.to_string().contains(told), "{refusal}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding and bringing files: what is named, in pieces, whole.
+
+use std::process::Command;
+
+use model::{
+    instrument::Wanted,
+    wire::{Frame, Order, Refusal},
+};
+
+use crate::dialogue::Agent;
+
+fn fetched(agent: &mut Agent, wanted: Wanted) -> Vec<Vec<u8>> {
+    agent.order(&Order::Fetch(wanted));
+    let mut pieces = Vec::new();
+    loop {
+        match agent.frame() {
+            Frame::Piece(piece) => {
+                pieces.push(piece.bytes);
+                if piece.last {
+                    return pieces;
+                }
+            }
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_program_is_located_and_brought_whole() {
+    let mut agent = Agent::start().0;
+    let own = env!("CARGO_BIN_EXE_headroom-agent");
+    agent.order(&Order::Locate(vec!["sh".to_owned(), own.to_owned(), "no-such".to_owned()]));
+    let Frame::Located(located) = agent.frame() else { panic!("nothing was located") };
+    let sum = Command::new("sha256sum").arg(own).output().unwrap().stdout;
+    let sum = String::from_utf8(sum).unwrap();
+    assert_eq!(located[1].path.as_deref(), Some(own));
+    assert!(sum.starts_with(located[1].sha256.as_ref().unwrap()));
+    assert!(located[1].mapped_by >= 1 && located[0].path.is_some());
+    assert_eq!((&located[2].path, located[2].mapped_by), (&None, 0));
+
+    let pieces = fetched(&mut agent, Wanted::File(own.to_owned()));
+    assert!(pieces.iter().all(|piece| piece.len() <= 256 * 1024));
+    assert!(pieces.len() > 1);
+    assert!(pieces.concat() == std::fs::read(own).unwrap(), "it is another file");
+}
+
+#[test]
+fn an_empty_file_is_one_piece_of_nothing() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let path = empty.path().to_str().unwrap().to_owned();
+    let pieces = fetched(&mut Agent::start().0, Wanted::File(path));
+    assert_eq!(pieces, [Vec::<u8>::new()]);
+}
+
+#[test]
+fn the_kernels_code_and_symbols_are_brought() {
+    let mut agent = Agent::start().0;
+    let vdso = std::fs::read_to_string("/proc/self/maps").unwrap().contains("[vdso]");
+    if vdso {
+        assert!(fetched(&mut agent, Wanted::Vdso).concat().starts_with(b"\x7fELF"));
+    }
+    let symbols = fetched(&mut agent, Wanted::KernelSymbols).concat();
+    assert!(symbols.windows(6).any(|word| word == b" _text" || word == b"_stext"));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_refused_and_the_next_order_is_obeyed() {
+    let mut agent = Agent::start().0;
+    agent.order(&Order::Fetch(Wanted::File("/no/such/file".to_owned())));
+    let Frame::Refused(Refusal::File { path, why }) = agent.frame() else { panic!("it came") };
+    assert_eq!(path, "/no/such/file");
+    assert!(why.contains("No such file"), "{why}");
+    agent.order(&Order::Introduce { subject: None });
+    agent.hello();
+}

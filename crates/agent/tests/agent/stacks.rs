@@ -1,0 +1,274 @@
+//! Stacks, recorded for real: the proof, a busy program, and what is refused.
+
+use std::process::Command;
+
+use model::{
+    instrument::{Instrument, Oddity, Recorded, Recorder, Scope, StacksOrder},
+    perf_data::file_start,
+    sample::Sample,
+    wire::{Frame, Measure, Order, Refusal},
+};
+
+use crate::{
+    dialogue::{Agent, Copied, Subject, eventually, measure, starting},
+    run_ns,
+};
+
+const FREQUENCY: u32 = 499;
+const STACK: u32 = 16_384;
+
+/// All that a window of stacks gave.
+struct Capture {
+    recorder: Recorder,
+    samples: Vec<Sample>,
+    records: Vec<u8>,
+    recorded: Recorded,
+}
+
+fn with(scope: Scope, measure: Measure) -> Order {
+    let stacks = StacksOrder { scope, frequency: FREQUENCY, stack_bytes: STACK };
+    Order::Measure(Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure })
+}
+
+/// Carries out the order; `None`, with the reason, where this machine does not let anybody record.
+fn capture(order: &Order, samples: usize) -> Option<Capture> {
+    let mut agent = Agent::ordered(order);
+    agent.hello();
+    agent.census();
+    let recorder = match agent.frame() {
+        Frame::Recorder(recorder) => *recorder,
+        Frame::Refused(refusal) => {
+            eprintln!("skipped: {refusal}");
+            return None;
+        }
+        other => panic!("unexpected {other:?}"),
+    };
+    let (mut taken, mut records) = (Vec::new(), Vec::new());
+    let recorded = loop {
+        match agent.frame() {
+            Frame::Sample(sample) => taken.push(*sample),
+            Frame::Records(piece) => {
+                assert!(piece.bytes.len() <= 256 * 1024, "{} bytes", piece.bytes.len());
+                records.extend(piece.bytes);
+            }
+            Frame::Recorded(recorded) => break *recorded,
+            other => panic!("unexpected {other:?}"),
+        }
+    };
+    assert_eq!(taken.len(), samples);
+    agent.census();
+    assert_eq!(agent.frame(), Frame::Done);
+    Some(Capture { recorder, samples: taken, records, recorded })
+}
+
+/// Type and bytes of each record; all of them are whole.
+fn records(mut bytes: &[u8]) -> Vec<(u32, &[u8])> {
+    let mut records = Vec::new();
+    while !bytes.is_empty() {
+        let length = usize::from(u16::from_ne_bytes([bytes[6], bytes[7]]));
+        assert!(length >= 8 && length.is_multiple_of(8), "a record of {length} bytes");
+        let (record, rest) = bytes.split_at(length);
+        records.push((u32_at(record, 0), record));
+        bytes = rest;
+    }
+    records
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// Process and moment of each sample.
+fn samples_of(bytes: &[u8]) -> Vec<(u32, u64)> {
+    let samples = records(bytes).into_iter().filter(|(kind, _)| *kind == 9);
+    samples.map(|(_, record)| (u32_at(record, 16), u64_at(record, 24))).collect()
+}
+
+#[test]
+fn the_proof_has_the_samples_that_its_cpu_time_must_give() {
+    let subject = Subject::idle();
+    let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 2)), 3) else {
+        return;
+    };
+    let proof = &capture.recorder.proof;
+    let expected = proof.cpu_ns as f64 / 1e9 * f64::from(FREQUENCY);
+    let given = proof.samples as f64;
+    eprintln!("{}: {given} samples, {expected:.1} expected", capture.recorder.event);
+    assert!((0.9..1.1).contains(&(given / expected)), "{given} samples, {expected} expected");
+    assert_eq!(samples_of(&proof.records).len() as u64, proof.samples);
+    assert_eq!(proof.lost, 0);
+    let own = proof.files.iter().find(|file| file.path.ends_with("headroom-agent")).unwrap();
+    assert!(own.sha256.is_some() && own.oddity.is_none());
+    assert_eq!(capture.recorder.attributes.len(), 112);
+    // An idle subject gives nothing, and that is said.
+    assert_eq!((capture.recorded.samples, capture.recorded.lost), (0, 0));
+}
+
+#[test]
+fn a_busy_subject_gives_samples_for_its_cpu_time_between_the_first_and_the_last_sample() {
+    let subject = Subject::busy();
+    let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 10)), 11) else {
+        return;
+    };
+    let (first, last) = (&capture.samples[0], &capture.samples[10]);
+    let expected = (run_ns(last) - run_ns(first)) as f64 / 1e9 * f64::from(FREQUENCY);
+    let samples = samples_of(&capture.records);
+    assert_eq!(samples.len() as u64, capture.recorded.samples);
+    let share = samples.len() as f64 / expected;
+    assert!((0.85..1.15).contains(&share), "{} samples, {expected} expected", samples.len());
+    assert!(samples.iter().all(|&(pid, _)| pid == subject.pid()));
+    // The counters are read right after the events are switched.
+    let slack = 20_000_000;
+    assert!(samples.iter().all(|&(_, at)| (first.at_ns - slack..=last.at_ns).contains(&at)));
+    assert_eq!((capture.recorded.lost, capture.recorded.throttled), (0, 0));
+    let shell = capture.recorded.files.iter().find(|file| file.path.ends_with(&subject.name));
+    assert!(shell.unwrap().sha256.is_some());
+    let kinds: Vec<u32> = records(&capture.records).into_iter().map(|(kind, _)| kind).collect();
+    assert!([3, 10, 68].iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
+    // Trimmed: a shell's stack is far shorter than what was ordered.
+    assert!(capture.records.len() / samples.len() < STACK as usize, "{}", capture.records.len());
+}
+
+#[test]
+fn perf_reads_what_is_sent() {
+    if Command::new("perf").arg("--version").output().is_err() {
+        return eprintln!("skipped: no perf here");
+    }
+    let subject = Subject::busy();
+    let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 3)), 4) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, records, samples) in [
+        ("window", &capture.records, capture.recorded.samples),
+        ("proof", &capture.recorder.proof.records, capture.recorder.proof.samples),
+    ] {
+        let file = folder.path().join(name);
+        let mut bytes = file_start(&capture.recorder.attributes, records.len() as u64);
+        bytes.extend(records);
+        std::fs::write(&file, bytes).unwrap();
+        let mut perf = Command::new("perf");
+        perf.args(["script", "--ns", "-F", "comm,pid,time,event,ip", "-i"]).arg(&file);
+        let output = perf.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        let heads =
+            text.lines().filter(|line| line.contains("cpu-clock") || line.contains("cycles"));
+        let comm = if name == "window" { subject.name.as_str() } else { "exe" };
+        let heads: Vec<&str> = heads.collect();
+        assert_eq!(heads.len() as u64, samples, "{errors}");
+        let named = heads.iter().filter(|line| line.trim_start().starts_with(comm)).count();
+        assert_eq!(named, heads.len(), "{:?}", heads.first());
+        let dump = Command::new("perf").args(["report", "-D", "-i"]).arg(&file).output().unwrap();
+        let dump = String::from_utf8_lossy(&dump.stdout);
+        assert!(dump.contains("PERF_RECORD_FINISHED_ROUND") && dump.contains("r-xp"));
+    }
+}
+
+#[test]
+fn children_that_come_and_go_are_recorded_with_their_programs() {
+    let shell = Copied::of("sh");
+    let other = Copied::of("sh");
+    let work = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done";
+    let script = format!("while :; do {} -c '{work}'; done", other.path().display());
+    let start = starting(&shell.name, 15, &[shell.path().to_str().unwrap(), "-c", &script]);
+    let Some(capture) = capture(&with(Scope::Subject, start), 16) else { return };
+    let mut pids: Vec<u32> = samples_of(&capture.records).iter().map(|sample| sample.0).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    assert!(pids.len() > 2, "{pids:?}");
+    let file = capture.recorded.files.iter().find(|file| file.path.ends_with(&other.name));
+    let file = file.expect("the children's program was mapped");
+    assert!(file.sha256.is_some() && file.oddity.is_none(), "{file:?}");
+    let forks = records(&capture.records).into_iter().filter(|(kind, _)| *kind == 7).count();
+    assert!(forks > 2, "{forks} births");
+}
+
+#[test]
+fn a_program_that_was_replaced_is_the_one_that_runs() {
+    let subject = Subject::busy();
+    let path = std::fs::read_link(format!("/proc/{}/exe", subject.pid())).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "another").unwrap();
+    let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 2)), 3) else {
+        return;
+    };
+    let file =
+        capture.recorded.files.iter().find(|file| file.path.contains(&subject.name)).unwrap();
+    assert_eq!(file.oddity, Some(Oddity::Replaced));
+    let original = agent::programs::resolve("sh").unwrap();
+    let sum = Command::new("sha256sum").arg(original).output().unwrap().stdout;
+    assert!(String::from_utf8(sum).unwrap().starts_with(file.sha256.as_ref().unwrap()));
+}
+
+#[test]
+fn the_whole_machine_is_recorded_with_the_agent_in_it() {
+    let subject = Subject::busy();
+    let Some(capture) = capture(&with(Scope::Machine, measure(&subject.name, 5)), 6) else {
+        return;
+    };
+    let samples = samples_of(&capture.records);
+    assert!(samples.iter().any(|&(pid, _)| pid == subject.pid()));
+    assert!(samples.iter().all(|&(pid, _)| pid != 0), "idle time is nobody's");
+    let files = &capture.recorded.files;
+    assert!(files.iter().any(|file| file.path.ends_with("headroom-agent")));
+    assert!(files.len() > 3);
+}
+
+#[test]
+fn a_control_group_is_recorded_and_nobody_else() {
+    let Some(tree) = linux::cgroup::Mounts::find().unwrap().of_events() else {
+        return eprintln!("skipped: no hierarchy for performance events is mounted");
+    };
+    let name = format!("headroom-test.{}", std::process::id());
+    let group = tree.mount.join(&name);
+    if let Err(error) = linux::cgroup::create(&group) {
+        return eprintln!("skipped: {error}");
+    }
+    let (inside, outside) = (Subject::busy(), Subject::busy());
+    linux::cgroup::enter(&group, inside.pid()).unwrap();
+    let order = with(Scope::Group(format!("/{name}")), measure(&outside.name, 5));
+    let capture = capture(&order, 6);
+    let pid = inside.pid();
+    drop(inside);
+    eventually(|| linux::cgroup::remove(&group).ok());
+    let Some(capture) = capture else { return };
+    let samples = samples_of(&capture.records);
+    assert!(samples.len() > 20, "{} samples", samples.len());
+    assert!(samples.iter().all(|sample| sample.0 == pid));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_what_can() {
+    let subject = Subject::idle();
+    for (frequency, stack_bytes) in [(0, 8192), (99, 8191), (99, 65_536), (10_000_000, 8192)] {
+        let stacks = StacksOrder { scope: Scope::Subject, frequency, stack_bytes };
+        let instrument = Some(Instrument::Stacks(stacks));
+        let order = Order::Measure(Measure { instrument, ..measure(&subject.name, 2) });
+        let refusal = Agent::ordered(&order).refused();
+        assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
+    }
+    let group = Scope::Group("no/such/group".to_owned());
+    let refusal = Agent::ordered(&with(group, measure(&subject.name, 2))).refused();
+    assert!(refusal.to_string().contains("no/such/group"), "{refusal}");
+}
+
+#[test]
+fn a_new_order_and_a_broken_stream_end_a_recording() {
+    let subject = Subject::busy();
+    let mut agent = Agent::ordered(&with(Scope::Subject, measure(&subject.name, 1000)));
+    while !matches!(agent.frame(), Frame::Sample(_) | Frame::Refused(_)) {}
+    agent.order(&Order::Introduce { subject: None });
+    while !matches!(agent.frame(), Frame::Hello { .. }) {}
+    agent.census();
+    agent.order(&with(Scope::Subject, measure(&subject.name, 1000)));
+    while !matches!(agent.frame(), Frame::Sample(_) | Frame::Refused(_)) {}
+    agent.orders = None;
+    while agent.frame_or_end().is_some() {}
+    assert!(agent.ended().success());
+}

@@ -1,0 +1,508 @@
+//! Folded stacks and trials to the figures of [`crate::profiles`].
+//!
+//! Whoever calls opens files and folds; here samples become costs. What the counters of a capture's own
+//! window measured is shared out among its samples.
+
+mod doubts;
+
+use model::{
+    instrument::{Instrument, Proof, Scope, StacksOrder},
+    run::Run,
+    study::Variant,
+    trial::{Outcome, Purpose, Stacks, Trial, TrialId},
+};
+
+use crate::{
+    Analysis, answer,
+    doubt::Doubt,
+    figures::{self, Part, TrialFigures},
+    profiles::{Capture, Difference, ProfileFigures, ProofFigures},
+    stacks::{
+        self, Costs, Functions, Load, Side,
+        fold::{Folded, FoldedCapture},
+        happening::Head,
+        profile::{Naming, Profile},
+    },
+};
+
+/// The burner's captures must agree with its CPU time to this part, or to so many samples.
+const PROOF_TOLERANCE: f64 = 0.1;
+const PROOF_SAMPLES: f64 = 2.0;
+/// Of the burner's samples at least this share must be in the burner.
+const PROOF_ON_TOP: f64 = 0.9;
+/// A part of the name of every function that burns.
+const BURNER: &str = "burn";
+
+/// The folded captures of one variant at one client count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldedCell {
+    /// The variant.
+    pub variant: String,
+    /// Clients.
+    pub clients: u32,
+    /// The captures' stacks.
+    pub folded: Folded,
+    /// The repetition of each capture.
+    pub repetitions: Vec<u32>,
+    /// The stacks of each capture's proof, where there is one.
+    pub proofs: Vec<Option<Profile>>,
+}
+
+/// Fills in profiles and differences, their doubts and their sentences. Captures whose trial is not valid
+/// are left out by the caller: they have no CPU to share out here.
+pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells: &[FoldedCell]) {
+    let mut made: Vec<Made> = cells.iter().map(|cell| Made::of(cell, trials)).collect();
+    let place = |name: &str| run.study.variants.iter().position(|variant| variant.name == name);
+    made.sort_by_key(|made| (place(&made.cell.variant), made.cell.clients));
+    for cell in &made {
+        analysis.profiles.push(cell.figures());
+    }
+    add_constant(analysis, &made);
+    analysis.differences = differences(run, &made);
+    let found = analysis.profiles.iter().zip(&made);
+    let mut doubts: Vec<Doubt> =
+        found.flat_map(|(profile, made)| doubts::of(profile, &made.seen)).collect();
+    analysis.doubts.append(&mut doubts);
+    analysis.doubts.sort_by_key(Doubt::level);
+    analysis.answer = answer::of(run, analysis);
+}
+
+/// A recording by itself, as `headroom profile FILE` shows it. Its CPU is known where the event counts
+/// nanoseconds: then the periods' sum over the time from the first sample to the last.
+pub fn of_recording(name: &str, head: &Head, folded: &Folded) -> ProfileFigures {
+    let captures: Vec<Capture> = folded
+        .captures
+        .iter()
+        .zip(&folded.profile.samples)
+        .zip(1..)
+        .map(|((capture, samples), repetition)| Capture {
+            repetition,
+            samples: *samples,
+            lost: capture.told.lost,
+            throttled: capture.told.throttled,
+            cpu_us_per_s: capture.told.cpu_us_per_s(&head.event),
+            agent_us_per_s: None,
+            proof: None,
+        })
+        .collect();
+    let order = Order {
+        event: head.event.clone(),
+        frequency: head.frequency,
+        stack_bytes: head.stack_bytes,
+        scope: head.command.clone().unwrap_or_default(),
+    };
+    let mut figures = figures_of(&folded.profile, captures, order);
+    figures.variant = name.to_owned();
+    figures
+}
+
+/// What the burner's capture proves: as many samples as its CPU time should give, and in its function.
+pub fn proof_figures(proof: &Proof, frequency: u32, profile: &Profile) -> ProofFigures {
+    let samples: u64 = profile.samples.iter().sum();
+    let expected = proof.cpu_ns as f64 * f64::from(frequency) / 1e9;
+    let innermost = |frames: &[u32]| {
+        let frame = profile.frames.get(*frames.last()? as usize)?;
+        (frame.naming != Naming::Process).then_some(frame.name.as_str())
+    };
+    let burning = profile
+        .stacks
+        .iter()
+        .filter(|stack| innermost(&stack.frames).is_some_and(|name| name.contains(BURNER)));
+    let burning: u64 = burning.flat_map(|stack| &stack.samples).sum();
+    let on_top = if samples > 0 { burning as f64 / samples as f64 } else { 0.0 };
+    let off = (samples as f64 - expected).abs();
+    ProofFigures {
+        burnt_ms: proof.cpu_ns as f64 / 1e6,
+        expected,
+        samples,
+        on_top,
+        holds: samples > 0
+            && off <= (PROOF_TOLERANCE * expected).max(PROOF_SAMPLES)
+            && on_top >= PROOF_ON_TOP,
+    }
+}
+
+/// What was asked of the recorder.
+#[derive(Clone, Debug, Default)]
+struct Order {
+    event: String,
+    frequency: Option<u32>,
+    stack_bytes: u32,
+    scope: String,
+}
+
+/// What a capture's trial says of it.
+#[derive(Clone, Debug)]
+struct SeenCapture<'a> {
+    id: TrialId,
+    stacks: Option<&'a Stacks>,
+    folded: &'a FoldedCapture,
+    window_s: f64,
+}
+
+/// A cell with everything that figures and differences need.
+struct Made<'a> {
+    cell: &'a FoldedCell,
+    seen: Vec<SeenCapture<'a>>,
+    captures: Vec<Capture>,
+    order: Order,
+    functions: Functions,
+    costs: Costs,
+}
+
+impl<'a> Made<'a> {
+    fn of(cell: &'a FoldedCell, trials: &'a [Trial]) -> Self {
+        let folded = cell.folded.captures.iter().zip(&cell.repetitions);
+        let pairs: Vec<_> = folded
+            .map(|(folded, repetition)| {
+                let id = TrialId {
+                    variant: cell.variant.clone(),
+                    clients: cell.clients,
+                    repetition: *repetition,
+                    purpose: Purpose::Stacks,
+                };
+                // Of two trials with one identity the later one counts, as everywhere.
+                let trial = trials.iter().rev().find(|trial| trial.planned.id == id);
+                let window_s =
+                    trial.map_or(0.0, |trial| trial.planned.measure.window.as_secs_f64());
+                let seen = SeenCapture { id, stacks: trial.and_then(stacks_of), folded, window_s };
+                (seen, trial)
+            })
+            .collect();
+        let profile = &cell.folded.profile;
+        let captures: Vec<Capture> = pairs
+            .iter()
+            .enumerate()
+            .map(|(at, (seen, trial))| capture(cell, at, seen, *trial))
+            .collect();
+        let cpu: Vec<_> = captures.iter().map(|capture| capture.cpu_us_per_s).collect();
+        Self {
+            order: pairs
+                .iter()
+                .find_map(|(seen, trial)| order(seen, (*trial)?))
+                .unwrap_or_default(),
+            seen: pairs.into_iter().map(|(seen, _)| seen).collect(),
+            functions: Functions::of(profile),
+            costs: Costs::of(&profile.samples, &cpu),
+            captures,
+            cell,
+        }
+    }
+
+    fn figures(&self) -> ProfileFigures {
+        let profile = &self.cell.folded.profile;
+        let mut figures = figures_of(profile, self.captures.clone(), self.order.clone());
+        figures.variant.clone_from(&self.cell.variant);
+        figures.clients = Some(self.cell.clients);
+        figures
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            profile: &self.cell.folded.profile,
+            functions: &self.functions,
+            costs: &self.costs,
+            repetitions: &self.cell.repetitions,
+        }
+    }
+
+    fn load(&self) -> Load<'_> {
+        Load {
+            clients: self.cell.clients,
+            functions: &self.functions,
+            profile: &self.cell.folded.profile,
+            costs: &self.costs,
+        }
+    }
+}
+
+fn figures_of(profile: &Profile, captures: Vec<Capture>, order: Order) -> ProfileFigures {
+    let cpu: Vec<_> = captures.iter().map(|capture| capture.cpu_us_per_s).collect();
+    let costs = Costs::of(&profile.samples, &cpu);
+    let functions = Functions::of(profile);
+    ProfileFigures {
+        variant: String::new(),
+        clients: None,
+        event: order.event,
+        frequency: order.frequency,
+        stack_bytes: order.stack_bytes,
+        scope: order.scope,
+        captures,
+        tree: stacks::tree(profile, &costs),
+        functions: stacks::function_costs(&functions, profile, &costs),
+        unknown: stacks::unknown(profile),
+        waiting: stacks::known_waiting(&functions, profile, &costs),
+    }
+}
+
+fn stacks_of(trial: &Trial) -> Option<&Stacks> {
+    match &trial.outcome {
+        Outcome::Measured(recording) => recording.stacks.as_deref(),
+        Outcome::Invalid { .. } => None,
+    }
+}
+
+fn ordered(trial: &Trial) -> Option<&StacksOrder> {
+    match trial.planned.measure.instrument.as_ref()? {
+        Instrument::Stacks(order) => Some(order),
+        Instrument::Counts(_) => None,
+    }
+}
+
+fn order(seen: &SeenCapture, trial: &Trial) -> Option<Order> {
+    let order = ordered(trial)?;
+    Some(Order {
+        event: seen.stacks.map(|stacks| stacks.recorder.event.clone()).unwrap_or_default(),
+        frequency: Some(order.frequency),
+        stack_bytes: order.stack_bytes,
+        scope: order.scope.to_string(),
+    })
+}
+
+fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Trial>) -> Capture {
+    let figures = trial.and_then(|trial| figures::of(trial).ok());
+    let ordered = trial.and_then(ordered);
+    let told = &seen.folded.told;
+    let recorded = seen.stacks.map(|stacks| &stacks.recorded);
+    let event = seen.stacks.map_or("", |stacks| &stacks.recorder.event);
+    let proof = |stacks: &Stacks| {
+        let profile = cell.proofs.get(at)?.as_ref()?;
+        Some(proof_figures(&stacks.recorder.proof, ordered?.frequency, profile))
+    };
+    Capture {
+        repetition: seen.id.repetition,
+        samples: cell.folded.profile.samples.get(at).copied().unwrap_or(0),
+        // Both count the same losses: the kernel in the ring, and the recorder at its end.
+        lost: told.lost.max(recorded.map_or(0, |recorded| recorded.lost)),
+        throttled: told.throttled.max(recorded.map_or(0, |recorded| recorded.throttled)),
+        cpu_us_per_s: cpu(figures.as_ref(), ordered).or_else(|| told.cpu_us_per_s(event)),
+        agent_us_per_s: figures.as_ref().and_then(|figures| figures.part(Part::Agent)),
+        proof: seen.stacks.and_then(proof),
+    }
+}
+
+/// The counters know the subject alone; in other scopes the event itself must tell.
+fn cpu(figures: Option<&TrialFigures>, order: Option<&StacksOrder>) -> Option<f64> {
+    let subject = order.is_some_and(|order| order.scope == Scope::Subject);
+    figures.filter(|_| subject)?.part(Part::Subject)
+}
+
+/// Waiting that only two client counts show, in the profile with the most clients of each variant.
+fn add_constant(analysis: &mut Analysis, made: &[Made]) {
+    for (at, many) in made.iter().enumerate() {
+        let of_variant = made.iter().filter(|one| one.cell.variant == many.cell.variant);
+        let few = of_variant.clone().min_by_key(|one| one.cell.clients);
+        let most = of_variant.map(|one| one.cell.clients).max();
+        let Some(few) = few.filter(|_| most == Some(many.cell.clients)) else { continue };
+        let found = stacks::constant_waiting(&few.load(), &many.load());
+        if let Some(profile) = analysis.profiles.get_mut(at) {
+            profile.waiting.extend(found);
+        }
+    }
+}
+
+/// Each variant against those it names, or against the first of its kind where it names none that is
+/// profiled; only between the same process.
+fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
+    let variants = &run.study.variants;
+    let named = variants.iter().any(|variant| !variant.against.is_empty());
+    let mut found = Vec::new();
+    for after in made {
+        let Some(variant) = variants.iter().find(|one| one.name == after.cell.variant) else {
+            continue;
+        };
+        let first = || variants.first().map(|first| first.name.as_str());
+        let bases: Vec<&str> = if named {
+            variant.against.iter().map(String::as_str).collect()
+        } else {
+            first().into_iter().collect()
+        };
+        for base in bases {
+            let before = made.iter().find(|before| {
+                before.cell.variant == base && before.cell.clients == after.cell.clients
+            });
+            let before =
+                before.filter(|_| base != variant.name && same_subject(run, base, variant));
+            found.extend(before.map(|before| difference(before, after)));
+        }
+    }
+    found
+}
+
+fn same_subject(run: &Run, base: &str, variant: &Variant) -> bool {
+    let base = run.study.variants.iter().find(|one| one.name == base);
+    let process = |one: &Variant| run.study.subject_of(one).process.clone();
+    base.is_some_and(|base| process(base) == process(variant))
+}
+
+fn difference(before: &Made, after: &Made) -> Difference {
+    let (tree, functions) = stacks::difference(before.side(), after.side());
+    Difference {
+        before: before.cell.variant.clone(),
+        after: after.cell.variant.clone(),
+        clients: Some(after.cell.clients),
+        tree,
+        functions,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::instrument::{MappedFile, Oddity};
+
+    use super::*;
+    use crate::{
+        analyse, fixture,
+        profiles::WhyWaiting,
+        stacks::{made, perf_data::Told},
+    };
+
+    fn proof(samples: &[(&str, &[u64])]) -> ProofFigures {
+        let burnt = Proof { cpu_ns: 200_000_000, ..Proof::default() };
+        proof_figures(&burnt, 500, &made::profile(samples))
+    }
+
+    #[test]
+    fn a_proof_holds_where_the_burner_gave_what_it_burnt() {
+        let found = proof(&[("agent;main;agent::burner::burn", &[95]), ("agent;main", &[4])]);
+        assert_eq!((found.expected, found.samples, found.holds), (100.0, 99, true));
+        assert!((found.on_top - 95.0 / 99.0).abs() < 1e-9);
+        assert!(proof(&[("agent;burn", &[110])]).holds && proof(&[("agent;burn", &[90])]).holds);
+    }
+
+    #[test]
+    fn a_proof_fails_with_too_few_samples_too_many_or_others() {
+        assert!(!proof(&[("agent;burn", &[111])]).holds);
+        assert!(!proof(&[("agent;burn", &[89])]).holds);
+        assert!(!proof(&[("agent;burn", &[85]), ("agent;main", &[15])]).holds);
+        assert!(!proof(&[]).holds);
+        let short = Proof { cpu_ns: 6_000_000, ..Proof::default() };
+        let few = made::profile(&[("agent;burn", &[5])]);
+        assert!(proof_figures(&short, 500, &few).holds, "two samples more or less are nothing");
+    }
+
+    #[test]
+    fn costs_are_the_counters_share_and_every_sample_has_its_part() {
+        let (_, analysis) = fixture::profiled();
+        for profile in &analysis.profiles {
+            let root = profile.tree.nodes[0].us_per_s;
+            let cpu: Vec<_> =
+                profile.captures.iter().filter_map(|capture| capture.cpu_us_per_s).collect();
+            let mean = cpu.iter().sum::<f64>() / cpu.len() as f64;
+            assert!((root / mean - 1.0).abs() < 1e-9, "{root} of {mean}");
+            assert!(profile.captures.iter().all(|capture| capture.agent_us_per_s.is_some()));
+        }
+    }
+
+    #[test]
+    fn profiles_come_in_the_studys_order_and_differences_as_variants_ask() {
+        let (_, analysis) = fixture::profiled();
+        let cells: Vec<_> =
+            analysis.profiles.iter().map(|one| (&*one.variant, one.clients.unwrap())).collect();
+        assert_eq!(cells[..3], [("found", 18), ("found", 114), ("write-on-change", 18)]);
+        let pairs: Vec<_> =
+            analysis.differences.iter().map(|one| (&*one.before, &*one.after)).collect();
+        let of_bulk = [("write-on-change", "bulk"), ("found", "bulk")];
+        assert_eq!(pairs[..2], [("found", "write-on-change"); 2]);
+        assert_eq!(pairs[2..4], of_bulk);
+    }
+
+    #[test]
+    fn what_does_not_grow_with_clients_is_named_at_the_largest_count_only() {
+        let (_, analysis) = fixture::profiled();
+        let constant = |profile: &ProfileFigures| {
+            let is = |one: &&crate::profiles::Waiting| one.why != WhyWaiting::Known;
+            profile.waiting.iter().filter(is).map(|one| one.function.clone()).collect::<Vec<_>>()
+        };
+        let bulk = |clients| {
+            let is = |one: &&ProfileFigures| one.variant == "bulk" && one.clients == Some(clients);
+            analysis.profiles.iter().find(is).map(constant).unwrap()
+        };
+        assert_eq!(bulk(114), ["station::timers::due"]);
+        assert!(bulk(18).is_empty());
+    }
+
+    /// The doubts of one cell with one capture.
+    fn doubts_of(folded: FoldedCapture, samples: u64, change: impl Fn(&mut Stacks)) -> Vec<String> {
+        let (run, _) = fixture::profiled();
+        let id = |trial: &&model::trial::PlannedTrial| trial.id.purpose == Purpose::Stacks;
+        let planned = run.plan.iter().find(id).unwrap().clone();
+        let mut trial =
+            fixture::trials(&run).into_iter().find(|one| one.planned == planned).unwrap();
+        let mut stacks = Stacks::default();
+        change(&mut stacks);
+        if let Outcome::Measured(recording) = &mut trial.outcome {
+            recording.stacks = Some(Box::new(stacks));
+        }
+        let profile = made::profile(&[("stationd;main", &[samples])]);
+        let cell = FoldedCell {
+            variant: planned.id.variant.clone(),
+            clients: planned.id.clients,
+            folded: Folded { profile, captures: vec![folded] },
+            repetitions: vec![planned.id.repetition],
+            proofs: vec![None],
+        };
+        let trials = [trial];
+        let mut analysis = analyse(&run, &[]);
+        let before = analysis.doubts.clone();
+        with_profiles(&mut analysis, &run, &trials, &[cell]);
+        let new = analysis.doubts.iter().filter(|doubt| !before.contains(doubt));
+        new.map(Doubt::to_string).collect()
+    }
+
+    #[test]
+    fn a_clean_capture_has_no_doubt() {
+        assert_eq!(doubts_of(FoldedCapture::default(), 90, |_| ()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_lost_throttled_faulty_or_replaced_is_said() {
+        let told = Told { lost: 3, throttled: 1, ..Told::default() };
+        let folded = FoldedCapture { told, faults: vec!["it breaks off".to_owned()] };
+        let said = doubts_of(folded, 90, |stacks| {
+            stacks.recorded.lost = 5;
+            stacks.recorded.files.push(MappedFile {
+                path: "/usr/bin/stationd".to_owned(),
+                oddity: Some(Oddity::Deleted),
+                ..MappedFile::default()
+            });
+        });
+        assert_eq!(
+            said,
+            [
+                "The kernel lost 5 records beside 90 samples, in 1 trial (found@18#1.stacks).",
+                "The kernel throttled the sampling in 1 trial (found@18#1.stacks).",
+                "Stacks are not whole in 1 trial (found@18#1.stacks): it breaks off.",
+                "Code in found@18 is from files that were replaced, deleted or cannot be read: \
+                 /usr/bin/stationd.",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_sample_of_a_busy_subject_is_a_doubt() {
+        let said = doubts_of(FoldedCapture::default(), 0, |_| ());
+        assert_eq!(
+            said,
+            ["The subject worked, and no sample of it was taken, in 1 trial (found@18#1.stacks)."]
+        );
+    }
+
+    #[test]
+    fn a_recording_by_itself_costs_what_its_clock_says() {
+        let profile = made::profile(&[("d;f", &[3]), ("d;g", &[1])]);
+        let told = Told {
+            samples: 4,
+            span_ns: Some((0, 1_000_000_000)),
+            period: 8_000_000,
+            ..Told::default()
+        };
+        let folded = Folded { profile, captures: vec![FoldedCapture { told, faults: Vec::new() }] };
+        let head = Head { event: "cpu-clock".to_owned(), ..Head::default() };
+        let found = of_recording("perf.data", &head, &folded);
+        assert_eq!(found.functions[0].inclusive.unwrap().mean, 6_000.0);
+        let head = Head { event: "cycles".to_owned(), ..Head::default() };
+        let found = of_recording("perf.data", &head, &folded);
+        assert_eq!((found.functions[0].inclusive, found.tree.nodes[0].us_per_s), (None, 4.0));
+    }
+}

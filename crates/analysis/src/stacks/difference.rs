@@ -1,0 +1,259 @@
+//! Two profiles against each other: absolute cost, inclusively, path by path and function by function.
+//!
+//! Repetition r of both variants starts from the same state, so captures are paired by repetition, and a
+//! change counts as told apart where Student's 95 % interval of the paired differences leaves out 0.
+//! What vanished and what is new is kept: it is a path with a cost of 0 on one side.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    profiles::{DifferenceNode, DifferenceTree, FunctionChange},
+    stacks::{
+        cost::Costs,
+        functions::{Function, Functions},
+        profile::Profile,
+        tree::{Ranked, file_name, ranked, shared, sorted},
+    },
+    stats::Estimate,
+};
+
+/// One of the two.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) functions: &'a Functions,
+    pub(crate) costs: &'a Costs,
+    /// The repetition of each capture.
+    pub(crate) repetitions: &'a [u32],
+}
+
+/// The union of both trees, and every function by the size of its change.
+pub(crate) fn difference(before: Side, after: Side) -> (DifferenceTree, Vec<FunctionChange>) {
+    let pairing = Pairing::of(before, after);
+    (tree(before, after, &pairing), functions(before, after, &pairing))
+}
+
+/// Which captures are compared.
+struct Pairing {
+    /// Captures of the same repetition, where both say something.
+    pairs: Vec<(usize, usize)>,
+    /// Costs of both, of paired captures only where there are any.
+    costs: [Costs; 2],
+}
+
+/// A change of one thing.
+struct Change {
+    before: f64,
+    after: f64,
+    estimate: Option<Estimate>,
+}
+
+impl Change {
+    fn told_apart(&self) -> bool {
+        self.estimate.is_some_and(|change| change.differs_from_zero())
+    }
+}
+
+impl Pairing {
+    fn of(before: Side, after: Side) -> Self {
+        let pair = |(at, repetition): (usize, &u32)| {
+            let other = after.repetitions.iter().position(|other| other == repetition)?;
+            (before.costs.counts(at) && after.costs.counts(other)).then_some((at, other))
+        };
+        let pairs: Vec<_> = before.repetitions.iter().enumerate().filter_map(pair).collect();
+        let costs = if pairs.is_empty() {
+            [before.costs.clone(), after.costs.clone()]
+        } else {
+            let (a, b): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+            [before.costs.only(&a), after.costs.only(&b)]
+        };
+        Self { pairs, costs }
+    }
+
+    fn change(&self, samples: [&[u64]; 2]) -> Change {
+        let [before, after] = samples;
+        let of = |costs: &Costs, capture: usize, samples: &[u64]| {
+            costs.in_capture(capture, samples.get(capture).copied().unwrap_or(0)).unwrap_or(0.0)
+        };
+        let [before_costs, after_costs] = &self.costs;
+        let differences: Vec<_> = self
+            .pairs
+            .iter()
+            .map(|(a, b)| of(after_costs, *b, after) - of(before_costs, *a, before))
+            .collect();
+        Change {
+            before: before_costs.mean(before),
+            after: after_costs.mean(after),
+            estimate: Estimate::of(&differences),
+        }
+    }
+}
+
+/// A node whose children are not all seen yet, with its samples in each capture of both sides.
+struct Open {
+    node: usize,
+    samples: [Vec<u64>; 2],
+}
+
+fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
+    // Whether a compiler inlines a function may differ between two builds of the same path.
+    let Ranked { frames, ranks } = ranked(&[before.profile, after.profile], |_| false);
+    let sides = [before, after];
+    let mut stacks = Vec::new();
+    for (side, ranks) in ranks.iter().enumerate() {
+        let sorted = sorted(sides[side].profile, ranks);
+        stacks.extend(sorted.into_iter().map(|(frames, stack)| (frames, side, stack)));
+    }
+    stacks.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(&b.1)));
+    let captures = sides.map(|side| side.profile.samples.len());
+    let mut nodes: Vec<DifferenceNode> = Vec::new();
+    let mut path: Vec<Open> = Vec::new();
+    let mut last: &[u32] = &[];
+    for (frames, side, stack) in &stacks {
+        close(&mut path, shared(last, frames), &mut nodes, pairing);
+        for frame in &frames[path.len()..] {
+            let samples = captures.map(|captures| vec![0; captures]);
+            let (node, depth) = (nodes.len(), path.len() as u32);
+            let (before, after, told_apart) = (0.0, 0.0, false);
+            nodes.push(DifferenceNode { frame: *frame, depth, before, after, told_apart });
+            path.push(Open { node, samples });
+        }
+        for open in &mut path {
+            add(&mut open.samples[*side], &stack.samples);
+        }
+        last = frames;
+    }
+    close(&mut path, 0, &mut nodes, pairing);
+    DifferenceTree { frames, nodes }
+}
+
+fn add(to: &mut [u64], samples: &[u64]) {
+    for (to, samples) in to.iter_mut().zip(samples) {
+        *to += samples;
+    }
+}
+
+/// Fills in the nodes below a depth: nothing is added to them any more.
+fn close(path: &mut Vec<Open>, depth: usize, nodes: &mut [DifferenceNode], pairing: &Pairing) {
+    for open in path.drain(depth..) {
+        let change = pairing.change(open.samples.each_ref().map(Vec::as_slice));
+        let node = &mut nodes[open.node];
+        (node.before, node.after) = (change.before, change.after);
+        node.told_apart = change.told_apart();
+    }
+}
+
+fn functions(before: Side, after: Side, pairing: &Pairing) -> Vec<FunctionChange> {
+    let mut both: BTreeMap<(&str, &str), [Option<&Function>; 2]> = BTreeMap::new();
+    for (side, all) in [before, after].map(|side| &side.functions.all).into_iter().enumerate() {
+        for function in all {
+            let key = (function.name.as_str(), file_name(&function.module));
+            both.entry(key).or_default()[side] = Some(function);
+        }
+    }
+    let mut changes: Vec<_> =
+        both.into_values().filter_map(|pair| function_change(pair, pairing)).collect();
+    changes.sort_by(|a, b| {
+        let size = |change: &FunctionChange| (change.after - change.before).abs();
+        size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name))
+    });
+    changes
+}
+
+fn function_change(pair: [Option<&Function>; 2], pairing: &Pairing) -> Option<FunctionChange> {
+    let named = pair.into_iter().flatten().next_back()?;
+    let samples = pair.map(|one| one.map(|one| one.inclusive.as_slice()).unwrap_or_default());
+    let change = pairing.change(samples);
+    Some(FunctionChange {
+        name: named.name.clone(),
+        module: named.module.clone(),
+        before: change.before,
+        after: change.after,
+        interval: change.estimate.and_then(|change| change.interval),
+        told_apart: change.told_apart(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacks::made::profile;
+
+    type Lines<'a> = &'a [(&'a str, &'a [u64])];
+
+    fn found(sides: [Lines; 2], repetitions: [&[u32]; 2]) -> (DifferenceTree, Vec<FunctionChange>) {
+        let profiles = sides.map(profile);
+        let functions = profiles.each_ref().map(Functions::of);
+        // One sample costs 1 µs a second.
+        let costs = profiles.each_ref().map(|profile| {
+            let cpu: Vec<_> = profile.samples.iter().map(|all| Some(*all as f64)).collect();
+            Costs::of(&profile.samples, &cpu)
+        });
+        let side = |at: usize| Side {
+            profile: &profiles[at],
+            functions: &functions[at],
+            costs: &costs[at],
+            repetitions: repetitions[at],
+        };
+        difference(side(0), side(1))
+    }
+
+    fn nodes(tree: &DifferenceTree) -> Vec<(u32, &str, f64, f64, bool)> {
+        let name = |node: &DifferenceNode| tree.frames[node.frame as usize].name.as_str();
+        tree.nodes
+            .iter()
+            .map(|node| (node.depth, name(node), node.before, node.after, node.told_apart))
+            .collect()
+    }
+
+    const BEFORE: Lines = &[("d;gone;deep", &[40, 42, 41]), ("d;kept", &[20, 30, 25])];
+    const AFTER: Lines = &[("d;kept", &[22, 29, 25]), ("d;new", &[7, 8, 6])];
+
+    #[test]
+    fn what_vanished_and_what_is_new_stays_in_the_tree() {
+        let (tree, _) = found([BEFORE, AFTER], [&[1, 2, 3]; 2]);
+        let expected = [
+            (0, "d", 66.0, 32.333_333_333_333_336, true),
+            (1, "gone", 41.0, 0.0, true),
+            (2, "deep", 41.0, 0.0, true),
+            (1, "kept", 25.0, 25.333_333_333_333_332, false),
+            (1, "new", 0.0, 7.0, true),
+        ];
+        assert_eq!(nodes(&tree), expected);
+    }
+
+    #[test]
+    fn functions_come_by_the_size_of_their_change() {
+        let (_, functions) = found([BEFORE, AFTER], [&[1, 2, 3]; 2]);
+        let names: Vec<_> = functions.iter().map(|each| (&*each.name, each.told_apart)).collect();
+        assert_eq!(names, [("deep", true), ("gone", true), ("new", true), ("kept", false)]);
+        let gone = functions[0].interval.unwrap();
+        assert!(gone.low < -41.0 && gone.high < -35.0 && gone.high > -41.0);
+    }
+
+    #[test]
+    fn one_repetition_tells_nothing_apart() {
+        let (tree, functions) = found([&[("d;a", &[900])], &[("d;a", &[1])]], [&[1]; 2]);
+        assert!(tree.nodes.iter().all(|node| !node.told_apart));
+        assert_eq!((functions[0].interval, functions[0].told_apart), (None, false));
+        assert_eq!((functions[0].before, functions[0].after), (900.0, 1.0));
+    }
+
+    #[test]
+    fn only_captures_of_the_same_repetition_are_compared() {
+        let (tree, _) = found([&[("d", &[10, 20])], &[("d", &[21, 99])]], [&[1, 2], &[2, 3]]);
+        assert_eq!(nodes(&tree), [(0, "d", 20.0, 21.0, false)]);
+        let (tree, _) = found([&[("d", &[10, 20])], &[("d", &[30, 50])]], [&[1, 2], &[3, 4]]);
+        assert_eq!(
+            nodes(&tree),
+            [(0, "d", 15.0, 40.0, false)],
+            "without a partner means are shown"
+        );
+    }
+
+    #[test]
+    fn a_function_that_is_inlined_in_one_build_only_is_the_same_path() {
+        let (tree, _) = found([&[("d;f*", &[10])], &[("d;f", &[10])]], [&[1]; 2]);
+        assert_eq!(nodes(&tree), [(0, "d", 10.0, 10.0, false), (1, "f", 10.0, 10.0, false)]);
+    }
+}

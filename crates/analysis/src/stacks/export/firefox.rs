@@ -1,0 +1,184 @@
+//! A processed profile for the Firefox Profiler, gzipped as it is usually kept.
+//!
+//! Folded stacks have no times any more, so samples stand one behind the other as far apart as they
+//! weigh, by process. A frame is an address in a made-up symbol table of its module: so the profiler
+//! shows the module beside the function.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    sync::Arc,
+};
+
+use flate2::{Compression, write::GzEncoder};
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, LibraryHandle,
+    LibraryInfo, Profile as Processed, ReferenceTimestamp, SamplingInterval, Symbol, SymbolTable,
+    ThreadHandle, Timestamp, debugid::DebugId,
+};
+
+use crate::stacks::profile::{Module, Naming, Profile};
+
+/// Addresses from one frame of a module to the next.
+const STEP: u32 = 16;
+/// Without a rate, a sample is a millisecond long, ns.
+const USUAL_INTERVAL: u64 = 1_000_000;
+
+/// A profile with one thread for each process, gzipped. `frequency`: samples in a second of CPU time.
+///
+/// # Errors
+///
+/// Where it cannot be written as JSON: never, as far as is known.
+pub fn firefox(name: &str, profile: &Profile, frequency: Option<u32>) -> io::Result<Vec<u8>> {
+    let per_sample = frequency.and_then(|hz| 1_000_000_000_u64.checked_div(u64::from(hz)));
+    let interval = per_sample.unwrap_or(USUAL_INTERVAL).max(1);
+    // Nobody knows when this was recorded: 1970 says so.
+    let start = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
+    let mut processed = Processed::new(name, start, SamplingInterval::from_nanos(interval));
+    processed.set_symbolicated(true);
+    let frames = frames(&mut processed, profile);
+    let mut threads: BTreeMap<&str, (ThreadHandle, u64)> = BTreeMap::new();
+    for stack in &profile.stacks {
+        let (root, rest) = match stack.frames.split_first() {
+            Some((root, rest)) if is_process(profile, *root) => (Some(*root), rest),
+            _ => (None, stack.frames.as_slice()),
+        };
+        let process = root.and_then(|root| profile.frames.get(root as usize));
+        let process = process.map_or("unknown", |frame| frame.name.as_str());
+        let number = threads.len() as u32 + 1;
+        let (thread, now) =
+            threads.entry(process).or_insert_with(|| (thread(&mut processed, process, number), 0));
+        let inner = rest.iter().filter_map(|frame| frames.get(*frame as usize)).cloned();
+        let handle = processed.intern_stack_frames(*thread, inner);
+        let samples: u64 = stack.samples.iter().sum();
+        let weight = i32::try_from(samples).unwrap_or(i32::MAX);
+        *now = now.saturating_add(interval.saturating_mul(samples));
+        let cpu = CpuDelta::from_nanos(interval.saturating_mul(samples));
+        let at = Timestamp::from_nanos_since_reference(*now);
+        processed.add_sample(*thread, at, handle, cpu, weight);
+    }
+    compressed(&processed)
+}
+
+fn is_process(profile: &Profile, frame: u32) -> bool {
+    profile.frames.get(frame as usize).is_some_and(|frame| frame.naming == Naming::Process)
+}
+
+fn thread(processed: &mut Processed, name: &str, number: u32) -> ThreadHandle {
+    let start = Timestamp::from_nanos_since_reference(0);
+    let process = processed.add_process(name, number, start);
+    let thread = processed.add_thread(process, number, start, true);
+    processed.set_thread_name(thread, name);
+    thread
+}
+
+/// Each of the profile's frames, by its place.
+fn frames(processed: &mut Processed, profile: &Profile) -> Vec<FrameInfo> {
+    let user = processed.add_category("User", CategoryColor::Yellow);
+    let kernel = processed.add_category("Kernel", CategoryColor::Orange);
+    let unknown = processed.add_category("Unknown", CategoryColor::Gray);
+    let libraries = libraries(processed, profile);
+    let frame = |(at, frame): (usize, &crate::stacks::profile::Frame)| {
+        let module = profile.modules.get(frame.module as usize);
+        let category: CategoryHandle = match frame.naming {
+            Naming::Unknown(_) => unknown,
+            _ if module.is_some_and(|module| module.kernel) => kernel,
+            _ => user,
+        };
+        let address = (at as u32).saturating_mul(STEP);
+        let place = match libraries.get(frame.module as usize) {
+            Some(library) => Frame::RelativeAddressFromInstructionPointer(*library, address),
+            None => Frame::Label(processed.intern_string(&frame.name)),
+        };
+        FrameInfo { frame: place, category_pair: category.into(), flags: FrameFlags::empty() }
+    };
+    profile.frames.iter().enumerate().map(frame).collect()
+}
+
+fn libraries(processed: &mut Processed, profile: &Profile) -> Vec<LibraryHandle> {
+    let mut symbols: Vec<Vec<Symbol>> = vec![Vec::new(); profile.modules.len()];
+    for (at, frame) in profile.frames.iter().enumerate() {
+        if let Some(symbols) = symbols.get_mut(frame.module as usize) {
+            symbols.push(Symbol {
+                address: (at as u32).saturating_mul(STEP),
+                size: Some(STEP),
+                name: frame.name.clone(),
+            });
+        }
+    }
+    let pairs = profile.modules.iter().zip(symbols);
+    pairs.map(|(module, symbols)| processed.add_lib(library(module, symbols))).collect()
+}
+
+fn library(module: &Module, symbols: Vec<Symbol>) -> LibraryInfo {
+    let name = module.name.rsplit('/').next().unwrap_or(&module.name);
+    LibraryInfo {
+        name: name.to_owned(),
+        debug_name: name.to_owned(),
+        path: module.name.clone(),
+        debug_path: module.name.clone(),
+        debug_id: DebugId::nil(),
+        code_id: None,
+        arch: None,
+        symbol_table: Some(Arc::new(SymbolTable::new(symbols))),
+    }
+}
+
+fn compressed(processed: &Processed) -> io::Result<Vec<u8>> {
+    let mut writer = GzEncoder::new(Vec::new(), Compression::default());
+    serde_json::to_writer(&mut writer, processed)?;
+    writer.flush()?;
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::stacks::made::profile;
+
+    fn parsed(profile: &Profile) -> Value {
+        let packed = firefox("found@114", profile, Some(500)).unwrap();
+        let mut text = String::new();
+        GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Names of functions in the text of a profile, wherever this version of the format keeps them.
+    fn says(found: &Value, name: &str) -> bool {
+        found.to_string().contains(&format!("\"{name}\""))
+    }
+
+    #[test]
+    fn each_process_is_a_thread_with_its_samples() {
+        let found = parsed(&profile(&[
+            ("hostapd;main;k:read", &[3, 2]),
+            ("stationd;main", &[4, 0]),
+            ("stationd;?no file", &[1, 0]),
+        ]));
+        let threads = found["threads"].as_array().unwrap();
+        let names: Vec<_> = threads.iter().map(|thread| thread["processName"].clone()).collect();
+        assert_eq!(names, ["hostapd", "stationd"]);
+        assert_eq!(threads[1]["samples"]["length"], 2);
+        assert_eq!(threads[1]["samples"]["weight"], serde_json::json!([4, 1]));
+        assert!(says(&found, "main") && says(&found, "read") && says(&found, "no file"));
+        assert!(says(&found, "Kernel") && says(&found, "Unknown") && says(&found, "User"));
+        assert_eq!(found["meta"]["symbolicated"], true);
+    }
+
+    #[test]
+    fn the_module_is_told_beside_the_function() {
+        let found = parsed(&profile(&[("d;libc.so.6!memcpy", &[1])]));
+        assert_eq!(found["libs"][0]["name"], "libc.so.6");
+        assert!(says(&found, "memcpy"));
+    }
+
+    #[test]
+    fn an_empty_profile_is_one_too() {
+        assert_eq!(parsed(&Profile::default())["threads"].as_array().unwrap().len(), 0);
+    }
+}

@@ -1,0 +1,33 @@
+//! What an explanation of stacks asks the outside for: contents of files.
+//!
+//! This crate opens nothing, so whoever calls it brings the bytes.
+
+use std::{fmt, sync::Arc};
+
+/// A file of code that a recording speaks of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileId {
+    /// Its path on the access point.
+    pub path: String,
+    /// SHA-256, hexadecimal, where the recorder hashed it.
+    pub sha256: Option<String>,
+    /// The build's id, hexadecimal.
+    pub build_id: Option<String>,
+}
+
+/// Where contents come from.
+pub trait Files: fmt::Debug {
+    /// The file as the access point had it.
+    fn file(&self, id: &FileId) -> Option<Arc<[u8]>>;
+
+    /// A file with symbols or debug information of the same build: by its build id, or else by the name in
+    /// `.gnu_debuglink` (the caller checks that file's CRC).
+    fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>>;
+
+    /// The text of `/proc/kallsyms`, or why there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why the kernel's symbols are not known.
+    fn kernel_symbols(&self) -> Result<Arc<[u8]>, String>;
+}

@@ -1,0 +1,167 @@
+//! What each function costs, with what it calls and by itself.
+//!
+//! A function is a name in a module. In one stack it counts once, however often it calls itself.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    profiles::FunctionCost,
+    stacks::{
+        cost::Costs,
+        profile::{Naming, Profile, Stack},
+    },
+};
+
+/// One function with its samples in each capture.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) module: String,
+    pub(crate) kernel: bool,
+    pub(crate) naming: Naming,
+    /// Samples with it anywhere in the stack.
+    pub(crate) inclusive: Vec<u64>,
+    /// Samples with it innermost.
+    pub(crate) own: Vec<u64>,
+    /// Of the latter by what called it, a place among the functions.
+    callers: BTreeMap<usize, u64>,
+}
+
+/// All functions of a profile, by name and module.
+pub(crate) struct Functions {
+    pub(crate) all: Vec<Function>,
+    /// The function of each frame; processes are none.
+    of_frame: Vec<Option<usize>>,
+}
+
+impl Functions {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        let mut functions = Self::named(profile);
+        // The stack in which a function was seen last, so that recursion counts once.
+        let mut seen = vec![usize::MAX; functions.all.len()];
+        for (at, stack) in profile.stacks.iter().enumerate() {
+            for frame in &stack.frames {
+                let Some(function) = functions.place(*frame) else { continue };
+                if std::mem::replace(&mut seen[function], at) != at {
+                    add(&mut functions.all[function].inclusive, &stack.samples);
+                }
+            }
+            functions.innermost(stack);
+        }
+        functions
+    }
+
+    fn named(profile: &Profile) -> Self {
+        let captures = profile.samples.len();
+        let mut places: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+        let mut all: Vec<Function> = Vec::new();
+        let mut of_frame = Vec::with_capacity(profile.frames.len());
+        for frame in &profile.frames {
+            if frame.naming == Naming::Process {
+                of_frame.push(None);
+                continue;
+            }
+            let place = *places.entry((&frame.name, frame.module)).or_insert_with(|| {
+                let module = profile.modules.get(frame.module as usize);
+                all.push(Function {
+                    name: frame.name.clone(),
+                    module: module.map(|module| module.name.clone()).unwrap_or_default(),
+                    kernel: module.is_some_and(|module| module.kernel),
+                    naming: frame.naming,
+                    inclusive: vec![0; captures],
+                    own: vec![0; captures],
+                    callers: BTreeMap::new(),
+                });
+                all.len() - 1
+            });
+            of_frame.push(Some(place));
+        }
+        Self { all, of_frame }
+    }
+
+    fn place(&self, frame: u32) -> Option<usize> {
+        self.of_frame.get(frame as usize).copied().flatten()
+    }
+
+    fn innermost(&mut self, stack: &Stack) {
+        let Some(function) = stack.frames.last().and_then(|frame| self.place(*frame)) else {
+            return;
+        };
+        let caller = stack.frames.iter().rev().skip(1).find_map(|frame| self.place(*frame));
+        let all = &mut self.all[function];
+        add(&mut all.own, &stack.samples);
+        if let Some(caller) = caller {
+            *all.callers.entry(caller).or_default() += stack.samples.iter().sum::<u64>();
+        }
+    }
+
+    /// What called a function most often when it was innermost.
+    pub(crate) fn caller(&self, function: &Function) -> Option<String> {
+        let most =
+            function.callers.iter().max_by_key(|(at, samples)| (**samples, usize::MAX - **at));
+        most.and_then(|(at, _)| self.all.get(*at)).map(|caller| caller.name.clone())
+    }
+}
+
+fn add(to: &mut [u64], samples: &[u64]) {
+    for (to, samples) in to.iter_mut().zip(samples) {
+        *to += samples;
+    }
+}
+
+/// Every function, by inclusive cost, largest first.
+pub(crate) fn costs(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<FunctionCost> {
+    let all = profile.samples.iter().sum::<u64>().max(1) as f64;
+    let mut order: Vec<&Function> = functions.all.iter().collect();
+    order.sort_by(|a, b| {
+        let cost = |function: &Function| costs.mean(&function.inclusive);
+        cost(b).total_cmp(&cost(a)).then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
+    });
+    let of = |function: &Function| FunctionCost {
+        name: function.name.clone(),
+        module: function.module.clone(),
+        naming: function.naming,
+        share: function.inclusive.iter().sum::<u64>() as f64 / all,
+        inclusive: costs.estimate(&function.inclusive),
+        own: costs.estimate(&function.own),
+    };
+    order.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacks::made::profile;
+
+    fn found(stacks: &[(&str, &[u64])]) -> Vec<(String, Vec<u64>, Vec<u64>)> {
+        let functions = Functions::of(&profile(stacks));
+        functions.all.into_iter().map(|each| (each.name, each.inclusive, each.own)).collect()
+    }
+
+    #[test]
+    fn a_recursive_function_counts_once_in_each_stack() {
+        let found = found(&[("d;f;f;g", &[2]), ("d;f", &[3])]);
+        assert_eq!(found, [("f".into(), vec![5], vec![3]), ("g".into(), vec![2], vec![2])]);
+    }
+
+    #[test]
+    fn the_largest_comes_first_and_a_process_is_no_function() {
+        let profile = profile(&[("d;main;read", &[3]), ("d;main;apply", &[5])]);
+        let functions = Functions::of(&profile);
+        let costs = costs(&functions, &profile, &Costs::of(&[8], &[Some(80.0)]));
+        let found: Vec<_> = costs
+            .iter()
+            .map(|each| (&*each.name, each.inclusive.unwrap().mean, each.own.unwrap().mean))
+            .collect();
+        assert_eq!(found, [("main", 80.0, 0.0), ("apply", 50.0, 50.0), ("read", 30.0, 30.0)]);
+        assert_eq!(costs[2].share, 0.375);
+    }
+
+    #[test]
+    fn what_calls_a_function_most_is_told() {
+        let functions =
+            Functions::of(&profile(&[("d;a;spin", &[2]), ("d;b;spin", &[3]), ("d;spin", &[9])]));
+        let spin = functions.all.iter().find(|each| each.name == "spin").unwrap();
+        assert_eq!(functions.caller(spin).as_deref(), Some("b"));
+    }
+}

@@ -1,0 +1,40 @@
+//! Where the CPU goes: recorded stacks to names, folded stacks, differences and exports.
+//!
+//! ```text
+//! perf.data ──(perf_data)──► Happening… ──(resolve: space, unwind, symbols)──► frames ──(fold)──► Profile
+//!                                  ▲                                                        │
+//!                           Files (bytes)                    tree, functions, unknown, waiting, difference
+//!                                                                                           │
+//!                                                                       export: folded, speedscope, Firefox
+//! ```
+
+mod cost;
+mod difference;
+pub mod export;
+pub mod files;
+pub mod fold;
+mod functions;
+pub mod happening;
+pub mod kernel;
+#[cfg(any(test, feature = "fixture"))]
+pub(crate) mod made;
+pub mod names;
+pub mod object;
+pub mod perf_data;
+pub mod profile;
+pub mod resolve;
+pub mod space;
+pub mod symbols;
+mod tree;
+mod unknown;
+pub mod unwind;
+mod waiting;
+
+pub(crate) use crate::stacks::{
+    cost::Costs,
+    difference::{Side, difference},
+    functions::{Functions, costs as function_costs},
+    tree::tree,
+    unknown::unknown,
+    waiting::{Load, constant as constant_waiting, known as known_waiting},
+};

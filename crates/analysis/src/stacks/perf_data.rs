@@ -1,0 +1,279 @@
+//! Reads recordings of stacks: our own, and those of `perf record` in files and pipes.
+//!
+//! ```text
+//! head ─► events        records ─► rounds (order of time) ─► tell ─► Happening
+//! ```
+//!
+//! In constant memory: a record is held until the round after its own has ended. Nothing is believed of
+//! the bytes; what cannot be read ends the recording with a fault, and what came before is kept.
+//!
+//! Why by hand: `linux-perf-data` 0.13 and `linux-perf-event-reader` 0.10 panic on a build id longer than
+//! 20 bytes, on a record of an unknown kind and on large counts, drop what they hold where a file is cut
+//! off, and take groups of counters for single ones.
+
+mod bytes;
+mod event;
+mod head;
+mod records;
+mod rounds;
+mod tell;
+
+use std::{
+    fmt,
+    io::{self, Read, Seek},
+};
+
+use self::{
+    bytes::Bytes,
+    event::Events,
+    head::Start,
+    records::{Record, Records},
+    rounds::Rounds,
+    tell::{FINISHED_ROUND, Room, SAMPLE, tell},
+};
+use crate::stacks::happening::{Happening, Head};
+
+/// Kinds below are the kernel's records, those above perf's own.
+const FIRST_OF_PERF: u32 = 64;
+
+/// Why a recording is of no use. Written to follow the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum Corrupt {
+    /// Something else.
+    #[error("not a recording: a file of `perf record` begins with PERFILE2")]
+    NotPerf,
+    /// The head cannot be understood.
+    #[error("the recording's head is damaged: {0}")]
+    Head(&'static str),
+    /// The system's words.
+    #[error("cannot read the recording: {0}")]
+    Io(io::Error),
+    /// There is nothing in it.
+    #[error(
+        "the recording holds no samples of {event}: {}",
+        .fault.as_deref().unwrap_or(
+            "nothing ran that it looked at, or the recorder might not look; record while it works, as root"
+        )
+    )]
+    NoSamples {
+        /// The event that should have given some.
+        event: String,
+        /// What was wrong with the recording, if anything was.
+        fault: Option<String>,
+    },
+}
+
+/// What a recording tells beside its samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Samples.
+    pub samples: u64,
+    /// Records that were lost.
+    pub lost: u64,
+    /// Times that the event was throttled.
+    pub throttled: u64,
+    /// The first sample's time and the last one's, ns.
+    pub span_ns: Option<(u64, u64)>,
+    /// The sum of the samples' periods, in the event's unit.
+    pub period: u64,
+    /// What was wrong, in words that follow the file's name.
+    pub faults: Vec<String>,
+}
+
+impl Told {
+    /// CPU of what was sampled, µs a second, where the event counts nanoseconds.
+    pub fn cpu_us_per_s(&self, event: &str) -> Option<f64> {
+        let counts_ns = event.starts_with("cpu-clock") || event.starts_with("task-clock");
+        let (first, last) = self.span_ns?;
+        let seconds = last.checked_sub(first).filter(|span| *span > 0)? as f64 / 1e9;
+        counts_ns.then_some(self.period as f64 / 1e3 / seconds).filter(|cpu| *cpu > 0.0)
+    }
+
+    fn take(&mut self, happening: &Happening<'_>) {
+        match happening {
+            Happening::Sample(sample) => {
+                self.samples += 1;
+                self.period = self.period.saturating_add(sample.period);
+                let (first, last) = self.span_ns.unwrap_or((sample.time_ns, sample.time_ns));
+                self.span_ns = Some((first.min(sample.time_ns), last.max(sample.time_ns)));
+            }
+            Happening::Lost(records) => self.lost = self.lost.saturating_add(*records),
+            Happening::Throttled => self.throttled += 1,
+            _ => (),
+        }
+    }
+}
+
+/// A recording that is being read.
+pub struct Recording<R> {
+    head: Head,
+    told: Told,
+    events: Events,
+    records: Records<R>,
+    /// The first record behind a pipe's head.
+    first: Option<Record>,
+    big: bool,
+}
+
+impl<R> fmt::Debug for Recording<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").field("head", &self.head).finish_non_exhaustive()
+    }
+}
+
+impl<R: Read + Seek> Recording<R> {
+    /// Reads the head.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`] where this is no recording, or its head cannot be understood.
+    pub fn open(mut reader: R) -> Result<Self, Corrupt> {
+        let start = head::read(&mut reader)?;
+        let Start { big, data_at, data_bytes, is_pipe, mut gathered, mut faults } = start;
+        let mut records = Records::new(reader, big, (data_at, data_bytes));
+        let mut first = None;
+        while is_pipe && first.is_none() {
+            let mut record = Record::default();
+            match records.next(&mut record) {
+                Ok(true) => (),
+                Ok(false) => break,
+                Err(broken) => {
+                    faults.push(broken);
+                    break;
+                }
+            }
+            let body = Bytes::new(&record.body, big);
+            let of_head = gathered.take(record.kind, record.misc, body);
+            // Other records of perf's own may stand between those of the head.
+            first = (!of_head && record.kind < FIRST_OF_PERF).then_some(record);
+        }
+        if gathered.events.is_empty() {
+            return Err(Corrupt::Head("it names no event"));
+        }
+        let (head, events) = gathered.finish();
+        let others = events.others();
+        if !others.is_empty() {
+            faults.push(format!(
+                "of several events only {} is shown, not {}",
+                head.event,
+                others.join(", ")
+            ));
+        }
+        let told = Told { faults, ..Told::default() };
+        Ok(Self { head, told, events, records, first, big })
+    }
+
+    /// What it says of itself.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// What it has told so far.
+    pub const fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// Tells everything, in order of time. A recording tells once.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt::NoSamples`] where there was none: everything else has been told then.
+    pub fn each(&mut self, tell: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
+        let mut teller = Teller {
+            told: &mut self.told,
+            events: &self.events,
+            head: &self.head,
+            big: self.big,
+            room: Room::default(),
+            unreadable: 0,
+        };
+        let mut rounds = Rounds::default();
+        let mut record = self.first.take().unwrap_or_default();
+        let mut there = record.kind != 0;
+        loop {
+            if !there {
+                match self.records.next(&mut record) {
+                    Ok(true) => (),
+                    Ok(false) => break,
+                    Err(broken) => {
+                        teller.told.faults.push(broken);
+                        break;
+                    }
+                }
+            }
+            there = false;
+            let until = match teller.time(&record) {
+                _ if record.kind == FINISHED_ROUND => Some(rounds.finish_round()),
+                // perf makes up records of what was there before, and gives them no time.
+                None | Some(0) => {
+                    teller.tell(&record, tell);
+                    None
+                }
+                Some(time) => rounds.put(time, &mut record),
+            };
+            while let Some(record) = until.and_then(|until| rounds.next(until)) {
+                teller.tell(record, tell);
+            }
+        }
+        while let Some(record) = rounds.next(u64::MAX) {
+            teller.tell(record, tell);
+        }
+        teller.finish(rounds.late)
+    }
+}
+
+/// Makes happenings of records.
+struct Teller<'a> {
+    told: &'a mut Told,
+    events: &'a Events,
+    head: &'a Head,
+    big: bool,
+    room: Room,
+    unreadable: u64,
+}
+
+impl Teller<'_> {
+    fn time(&self, record: &Record) -> Option<u64> {
+        if record.kind >= FIRST_OF_PERF {
+            return None;
+        }
+        let body = Bytes::new(&record.body, self.big);
+        let is_sample = record.kind == SAMPLE;
+        self.events.of(body, is_sample)?.0.time(body, is_sample)
+    }
+
+    fn tell(&mut self, record: &Record, to: &mut dyn FnMut(Happening<'_>)) {
+        if record.kind >= FIRST_OF_PERF {
+            return;
+        }
+        let is_sample = record.kind == SAMPLE;
+        let event = self.events.of(Bytes::new(&record.body, self.big), is_sample);
+        let Some((event, chosen)) = event else { return };
+        if is_sample && !chosen {
+            return;
+        }
+        match tell(record, self.big, (event, self.head.architecture), &mut self.room) {
+            Some(Some(happening)) => {
+                self.told.take(&happening);
+                to(happening);
+            }
+            Some(None) => (),
+            None => self.unreadable += 1,
+        }
+    }
+
+    fn finish(self, late: u64) -> Result<(), Corrupt> {
+        let Self { told, unreadable, head, .. } = self;
+        if unreadable > 0 {
+            told.faults
+                .push(format!("{unreadable} of its records are shorter than they should be"));
+        }
+        if late > 0 {
+            told.faults.push(format!("{late} of its records come too late to be in order"));
+        }
+        if told.samples > 0 {
+            return Ok(());
+        }
+        Err(Corrupt::NoSamples { event: head.event.clone(), fault: told.faults.first().cloned() })
+    }
+}

@@ -1,0 +1,226 @@
+//! `struct perf_event_attr`: what was sampled, and how its records are laid out.
+//!
+//! Source: `include/uapi/linux/perf_event.h`; versions of the structure differ in length only.
+
+use std::collections::BTreeMap;
+
+use super::{super::happening::Architecture, bytes::Bytes};
+
+/// Bits of `sample_type`.
+pub(super) mod sample_type {
+    pub(in super::super) const IP: u64 = 1;
+    pub(in super::super) const TID: u64 = 1 << 1;
+    pub(in super::super) const TIME: u64 = 1 << 2;
+    pub(in super::super) const ADDR: u64 = 1 << 3;
+    pub(in super::super) const READ: u64 = 1 << 4;
+    pub(in super::super) const CALLCHAIN: u64 = 1 << 5;
+    pub(in super::super) const ID: u64 = 1 << 6;
+    pub(in super::super) const CPU: u64 = 1 << 7;
+    pub(in super::super) const PERIOD: u64 = 1 << 8;
+    pub(in super::super) const STREAM_ID: u64 = 1 << 9;
+    pub(in super::super) const RAW: u64 = 1 << 10;
+    pub(in super::super) const BRANCH_STACK: u64 = 1 << 11;
+    pub(in super::super) const REGS_USER: u64 = 1 << 12;
+    pub(in super::super) const STACK_USER: u64 = 1 << 13;
+    pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
+}
+
+use sample_type::{ADDR, CPU, ID, IDENTIFIER, IP, STREAM_ID, TID, TIME};
+
+const FREQUENCY: u64 = 1 << 10;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const PRECISE_SHIFT: u32 = 15;
+
+/// The type of events that the kernel counts by itself, and the one of them that counts nothing.
+const SOFTWARE: u32 = 1;
+const DUMMY: u64 = 9;
+
+/// perf's names of hardware and software events, by number.
+const HARDWARE_NAMES: [&str; 10] = [
+    "cycles",
+    "instructions",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "bus-cycles",
+    "stalled-cycles-frontend",
+    "stalled-cycles-backend",
+    "ref-cycles",
+];
+const SOFTWARE_NAMES: [&str; 9] = [
+    "cpu-clock",
+    "task-clock",
+    "page-faults",
+    "context-switches",
+    "cpu-migrations",
+    "minor-faults",
+    "major-faults",
+    "alignment-faults",
+    "emulation-faults",
+];
+
+/// One event of a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Event {
+    kind: u32,
+    config: u64,
+    period: u64,
+    flags: u64,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    pub(super) branch_type: u64,
+    pub(super) registers: u64,
+    pub(super) stack_bytes: u32,
+    /// Where the file tells one.
+    pub(super) name: Option<String>,
+    pub(super) ids: Vec<u64>,
+}
+
+impl Event {
+    /// From the structure's bytes; what an older version lacks is 0.
+    pub(super) fn read(mut bytes: Bytes) -> Option<Self> {
+        let kind = bytes.u32()?;
+        let size = bytes.u32()?;
+        let config = bytes.u64()?;
+        let mut word = || bytes.u64();
+        let [period, sample_type, read_format, flags] = [word()?, word()?, word()?, word()?];
+        // Wake-up and breakpoint, then two more words of configuration.
+        let _ = (word(), word(), word());
+        let branch_type = word().filter(|_| size >= 80).unwrap_or(0);
+        let registers = word().filter(|_| size >= 96).unwrap_or(0);
+        let stack_bytes = bytes.u32().filter(|_| size >= 96).unwrap_or(0);
+        Some(Self {
+            kind,
+            config,
+            period,
+            flags,
+            sample_type,
+            read_format,
+            branch_type,
+            registers,
+            stack_bytes,
+            ..Self::default()
+        })
+    }
+
+    /// On machines that number bits from the highest, C's bit fields are laid out the other way round.
+    pub(super) fn with_bits_reversed(self) -> Self {
+        Self { flags: self.flags.reverse_bits(), ..self }
+    }
+
+    /// Samples asked for in a second; `None` where a period was asked for.
+    pub(super) fn frequency(&self) -> Option<u32> {
+        (self.flags & FREQUENCY != 0).then(|| u32::try_from(self.period).ok()).flatten()
+    }
+
+    /// Whether it gives samples.
+    pub(super) fn samples(&self) -> bool {
+        self.period > 0 && !(self.kind == SOFTWARE && self.config == DUMMY)
+    }
+
+    /// perf's name for it.
+    pub(super) fn name(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let names = match self.kind {
+            0 => HARDWARE_NAMES.as_slice(),
+            SOFTWARE => SOFTWARE_NAMES.as_slice(),
+            _ => &[],
+        };
+        let name = usize::try_from(self.config).ok().and_then(|config| names.get(config));
+        let precise = "p".repeat((self.flags >> PRECISE_SHIFT & 3) as usize);
+        let user = if self.flags & EXCLUDE_KERNEL == 0 { "" } else { "u" };
+        let colon = if precise.is_empty() && user.is_empty() { "" } else { ":" };
+        match name {
+            Some(name) => format!("{name}{colon}{user}{precise}"),
+            None => format!("type {} config {:#x}", self.kind, self.config),
+        }
+    }
+
+    /// By the registers that were asked for, where the file does not say it: arm64 has the program
+    /// counter at 32, x86 has r8 to r15 at 16 to 23 (`arch/*/include/uapi/asm/perf_regs.h`).
+    pub(super) fn architecture(&self) -> Architecture {
+        match self.registers {
+            mask if mask & 1 << 32 != 0 => Architecture::Aarch64,
+            mask if mask != 0 && mask < 1 << 16 => Architecture::Arm,
+            _ => Architecture::X86_64,
+        }
+    }
+
+    pub(super) const fn has(&self, bits: u64) -> bool {
+        self.sample_type & bits != 0
+    }
+
+    const fn count(&self, bits: u64) -> u32 {
+        (self.sample_type & bits).count_ones()
+    }
+
+    /// When a record was made. Records of other kinds than samples carry it at their end.
+    pub(super) fn time(&self, body: Bytes, is_sample: bool) -> Option<u64> {
+        if !self.has(TIME) {
+            return None;
+        }
+        if is_sample {
+            word_at(body, self.count(IDENTIFIER | IP | TID))
+        } else {
+            let behind = self.count(TIME | ID | STREAM_ID | CPU | IDENTIFIER);
+            (self.flags & SAMPLE_ID_ALL != 0).then(|| body.word_from_end(behind)).flatten()
+        }
+    }
+
+    /// Which event a record belongs to.
+    fn id(&self, body: Bytes, is_sample: bool) -> Option<u64> {
+        match (is_sample, self.has(IDENTIFIER), self.has(ID)) {
+            (true, true, _) => word_at(body, 0),
+            (true, false, true) => word_at(body, self.count(IP | TID | TIME | ADDR)),
+            (false, true, _) => body.word_from_end(1),
+            (false, false, true) => body.word_from_end(self.count(ID | STREAM_ID | CPU)),
+            _ => None,
+        }
+    }
+}
+
+fn word_at(mut body: Bytes, word: u32) -> Option<u64> {
+    body.take(u64::from(word) * 8)?;
+    body.u64()
+}
+
+/// All events of a recording.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events {
+    all: Vec<Event>,
+    by_id: BTreeMap<u64, usize>,
+    chosen: usize,
+}
+
+impl Events {
+    /// The first one that gives samples is the one that is told.
+    pub(super) fn new(all: Vec<Event>) -> Self {
+        let ids = all.iter().enumerate();
+        let by_id = ids.flat_map(|(at, event)| event.ids.iter().map(move |id| (*id, at))).collect();
+        let chosen = all.iter().position(Event::samples).unwrap_or(0);
+        Self { all, by_id, chosen }
+    }
+
+    /// The event that is told; the default one where there is none at all.
+    pub(super) fn chosen(&self) -> Event {
+        self.all.get(self.chosen).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn others(&self) -> Vec<String> {
+        let others = self.all.iter().enumerate().filter(|(at, _)| *at != self.chosen);
+        others.filter(|(_, event)| event.samples()).map(|(_, event)| event.name()).collect()
+    }
+
+    /// The event of a record, and whether it is the chosen one.
+    pub(super) fn of(&self, body: Bytes, is_sample: bool) -> Option<(&Event, bool)> {
+        let first = self.all.first()?;
+        let id = (self.all.len() > 1).then(|| first.id(body, is_sample)).flatten();
+        let at = id.and_then(|id| self.by_id.get(&id).copied());
+        let at = at.unwrap_or(if self.all.len() > 1 { 0 } else { self.chosen });
+        Some((self.all.get(at)?, at == self.chosen))
+    }
+}

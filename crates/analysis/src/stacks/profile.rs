@@ -1,0 +1,132 @@
+//! Stacks, folded: each distinct one once, with how often it was seen in each capture.
+//!
+//! The words between resolving, folding, comparing, drawing and exporting. Holds no address any more.
+
+use serde::Serialize;
+
+/// Folded stacks of one or several captures of the same thing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// The modules that frames are in.
+    pub modules: Vec<Module>,
+    /// Every frame, once.
+    pub frames: Vec<Frame>,
+    /// Every stack, once.
+    pub stacks: Vec<Stack>,
+    /// Samples in each capture.
+    pub samples: Vec<u64>,
+}
+
+/// One stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Places in [`Profile::frames`], outermost first. The first one is the process.
+    pub frames: Vec<u32>,
+    /// Samples in each capture, in the captures' order.
+    pub samples: Vec<u64>,
+}
+
+/// One place in a stack.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame {
+    /// The function as people write it; for a process its name; for what is unknown the reason.
+    pub name: String,
+    /// A place in [`Profile::modules`].
+    pub module: u32,
+    /// How the name came to be.
+    pub naming: Naming,
+    /// Whether the compiler put it into the frame before it.
+    pub inlined: bool,
+}
+
+/// How a frame got its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Naming {
+    /// The root of a stack: a process.
+    Process,
+    /// By a symbol or debug information.
+    Named,
+    /// Made up from a function's start (`fun_1a2b0`), because the code has no symbols.
+    Synthesised,
+    /// Nobody knows what was here, or what called it.
+    Unknown(Cause),
+}
+
+/// Why a frame is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// No file is mapped at the address.
+    NoMapping,
+    /// A file is mapped there, and it is not at hand or cannot be read as ELF.
+    NoFile,
+    /// The file says nothing about how to find the caller.
+    NoUnwindInfo,
+    /// The stack goes on behind the copied bytes.
+    ShortCopy,
+    /// The unwind information leads nowhere: to an address or a value that cannot be.
+    Broken,
+    /// There is neither a symbol nor a function's start.
+    NoSymbol,
+    /// The kernel hides its symbols.
+    KernelHidden,
+}
+
+impl Cause {
+    /// All of them, the most usual first.
+    pub const ALL: [Cause; 7] = [
+        Cause::NoFile,
+        Cause::NoUnwindInfo,
+        Cause::ShortCopy,
+        Cause::NoSymbol,
+        Cause::NoMapping,
+        Cause::Broken,
+        Cause::KernelHidden,
+    ];
+
+    /// In two or three words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::NoMapping => "no mapping",
+            Cause::NoFile => "no file",
+            Cause::NoUnwindInfo => "no unwind info",
+            Cause::ShortCopy => "stack copy too short",
+            Cause::Broken => "broken unwind info",
+            Cause::NoSymbol => "no symbol",
+            Cause::KernelHidden => "kernel hidden",
+        }
+    }
+
+    /// What to do about it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Cause::NoMapping => {
+                "code without a file: generated code, or a mapping that was gone before it was read; record again from the process's start"
+            }
+            Cause::NoFile => {
+                "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not"
+            }
+            Cause::NoUnwindInfo => {
+                "build it with -fasynchronous-unwind-tables, or give its unstripped file with `--symbols DIR`"
+            }
+            Cause::ShortCopy => "copy more of the stack: `stack-bytes` up to 65528",
+            Cause::Broken => {
+                "usually hand-written code or a damaged stack; the frames below it are right"
+            }
+            Cause::NoSymbol => "give the unstripped file with `--symbols DIR`",
+            Cause::KernelHidden => {
+                "let root see the kernel's symbols: `sysctl kernel.kptr_restrict=0`"
+            }
+        }
+    }
+}
+
+/// A file of code, or what stands for one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Module {
+    /// Its path, or `[kernel]`, the name of a kernel module in brackets, `[vdso]`, or `[process]`.
+    pub name: String,
+    /// Whether its code runs in the kernel.
+    pub kernel: bool,
+}

@@ -1,0 +1,207 @@
+//! Samples to frames: each stack as places in one list of frames, outermost first.
+//!
+//! Puts together which file is where (`space`), who called (`unwind`) and what that is called (`symbols`,
+//! debug information, `kernel`). What was found for an address is kept, so that the second sample there
+//! costs a look-up. Contents come from [`Files`]; what was missing or wrong is told by
+//! [`Resolver::faults`]. Counting stacks is `fold`'s business.
+
+mod bare;
+mod code;
+mod inlined;
+mod interned;
+mod loading;
+mod sites;
+mod walk;
+
+use std::{collections::BTreeMap, fmt};
+
+use self::{interned::Interned, walk::Known};
+use super::{
+    files::{FileId, Files},
+    happening::{Happening, Head, Sample},
+    kernel::Kernel,
+    profile::{Cause, Frame, Module, Naming},
+    space::Space,
+    unwind::{Cpu, End},
+};
+
+/// Turns samples into frames.
+pub struct Resolver<'f> {
+    files: &'f dyn Files,
+    head: Head,
+    space: Space,
+    known: Known<'f>,
+    kernel: Symbols,
+    /// The frame that stands for a process.
+    processes: BTreeMap<u32, u32>,
+    /// The frames of the sample at hand, innermost first.
+    innermost_first: Vec<u32>,
+}
+
+/// The kernel's symbols, read when the first sample asks for them.
+enum Symbols {
+    Unread,
+    Read(Box<Kernel>),
+    Hidden,
+}
+
+impl fmt::Debug for Resolver<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolver").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+/// The kernel's addresses are kept like those of one more file, which nobody can map.
+const KERNEL_FILE: u32 = u32::MAX;
+
+impl<'f> Resolver<'f> {
+    /// Before the first happening. `ids`: what the recorder says of the files, by path.
+    pub fn new(files: &'f dyn Files, head: &Head, mut ids: Vec<FileId>) -> Self {
+        for (path, build_id) in &head.build_ids {
+            if !ids.iter().any(|id| id.path == *path && id.build_id.is_some()) {
+                let build_id = Some(build_id.clone());
+                ids.push(FileId { path: path.clone(), sha256: None, build_id });
+            }
+        }
+        Resolver {
+            files,
+            head: head.clone(),
+            space: Space::default(),
+            known: Known::new(files, head.architecture, ids),
+            kernel: Symbols::Unread,
+            processes: BTreeMap::new(),
+            innermost_first: Vec::new(),
+        }
+    }
+
+    /// Takes the next happening. For a sample `out` has its frames then, outermost first: the process, what
+    /// is unknown, the user's part, the kernel's. For anything else `out` stays, and the answer is `false`.
+    pub fn take(&mut self, happening: &Happening<'_>, out: &mut Vec<u32>) -> bool {
+        let Happening::Sample(sample) = happening else {
+            if let Some(pid) = self.space.take(happening) {
+                self.processes.remove(&pid);
+            }
+            return false;
+        };
+        self.innermost_first.clear();
+        let hidden = self.kernel_part(sample);
+        let unknown = self.user_part(sample);
+        out.clear();
+        out.push(self.process(sample.pid));
+        out.extend(unknown);
+        out.extend(self.innermost_first.iter().rev());
+        out.extend(hidden);
+        true
+    }
+
+    /// The modules that frames are in.
+    pub fn modules(&self) -> &[Module] {
+        self.known.interned.modules()
+    }
+
+    /// Every frame so far; a number that [`Resolver::take`] gave is a place in it.
+    pub fn frames(&self) -> &[Frame] {
+        self.known.interned.frames()
+    }
+
+    /// One line for each file that was missing, damaged, or of another build.
+    pub fn faults(&self) -> Vec<String> {
+        self.known.faults.iter().cloned().collect()
+    }
+
+    fn process(&mut self, pid: u32) -> u32 {
+        if let Some(frame) = self.processes.get(&pid) {
+            return *frame;
+        }
+        let name = self.space.process(pid).and_then(|process| process.name.clone());
+        let interned = &mut self.known.interned;
+        let frame = Frame {
+            name: name.unwrap_or_else(|| format!("pid {pid}")),
+            module: interned.module("[process]", false),
+            naming: Naming::Process,
+            inlined: false,
+        };
+        let frame = interned.frame(frame);
+        self.processes.insert(pid, frame);
+        frame
+    }
+
+    /// The kernel's frames; one for all of them where they have no names.
+    fn kernel_part(&mut self, sample: &Sample<'_>) -> Option<u32> {
+        let only = [sample.ip];
+        let stack = match sample.kernel {
+            [] if sample.in_kernel => &only,
+            stack => stack,
+        };
+        if stack.is_empty() {
+            return None;
+        }
+        if matches!(self.kernel, Symbols::Unread) {
+            self.kernel = self.read_kernel();
+        }
+        let Symbols::Read(kernel) = &self.kernel else {
+            return Some(unknown(
+                &mut self.known.interned,
+                Cause::KernelHidden,
+                ("[kernel]", true),
+            ));
+        };
+        for (place, address) in stack.iter().enumerate() {
+            // All but the first are behind a call.
+            let address = address.wrapping_sub(u64::from(place > 0));
+            let frame = self.known.kernel_frame(kernel, address);
+            self.innermost_first.push(frame);
+        }
+        None
+    }
+
+    fn read_kernel(&mut self) -> Symbols {
+        let read = self.files.kernel_symbols();
+        let parsed =
+            read.and_then(|text| Kernel::parse(&text).map_err(|hidden| hidden.to_string()));
+        match parsed {
+            Ok(kernel) => Symbols::Read(Box::new(kernel)),
+            Err(why) => {
+                self.known.faults.insert(format!("kernel symbols: {why}"));
+                Symbols::Hidden
+            }
+        }
+    }
+
+    /// The user's frames; the answer is the frame for what could not be found.
+    fn user_part(&mut self, sample: &Sample<'_>) -> Option<u32> {
+        let process = self.space.process(sample.pid);
+        let registers = sample.registers.filter(|registers| registers.mask != 0);
+        let process = process.unwrap_or(&walk::NOTHING_MAPPED);
+        let out = &mut self.innermost_first;
+        let at = (process, self.space.files());
+        if let (Some(registers), false, Some(_)) =
+            (registers, sample.stack.is_empty(), Cpu::of(self.head.architecture))
+        {
+            let (end, module) = self.known.walk(at, (&registers, sample), out);
+            let End::Lost(cause) = end else { return None };
+            return Some(self.known.unknown_in(cause, module));
+        }
+        let pc = [registers.and_then(|registers| self.known.pc(&registers)).unwrap_or(sample.ip)];
+        let has_user = registers.is_some() || !sample.in_kernel;
+        let chain = match sample.chain {
+            [] if has_user => &pc,
+            chain => chain,
+        };
+        self.known.chain(at, chain, out);
+        // Where stacks were to be copied, and this one was not, its callers are missing.
+        let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
+        lost.then(|| unknown(&mut self.known.interned, Cause::ShortCopy, (walk::ANONYMOUS, false)))
+    }
+}
+
+/// The frame for what nobody knows.
+fn unknown(interned: &mut Interned, cause: Cause, (module, kernel): (&str, bool)) -> u32 {
+    let module = interned.module(module, kernel);
+    interned.frame(Frame {
+        name: cause.name().to_owned(),
+        module,
+        naming: Naming::Unknown(cause),
+        inlined: false,
+    })
+}

@@ -1,0 +1,227 @@
+//! Callers of code that says nothing of them.
+//!
+//! musl is built without unwind information, so this is what most stacks of a small device meet. What is
+//! followed has to be proven: on x86-64 a word on the stack is the return address if the instruction before
+//! it calls the very function that we are in; or if it is behind some other call, near, and everything
+//! above it leads to a program's or a thread's beginning. On AArch64 the function's own instructions say
+//! where it keeps its return address. Anything less would draw callers that never were.
+
+use super::{
+    code::Code,
+    sites::Rules,
+    walk::{Around, Known, Place},
+};
+use crate::stacks::{
+    profile::Cause,
+    unwind::{
+        Cpu, End, State,
+        bare::{Call, call_before, interrupted, is_thread_end, is_trampoline, jumps_to},
+        prologue::{aarch64_frame, preserved},
+    },
+};
+
+/// How far up the stack a call of the function itself is looked for, words.
+const FURTHEST: u64 = 512;
+
+/// How far another call may be. Further up, what an earlier call left behind looks like one.
+const NEAR: u64 = 24;
+
+/// How far a function may begin before the instruction, bytes, where nobody says where it begins.
+const LONGEST: u64 = 4096;
+
+/// Frames above a likely caller that have to lead to an end.
+const MOST_ABOVE: usize = 64;
+
+/// The file that the kernel maps into every process.
+const VDSO: &str = "[vdso]";
+
+const LOST: End = End::Lost(Cause::NoUnwindInfo);
+
+/// The caller's registers.
+pub(super) fn caller(
+    known: &mut Known<'_>,
+    around: Around<'_>,
+    place: Place,
+    state: &State,
+) -> Result<State, End> {
+    // A word on the stack may lead into any file but the kernel's, which calls nobody.
+    let (process, files) = around.at;
+    for file in process.mappings().iter().map(|mapping| mapping.file) {
+        if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
+            known.slot(file, files);
+        }
+    }
+    match proven(known, around, place, state) {
+        Err(LOST) => likely(known, around, place, state).ok_or(LOST),
+        found => found,
+    }
+}
+
+/// The caller, if the code itself proves it.
+fn proven(
+    known: &Known<'_>,
+    around: Around<'_>,
+    place: Place,
+    state: &State,
+) -> Result<State, End> {
+    let code = known.code(place.file).ok_or(LOST)?;
+    let address = place.address.wrapping_add(u64::from(!state.exact));
+    let bytes = code.elf.at(address);
+    if is_trampoline(around.cpu, bytes) {
+        return interrupted(around.cpu, state, around.stack).map_err(End::Lost);
+    }
+    if !state.exact && is_thread_end(around.cpu, bytes) {
+        return Err(End::Whole);
+    }
+    let found = match around.cpu {
+        Cpu::X86_64 => by_words(known, around, (code, place), state),
+        Cpu::Aarch64 => by_instructions(known, around, (code, place), state),
+        Cpu::Arm => None,
+    };
+    found.ok_or(LOST)
+}
+
+/// The nearest word behind a call of the function.
+fn by_words(
+    known: &Known<'_>,
+    around: Around<'_>,
+    (code, place): (&Code, Place),
+    state: &State,
+) -> Option<State> {
+    let base = state.get(around.cpu.stack_pointer())?;
+    let function = code.function(place.address);
+    for slot in (0..FURTHEST).map(|word| base.wrapping_add(word * 8)) {
+        let word = around.stack.word(around.cpu, slot).ok()?;
+        let Some(Call::Direct(target)) = call_at(known, around, word) else { continue };
+        if reaches(known, around, target, (code, place, function)) {
+            return Some(returned(around, code, state, (slot, word, place)));
+        }
+    }
+    None
+}
+
+/// Whether a call of `target` gets to the function: itself, by a stub, or by a jump at its end.
+fn reaches(
+    known: &Known<'_>,
+    around: Around<'_>,
+    target: u64,
+    (code, place, function): (&Code, Place, Option<u64>),
+) -> bool {
+    let Some((other, called)) = code_at(known, around, target) else { return false };
+    let same_file = std::ptr::eq(other, code);
+    let Some(function) = function else {
+        let past = place.address.checked_sub(called);
+        return same_file && past.is_some_and(|past| past < LONGEST);
+    };
+    if same_file && called == function {
+        return true;
+    }
+    let symbol = other.symbols.at(called).filter(|symbol| symbol.address == called);
+    let Some(symbol) = symbol else { return false };
+    let (body, called, end) = match symbol.name.strip_suffix("@plt") {
+        Some(name) if code.symbols.has_name(function, name) => return true,
+        Some(name) => match code.symbols.named(name) {
+            Some((start, end)) => (code, start, end),
+            None => return false,
+        },
+        None if same_file => (code, called, symbol.end),
+        None => return false,
+    };
+    let length = usize::try_from(end.saturating_sub(called).min(LONGEST)).unwrap_or(0);
+    let body = body.elf.at(called);
+    jumps_to(around.cpu, body.get(..length).unwrap_or(body), (called, function))
+}
+
+/// Behind the return to `word`, which is at `slot`.
+fn returned(
+    around: Around<'_>,
+    code: &Code,
+    state: &State,
+    (slot, word, place): (u64, u64, Place),
+) -> State {
+    let from = code.function(place.address);
+    let body = from.map_or(&[][..], |from| {
+        let length = usize::try_from(place.address.wrapping_sub(from)).unwrap_or(0);
+        let body = code.elf.at(from);
+        body.get(..length).unwrap_or(body)
+    });
+    let mut caller = preserved(state, around.stack, (slot, body));
+    if from.is_none() {
+        caller.known = 0;
+    }
+    caller.pc = word;
+    caller.exact = false;
+    caller.set(around.cpu.stack_pointer(), Some(slot.wrapping_add(8)));
+    caller
+}
+
+/// The frame that the function made, and the call that its return address is behind.
+fn by_instructions(
+    known: &Known<'_>,
+    around: Around<'_>,
+    (code, place): (&Code, Place),
+    state: &State,
+) -> Option<State> {
+    let cpu = around.cpu;
+    let start = code.function(place.address)?;
+    let length = usize::try_from(place.address.checked_sub(start)?).ok()?;
+    let frame = aarch64_frame(code.elf.at(start).get(..length)?);
+    let base = state.get(cpu.stack_pointer())?.checked_add_signed(frame.size)?;
+    let mut caller = *state;
+    for (number, below) in frame.stored.iter().enumerate().filter(|(_, below)| **below != 0) {
+        let value = around.stack.word(cpu, base.wrapping_add_signed(below.checked_neg()?));
+        caller.set(number, value.ok());
+    }
+    caller.set(cpu.stack_pointer(), Some(base));
+    caller.pc = cpu.code_address(caller.get(cpu.link()?)?);
+    caller.exact = false;
+    let moved = base > state.get(cpu.stack_pointer())? || state.exact;
+    (moved && call_at(known, around, caller.pc).is_some()).then_some(caller)
+}
+
+/// The nearest word behind any call, if all above it is whole.
+///
+/// It may call by a register, or call what then jumps to the function.
+fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State) -> Option<State> {
+    if around.cpu != Cpu::X86_64 {
+        return None;
+    }
+    let base = state.get(around.cpu.stack_pointer())?;
+    for slot in (0..NEAR).map(|word| base.wrapping_add(word * 8)) {
+        let word = around.stack.word(around.cpu, slot).ok()?;
+        if call_at(known, around, word).is_some() {
+            let caller = returned(around, known.code(place.file)?, state, (slot, word, place));
+            return ends_well(known, around, caller).then_some(caller);
+        }
+    }
+    None
+}
+
+fn ends_well(known: &mut Known<'_>, around: Around<'_>, mut state: State) -> bool {
+    for _ in 0..MOST_ABOVE {
+        let Ok(place) = known.place(around.at, state.looked_up()) else { return false };
+        let next = match place.rules {
+            Rules::Bare => proven(known, around, place, &state),
+            _ => known.step(around, place, &state),
+        };
+        match next {
+            Ok(caller) => state = caller,
+            Err(end) => return end == End::Whole,
+        }
+    }
+    false
+}
+
+/// The call that an address is behind.
+fn call_at(known: &Known<'_>, around: Around<'_>, address: u64) -> Option<Call> {
+    let (code, place) = code_at(known, around, address.wrapping_sub(8))?;
+    let bytes = code.elf.at(place).first_chunk::<8>()?;
+    call_before(around.cpu, bytes, address)
+}
+
+fn code_at<'a>(known: &'a Known<'_>, around: Around<'_>, address: u64) -> Option<(&'a Code, u64)> {
+    let mapping = around.at.0.mapping(address)?;
+    let code = known.code(mapping.file)?;
+    let place = code.elf.address_of(mapping.offset_of(address))?;
+    code.elf.is_code(place).then_some((code, place))
+}

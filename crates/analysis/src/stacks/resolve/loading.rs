@@ -1,0 +1,129 @@
+//! A file that a recording speaks of, and whether what we are given is it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use sha2::{Digest, Sha256};
+
+use crate::stacks::{
+    files::{FileId, Files},
+    happening::Architecture,
+    object::{Elf, hexadecimal},
+    symbols::matching,
+    unwind::Cpu,
+};
+
+/// What is added to the path of a file that was deleted or replaced while it was mapped.
+const DELETED: &str = " (deleted)";
+
+/// Where files come from, and what is known of them before they are read.
+pub(super) struct Loading<'f> {
+    pub(super) files: &'f dyn Files,
+    pub(super) architecture: Architecture,
+    pub(super) ids: Vec<FileId>,
+}
+
+impl Loading<'_> {
+    /// What the recorder says of a path; the mapping's own build id is the nearest to the truth.
+    pub(super) fn id(&self, path: &str, build_id: Option<&str>) -> FileId {
+        let of = |path: &str| {
+            let by_path = || self.ids.iter().filter(|id| id.path == path);
+            let same = |id: &&FileId| build_id.is_some() && id.build_id.as_deref() == build_id;
+            by_path().find(same).or_else(|| by_path().next_back()).cloned()
+        };
+        let found = of(path).or_else(|| of(path.strip_suffix(DELETED)?));
+        let mut id = found.unwrap_or_else(|| FileId { path: path.to_owned(), ..FileId::default() });
+        if let Some(build_id) = build_id
+            && id.build_id.as_deref() != Some(build_id)
+        {
+            id.sha256 = id.sha256.filter(|_| id.build_id.is_none());
+            id.build_id = Some(build_id.to_owned());
+        }
+        id
+    }
+
+    /// The file and its processor.
+    pub(super) fn load(&self, id: &FileId, faults: &mut BTreeSet<String>) -> Option<(Elf, Cpu)> {
+        let path = &id.path;
+        let elf = match self.files.file(id) {
+            Some(bytes) => match self.checked(id, bytes) {
+                Ok(elf) => elf,
+                Err(why) => {
+                    faults.insert(format!("{path}: {why}"));
+                    self.twin(id)?
+                }
+            },
+            None => {
+                let Some(twin) = self.twin(id) else {
+                    faults.insert(format!("{path}: not at hand"));
+                    return None;
+                };
+                twin
+            }
+        };
+        let cpu = self.cpu(&elf);
+        if cpu.is_none() {
+            faults.insert(format!("{path}: for another processor than the recording's"));
+        }
+        cpu.map(|cpu| (elf, cpu))
+    }
+
+    /// Its debug file.
+    pub(super) fn debug(
+        &self,
+        elf: &Elf,
+        path: &str,
+        faults: &mut BTreeSet<String>,
+    ) -> Option<Elf> {
+        let link = elf.debug_link().map(|link| link.name.as_str());
+        let bytes = self.files.debug(elf.build_id(), link.or_else(|| base_name(path)))?;
+        let debug = match Elf::parse(bytes) {
+            Ok(debug) => debug,
+            Err(why) => {
+                faults.insert(format!("{path}: its debug file is of no use: {why}"));
+                return None;
+            }
+        };
+        if let Err(why) = matching(elf, &debug) {
+            faults.insert(format!("{path}: its debug file is of another build: {why}"));
+            return None;
+        }
+        Some(debug)
+    }
+
+    /// An unstripped twin in the place of a file that is not at hand: only an id can prove that it is one.
+    fn twin(&self, id: &FileId) -> Option<Elf> {
+        let build_id = id.build_id.as_deref()?;
+        let bytes = self.files.debug(Some(build_id), base_name(&id.path))?;
+        let elf = Elf::parse(bytes).ok()?;
+        let has_code = elf.eh_frame().is_some() || elf.contents(".text").is_some();
+        (elf.build_id() == Some(build_id) && has_code).then_some(elf)
+    }
+
+    fn checked(&self, id: &FileId, bytes: Arc<[u8]>) -> Result<Elf, String> {
+        let same_hash = id.sha256.as_ref().map(|wanted| {
+            let found = Sha256::digest(&bytes);
+            wanted.eq_ignore_ascii_case(&hexadecimal(&found))
+        });
+        let elf = Elf::parse(bytes).map_err(|why| why.to_string())?;
+        let same_id = id.build_id.as_deref().zip(elf.build_id()).map(|(one, other)| one == other);
+        match (same_hash, same_id) {
+            // A stripped file and its unstripped twin have one id and two hashes.
+            (Some(true), _) | (_, Some(true)) | (None, None) => Ok(elf),
+            (_, Some(false)) => Err("another build: its build id differs".to_owned()),
+            (Some(false), None) => Err("another file: its SHA-256 differs".to_owned()),
+        }
+    }
+
+    /// A 64-bit kernel on ARM runs programs of both widths.
+    fn cpu(&self, elf: &Elf) -> Option<Cpu> {
+        let of = elf.class().architecture;
+        let fits = of == self.architecture
+            || (of == Architecture::Arm && self.architecture == Architecture::Aarch64);
+        Cpu::of(of).filter(|_| fits)
+    }
+}
+
+fn base_name(path: &str) -> Option<&str> {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
+    path.rsplit('/').next().filter(|name| !name.is_empty())
+}

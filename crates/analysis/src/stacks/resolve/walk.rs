@@ -1,0 +1,298 @@
+//! From frame to frame, through whatever files the addresses are in.
+
+use std::collections::BTreeSet;
+
+use super::{
+    bare,
+    code::Code,
+    interned::Interned,
+    loading::Loading,
+    sites::{Key, Rules, Site, Sites},
+    unknown,
+};
+use crate::stacks::{
+    files::{FileId, Files},
+    happening::{Architecture, Registers, Sample},
+    kernel::Kernel,
+    profile::{Cause, Frame, Naming},
+    space::{MappedFile, Process},
+    unwind::{Cpu, End, Stack, State, Step},
+};
+
+/// Deeper than any copy of a stack can be: the smallest frame has 8 bytes, the largest copy 64 KiB.
+const MOST_FRAMES: usize = 10_000;
+
+/// The module of code that is in no file.
+pub(super) const ANONYMOUS: &str = "anonymous";
+
+/// A process that the recording does not know.
+pub(super) static NOTHING_MAPPED: Process = Process::unknown();
+
+/// Where a stack stopped.
+#[derive(Clone, Copy)]
+pub(super) enum Module {
+    Anonymous,
+    Known(u32),
+}
+
+/// What was found so far.
+pub(super) struct Known<'f> {
+    loading: Loading<'f>,
+    /// By the files' places in `space`.
+    codes: Vec<Slot>,
+    sites: Sites,
+    pub(super) interned: Interned,
+    /// Lines for people; a set, because many samples fail for one reason.
+    pub(super) faults: BTreeSet<String>,
+}
+
+#[derive(Default)]
+pub(super) enum Slot {
+    #[default]
+    Unread,
+    /// No file.
+    Nothing,
+    /// A file that is not at hand; its module.
+    Missing(u32),
+    Loaded(Box<Code>),
+}
+
+/// What all frames of one sample have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) cpu: Cpu,
+    pub(super) at: (&'a Process, &'a [MappedFile]),
+    pub(super) stack: &'a Stack<'a>,
+}
+
+/// An address of a file, and how its caller is found.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) file: u32,
+    pub(super) address: u64,
+    pub(super) rules: Rules,
+}
+
+impl<'f> Known<'f> {
+    pub(super) fn new(files: &'f dyn Files, architecture: Architecture, ids: Vec<FileId>) -> Self {
+        Known {
+            loading: Loading { files, architecture, ids },
+            codes: Vec::new(),
+            sites: Sites::default(),
+            interned: Interned::default(),
+            faults: BTreeSet::new(),
+        }
+    }
+
+    /// Where the registers say that the process was.
+    pub(super) fn pc(&self, registers: &Registers) -> Option<u64> {
+        Cpu::of(self.loading.architecture).map(|cpu| State::of(cpu, registers).pc)
+    }
+
+    /// All frames of a sample, innermost first, and how the stack ended.
+    pub(super) fn walk(
+        &mut self,
+        at: (&Process, &[MappedFile]),
+        (registers, sample): (&Registers, &Sample<'_>),
+        out: &mut Vec<u32>,
+    ) -> (End, Module) {
+        let Some(mut cpu) = Cpu::of(self.loading.architecture) else {
+            return (End::Lost(Cause::NoUnwindInfo), Module::Anonymous);
+        };
+        let mut state = State::of(cpu, registers);
+        if let Ok((_, file)) = self.locate(at, state.pc)
+            && let Some(Slot::Loaded(code)) = self.codes.get(file as usize)
+            && code.cpu != cpu
+        {
+            cpu = code.cpu;
+            state = State::of(cpu, registers);
+        }
+        let base = state.get(cpu.stack_pointer()).unwrap_or(0);
+        let stack = Stack { base, bytes: sample.stack, cut: sample.stack_cut };
+        let around = Around { cpu, at, stack: &stack };
+        for _ in 0..MOST_FRAMES {
+            let (address, file) = match self.locate(at, state.looked_up()) {
+                Ok(found) => found,
+                Err(stop) => return stop,
+            };
+            let site = self.site(file, address);
+            out.extend_from_slice(self.sites.frames(site));
+            let place = Place { file, address, rules: site.rules };
+            let next = match self.step(around, place, &state) {
+                Err(End::Lost(Cause::NoUnwindInfo)) if site.rules == Rules::Bare => {
+                    bare::caller(self, around, place, &state)
+                }
+                next => next,
+            };
+            state = match next {
+                Ok(caller) => caller,
+                Err(end) => return (end, self.module_of(file)),
+            };
+        }
+        (End::Lost(Cause::Broken), Module::Anonymous)
+    }
+
+    /// The caller by unwind information alone; `NoUnwindInfo` where there is none.
+    #[inline]
+    pub(super) fn step(
+        &self,
+        around: Around<'_>,
+        place: Place,
+        state: &State,
+    ) -> Result<State, End> {
+        let Some(Slot::Loaded(code)) = self.codes.get(place.file as usize) else {
+            return Err(End::Lost(Cause::NoFile));
+        };
+        let bias = state.looked_up().wrapping_sub(place.address);
+        match place.rules {
+            _ if code.cpu != around.cpu => Err(End::Lost(Cause::Broken)),
+            Rules::Row(row) => {
+                let (table, rows) = (&code.table, &code.rows);
+                Step { cpu: around.cpu, table, rows, stack: around.stack, bias }.caller(row, state)
+            }
+            Rules::Outermost => Err(End::Whole),
+            Rules::Bare => Err(End::Lost(Cause::NoUnwindInfo)),
+            Rules::Broken => Err(End::Lost(Cause::Broken)),
+        }
+    }
+
+    /// Where an address is, with what is known of it.
+    pub(super) fn place(
+        &mut self,
+        at: (&Process, &[MappedFile]),
+        address: u64,
+    ) -> Result<Place, End> {
+        let (address, file) = self.locate(at, address).map_err(|(end, _)| end)?;
+        Ok(Place { file, address, rules: self.site(file, address).rules })
+    }
+
+    /// A file by its number, if it is loaded.
+    pub(super) fn code(&self, file: u32) -> Option<&Code> {
+        match self.codes.get(file as usize)? {
+            Slot::Loaded(code) => Some(code),
+            _ => None,
+        }
+    }
+
+    fn module_of(&self, file: u32) -> Module {
+        self.code(file).map_or(Module::Anonymous, |code| Module::Known(code.module))
+    }
+
+    /// The frames of a stack that the kernel walked, innermost first.
+    pub(super) fn chain(
+        &mut self,
+        at: (&Process, &[MappedFile]),
+        chain: &[u64],
+        out: &mut Vec<u32>,
+    ) {
+        for (place, address) in chain.iter().enumerate() {
+            let address = address.wrapping_sub(u64::from(place > 0));
+            match self.locate(at, address) {
+                Ok((address, file)) => {
+                    let site = self.site(file, address);
+                    out.extend_from_slice(self.sites.frames(site));
+                }
+                Err((End::Lost(cause), module)) => {
+                    let frame = self.unknown_in(cause, module);
+                    // Several unknown ones in a row say no more than one.
+                    if out.last() != Some(&frame) {
+                        out.push(frame);
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
+        match module {
+            Module::Anonymous => unknown(&mut self.interned, cause, (ANONYMOUS, false)),
+            Module::Known(module) => self.interned.frame(Frame {
+                name: cause.name().to_owned(),
+                module,
+                naming: Naming::Unknown(cause),
+                inlined: false,
+            }),
+        }
+    }
+
+    pub(super) fn kernel_frame(&mut self, kernel: &Kernel, address: u64) -> u32 {
+        let key = Key { file: super::KERNEL_FILE, address };
+        let site = self.sites.find(key).unwrap_or_else(|| {
+            let frame = match kernel.function(address) {
+                Some((name, module)) => {
+                    let module = self.interned.module(module, true);
+                    let (name, naming) = (name.to_owned(), Naming::Named);
+                    self.interned.frame(Frame { name, module, naming, inlined: false })
+                }
+                None => unknown(&mut self.interned, Cause::NoSymbol, ("[kernel]", true)),
+            };
+            self.sites.keep(key, &[frame], Rules::Bare)
+        });
+        self.sites.frames(site).first().copied().unwrap_or(0)
+    }
+
+    /// Which place of which file is at an address.
+    fn locate(
+        &mut self,
+        (process, files): (&Process, &[MappedFile]),
+        address: u64,
+    ) -> Result<(u64, u32), (End, Module)> {
+        let nothing = (End::Lost(Cause::NoMapping), Module::Anonymous);
+        let mapping = process.mapping(address).ok_or(nothing)?;
+        match self.slot(mapping.file, files) {
+            Slot::Loaded(code) => {
+                let found = code.elf.address_of(mapping.offset_of(address));
+                let broken = (End::Lost(Cause::Broken), Module::Known(code.module));
+                let address = found.ok_or(broken)?;
+                Ok((address, mapping.file))
+            }
+            Slot::Missing(module) => Err((End::Lost(Cause::NoFile), Module::Known(*module))),
+            Slot::Nothing | Slot::Unread => Err(nothing),
+        }
+    }
+
+    /// A file by its number, read if it was not yet.
+    pub(super) fn slot(&mut self, file: u32, files: &[MappedFile]) -> &Slot {
+        let place = file as usize;
+        if self.codes.len() <= place {
+            self.codes.resize_with(place + 1, Slot::default);
+        }
+        if matches!(self.codes.get(place), Some(Slot::Unread)) {
+            let read = files.get(place).map_or(Slot::Nothing, |mapped| self.read(mapped));
+            if let Some(slot) = self.codes.get_mut(place) {
+                *slot = read;
+            }
+        }
+        self.codes.get(place).unwrap_or(&Slot::Nothing)
+    }
+
+    fn read(&mut self, mapped: &MappedFile) -> Slot {
+        if !mapped.is_file() {
+            return Slot::Nothing;
+        }
+        let module = self.interned.module(&mapped.path, false);
+        let id = self.loading.id(&mapped.path, mapped.build_id.as_deref());
+        let Some((elf, cpu)) = self.loading.load(&id, &mut self.faults) else {
+            return Slot::Missing(module);
+        };
+        let debug = self.loading.debug(&elf, &mapped.path, &mut self.faults);
+        let code = Code::new(elf, debug.as_ref(), (cpu, module));
+        if let Some(fault) = code.table.fault() {
+            self.faults.insert(format!("{}: {fault}", mapped.path));
+        }
+        Slot::Loaded(Box::new(code))
+    }
+
+    #[inline]
+    fn site(&mut self, file: u32, address: u64) -> Site {
+        let key = Key { file, address };
+        if let Some(site) = self.sites.find(key) {
+            return site;
+        }
+        match self.codes.get_mut(file as usize) {
+            Some(Slot::Loaded(code)) => code.site(key, &mut self.interned, &mut self.sites),
+            _ => self.sites.keep(key, &[], Rules::Broken),
+        }
+    }
+}

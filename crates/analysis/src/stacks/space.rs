@@ -1,0 +1,222 @@
+//! Which file is at which address of which process, as time goes by.
+//!
+//! Later mappings cut earlier ones, a child has its parent's, and a process that becomes another program
+//! has none. Knows nothing of what is in the files.
+
+use std::collections::BTreeMap;
+
+use super::{
+    happening::{Happening, Map},
+    object::hexadecimal,
+};
+
+/// Every process of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Space {
+    processes: BTreeMap<u32, Process>,
+    files: Vec<MappedFile>,
+    places: BTreeMap<MappedFile, u32>,
+}
+
+/// What is mapped somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MappedFile {
+    /// Its path as the recording has it.
+    pub path: String,
+    /// The build's id, hexadecimal, where the mapping had it.
+    pub build_id: Option<String>,
+}
+
+impl MappedFile {
+    /// Whether there is a file at all: not a heap, a stack or generated code.
+    pub fn is_file(&self) -> bool {
+        self.path == "[vdso]"
+            || (self.path.starts_with('/')
+                && !["//anon", "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage"]
+                    .iter()
+                    .any(|kind| self.path.starts_with(kind)))
+    }
+}
+
+/// One process.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Its name.
+    pub name: Option<String>,
+    /// Sorted, and without overlaps.
+    mappings: Vec<Mapping>,
+}
+
+/// A part of a process's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address.
+    pub start: u64,
+    /// Behind its last address.
+    pub end: u64,
+    /// Offset in the file, bytes.
+    pub offset: u64,
+    /// A place in [`Space::files`].
+    pub file: u32,
+}
+
+impl Mapping {
+    /// An address as an offset in the file.
+    pub fn offset_of(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.start).wrapping_add(self.offset)
+    }
+}
+
+impl Process {
+    /// One that nothing is known of.
+    pub const fn unknown() -> Self {
+        Process { name: None, mappings: Vec::new() }
+    }
+
+    /// What is at an address.
+    pub fn mapping(&self, address: u64) -> Option<&Mapping> {
+        let behind = self.mappings.partition_point(|mapping| mapping.start <= address);
+        let found = self.mappings.get(behind.checked_sub(1)?)?;
+        (address < found.end).then_some(found)
+    }
+
+    /// Everything that is mapped, by address.
+    pub fn mappings(&self) -> &[Mapping] {
+        &self.mappings
+    }
+
+    fn map(&mut self, new: Mapping) {
+        let first = self.mappings.partition_point(|mapping| mapping.end <= new.start);
+        let behind = self.mappings.partition_point(|mapping| mapping.start < new.end);
+        let mut parts = Vec::with_capacity(3);
+        let cut = self.mappings.get(first..behind.max(first)).unwrap_or_default();
+        if let Some(left) = cut.first().filter(|left| left.start < new.start) {
+            parts.push(Mapping { end: new.start, ..*left });
+        }
+        parts.push(new);
+        if let Some(right) = cut.last().filter(|right| right.end > new.end) {
+            parts.push(Mapping { start: new.end, offset: right.offset_of(new.end), ..*right });
+        }
+        self.mappings.splice(first..behind.max(first), parts);
+    }
+}
+
+impl Space {
+    /// Every file that was ever mapped.
+    pub fn files(&self) -> &[MappedFile] {
+        &self.files
+    }
+
+    /// A process.
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        self.processes.get(&pid)
+    }
+
+    /// Takes what changes memory or names; whether a process's name may be another now.
+    pub fn take(&mut self, happening: &Happening<'_>) -> Option<u32> {
+        match *happening {
+            Happening::Map(map) => {
+                self.map(&map);
+                None
+            }
+            Happening::Name { pid, tid, name, exec } => {
+                // Threads have names of their own; a process is called what its first thread is.
+                if pid != tid && !exec {
+                    return None;
+                }
+                let process = self.processes.entry(pid).or_default();
+                if exec {
+                    process.mappings.clear();
+                }
+                process.name = Some(name.to_owned());
+                Some(pid)
+            }
+            Happening::Fork { pid, parent, .. } if pid != parent => {
+                let copy = self.processes.get(&parent).cloned().unwrap_or_default();
+                self.processes.insert(pid, copy);
+                Some(pid)
+            }
+            // Samples of a dying process still come; its number is somebody else's with the next fork.
+            _ => None,
+        }
+    }
+
+    fn map(&mut self, map: &Map<'_>) {
+        let Some(pid) = map.pid else { return };
+        let end = map.start.saturating_add(map.length);
+        if end == map.start {
+            return;
+        }
+        let file = MappedFile {
+            path: map.path.to_owned(),
+            build_id: map.build_id.filter(|id| !id.is_empty()).map(hexadecimal),
+        };
+        let file = self.place_of(file);
+        let mapping = Mapping { start: map.start, end, offset: map.offset, file };
+        self.processes.entry(pid).or_default().map(mapping);
+    }
+
+    fn place_of(&mut self, file: MappedFile) -> u32 {
+        if let Some(place) = self.places.get(&file) {
+            return *place;
+        }
+        let place = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        self.places.insert(file.clone(), place);
+        self.files.push(file);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pid: u32, start: u64, length: u64, path: &'static str) -> Happening<'static> {
+        Happening::Map(Map { pid: Some(pid), start, length, offset: 0x1000, path, build_id: None })
+    }
+
+    fn path_at(space: &Space, pid: u32, address: u64) -> Option<&str> {
+        let mapping = space.process(pid)?.mapping(address)?;
+        Some(&space.files()[mapping.file as usize].path)
+    }
+
+    #[test]
+    fn a_later_mapping_cuts_earlier_ones() {
+        let mut space = Space::default();
+        space.take(&map(1, 0x10000, 0x10000, "/a"));
+        space.take(&map(1, 0x14000, 0x4000, "/b"));
+        assert_eq!(path_at(&space, 1, 0x13fff), Some("/a"));
+        assert_eq!(path_at(&space, 1, 0x14000), Some("/b"));
+        assert_eq!(path_at(&space, 1, 0x18000), Some("/a"));
+        let right = *space.process(1).and_then(|process| process.mapping(0x18000)).expect("right");
+        assert_eq!(right.offset_of(0x18000), 0x9000);
+        space.take(&map(1, 0, 0x20000, "/c"));
+        assert_eq!(space.process(1).map(|process| process.mappings().len()), Some(1));
+    }
+
+    #[test]
+    fn a_child_has_its_parents_memory_until_it_becomes_another_program() {
+        let mut space = Space::default();
+        space.take(&map(1, 0x10000, 0x10000, "/a"));
+        space.take(&Happening::Name { pid: 1, tid: 1, name: "one", exec: false });
+        space.take(&Happening::Fork { pid: 1, tid: 2, parent: 1 });
+        space.take(&Happening::Fork { pid: 3, tid: 3, parent: 1 });
+        assert_eq!(path_at(&space, 3, 0x10000), Some("/a"));
+        assert_eq!(path_at(&space, 2, 0x10000), None);
+        space.take(&Happening::Name { pid: 3, tid: 3, name: "three", exec: true });
+        assert_eq!(path_at(&space, 3, 0x10000), None);
+        space.take(&Happening::Name { pid: 1, tid: 2, name: "worker", exec: false });
+        assert_eq!(space.process(1).and_then(|process| process.name.as_deref()), Some("one"));
+        space.take(&Happening::Exit { pid: 1, tid: 1 });
+        assert_eq!(path_at(&space, 1, 0x10000), Some("/a"));
+    }
+
+    #[test]
+    fn heaps_and_generated_code_are_no_files() {
+        let file = |path: &str| MappedFile { path: path.to_owned(), build_id: None }.is_file();
+        assert!(file("/usr/sbin/hostapd") && file("[vdso]"));
+        for path in ["[heap]", "[stack]", "//anon", "/memfd:jit (deleted)", "anon_inode:x", ""] {
+            assert!(!file(path), "{path}");
+        }
+    }
+}

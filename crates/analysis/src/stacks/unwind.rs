@@ -1,0 +1,241 @@
+//! Who called: from the registers and the copied stack of one sample to the registers of the caller.
+//!
+//! By call frame information (`.eh_frame`, `.debug_frame`: DWARF 5, §6.4), with all registers that perf
+//! recorded, so that rules by expression work too. Processors are x86-64, AArch64, and 32-bit ARM where it
+//! has such information. Which file an address is in, and what its functions are called, others know.
+
+pub mod bare;
+mod expression;
+pub mod prologue;
+mod row;
+mod step;
+mod table;
+
+pub use self::{
+    row::{Rows, Unusable},
+    step::Step,
+    table::{Entry, Table},
+};
+use super::{
+    happening::{Architecture, Registers},
+    profile::Cause,
+};
+
+/// Registers by DWARF's numbers: AArch64's 33 are the most.
+pub const REGISTERS: usize = 33;
+
+/// How a stack ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The outermost frame was reached.
+    Whole,
+    /// The caller cannot be found.
+    Lost(Cause),
+}
+
+/// A processor, as far as unwinding asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpu {
+    /// System V ABI for AMD64, figure 3.36 has the register numbers.
+    X86_64,
+    /// DWARF for the Arm 64-bit architecture (AADWARF64), §4.1.
+    Aarch64,
+    /// DWARF for the Arm architecture (AADWARF32), §3.1.
+    Arm,
+}
+
+/// perf's order of the general registers (`arch/x86/include/uapi/asm/perf_regs.h`: AX, BX, CX, DX, SI, DI,
+/// BP, SP, then 16 to 23 are R8 to R15), at DWARF's places.
+const X86_64_FROM_PERF: [u8; 16] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+
+/// `PERF_REG_X86_IP`
+const X86_64_PC: usize = 8;
+
+/// `PERF_REG_ARM64_PC`; AArch64's and ARM's other numbers are DWARF's.
+const AARCH64_PC: usize = 32;
+
+/// `PERF_REG_ARM_PC`
+const ARM_PC: usize = 15;
+
+impl Cpu {
+    /// The processor whose code a recording holds; `None`: we do not unwind there.
+    pub const fn of(architecture: Architecture) -> Option<Self> {
+        match architecture {
+            Architecture::X86_64 => Some(Cpu::X86_64),
+            Architecture::Aarch64 => Some(Cpu::Aarch64),
+            Architecture::Arm => Some(Cpu::Arm),
+            Architecture::Other => None,
+        }
+    }
+
+    /// The stack pointer's number.
+    pub const fn stack_pointer(self) -> usize {
+        match self {
+            Cpu::X86_64 => 7,
+            Cpu::Aarch64 => 31,
+            Cpu::Arm => 13,
+        }
+    }
+
+    /// The number of the frame pointer, where there is one.
+    pub const fn frame_pointer(self) -> usize {
+        match self {
+            Cpu::X86_64 => 6,
+            Cpu::Aarch64 => 29,
+            Cpu::Arm => 11,
+        }
+    }
+
+    /// The number of the register that a call leaves its return address in; x86-64 has none.
+    pub const fn link(self) -> Option<usize> {
+        match self {
+            Cpu::X86_64 => None,
+            Cpu::Aarch64 => Some(30),
+            Cpu::Arm => Some(14),
+        }
+    }
+
+    /// How many bytes an address has.
+    pub const fn word(self) -> u64 {
+        match self {
+            Cpu::X86_64 | Cpu::Aarch64 => 8,
+            Cpu::Arm => 4,
+        }
+    }
+
+    /// An address of code out of a register or the stack.
+    ///
+    /// AArch64 signs return addresses in the bits above the 48 of user addresses; ARM says in the lowest
+    /// one whether the code is Thumb.
+    pub const fn code_address(self, value: u64) -> u64 {
+        match self {
+            Cpu::X86_64 => value,
+            Cpu::Aarch64 => value & ((1 << 48) - 1),
+            Cpu::Arm => value & 0xffff_fffe,
+        }
+    }
+}
+
+/// What is known of one frame's registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// By DWARF's numbers.
+    pub values: [u64; REGISTERS],
+    /// A bit for each that is known.
+    pub known: u64,
+    /// Where the code is.
+    pub pc: u64,
+    /// Whether the instruction at `pc` is the one that runs: in the innermost frame, and below a signal.
+    /// Everywhere else it is the one behind the call.
+    pub exact: bool,
+    /// Why a register is unknown, where one is.
+    pub lack: Cause,
+}
+
+impl Default for State {
+    /// Nothing is known.
+    fn default() -> Self {
+        State { values: [0; REGISTERS], known: 0, pc: 0, exact: true, lack: Cause::Broken }
+    }
+}
+
+impl State {
+    /// The innermost frame of a sample.
+    pub fn of(cpu: Cpu, registers: &Registers) -> Self {
+        let mut state = State::default();
+        let take = |place: usize| {
+            let has = registers.mask.checked_shr(place as u32).unwrap_or(0) & 1;
+            (registers.values.get(place).copied().unwrap_or(0), has)
+        };
+        for (number, value) in state.values.iter_mut().enumerate() {
+            let place = match cpu {
+                Cpu::X86_64 => X86_64_FROM_PERF.get(number).copied().map(usize::from),
+                Cpu::Aarch64 => (number < 32).then_some(number),
+                Cpu::Arm => (number < 16).then_some(number),
+            };
+            let Some((recorded, has)) = place.map(take) else { continue };
+            *value = recorded;
+            state.known |= has << number;
+        }
+        let pc = match cpu {
+            Cpu::X86_64 => X86_64_PC,
+            Cpu::Aarch64 => AARCH64_PC,
+            // A 64-bit kernel tells a 32-bit program's by its own number.
+            Cpu::Arm if take(AARCH64_PC).1 == 1 => AARCH64_PC,
+            Cpu::Arm => ARM_PC,
+        };
+        state.pc = cpu.code_address(take(pc).0);
+        state
+    }
+
+    /// A register's value, where it is known.
+    pub fn get(&self, number: usize) -> Option<u64> {
+        let known = self.known.checked_shr(number as u32).unwrap_or(0) & 1 == 1;
+        self.values.get(number).copied().filter(|_| known)
+    }
+
+    /// Sets or forgets a register.
+    pub fn set(&mut self, number: usize, value: Option<u64>) {
+        let Some(place) = self.values.get_mut(number) else { return };
+        let bit = 1 << number;
+        if let Some(value) = value {
+            *place = value;
+            self.known |= bit;
+        } else {
+            self.known &= !bit;
+        }
+    }
+
+    /// The address that says in which function the frame is: a call may be its function's last
+    /// instruction, and then what is behind it is another function.
+    pub const fn looked_up(&self) -> u64 {
+        if self.exact { self.pc } else { self.pc.wrapping_sub(1) }
+    }
+}
+
+/// The copied part of a stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'a> {
+    /// The address of the first byte.
+    pub base: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Whether the stack goes on behind them.
+    pub cut: bool,
+}
+
+impl Stack<'_> {
+    /// A word of the processor's.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
+    #[inline]
+    pub fn word(&self, cpu: Cpu, address: u64) -> Result<u64, Cause> {
+        let width = cpu.word();
+        let read = || {
+            let at = usize::try_from(address.checked_sub(self.base)?).ok()?;
+            let bytes = self.bytes.get(at..)?;
+            if width == 8 {
+                bytes.first_chunk().map(|eight| u64::from_le_bytes(*eight))
+            } else {
+                bytes.first_chunk().map(|four| u64::from(u32::from_le_bytes(*four)))
+            }
+        };
+        read().ok_or_else(|| self.lack(address))
+    }
+
+    /// Fewer bytes than a word's.
+    pub(crate) fn bytes_at(&self, address: u64, count: u8) -> Result<u64, Cause> {
+        let read = || {
+            let at = usize::try_from(address.checked_sub(self.base)?).ok()?;
+            let bytes = self.bytes.get(at..at.checked_add(usize::from(count))?)?;
+            Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+        };
+        read().ok_or_else(|| self.lack(address))
+    }
+
+    fn lack(&self, address: u64) -> Cause {
+        if self.cut && address >= self.base { Cause::ShortCopy } else { Cause::Broken }
+    }
+}

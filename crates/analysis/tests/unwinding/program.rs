@@ -1,0 +1,233 @@
+//! Programs that are built for a test, and what they tell of themselves: one sample each.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
+
+use analysis::stacks::{
+    files::{FileId, Files},
+    happening::{Happening, Head, Map, Registers, Sample},
+    profile::Naming,
+    resolve::Resolver,
+};
+
+/// perf's places of DWARF's registers; rip is `PERF_REG_X86_IP`.
+const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
+
+/// Builds the chain; `None`, and a line that says so, where there is no such compiler.
+pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Tests run beside each other, so no two write one file.
+    let made = folder.join(format!("chain-{name}"));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unwinding/chain.c");
+    let run = Command::new(compiler)
+        .args(["-w", "-pthread", "-o"])
+        .arg(&made)
+        .args(flags)
+        .arg(source)
+        .output();
+    let Ok(output) = run else {
+        skipped(compiler);
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler} {flags:?}: {said}");
+    Some(made)
+}
+
+/// Runs a tool on a file; `None`, and a line, where there is none.
+pub(crate) fn tool(words: &[&str]) -> Option<()> {
+    let (program, rest) = words.split_first()?;
+    match Command::new(program).args(rest).output() {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{words:?}: {said}");
+            Some(())
+        }
+        Err(_) => {
+            skipped(program);
+            None
+        }
+    }
+}
+
+fn skipped(program: &str) {
+    // Where nobody listens the test passes all the same.
+    let _ = writeln!(std::io::stderr(), "skipped: no {program}");
+}
+
+/// What a program told.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    maps: Vec<(u64, u64, u64, String)>,
+    registers: Vec<u64>,
+    stack: Vec<u8>,
+    cut: bool,
+    back: Vec<u64>,
+}
+
+impl Told {
+    /// Runs a program in one of its modes.
+    pub(crate) fn by(program: &Path, words: &[&str]) -> Self {
+        let output = Command::new(program).args(words).output().expect("it runs");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let mut told = Told::default();
+        for line in text.lines() {
+            let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match kind {
+                "map" => told.maps.extend(mapping(rest)),
+                "back" => told.back.push(number(rest)),
+                "reg" => told.registers.push(number(rest)),
+                "cut" => told.cut = rest == "1",
+                "stack" => told.stack = bytes(rest),
+                _ => {}
+            }
+        }
+        assert_eq!(told.registers.len(), 17, "{program:?} {words:?} told its registers");
+        told
+    }
+
+    /// Frames by our own unwinding, outermost first.
+    pub(crate) fn unwound(&self, files: &dyn Files) -> Seen {
+        let mut registers = Registers { values: [0; 64], mask: 0 };
+        self.seen(files, self.happening(&mut registers))
+    }
+
+    /// Frames by backtrace(3), outermost first.
+    pub(crate) fn backtrace(&self, files: &dyn Files) -> Seen {
+        self.seen(files, Sample { chain: &self.back, ..Sample::default() })
+    }
+
+    /// The sample itself.
+    pub(crate) fn happening<'a>(&'a self, registers: &mut Registers) -> Sample<'a> {
+        for (value, place) in self.registers.iter().zip(PERF_PLACES) {
+            registers.values[place] = *value;
+            registers.mask |= 1 << place;
+        }
+        Sample {
+            pid: 7,
+            tid: 7,
+            registers: Some(*registers),
+            stack: &self.stack,
+            stack_cut: self.cut,
+            ..Sample::default()
+        }
+    }
+
+    /// Tells a resolver of the program's memory.
+    pub(crate) fn map(&self, resolver: &mut Resolver<'_>) {
+        let mut out = Vec::new();
+        resolver.take(&Happening::Name { pid: 7, tid: 7, name: "chain", exec: true }, &mut out);
+        for (start, end, offset, path) in &self.maps {
+            let map = Map {
+                pid: Some(7),
+                start: *start,
+                length: end - start,
+                offset: *offset,
+                path,
+                build_id: None,
+            };
+            assert!(!resolver.take(&Happening::Map(map), &mut out));
+        }
+    }
+
+    fn seen(&self, files: &dyn Files, sample: Sample<'_>) -> Seen {
+        let head = Head { stack_bytes: 65528, ..Head::default() };
+        let mut resolver = Resolver::new(files, &head, Vec::new());
+        self.map(&mut resolver);
+        let mut out = Vec::new();
+        let ip = self.registers[16];
+        let sample = Sample { pid: 7, tid: 7, ip, ..sample };
+        assert!(resolver.take(&Happening::Sample(sample), &mut out));
+        let frames = out.iter().map(|place| &resolver.frames()[*place as usize]);
+        let named = |frame: &analysis::stacks::profile::Frame| {
+            let mark = match frame.naming {
+                Naming::Unknown(_) => "?",
+                _ if frame.inlined => "+",
+                _ => "",
+            };
+            format!("{mark}{}", frame.name)
+        };
+        Seen { frames: frames.map(named).collect(), faults: resolver.faults() }
+    }
+}
+
+/// What came out.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Names, outermost first; `?` before what is unknown, `+` before what is inlined.
+    pub(crate) frames: Vec<String>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl Seen {
+    /// Everything from `main` or a thread's function inwards, and whether nothing is unknown.
+    pub(crate) fn own(&self) -> Vec<&str> {
+        let first = self.frames.iter().position(|name| name == "main" || name == "thread");
+        let own = first.and_then(|first| self.frames.get(first..)).unwrap_or_default();
+        own.iter().map(String::as_str).collect()
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.frames.iter().any(|name| name.starts_with('?'))
+    }
+}
+
+/// The files of this machine.
+#[derive(Debug, Default)]
+pub(crate) struct Here {
+    /// A debug file for whoever asks.
+    pub(crate) debug: Option<PathBuf>,
+    /// What takes the place of the file of this name.
+    pub(crate) instead: Option<(String, Vec<u8>)>,
+    /// Files that are not at hand.
+    pub(crate) without: Vec<String>,
+}
+
+impl Files for Here {
+    fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
+        if self.without.iter().any(|name| id.path.contains(name)) {
+            return None;
+        }
+        if let Some((name, bytes)) = &self.instead
+            && id.path.contains(name)
+        {
+            return Some(bytes.clone().into());
+        }
+        fs::read(&id.path).ok().map(Into::into)
+    }
+
+    fn debug(&self, _: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
+        // Only the program has one here, never its libraries.
+        link.filter(|link| link.starts_with("chain"))?;
+        fs::read(self.debug.as_ref()?).ok().map(Into::into)
+    }
+
+    fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
+        Err("not asked for".to_owned())
+    }
+}
+
+fn number(text: &str) -> u64 {
+    u64::from_str_radix(text.trim(), 16).expect("a number")
+}
+
+fn bytes(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        text.bytes().map(|digit| (digit as char).to_digit(16).expect("a digit") as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// A line of `/proc/PID/maps` that is executable.
+fn mapping(line: &str) -> Option<(u64, u64, u64, String)> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let executable = words.next()?.contains('x');
+    let offset = number(words.next()?);
+    let path = words.nth(2).unwrap_or("//anon").to_owned();
+    executable.then(|| (number(start), number(end), offset, path))
+}

@@ -1,0 +1,78 @@
+//! Samples around the user's stack: kernels, chains, processes that nobody knows.
+
+use std::sync::Arc;
+
+use analysis::stacks::{
+    files::{FileId, Files},
+    happening::{Happening, Head, Sample},
+    profile::{Cause, Naming},
+    resolve::Resolver,
+};
+
+#[derive(Debug)]
+struct Kernel(&'static str);
+
+impl Files for Kernel {
+    fn file(&self, _: &FileId) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    fn debug(&self, _: Option<&str>, _: Option<&str>) -> Option<Arc<[u8]>> {
+        None
+    }
+
+    fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
+        Ok(self.0.as_bytes().into())
+    }
+}
+
+fn resolved(files: &dyn Files, sample: Sample<'_>) -> (Vec<(String, String)>, Vec<Naming>) {
+    let mut resolver = Resolver::new(files, &Head::default(), Vec::new());
+    let mut out = Vec::new();
+    assert!(resolver.take(&Happening::Sample(sample), &mut out));
+    let frames = out.iter().map(|place| resolver.frames()[*place as usize].clone());
+    let frames: Vec<_> = frames.collect();
+    let module = |place: u32| resolver.modules()[place as usize].name.clone();
+    let names = frames.iter().map(|frame| (frame.name.clone(), module(frame.module)));
+    (names.collect(), frames.iter().map(|frame| frame.naming).collect())
+}
+
+#[test]
+fn the_kernels_frames_are_outermost_first_with_their_modules() {
+    let files = Kernel(
+        "ffffffff81000000 T entry\nffffffff81001000 t middle\nffffffffc0000000 t rx\t[mac80211]\n",
+    );
+    let kernel = [0xffff_ffff_c000_0000, 0xffff_ffff_8100_1010, 0xffff_ffff_8100_1000];
+    let sample = Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, ..Sample::default() };
+    let (names, _) = resolved(&files, sample);
+    let names: Vec<_> = names.iter().map(|(name, module)| (&**name, &**module)).collect();
+    // The outermost is behind a call at the end of `entry`.
+    assert_eq!(
+        names,
+        [
+            ("pid 5", "[process]"),
+            ("entry", "[kernel]"),
+            ("middle", "[kernel]"),
+            ("rx", "[mac80211]")
+        ]
+    );
+}
+
+#[test]
+fn a_kernel_that_hides_its_symbols_is_one_frame() {
+    let files = Kernel("0000000000000000 T entry\n");
+    let sample =
+        Sample { pid: 5, tid: 5, in_kernel: true, kernel: &[1, 2, 3], ..Sample::default() };
+    let (names, namings) = resolved(&files, sample);
+    assert_eq!(names.len(), 2);
+    assert_eq!(namings[1], Naming::Unknown(Cause::KernelHidden));
+}
+
+#[test]
+fn code_of_nobody_is_no_mapping() {
+    let files = Kernel("");
+    let sample = Sample { pid: 5, tid: 5, chain: &[0x1000, 0x2000], ..Sample::default() };
+    let (names, namings) = resolved(&files, sample);
+    assert_eq!(names[1], ("no mapping".to_owned(), "anonymous".to_owned()));
+    assert_eq!((names.len(), namings[1]), (2, Naming::Unknown(Cause::NoMapping)));
+}

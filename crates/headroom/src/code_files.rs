@@ -1,0 +1,234 @@
+//! Where contents of code come from: a run's objects, a device's root folder, the user's symbol folders.
+//!
+//! Opens files for [`analysis`], which opens none. Nothing is fetched from a network. A folder is looked
+//! through once, when the first name is missing.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use analysis::stacks::{
+    files::{FileId, Files},
+    object::Elf,
+    symbols::Functions,
+};
+use lab::{objects::kernel_name, scout::Symbols};
+use model::{
+    instrument::KernelSymbols,
+    run::Run,
+    trial::{Outcome, Trial},
+};
+
+use crate::{flags, options::Options};
+
+/// Deeper than this nobody keeps build output, and a link may lead in circles.
+const DEEPEST: usize = 12;
+
+/// Folders of unstripped and debug files: the user's, the build's own, and the system's.
+#[derive(Debug)]
+pub(crate) struct SymbolFolders {
+    /// Looked through whole.
+    folders: Vec<PathBuf>,
+    /// Asked for a build id's file only.
+    by_id: Vec<PathBuf>,
+    index: OnceLock<Index>,
+}
+
+/// Files with code by what they are asked for.
+#[derive(Debug, Default)]
+struct Index {
+    by_build_id: BTreeMap<String, PathBuf>,
+    by_name: BTreeMap<String, PathBuf>,
+}
+
+impl SymbolFolders {
+    /// The user's folders first, then the programs that the build made for the device.
+    pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Self {
+        let mut folders = typed.folders.clone();
+        // Beside headroom there may be anything: only the build's own folders are looked through.
+        folders.extend(options.device().iter().filter(|folder| !folder.ends_with(".")).cloned());
+        let mut by_id = typed.folders.clone();
+        by_id.push(PathBuf::from("/usr/lib/debug"));
+        Self { folders, by_id, index: OnceLock::new() }
+    }
+
+    /// A file of the same build, with more in it.
+    fn find(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
+        let named = build_id.and_then(|id| self.in_build_id_folder(id));
+        let path = named.or_else(|| {
+            let index = self.index.get_or_init(|| Index::of(&self.folders));
+            let by_id = build_id.and_then(|id| index.by_build_id.get(id));
+            by_id.or_else(|| link.and_then(|name| index.by_name.get(name))).cloned()
+        })?;
+        fs::read(path).ok().map(Arc::from)
+    }
+
+    /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out.
+    fn in_build_id_folder(&self, id: &str) -> Option<PathBuf> {
+        let (first, rest) = id.split_at_checked(2)?;
+        let name = format!(".build-id/{first}/{rest}.debug");
+        self.by_id.iter().map(|folder| folder.join(&name)).find(|path| path.is_file())
+    }
+}
+
+impl Index {
+    fn of(folders: &[PathBuf]) -> Self {
+        let mut index = Self::default();
+        folders.iter().for_each(|folder| index.look_through(folder, DEEPEST));
+        index
+    }
+
+    fn look_through(&mut self, folder: &Path, depth: usize) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // Of two files of one build the first by name is taken, on every machine.
+        paths.sort();
+        for path in paths {
+            if path.is_dir() && !path.is_symlink() && depth > 0 {
+                self.look_through(&path, depth - 1);
+            } else if path.is_file() {
+                self.take(path);
+            }
+        }
+    }
+
+    fn take(&mut self, path: PathBuf) {
+        let Some(elf) = elf(&path) else { return };
+        if let Some(id) = elf.build_id() {
+            self.by_build_id.entry(id.to_owned()).or_insert_with(|| path.clone());
+        }
+        if let Some(name) = path.file_name() {
+            self.by_name.entry(name.to_string_lossy().into_owned()).or_insert(path);
+        }
+    }
+}
+
+fn elf(path: &Path) -> Option<Elf> {
+    let mut magic = [0; 4];
+    let mut file = fs::File::open(path).ok()?;
+    std::io::Read::read_exact(&mut file, &mut magic).ok().filter(|()| magic == *b"\x7fELF")?;
+    Elf::parse(fs::read(path).ok()?.into()).ok()
+}
+
+impl Symbols for SymbolFolders {
+    fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String> {
+        let elf = Elf::parse(content.into()).map_err(|error| error.to_string())?;
+        let link = elf.debug_link().map(|link| link.name.as_str());
+        let debug = self.find(elf.build_id(), link).and_then(|bytes| Elf::parse(bytes).ok());
+        let place = Functions::of(&elf, debug.as_ref()).function_start(symbol);
+        place.map(|place| place.file_offset).map_err(|refused| refused.to_string())
+    }
+}
+
+/// Everything that explains one recording.
+#[derive(Debug)]
+pub(crate) struct CodeFiles<'a> {
+    /// Contents by SHA-256.
+    objects: Option<PathBuf>,
+    /// A copy of the device's root.
+    root: Option<PathBuf>,
+    /// The text of kallsyms, or why there is none.
+    kernel: Result<PathBuf, String>,
+    folders: &'a SymbolFolders,
+}
+
+impl<'a> CodeFiles<'a> {
+    /// What a run's folder holds for one of its trials.
+    pub(crate) fn of_trial(run: &Path, kernel: &KernelSymbols, folders: &'a SymbolFolders) -> Self {
+        let objects = run.join(lab::run_folder::OBJECTS);
+        let kernel = match kernel {
+            KernelSymbols::Boot(boot) => Ok(objects.join(kernel_name(boot))),
+            KernelSymbols::Hidden(why) => Err(why.clone()),
+        };
+        Self { objects: Some(objects), root: None, kernel, folders }
+    }
+
+    /// What the command line names for a recording that perf made.
+    pub(crate) fn of_recording(
+        root: Option<PathBuf>,
+        kallsyms: Option<PathBuf>,
+        folders: &'a SymbolFolders,
+    ) -> Self {
+        let kernel = kallsyms.ok_or_else(|| {
+            "name a copy of the device's /proc/kallsyms with --kallsyms FILE".to_owned()
+        });
+        Self { objects: None, root, kernel, folders }
+    }
+}
+
+impl Files for CodeFiles<'_> {
+    fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
+        let object = self.objects.as_ref().zip(id.sha256.as_ref()).map(|(at, sha)| at.join(sha));
+        let in_root = || {
+            let root = self.root.as_ref()?;
+            id.path.strip_prefix('/').map(|path| root.join(path))
+        };
+        let path = object.or_else(in_root);
+        let read = path.and_then(|path| fs::read(path).ok()).map(Arc::from);
+        // A file of the same build explains as much as the one on the device.
+        read.or_else(|| self.folders.find(id.build_id.as_deref(), None)).or_else(|| {
+            let name = Path::new(&id.path).file_name()?.to_str()?;
+            self.objects.is_none().then(|| self.folders.find(None, Some(name))).flatten()
+        })
+    }
+
+    fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
+        self.folders.find(build_id, link)
+    }
+
+    fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
+        let path = self.kernel.as_ref().map_err(Clone::clone)?;
+        fs::read(path).map(Arc::from).map_err(|error| format!("{}: {error}", path.display()))
+    }
+}
+
+/// The trials of a run that recorded stacks, with what they say of the recording.
+pub(crate) fn stack_trials<'a>(
+    run: &Run,
+    trials: &'a [Trial],
+) -> Vec<(&'a Trial, &'a model::trial::Stacks)> {
+    let planned = |trial: &&Trial| run.plan.iter().any(|planned| planned.id == trial.planned.id);
+    let with_stacks = trials.iter().filter(planned).filter_map(|trial| match &trial.outcome {
+        Outcome::Measured(recording) => recording.stacks.as_deref().map(|stacks| (trial, stacks)),
+        Outcome::Invalid { .. } => None,
+    });
+    with_stacks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(folder: &Path) -> SymbolFolders {
+        let folder = folder.to_owned();
+        SymbolFolders { folders: vec![folder.clone()], by_id: vec![folder], index: OnceLock::new() }
+    }
+
+    #[test]
+    fn a_build_is_found_by_its_id_wherever_it_lies() {
+        let place = tempfile::tempdir().unwrap();
+        let program = std::env::current_exe().unwrap();
+        let deep = place.path().join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        fs::copy(&program, deep.join("unstripped")).unwrap();
+        fs::write(place.path().join("notes.txt"), "no code").unwrap();
+        let id = elf(&program).unwrap().build_id().unwrap().to_owned();
+        let found = folders(place.path()).find(Some(&id), None).unwrap();
+        assert_eq!(found.len() as u64, fs::metadata(&program).unwrap().len());
+        assert!(folders(place.path()).find(Some("00ff"), None).is_none());
+        assert!(folders(place.path()).find(None, Some("unstripped")).is_some());
+    }
+
+    #[test]
+    fn a_build_id_folder_is_asked_first() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join(".build-id/ab");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("cdef.debug"), "debug").unwrap();
+        assert_eq!(&*folders(place.path()).find(Some("abcdef"), None).unwrap(), b"debug");
+        assert!(folders(place.path()).find(Some("a"), None).is_none());
+    }
+}

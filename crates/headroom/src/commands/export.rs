@@ -1,0 +1,86 @@
+//! `headroom export`: folded stacks in the formats of other tools.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use analysis::{
+    profiling::FoldedCell,
+    stacks::{
+        export::{self, Weight},
+        profile::Profile,
+    },
+};
+use lab::run_folder;
+
+use crate::{
+    code_files::{CodeFiles, SymbolFolders},
+    explain,
+    failure::{Failure, Verdict},
+    flags::{self, FormatWord},
+    options::Options,
+};
+
+pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict, Failure> {
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let (name, profile, frequency) = match (&flags.run, &flags.perf_data) {
+        (Some(run), _) => of_run(run, flags, &symbols)?,
+        (None, Some(file)) => {
+            let code =
+                CodeFiles::of_recording(flags.root.clone(), flags.kallsyms.clone(), &symbols);
+            let (head, folded) = explain::recording(file, &code)?;
+            (file.display().to_string(), folded.profile, head.frequency)
+        }
+        (None, None) => {
+            return Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned()));
+        }
+    };
+    let bytes = match flags.format {
+        FormatWord::Folded => export::folded(&profile).into_bytes(),
+        FormatWord::Speedscope => export::speedscope(&name, &profile, Weight::Samples).into_bytes(),
+        FormatWord::Firefox => export::firefox(&name, &profile, frequency)
+            .map_err(|error| Failure::Environment(format!("cannot pack the profile: {error}")))?,
+    };
+    match &flags.out {
+        Some(path) => run_folder::write_whole(path, &bytes)?,
+        // Whoever reads it may leave at any time; that is no failure.
+        None => drop(io::stdout().lock().write_all(&bytes)),
+    }
+    Ok(Verdict::Pass)
+}
+
+/// The stacks of one variant at one client count.
+fn of_run(
+    run: &Path,
+    flags: &flags::Export,
+    symbols: &SymbolFolders,
+) -> Result<(String, Profile, Option<u32>), Failure> {
+    let recorded = run_folder::read(run)?;
+    let mut cells = explain::cells(&recorded, symbols)?;
+    let there: Vec<String> =
+        cells.iter().map(|cell| format!("{} at {}", cell.variant, cell.clients)).collect();
+    cells.retain(|cell| {
+        flags.variant.as_ref().is_none_or(|name| *name == cell.variant)
+            && flags.clients.is_none_or(|clients| clients == cell.clients)
+    });
+    let mut variants: Vec<&str> = cells.iter().map(|cell| cell.variant.as_str()).collect();
+    variants.dedup();
+    match variants.as_slice() {
+        [_] => {}
+        [] if there.is_empty() => {
+            return Err(Failure::Usage(format!("{} holds no stacks", run.display())));
+        }
+        [] => {
+            return Err(Failure::Usage(format!("no such stacks; there are {}", there.join(", "))));
+        }
+        several => {
+            let names = several.join(", ");
+            return Err(Failure::Usage(format!("name one with --variant: {names}")));
+        }
+    }
+    let largest = cells.into_iter().max_by_key(|cell| cell.clients).unwrap_or_default();
+    let FoldedCell { variant, clients, folded, .. } = largest;
+    let frequency = Some(recorded.run.study.profile.frequency);
+    Ok((format!("{variant} at {clients} clients"), folded.profile, frequency))
+}

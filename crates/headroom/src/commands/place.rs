@@ -1,0 +1,128 @@
+//! What `profile` and `count` are asked about: a study file, or a process named on the command line.
+//!
+//! A process becomes a study of one variant, so that what is recorded can be carried out again and reads
+//! like every other run. Builds studies; runs them where `--on` points.
+
+use std::path::Path;
+
+use lab::{
+    attach,
+    plan::{self, Unlocated},
+    run_folder::RunFolder,
+    runner,
+    study_file::{self, StudyFile},
+};
+use model::{
+    instrument::Scope,
+    span::Span,
+    study::{AccessPoint, Kind, Load, Mode, Study, Subject, TrialShape, Variant},
+    trial::Purpose,
+};
+
+use super::run::{changed, conclude, default_folder};
+use crate::{
+    code_files::SymbolFolders,
+    failure::{Failure, Verdict},
+    flags::{self, On},
+    options::Options,
+    progress::Progress,
+};
+
+/// The study that a place means, for trials of one purpose.
+pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFile, Failure> {
+    let mut file = if is_study(&place.what) {
+        let file = study_file::load(Path::new(&place.what)).map_err(lab::Error::from)?;
+        changed(file, &changes(place))?
+    } else {
+        if !place.variant.is_empty() {
+            return Err(Failure::Usage(format!(
+                "`{}` is a process, and has no variants; name a study file",
+                place.what
+            )));
+        }
+        let study = of_process(place);
+        StudyFile::of(&place.what, study).map_err(Failure::Usage)?
+    };
+    file.only = vec![purpose];
+    file.overrides.push(format!("only = {}", purpose.name()));
+    Ok(file)
+}
+
+fn is_study(what: &str) -> bool {
+    let path = Path::new(what);
+    path.extension().is_some_and(|ending| ending == "toml") || path.is_file()
+}
+
+fn changes(place: &flags::Place) -> flags::Run {
+    flags::Run {
+        clients: place.clients.clone(),
+        variant: place.variant.clone(),
+        window: place.window,
+        ..flags::Run::default()
+    }
+}
+
+/// One process, as it runs there.
+fn of_process(place: &flags::Place) -> Study {
+    let process = place.what.clone();
+    let window = place.window.unwrap_or(Span::from_secs(10));
+    let load = place.load.clone().map(|run| Load { run, every: Span::from_secs(1), stays: false });
+    Study {
+        question: format!("Where does the CPU of {process} go?"),
+        access_point: AccessPoint {
+            kind: Kind::Vm,
+            radios: 3,
+            clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
+            mode: Mode::Counted,
+        },
+        subject: Subject { process: process.clone(), start: None, ready: None, others: Vec::new() },
+        load,
+        trial: TrialShape { warm_up: Span::from_secs(1), window, ..TrialShape::default() },
+        profile: model::study::Profile { repetitions: 1, ..Default::default() },
+        count: None,
+        variants: vec![Variant::named("as-it-runs")],
+    }
+}
+
+/// Whose work is seen, typed.
+pub(crate) fn scope_of(word: &str) -> Scope {
+    match word {
+        "subject" => Scope::Subject,
+        "machine" => Scope::Machine,
+        path => Scope::Group(path.to_owned()),
+    }
+}
+
+/// Carries the study out where the place is, and writes its report.
+pub(crate) fn carry_out(
+    options: &Options,
+    place: &flags::Place,
+    mut file: StudyFile,
+) -> Result<Verdict, Failure> {
+    study_file::check(&file.study).map_err(Failure::Usage)?;
+    refuse_nothing(&mut file)?;
+    let path = place.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let symbols = SymbolFolders::of(options, &place.symbols);
+    let folder: RunFolder = match &place.on {
+        On::Vm => runner::run(&options.lab(Progress::of(options))?, &file, &path, &symbols)?,
+        On::Address(address) => {
+            let lab = options.lab_for_devices(Progress::of(options))?;
+            attach::run(&lab, address, (&file, &path), &symbols)?
+        }
+    };
+    conclude(options, &folder, &symbols)
+}
+
+/// A plan without a trial would end as an empty page.
+fn refuse_nothing(file: &mut StudyFile) -> Result<(), Failure> {
+    let plan = plan::trials(&file.study, &Unlocated(&file.study));
+    if plan.iter().any(|trial| file.takes(trial.id.purpose)) {
+        return Ok(());
+    }
+    Err(Failure::Usage(if file.only == [Purpose::Counts] {
+        "nothing to count: name a function with --function or --kernel, or a study with [count]"
+            .to_owned()
+    } else {
+        "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1".to_owned()
+    }))
+}

@@ -1,0 +1,133 @@
+//! Recorded stacks to folded ones: opens a run's recordings and the files that explain them.
+//!
+//! What they mean is [`analysis`]'s; here files are opened, and put together by variant and client count.
+
+use std::{fs::File, io::BufReader, path::Path};
+
+use analysis::{
+    profiling::FoldedCell,
+    stacks::{
+        files::FileId,
+        fold::{Folded, Folder},
+        happening::Head,
+        perf_data::{Corrupt, Recording},
+        profile::Profile,
+        resolve::Resolver,
+    },
+};
+use lab::run_folder::{self, Recorded};
+use model::{
+    instrument::MappedFile,
+    trial::{Stacks, Trial},
+};
+
+use crate::{
+    code_files::{CodeFiles, SymbolFolders, stack_trials},
+    failure::Failure,
+};
+
+/// Every recording of a run, folded by variant and client count.
+///
+/// # Errors
+///
+/// [`Failure::Recording`] where a file is gone or is no recording. One without samples is kept: what that
+/// means is the analysis's to say.
+pub(crate) fn cells(
+    recorded: &Recorded,
+    folders: &SymbolFolders,
+) -> Result<Vec<FoldedCell>, Failure> {
+    let mut cells: Vec<(FoldedCell, Folder)> = Vec::new();
+    for (trial, stacks) in stack_trials(&recorded.run, &recorded.trials) {
+        let id = &trial.planned.id;
+        let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
+        let place = cells.iter().position(|(cell, _)| is_here(cell)).unwrap_or_else(|| {
+            let (variant, clients) = (id.variant.clone(), id.clients);
+            cells.push((FoldedCell { variant, clients, ..FoldedCell::default() }, Folder::new()));
+            cells.len() - 1
+        });
+        let (cell, folder) = &mut cells[place];
+        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders };
+        of_trial.fold(folder)?;
+        cell.repetitions.push(id.repetition);
+        cell.proofs.push(of_trial.proof()?);
+    }
+    let folded = |(mut cell, folder): (FoldedCell, Folder)| {
+        cell.folded = folder.finish();
+        cell
+    };
+    Ok(cells.into_iter().map(folded).collect())
+}
+
+/// One trial's recording.
+struct OfTrial<'a> {
+    run: &'a Path,
+    trial: &'a Trial,
+    stacks: &'a Stacks,
+    folders: &'a SymbolFolders,
+}
+
+impl OfTrial<'_> {
+    fn fold(&self, folder: &mut Folder) -> Result<(), Failure> {
+        let path = run_folder::stacks_path(self.run, &self.trial.planned.id);
+        self.capture(&path, &self.stacks.recorded.files, folder)
+    }
+
+    /// The stacks of the burner that was recorded before the window.
+    fn proof(&self) -> Result<Option<Profile>, Failure> {
+        let path = run_folder::stacks_path(self.run, &self.trial.planned.id);
+        let mut folder = Folder::new();
+        let files = &self.stacks.recorder.proof.files;
+        self.capture(&run_folder::proof_of(&path), files, &mut folder)?;
+        Ok(Some(folder.finish().profile))
+    }
+
+    fn capture(
+        &self,
+        path: &Path,
+        files: &[MappedFile],
+        folder: &mut Folder,
+    ) -> Result<(), Failure> {
+        let mut recording = open(path)?;
+        let code = CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders);
+        let ids = files.iter().map(|file| FileId {
+            path: file.path.clone(),
+            sha256: file.sha256.clone(),
+            build_id: file.build_id.clone(),
+        });
+        let mut resolver = Resolver::new(&code, recording.head(), ids.collect());
+        match folder.capture(&mut recording, &mut resolver) {
+            Ok(()) | Err(Corrupt::NoSamples { .. }) => Ok(()),
+            Err(corrupt) => Err(failure(path, &corrupt)),
+        }
+    }
+}
+
+/// A recording that perf made, folded, with what it says of itself.
+///
+/// # Errors
+///
+/// [`Failure::Recording`], also for one without samples.
+pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
+    let mut recording = open(path)?;
+    let head = recording.head().clone();
+    let ids = head.build_ids.iter().map(|(path, id)| FileId {
+        path: path.clone(),
+        sha256: None,
+        build_id: Some(id.clone()),
+    });
+    let mut resolver = Resolver::new(code, &head, ids.collect());
+    let mut folder = Folder::new();
+    folder.capture(&mut recording, &mut resolver).map_err(|corrupt| failure(path, &corrupt))?;
+    Ok((head, folder.finish()))
+}
+
+fn open(path: &Path) -> Result<Recording<BufReader<File>>, Failure> {
+    let file = File::open(path).map_err(|error| {
+        Failure::Recording(format!("cannot read the recording {}: {error}", path.display()))
+    })?;
+    Recording::open(BufReader::new(file)).map_err(|corrupt| failure(path, &corrupt))
+}
+
+fn failure(path: &Path, corrupt: &Corrupt) -> Failure {
+    Failure::Recording(format!("{}: {corrupt}", path.display()))
+}

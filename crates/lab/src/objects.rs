@@ -1,0 +1,160 @@
+//! Files of the access point that explain its stacks: brought once, kept by content.
+//!
+//! A file is named by its SHA-256, and so is brought from the access point only if neither the run nor the
+//! cache has it. The kernel's symbols have no content that could be hashed cheaply on a device: they are
+//! named by the boot and the modules that they belong to. What they mean is not known here.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use model::{
+    event::Event,
+    instrument::{KernelSymbols, Located, MappedFile, Wanted},
+    trial::Stacks,
+    wire::{Frame, Order},
+};
+use sha2::{Digest, Sha256};
+
+use crate::{Error, Lab, cache::Name, device::Device, study_file::Hex, vm::Failure};
+
+/// The kind of the cache's entries.
+pub const KIND: &str = "object";
+
+/// The file of an entry.
+const CONTENT: &str = "content";
+
+/// The name of the kernel's symbols among the objects.
+pub fn kernel_name(boot: &str) -> String {
+    format!("kernel-{boot}")
+}
+
+/// The name under which the code lives that the kernel maps into every process.
+const VDSO: &str = "[vdso]";
+
+/// Brings everything that explains a recording into a run's folder.
+///
+/// # Errors
+///
+/// [`Error`] of the stream or the disk. A file that cannot be read there is told as a doubt, and missing.
+pub fn bring_all(
+    lab: &Lab,
+    device: &mut dyn Device,
+    stacks: &Stacks,
+    folder: &Path,
+) -> Result<(), Error> {
+    for file in stacks.recorded.files.iter().chain(&stacks.recorder.proof.files) {
+        if let Some(sha256) = &file.sha256 {
+            let object = Object { key: sha256, wanted: wanted(file), checked: true };
+            keep(lab, object.bring(lab, device), &folder.join(sha256))?;
+        }
+    }
+    if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
+        let key = kernel_name(boot);
+        let object = Object { key: &key, wanted: Wanted::KernelSymbols, checked: false };
+        keep(lab, object.bring(lab, device), &folder.join(&key))?;
+    }
+    Ok(())
+}
+
+/// Brings one file that was looked for by name, and answers where its content is.
+///
+/// # Errors
+///
+/// As [`bring_all`].
+pub fn bring_located(
+    lab: &Lab,
+    device: &mut dyn Device,
+    located: &Located,
+) -> Result<Option<PathBuf>, Error> {
+    let (Some(path), Some(sha256)) = (&located.path, &located.sha256) else { return Ok(None) };
+    let object = Object { key: sha256, wanted: Wanted::File(path.clone()), checked: true };
+    object.bring(lab, device).map(Some)
+}
+
+fn wanted(file: &MappedFile) -> Wanted {
+    if file.path == VDSO { Wanted::Vdso } else { Wanted::File(file.source.clone()) }
+}
+
+/// Copies an object into a run's folder, or tells why there is none.
+fn keep(lab: &Lab, brought: Result<PathBuf, Error>, to: &Path) -> Result<(), Error> {
+    match brought {
+        Ok(_) if to.exists() => Ok(()),
+        Ok(from) => {
+            let bytes = fs::read(&from).map_err(Error::file("read", from))?;
+            crate::run_folder::write_whole(to, &bytes)
+        }
+        Err(Error::Machine(Failure::Refused(refusal))) => {
+            lab.emit(Event::Doubt { text: refusal.to_string() });
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Something to bring.
+struct Object<'a> {
+    key: &'a str,
+    wanted: Wanted,
+    /// Whether the key is the content's SHA-256.
+    checked: bool,
+}
+
+impl Object<'_> {
+    fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
+        let name = Name { kind: KIND, key: self.key };
+        let entry = lab.cache.obtain(name, |folder| {
+            let bytes = fetch(device, &self.wanted)?;
+            let sha256 = format!("{:x}", Hex(&Sha256::digest(&bytes)));
+            if self.checked && sha256 != self.key {
+                let why = format!("its content changed while it was read: {sha256}");
+                return Err(refused(&self.wanted, why).into());
+            }
+            let path = folder.join(CONTENT);
+            fs::write(&path, bytes).map_err(Error::file("write", path))
+        })?;
+        Ok(entry.path.join(CONTENT))
+    }
+}
+
+fn refused(wanted: &Wanted, why: String) -> Failure {
+    let path = match wanted {
+        Wanted::File(path) => path.clone(),
+        Wanted::Vdso => VDSO.to_owned(),
+        Wanted::KernelSymbols => "/proc/kallsyms".to_owned(),
+    };
+    Failure::Refused(model::wire::Refusal::File { path, why })
+}
+
+/// A file's bytes.
+fn fetch(device: &mut dyn Device, wanted: &Wanted) -> Result<Vec<u8>, Error> {
+    device.order(&Order::Fetch(wanted.clone()))?;
+    let mut bytes = Vec::new();
+    loop {
+        match device.frame("a piece of a file")? {
+            Frame::Piece(piece) => {
+                bytes.extend(piece.bytes);
+                if piece.last {
+                    return Ok(bytes);
+                }
+            }
+            // What was said before the order was read.
+            _ => continue,
+        }
+    }
+}
+
+/// Looks for programs and libraries by name.
+///
+/// # Errors
+///
+/// [`Error`] of the stream.
+pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
+    device.order(&Order::Locate(names.to_vec()))?;
+    loop {
+        if let Frame::Located(located) = device.frame("where programs are")? {
+            return Ok(located);
+        }
+    }
+}

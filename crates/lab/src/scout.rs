@@ -1,0 +1,214 @@
+//! Where the functions begin whose calls a study counts: looked up before the plan is made.
+//!
+//! The access point is asked for the files, and whoever knows symbols for the places in them. A function is
+//! counted in the variants that have it: one without a file of its own in each variant whose subject's
+//! program has the symbol. Places go into the plan, so that a trial is one order, as every other.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use model::{
+    instrument::{Detail, Located, Place, Probe},
+    study::{Function, Study, Subject, Variant},
+};
+
+use crate::{Error, Lab, device::Device, objects, plan::Probes};
+
+/// Knows where functions begin in files of code.
+pub trait Symbols: Sync {
+    /// The offset in the file at which a function begins, bytes.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such place, in one line.
+    fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String>;
+}
+
+/// The probes of every variant.
+#[derive(Clone, Debug, Default)]
+pub struct Found(BTreeMap<String, Vec<Probe>>);
+
+impl Probes for Found {
+    fn of(&self, variant: &Variant) -> Vec<Probe> {
+        self.0.get(&variant.name).cloned().unwrap_or_default()
+    }
+}
+
+/// Looks all functions of a study up.
+///
+/// # Errors
+///
+/// [`Error::Count`] for a function that no variant has; else those of the stream and the disk.
+pub fn find(
+    lab: &Lab,
+    device: &mut dyn Device,
+    study: &Study,
+    symbols: &dyn Symbols,
+) -> Result<Found, Error> {
+    let Some(count) = &study.count else { return Ok(Found::default()) };
+    let files = Files::bring(lab, device, study)?;
+    let mut found = Found::default();
+    for function in &count.functions {
+        let mut why_not = None;
+        let mut is_somewhere = false;
+        for variant in study.variants.iter().filter(|variant| variant.beside.is_anything()) {
+            let subject = program_of(study.subject_of(variant));
+            match files.probe(function, &subject, symbols) {
+                Ok(Some(probe)) => {
+                    is_somewhere = true;
+                    found.0.entry(variant.name.clone()).or_default().push(probe);
+                }
+                Ok(None) => {}
+                Err(why) => why_not = Some(why),
+            }
+        }
+        if !is_somewhere {
+            let why = why_not.unwrap_or_else(|| "no variant has the program".to_owned());
+            return Err(Error::Count { function: function.name.clone(), why });
+        }
+    }
+    Ok(found)
+}
+
+/// The program that a subject is: what starts it, or its process's name.
+fn program_of(subject: &Subject) -> String {
+    let started = subject.start.as_deref().and_then(shlex::split);
+    let program = started.and_then(|words| words.into_iter().next());
+    program.unwrap_or_else(|| subject.process.clone())
+}
+
+/// The files in question, by the name that they were looked for.
+struct Files(BTreeMap<String, (Located, Option<PathBuf>)>);
+
+impl Files {
+    fn bring(lab: &Lab, device: &mut dyn Device, study: &Study) -> Result<Self, Error> {
+        let functions = study.count.iter().flat_map(|count| &count.functions);
+        let mut names: Vec<String> = functions.filter_map(|function| function.of.clone()).collect();
+        names.extend(study.variants.iter().map(|variant| program_of(study.subject_of(variant))));
+        names.sort();
+        names.dedup();
+        let located = objects::locate(device, &names)?;
+        let files = located.into_iter().map(|located| {
+            let content = objects::bring_located(lab, device, &located)?;
+            Ok((located.name.clone(), (located, content)))
+        });
+        Ok(Self(files.collect::<Result<_, Error>>()?))
+    }
+
+    /// The probe of a function where this program is the subject; none where the function belongs to
+    /// another program.
+    fn probe(
+        &self,
+        function: &Function,
+        subject: &str,
+        symbols: &dyn Symbols,
+    ) -> Result<Option<Probe>, String> {
+        let place = match (&function.kernel, &function.symbol) {
+            (Some(kernel), _) => Place::Kernel(kernel.clone()),
+            (None, Some(symbol)) => {
+                let name = function.of.as_deref().unwrap_or(subject);
+                if name != subject && self.is_a_subject(name) {
+                    return Ok(None);
+                }
+                self.user_place(name, symbol, symbols)?
+            }
+            (None, None) => return Ok(None),
+        };
+        let detail = if function.census { Detail::Spans(function.argument) } else { Detail::Hits };
+        Ok(Some(Probe { name: function.name.clone(), place, detail }))
+    }
+
+    /// Whether the file is a program, and not a library that programs share.
+    fn is_a_subject(&self, name: &str) -> bool {
+        let path = self.0.get(name).and_then(|(located, _)| located.path.as_deref());
+        path.is_some_and(|path| !path.contains(".so"))
+    }
+
+    fn user_place(&self, name: &str, symbol: &str, symbols: &dyn Symbols) -> Result<Place, String> {
+        let absent = || format!("`{name}` was not found on the access point");
+        let (located, content) = self.0.get(name).ok_or_else(absent)?;
+        let path = located.path.clone().ok_or_else(absent)?;
+        let sha256 = located.sha256.clone().ok_or_else(absent)?;
+        let content = content.as_ref().ok_or_else(absent)?;
+        let bytes = fs::read(content).map_err(|error| format!("{}: {error}", content.display()))?;
+        let offset = symbols.offset(&bytes, symbol)?;
+        Ok(Place::User { path, sha256, offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study_file::parse;
+
+    struct OnlyApply;
+
+    impl Symbols for OnlyApply {
+        fn offset(&self, _: &[u8], symbol: &str) -> Result<u64, String> {
+            let known = symbol == "apply";
+            known.then_some(0x1000).ok_or_else(|| format!("no function `{symbol}`"))
+        }
+    }
+
+    fn files(folder: &tempfile::TempDir) -> Files {
+        let content = folder.path().join("content");
+        fs::write(&content, "code").unwrap();
+        let file = |name: &str, path: &str| {
+            let located = Located {
+                name: name.to_owned(),
+                path: Some(path.to_owned()),
+                sha256: Some("00".to_owned()),
+                mapped_by: 1,
+            };
+            (name.to_owned(), (located, Some(content.clone())))
+        };
+        Files(BTreeMap::from([
+            file("stationd", "/usr/sbin/stationd"),
+            file("hostapd", "/usr/sbin/hostapd"),
+            file("libc.so.6", "/lib/libc.so.6"),
+        ]))
+    }
+
+    fn function(keys: &str) -> Function {
+        let text = format!(
+            "question = \"?\"\n[access-point]\nclients = [1]\n[subject]\nprocess = \"stationd\"\n\
+             [[count.function]]\nname = \"f\"\n{keys}\n[[variant]]\nname = \"a\"\n"
+        );
+        parse(&text).unwrap().count.unwrap().functions.remove(0)
+    }
+
+    #[test]
+    fn a_function_is_counted_where_its_program_is_the_subject() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = files(&folder);
+        let place = |keys: &str, subject: &str| {
+            let probe = files.probe(&function(keys), subject, &OnlyApply);
+            probe.map(|probe| probe.map(|probe| probe.place))
+        };
+        let at = |path: &str| {
+            Ok(Some(Place::User { path: path.to_owned(), sha256: "00".to_owned(), offset: 0x1000 }))
+        };
+        assert_eq!(place("symbol = \"apply\"", "stationd"), at("/usr/sbin/stationd"));
+        let of_stationd = "symbol = \"apply\"\nof = \"stationd\"";
+        assert_eq!(place(of_stationd, "hostapd"), Ok(None));
+        let of_libc = "symbol = \"apply\"\nof = \"libc.so.6\"";
+        assert_eq!(place(of_libc, "hostapd"), at("/lib/libc.so.6"));
+        assert_eq!(
+            place("kernel = \"nl80211_dump_station\"", "hostapd"),
+            Ok(Some(Place::Kernel("nl80211_dump_station".to_owned())))
+        );
+        assert_eq!(place("symbol = \"aply\"", "stationd"), Err("no function `aply`".to_owned()));
+        assert!(place("symbol = \"apply\"", "wld").unwrap_err().contains("`wld` was not found"));
+    }
+
+    #[test]
+    fn a_subject_is_what_starts_it() {
+        let subject = Subject {
+            process: "prometheus-node".to_owned(),
+            start: Some("prometheus-node-exporter --all".to_owned()),
+            ready: None,
+            others: Vec::new(),
+        };
+        assert_eq!(program_of(&subject), "prometheus-node-exporter");
+        assert_eq!(program_of(&Subject { start: None, ..subject }), "prometheus-node");
+    }
+}

@@ -1,0 +1,217 @@
+//! One open event: of a thread, a CPU, or a control group on a CPU.
+//!
+//! Talks to `perf_event_open` and to the event's own requests. The descriptor is the event: closed, by
+//! whomever and however, the kernel takes back what it put in place, probes too.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+};
+
+use rustix::io::Errno;
+
+use super::attributes::{Attributes, FORMAT_LOST, LENGTH};
+
+/// `PERF_FLAG_PID_CGROUP` and `PERF_FLAG_FD_CLOEXEC`.
+const PID_CGROUP: u64 = 1 << 2;
+const CLOEXEC: u64 = 1 << 3;
+
+/// `PERF_EVENT_IOC_*`: those without an argument are `_IO('$', number)`, and `ID` reads a `u64`.
+const ENABLE: u64 = request(0);
+const DISABLE: u64 = request(1);
+const SET_OUTPUT: u64 = request(5);
+const ID: u64 = identify();
+
+const fn request(number: u64) -> u64 {
+    // Whether «no argument» is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
+    let none = if cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "powerpc",
+        target_arch = "powerpc64"
+    )) {
+        1 << 29
+    } else {
+        0
+    };
+    none | (0x24 << 8) | number
+}
+
+const fn identify() -> u64 {
+    let reads = if request(0) >> 29 == 1 { 1 << 30 } else { 2 << 30 };
+    reads | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | 7
+}
+
+/// Whose events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A thread's, wherever it runs.
+    Thread(u32),
+    /// A thread's on one CPU.
+    ThreadOn(u32, u32),
+    /// Everybody's on one CPU.
+    Cpu(u32),
+    /// A control group's on one CPU; the descriptor of its folder.
+    Group(RawFd, u32),
+}
+
+impl Target {
+    /// The second, the third and the last argument of `perf_event_open`.
+    fn arguments(self) -> (i32, i32, u64) {
+        match self {
+            Self::Thread(tid) => (tid as i32, -1, CLOEXEC),
+            Self::ThreadOn(tid, cpu) => (tid as i32, cpu as i32, CLOEXEC),
+            Self::Cpu(cpu) => (-1, cpu as i32, CLOEXEC),
+            Self::Group(fd, cpu) => (fd, cpu as i32, CLOEXEC | PID_CGROUP),
+        }
+    }
+}
+
+/// What an event has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Events.
+    pub count: u64,
+    /// Records that found no room in the ring; `None` before Linux 6.0.
+    pub lost: Option<u64>,
+}
+
+/// An open event.
+#[derive(Debug)]
+pub struct Event {
+    fd: OwnedFd,
+    tells_lost: bool,
+}
+
+impl Event {
+    /// Opens it; `Target::Thread(0)` is the calling thread.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's number, which means what [`super::error::advice`] says.
+    pub fn open(attributes: &Attributes, target: Target) -> io::Result<Self> {
+        let whole = attributes.clone().read_format(FORMAT_LOST);
+        match open(&whole, target) {
+            Ok(fd) => Ok(Self { fd, tells_lost: true }),
+            // An older kernel does not know the format; of another fault it complains again.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
+                Ok(Self { fd: open(attributes, target)?, tells_lost: false })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The attributes as the kernel took them.
+    pub fn taken(&self, attributes: &Attributes) -> Attributes {
+        let format = if self.tells_lost { FORMAT_LOST } else { 0 };
+        attributes.clone().read_format(format)
+    }
+
+    /// Starts it, and what its thread's children have inherited of it.
+    ///
+    /// # Errors
+    ///
+    /// None is documented.
+    pub fn enable(&self) -> io::Result<()> {
+        self.ask(ENABLE, 0)
+    }
+
+    /// Stops it, and what was inherited.
+    ///
+    /// # Errors
+    ///
+    /// None is documented.
+    pub fn disable(&self) -> io::Result<()> {
+        self.ask(DISABLE, 0)
+    }
+
+    /// Writes into another event's ring.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` where the two are on different CPUs or clocks.
+    pub fn redirect(&self, to: BorrowedFd<'_>) -> io::Result<()> {
+        self.ask(SET_OUTPUT, to.as_raw_fd())
+    }
+
+    /// Its number in samples; what is inherited has the same.
+    ///
+    /// # Errors
+    ///
+    /// None is documented.
+    pub fn id(&self) -> io::Result<u64> {
+        let mut id = 0_u64;
+        // SAFETY: the request writes one `u64` to the address, which is that of `id`.
+        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), ID as _, &raw mut id) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(id) }
+    }
+
+    /// What it has counted, with what was inherited.
+    ///
+    /// # Errors
+    ///
+    /// None is documented.
+    pub fn read(&self) -> io::Result<Reading> {
+        let mut bytes = [0_u8; 16];
+        let length = rustix::io::read(&self.fd, &mut bytes)?;
+        let word = |place: usize| {
+            let word = bytes[..length].get(place * 8..place * 8 + 8)?;
+            word.try_into().ok().map(u64::from_ne_bytes)
+        };
+        let lost = self.tells_lost.then(|| word(1)).flatten();
+        Ok(Reading { count: word(0).ok_or(Errno::IO)?, lost })
+    }
+
+    fn ask(&self, request: u64, argument: i32) -> io::Result<()> {
+        // SAFETY: these requests take a number and touch no memory of ours.
+        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl AsFd for Event {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn open(attributes: &Attributes, target: Target) -> io::Result<OwnedFd> {
+    let mut words = attributes.words();
+    debug_assert_eq!(size_of_val(&words), LENGTH);
+    let (pid, cpu, flags) = target.arguments();
+    let no_group = -1;
+    // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call, as
+    // does the text that `config1` may lead to, which `attributes` owns; the kernel writes at most to the
+    // size field.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, words.as_mut_ptr(), pid, cpu, no_group, flags)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` has just been opened by the kernel and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::attributes::{CPU_CLOCK, SOFTWARE, flag};
+
+    #[test]
+    fn an_event_counts_between_its_start_and_its_stop() {
+        let attributes = Attributes::new(SOFTWARE, CPU_CLOCK).flags(flag::DISABLED);
+        let event = match Event::open(&attributes, Target::Thread(0)) {
+            Ok(event) => event,
+            Err(error) => return eprintln!("skipped: perf_event_open: {error}"),
+        };
+        assert_eq!(event.read().expect("it is open").count, 0);
+        event.enable().expect("it is open");
+        std::hint::black_box((0..100_000).fold(0_u64, |sum, n| sum ^ std::hint::black_box(n)));
+        event.disable().expect("it is open");
+        let count = event.read().expect("it is open").count;
+        assert!(count > 0);
+        assert_eq!(event.read().expect("it is open").count, count);
+        assert_ne!(event.id().expect("it is open"), 0);
+    }
+}

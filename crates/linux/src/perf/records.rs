@@ -1,0 +1,116 @@
+//! The kernel's records, as far as a recorder must look into them.
+//!
+//! Pure functions of bytes; `None` for what is too short or of another type. What a sample means is for
+//! the host to find out.
+//!
+//! Formats: `enum perf_event_type` of `include/uapi/linux/perf_event.h`.
+
+use crate::maps::FileId;
+
+/// `PERF_RECORD_*` numbers.
+pub mod kind {
+    /// Code was mapped, without its file.
+    pub const MMAP: u32 = 1;
+    /// Records were lost.
+    pub const LOST: u32 = 2;
+    /// A process has a new name.
+    pub const COMM: u32 = 3;
+    /// The event fired too often and was stopped for a while.
+    pub const THROTTLE: u32 = 5;
+    /// A process or thread was born.
+    pub const FORK: u32 = 7;
+    /// A sample.
+    pub const SAMPLE: u32 = 9;
+    /// Code was mapped.
+    pub const MMAP2: u32 = 10;
+}
+
+/// Length of the header: type, what it is about, length.
+pub const HEADER: usize = 8;
+
+/// The type of a record.
+pub fn kind_of(record: &[u8]) -> Option<u32> {
+    u32_at(record, 0)
+}
+
+/// Records that were lost, as a record of that says: the event's number and how many.
+pub fn lost(record: &[u8]) -> Option<(u64, u64)> {
+    (kind_of(record)? == kind::LOST).then_some(())?;
+    Some((u64_at(record, 8)?, u64_at(record, 16)?))
+}
+
+/// A birth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// The new thread.
+    pub tid: u32,
+    /// The thread that made it.
+    pub parent: u32,
+    /// When, ns.
+    pub time_ns: u64,
+}
+
+/// A birth, of a process or a thread.
+pub fn fork(record: &[u8]) -> Option<Fork> {
+    (kind_of(record)? == kind::FORK).then_some(())?;
+    Some(Fork {
+        tid: u32_at(record, 16)?,
+        parent: u32_at(record, 20)?,
+        time_ns: u64_at(record, 24)?,
+    })
+}
+
+/// A file that was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapped<'a> {
+    /// By which process.
+    pub pid: u32,
+    /// The file.
+    pub file: FileId,
+    /// Whether its code may be executed.
+    pub executable: bool,
+    /// Its path, or a name.
+    pub name: &'a [u8],
+}
+
+/// A mapping with its file.
+pub fn mapped(record: &[u8]) -> Option<Mapped<'_>> {
+    (kind_of(record)? == kind::MMAP2).then_some(())?;
+    let name = record.get(72..)?;
+    let end = name.iter().position(|&byte| byte == 0)?;
+    Some(Mapped {
+        pid: u32_at(record, 8)?,
+        file: FileId {
+            major: u32_at(record, 40)?,
+            minor: u32_at(record, 44)?,
+            inode: u64_at(record, 48)?,
+        },
+        executable: u32_at(record, 64)? & libc::PROT_EXEC as u32 != 0,
+        name: &name[..end],
+    })
+}
+
+/// A number of 32 bits.
+pub fn u32_at(record: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*record.get(at..)?.first_chunk()?))
+}
+
+/// A number of 64 bits.
+pub fn u64_at(record: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*record.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(kind in 0_u32..12, body: Vec<u8>) {
+            let record: Vec<u8> = kind.to_ne_bytes().into_iter().chain(body).collect();
+            let _ = (lost(&record), fork(&record), mapped(&record));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The section «Where the CPU goes»: flame graphs, and the tables that say the same in numbers.
+//!
+//! The same for a run and for a recording without one. Empty where nothing was profiled or counted.
+
+use analysis::{
+    Analysis,
+    profiles::{CountFigures, Difference, OwnCounter, ProfileFigures},
+};
+use askama::Template;
+
+use crate::{
+    count_tables::{self, Durations},
+    flames::{self, Flames, named},
+    profile_tables, prose,
+    table::Table,
+};
+
+/// What the section is made of.
+pub(crate) struct Material<'a> {
+    pub(crate) profiles: &'a [ProfileFigures],
+    pub(crate) differences: &'a [Difference],
+    pub(crate) counts: &'a [CountFigures],
+    pub(crate) own_counters: &'a [OwnCounter],
+}
+
+impl<'a> Material<'a> {
+    /// Of a run.
+    pub(crate) fn of(analysis: &'a Analysis) -> Self {
+        Self {
+            profiles: &analysis.profiles,
+            differences: &analysis.differences,
+            counts: &analysis.counts,
+            own_counters: &analysis.own_counters,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.profiles.is_empty()
+            && self.differences.is_empty()
+            && self.counts.is_empty()
+            && self.own_counters.is_empty()
+    }
+}
+
+/// A table that is folded away, under its name.
+struct Folded {
+    name: String,
+    table: String,
+    /// Whether it begins unfolded.
+    open: bool,
+}
+
+/// The section.
+#[derive(Template)]
+#[template(path = "cpu.html")]
+struct Section {
+    flames: Option<Flames>,
+    changes: Vec<Folded>,
+    functions: Vec<Folded>,
+    waiting: String,
+    explained: Vec<String>,
+    unknown: String,
+    modules: String,
+    scopes: Vec<String>,
+    captures: String,
+    counts: String,
+    durations: String,
+    own_counters: String,
+}
+
+/// The section as HTML; empty where there is nothing to say.
+///
+/// # Errors
+///
+/// Where the template cannot be filled; no input is known to do that.
+pub(crate) fn html(material: &Material<'_>) -> askama::Result<String> {
+    if material.is_empty() { Ok(String::new()) } else { Section::of(material).render() }
+}
+
+impl Section {
+    fn of(material: &Material<'_>) -> Self {
+        let Material { profiles, differences, counts, own_counters } = material;
+        let durations = Durations::of(counts);
+        let has_flames = !profiles.is_empty() || !differences.is_empty();
+        Self {
+            flames: has_flames.then(|| Flames::of(profiles, differences)),
+            changes: changes(differences),
+            functions: functions(profiles),
+            waiting: filled(profile_tables::waiting(profiles)),
+            explained: profiles
+                .iter()
+                .map(|profile| prose::html(&profile_tables::explained(profile)))
+                .collect(),
+            unknown: filled(profile_tables::unknown(profiles)),
+            modules: filled(profile_tables::modules(profiles)),
+            scopes: profile_tables::scopes(profiles),
+            captures: filled(profile_tables::captures(profiles)),
+            counts: filled(count_tables::counts(counts)),
+            durations: if durations.is_empty() { String::new() } else { durations.to_string() },
+            own_counters: filled(count_tables::own_counters(own_counters)),
+        }
+    }
+}
+
+fn filled(table: Table) -> String {
+    if table.rows.is_empty() { String::new() } else { table.html() }
+}
+
+/// What changed in each pair; the one whose picture is shown first is unfolded.
+fn changes(differences: &[Difference]) -> Vec<Folded> {
+    let first = flames::largest_change(differences);
+    let folded = |(at, difference): (usize, &Difference)| Folded {
+        name: format!("Changes, {}", flames::label(difference)),
+        table: filled(profile_tables::elided(difference))
+            + &filled(profile_tables::changes(difference)),
+        open: first == Some(at),
+    };
+    let all = differences.iter().enumerate().map(folded);
+    all.filter(|each| !each.table.is_empty()).collect()
+}
+
+/// The functions of each profile; the main one's are unfolded.
+fn functions(profiles: &[ProfileFigures]) -> Vec<Folded> {
+    let first = flames::main_profile(profiles);
+    let folded = |(at, profile): (usize, &ProfileFigures)| Folded {
+        name: format!("Functions of {}", named(profile)),
+        table: filled(profile_tables::functions(profile)),
+        open: first == Some(at),
+    };
+    let all = profiles.iter().enumerate().map(folded);
+    all.filter(|each| !each.table.is_empty()).collect()
+}

@@ -1,0 +1,198 @@
+//! Flame graphs for the page: which pictures there are, which is shown first, and the data of all.
+//!
+//! The pictures themselves are drawn by `templates/flames.js` from what [`encode`] writes. Numbers come
+//! from the analysis; what a page cannot carry is folded, and told. Pure.
+
+pub(crate) mod encode;
+pub(crate) mod still;
+
+use analysis::{
+    profiles::{Difference, ProfileFigures},
+    quantity,
+};
+
+use self::encode::{EncodedTree, Flat, Folded};
+
+/// Bytes that all trees of a page may have: with it a page stays below 10 MB.
+const BUDGET: usize = 6_000_000;
+
+/// All flame graphs of a page.
+pub(crate) struct Flames {
+    /// Names of all frames, encoded.
+    pub(crate) names: String,
+    pub(crate) differences: Vec<View>,
+    pub(crate) profiles: Vec<View>,
+    /// Whether anything was folded, in a sentence each.
+    pub(crate) folded: Vec<String>,
+    /// The main profile, for print and without script.
+    pub(crate) still: String,
+    pub(crate) still_title: String,
+}
+
+/// One picture's data, and what it is called.
+pub(crate) struct View {
+    /// As the choice names it.
+    pub(crate) label: String,
+    /// What the panes are called: one name, or the one before and the one after.
+    pub(crate) before: String,
+    pub(crate) after: String,
+    /// Clients; empty where nobody counted them.
+    pub(crate) clients: String,
+    /// Whether costs are CPU; otherwise they are samples.
+    pub(crate) cpu: bool,
+    pub(crate) units: [f64; 2],
+    pub(crate) nodes: String,
+    /// Whether it is shown first.
+    pub(crate) first: bool,
+}
+
+impl Flames {
+    /// From everything that was profiled.
+    pub(crate) fn of(profiles: &[ProfileFigures], differences: &[Difference]) -> Self {
+        Self::within(profiles, differences, BUDGET)
+    }
+
+    fn within(profiles: &[ProfileFigures], differences: &[Difference], budget: usize) -> Self {
+        let trees: Vec<_> = differences
+            .iter()
+            .map(|each| Flat::of_difference(&each.tree))
+            .chain(profiles.iter().map(|each| Flat::of_profile(&each.tree)))
+            .collect();
+        let mut encoded = encode::encode(&trees, budget);
+        let of_profiles = encoded.trees.split_off(differences.len());
+        let of_differences = encoded.trees;
+        let main = main_profile(profiles);
+        let largest = largest_change(differences);
+        let title = main
+            .map_or(String::new(), |at| format!("Where the CPU of {} goes", named(&profiles[at])));
+        let folded = differences
+            .iter()
+            .map(|each| (label(each), difference_is_cpu(each, profiles)))
+            .chain(profiles.iter().map(|each| (named(each), is_cpu(each))))
+            .zip(of_differences.iter().chain(&of_profiles))
+            .filter_map(|((name, cpu), tree)| told(&name, cpu, tree.folded))
+            .collect();
+        let difference_view = |(at, (each, tree)): (usize, (&Difference, EncodedTree))| {
+            View::of_difference(each, tree, difference_is_cpu(each, profiles), largest == Some(at))
+        };
+        let profile_view = |(at, (each, tree)): (usize, (&ProfileFigures, EncodedTree))| {
+            View::of_profile(each, tree, largest.is_none() && main == Some(at))
+        };
+        Self {
+            names: encoded.names,
+            differences: differences
+                .iter()
+                .zip(of_differences)
+                .enumerate()
+                .map(difference_view)
+                .collect(),
+            profiles: profiles.iter().zip(of_profiles).enumerate().map(profile_view).collect(),
+            folded,
+            still: main.map_or(String::new(), |at| still::draw(&profiles[at], &title)),
+            still_title: title,
+        }
+    }
+}
+
+impl View {
+    fn of_profile(profile: &ProfileFigures, tree: EncodedTree, first: bool) -> Self {
+        Self {
+            label: named(profile),
+            before: named(profile),
+            after: String::new(),
+            clients: profile.clients.map_or(String::new(), |clients| clients.to_string()),
+            cpu: is_cpu(profile),
+            units: tree.units,
+            nodes: tree.nodes,
+            first,
+        }
+    }
+
+    fn of_difference(each: &Difference, tree: EncodedTree, cpu: bool, first: bool) -> Self {
+        Self {
+            label: label(each),
+            before: each.before.clone(),
+            after: each.after.clone(),
+            clients: each.clients.map_or(String::new(), |clients| clients.to_string()),
+            cpu,
+            units: tree.units,
+            nodes: tree.nodes,
+            first,
+        }
+    }
+}
+
+/// Whether costs are CPU; where no capture's CPU is known they are samples.
+pub(crate) fn is_cpu(profile: &ProfileFigures) -> bool {
+    profile.captures.iter().any(|capture| capture.samples > 0 && capture.cpu_us_per_s.is_some())
+}
+
+/// The same of a difference: of its two profiles, where they are there.
+pub(crate) fn difference_is_cpu(difference: &Difference, profiles: &[ProfileFigures]) -> bool {
+    profiles
+        .iter()
+        .filter(|profile| profile.clients == difference.clients)
+        .filter(|profile| [&difference.before, &difference.after].contains(&&profile.variant))
+        .all(is_cpu)
+}
+
+/// `netlink at 114 clients`.
+pub(crate) fn named(profile: &ProfileFigures) -> String {
+    with_clients(&profile.variant, profile.clients)
+}
+
+/// `forks → netlink at 114 clients`.
+pub(crate) fn label(difference: &Difference) -> String {
+    with_clients(&format!("{} → {}", difference.before, difference.after), difference.clients)
+}
+
+fn with_clients(name: &str, clients: Option<u32>) -> String {
+    match clients {
+        Some(clients) => format!("{name} at {}", quantity::count(clients, "client")),
+        None => name.to_owned(),
+    }
+}
+
+/// The place of the profile with the most CPU.
+pub(crate) fn main_profile(profiles: &[ProfileFigures]) -> Option<usize> {
+    let cost = |profile: &ProfileFigures| -> f64 {
+        let roots = profile.tree.nodes.iter().filter(|node| node.depth == 0);
+        roots.map(|node| node.us_per_s).sum()
+    };
+    first_largest(profiles.iter().map(cost))
+}
+
+/// The place of the difference in which some function changed most.
+pub(crate) fn largest_change(differences: &[Difference]) -> Option<usize> {
+    let change = |each: &Difference| {
+        each.functions
+            .iter()
+            .map(|function| (function.after - function.before).abs())
+            .fold(0.0, f64::max)
+    };
+    first_largest(differences.iter().map(change))
+}
+
+fn first_largest(sizes: impl Iterator<Item = f64>) -> Option<usize> {
+    let larger = |best: Option<(usize, f64)>, (at, size): (usize, f64)| match best {
+        Some((_, most)) if most >= size => best,
+        _ => Some((at, size)),
+    };
+    sizes.enumerate().fold(None, larger).map(|(at, _)| at)
+}
+
+fn told(name: &str, cpu: bool, folded: Folded) -> Option<String> {
+    let Folded { paths, of_paths, cost, of_cost } = folded;
+    if paths == 0 {
+        return None;
+    }
+    let cost_text = if cpu {
+        format!("{} of CPU a second", quantity::cpu_short(cost))
+    } else {
+        format!("{cost:.0} samples")
+    };
+    let share = quantity::percent(if of_cost > 0.0 { cost / of_cost } else { 0.0 });
+    Some(format!(
+        "{name}: {paths} of {of_paths} paths, together {cost_text} ({share}), are drawn as their callers’ own, and no search finds them."
+    ))
+}

@@ -1,0 +1,426 @@
+//! Tables about profiles: functions, changes, what is unknown, what waits, and how it was recorded.
+//!
+//! Every number comes from the analysis; here it gets its unit and its digits.
+
+use analysis::{
+    Estimate,
+    profiles::{Capture, Difference, FunctionCost, ProfileFigures, ProofFigures, Waiting},
+    quantity::{self, ABSENT, Unit},
+    stacks::profile::Naming,
+};
+
+use crate::{
+    flames::{label, named},
+    table::{
+        Kind::{Head, Name, Number, Quiet, Text},
+        Table,
+    },
+};
+
+/// Functions that a table lists at most; an export has all.
+const MOST_FUNCTIONS: usize = 200;
+/// Paths that a list of those that came or went has at most.
+const MOST_PATHS: usize = 12;
+/// Innermost frames of a path that are named.
+const FRAMES_OF_PATH: usize = 3;
+
+/// A share as per cent, without the sign; two digits.
+pub(crate) fn percent(share: f64) -> String {
+    quantity::percent(share).trim_end_matches(" %").to_owned()
+}
+
+pub(crate) fn clients(clients: Option<u32>) -> String {
+    clients.map_or(ABSENT.to_owned(), |clients| clients.to_string())
+}
+
+pub(crate) fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
+    match estimate {
+        // What was never seen is not a small cost with four digits.
+        Some(estimate) if estimate.min == 0.0 && estimate.max == 0.0 => "0".to_owned(),
+        Some(estimate) => unit.mean(estimate),
+        None => ABSENT.to_owned(),
+    }
+}
+
+pub(crate) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
+    let seen = estimate.filter(|estimate| estimate.min != 0.0 || estimate.max != 0.0);
+    seen.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
+}
+
+/// The unit that fits the dearest function.
+pub(crate) fn unit_of(functions: &[FunctionCost]) -> Unit {
+    let costs = functions.iter().filter_map(|function| function.inclusive);
+    quantity::cpu_unit(costs.map(|cost| cost.mean).fold(0.0, f64::max))
+}
+
+/// How a name came to be, in words.
+pub(crate) fn naming(naming: Naming) -> String {
+    match naming {
+        Naming::Process => "process".to_owned(),
+        Naming::Named => "symbol".to_owned(),
+        Naming::Synthesised => "made up".to_owned(),
+        Naming::Unknown(cause) => format!("unknown: {}", cause.name()),
+    }
+}
+
+/// What each function of a profile costs.
+pub(crate) fn functions(profile: &ProfileFigures) -> Table {
+    let unit = unit_of(&profile.functions);
+    let name = format!("{}/s", unit.name);
+    let left_out = profile.functions.len().saturating_sub(MOST_FUNCTIONS);
+    let more = if left_out > 0 {
+        format!("; {left_out} cheaper ones are left out")
+    } else {
+        String::new()
+    };
+    let mut table = Table::new(
+        &format!("Functions of {}, by cost with all that they call{more}", named(profile)),
+        &[
+            (Name, "function", ""),
+            (Number, "with callees", &name),
+            (Quiet, "95 % interval", &name),
+            (Number, "own code", &name),
+            (Quiet, "95 % interval", &name),
+            (Number, "in samples", "%"),
+            (Text, "module", ""),
+            (Text, "name by", ""),
+        ],
+    );
+    for function in profile.functions.iter().take(MOST_FUNCTIONS) {
+        table.push(vec![
+            function.name.clone(),
+            mean(unit, function.inclusive.as_ref()),
+            bracket(unit, function.inclusive.as_ref()),
+            mean(unit, function.own.as_ref()),
+            bracket(unit, function.own.as_ref()),
+            percent(function.share),
+            function.module.clone(),
+            naming(function.naming),
+        ]);
+    }
+    table
+}
+
+/// What changed, by function. What repetitions do not tell apart is set in grey and says so.
+pub(crate) fn changes(difference: &Difference) -> Table {
+    let sizes = difference.functions.iter().map(|function| function.before.max(function.after));
+    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
+    let name = format!("{}/s", unit.name);
+    let left_out = difference.functions.len().saturating_sub(MOST_FUNCTIONS);
+    let more = if left_out > 0 {
+        format!("; {left_out} smaller ones are left out")
+    } else {
+        String::new()
+    };
+    let mut table = Table::new(
+        &format!("Changes of functions, with all that they call: {}{more}", label(difference)),
+        &[
+            (Name, "function", ""),
+            (Number, "before", &name),
+            (Number, "after", &name),
+            (Number, "change", &name),
+            (Quiet, "95 % interval", &name),
+            (Text, "told apart", ""),
+            (Text, "module", ""),
+        ],
+    );
+    for function in difference.functions.iter().take(MOST_FUNCTIONS) {
+        let interval = function.interval.map(|interval| {
+            let [low, high] = [interval.low, interval.high].map(|end| signed(unit, end));
+            format!("[{low}, {high}]")
+        });
+        table.push(vec![
+            function.name.clone(),
+            cost(unit, function.before),
+            cost(unit, function.after),
+            signed(unit, function.after - function.before),
+            interval.unwrap_or(ABSENT.to_owned()),
+            yes(function.told_apart),
+            function.module.clone(),
+        ]);
+        table.dim_last(!function.told_apart);
+    }
+    table
+}
+
+fn cost(unit: Unit, us_per_s: f64) -> String {
+    if us_per_s == 0.0 { "0".to_owned() } else { unit.plain(us_per_s) }
+}
+
+fn signed(unit: Unit, value: f64) -> String {
+    let plus = if value > 0.0 { "+" } else { "" };
+    format!("{plus}{}", unit.plain(value))
+}
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+/// The dearest paths that are in one of two profiles only: a picture of the other could not show them.
+pub(crate) fn elided(difference: &Difference) -> Table {
+    let sizes = difference.tree.nodes.iter().map(|node| node.before.max(node.after));
+    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
+    let mut table = Table::new(
+        &format!("Paths in one of the two only: {}", label(difference)),
+        &[
+            (Head, "", ""),
+            (Name, "path", "its innermost calls"),
+            (Number, "cost", &format!("{}/s", unit.name)),
+            (Text, "told apart", ""),
+        ],
+    );
+    for (what, gone) in [("gone", true), ("new", false)] {
+        for path in one_sided(difference, gone) {
+            table.push(vec![
+                what.to_owned(),
+                path.name,
+                unit.plain(path.cost),
+                yes(path.told_apart),
+            ]);
+            table.dim_last(!path.told_apart);
+        }
+    }
+    table
+}
+
+struct OneSided {
+    name: String,
+    cost: f64,
+    told_apart: bool,
+}
+
+/// Where the paths of one side begin that the other does not have, dearest first.
+fn one_sided(difference: &Difference, gone: bool) -> Vec<OneSided> {
+    let tree = &difference.tree;
+    let mut above: Vec<&str> = Vec::new();
+    let mut inside = None;
+    let mut found: Vec<OneSided> = Vec::new();
+    for node in &tree.nodes {
+        let depth = node.depth as usize;
+        above.truncate(depth);
+        above.push(&tree.frames[node.frame as usize].name);
+        let (here, there) =
+            if gone { (node.before, node.after) } else { (node.after, node.before) };
+        if inside.is_some_and(|at| depth > at) {
+            continue;
+        }
+        let begins = here > 0.0 && there == 0.0;
+        inside = begins.then_some(depth);
+        if begins {
+            let name = tail(&above);
+            found.push(OneSided { name, cost: here, told_apart: node.told_apart });
+        }
+    }
+    found.sort_by(|one, other| other.cost.total_cmp(&one.cost));
+    found.truncate(MOST_PATHS);
+    found
+}
+
+fn tail(path: &[&str]) -> String {
+    let from = path.len().saturating_sub(FRAMES_OF_PATH);
+    let more = if from > 0 { "… › " } else { "" };
+    format!("{more}{}", path[from..].join(" › "))
+}
+
+/// What is not known, by cause, and what to do about it.
+pub(crate) fn unknown(profiles: &[ProfileFigures]) -> Table {
+    let mut table = Table::new(
+        "Samples with an unknown frame, by cause",
+        &[
+            (Head, "variant", ""),
+            (Number, "clients", ""),
+            (Text, "cause", ""),
+            (Text, "module", ""),
+            (Number, "samples", ""),
+            (Number, "of all", "%"),
+            (Name, "what to do", ""),
+        ],
+    );
+    for profile in profiles {
+        for part in &profile.unknown.by_cause {
+            table.push(vec![
+                profile.variant.clone(),
+                clients(profile.clients),
+                part.cause.name().to_owned(),
+                part.module.clone(),
+                part.samples.to_string(),
+                share_of(part.samples, profile.unknown.samples),
+                part.cause.advice().replace('`', ""),
+            ]);
+        }
+    }
+    table
+}
+
+fn share_of(part: u64, all: u64) -> String {
+    if all > 0 { percent(part as f64 / all as f64) } else { ABSENT.to_owned() }
+}
+
+/// How much of a profile is explained, in a sentence.
+pub(crate) fn explained(profile: &ProfileFigures) -> String {
+    let unknown = &profile.unknown;
+    let known = unknown.samples.saturating_sub(unknown.unknown + unknown.synthesised);
+    format!(
+        "{}: {} % of {} samples are named to their root, {} % have a made-up name in them, {} % an unknown frame.",
+        named(profile),
+        share_of(known, unknown.samples),
+        unknown.samples,
+        share_of(unknown.synthesised, unknown.samples),
+        share_of(unknown.unknown, unknown.samples),
+    )
+}
+
+/// How well each module's frames are named.
+pub(crate) fn modules(profiles: &[ProfileFigures]) -> Table {
+    let mut table = Table::new(
+        "Frames by module, weighted by samples",
+        &[
+            (Head, "variant", ""),
+            (Number, "clients", ""),
+            (Text, "module", ""),
+            (Number, "with a symbol", ""),
+            (Number, "made up", ""),
+            (Number, "unknown", ""),
+        ],
+    );
+    for profile in profiles {
+        for module in &profile.unknown.by_module {
+            table.push(vec![
+                profile.variant.clone(),
+                clients(profile.clients),
+                module.module.clone(),
+                module.named.to_string(),
+                module.synthesised.to_string(),
+                module.unknown.to_string(),
+            ]);
+        }
+    }
+    table
+}
+
+/// What waits on the CPU instead of working.
+pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
+    let all = || profiles.iter().flat_map(|profile| &profile.waiting);
+    let costs = all().filter_map(|each| each.own);
+    let unit = quantity::cpu_unit(costs.map(|own| own.mean).fold(0.0, f64::max));
+    let name = format!("{}/s", unit.name);
+    let mut table = Table::new(
+        "CPU that is spent waiting, in the functions’ own code",
+        &[
+            (Head, "variant", ""),
+            (Number, "clients", ""),
+            (Name, "function", ""),
+            (Text, "called by", "most often"),
+            (Number, "CPU", &name),
+            (Quiet, "95 % interval", &name),
+            (Number, "samples", ""),
+            (Number, "of all", "%"),
+            (Name, "why it counts", ""),
+        ],
+    );
+    for profile in profiles {
+        profile.waiting.iter().for_each(|each| table.push(waiting_row(profile, each, unit)));
+    }
+    table
+}
+
+fn waiting_row(profile: &ProfileFigures, each: &Waiting, unit: Unit) -> Vec<String> {
+    vec![
+        profile.variant.clone(),
+        clients(profile.clients),
+        each.function.clone(),
+        each.caller.clone().unwrap_or(ABSENT.to_owned()),
+        mean(unit, each.own.as_ref()),
+        bracket(unit, each.own.as_ref()),
+        each.samples.to_string(),
+        percent(each.share),
+        each.reason.clone(),
+    ]
+}
+
+/// Every capture: how much was recorded, what it cost, and what the burner proved.
+pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
+    let mut table = Table::new(
+        "Captures",
+        &[
+            (Head, "variant", ""),
+            (Number, "clients", ""),
+            (Number, "repetition", ""),
+            (Text, "event", ""),
+            (Number, "frequency", "Hz of CPU"),
+            (Number, "samples", ""),
+            (Number, "lost", "records"),
+            (Number, "throttled", "times"),
+            (Number, "CPU", "ms/s"),
+            (Number, "recording", "ms/s"),
+            (Number, "proof", "expected"),
+            (Number, "proof", "got"),
+            (Number, "on top", "%"),
+            (Text, "holds", ""),
+        ],
+    );
+    for profile in profiles {
+        profile.captures.iter().for_each(|each| table.push(capture_row(profile, each)));
+    }
+    table
+}
+
+fn capture_row(profile: &ProfileFigures, each: &Capture) -> Vec<String> {
+    let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));
+    let mut row = vec![
+        profile.variant.clone(),
+        clients(profile.clients),
+        each.repetition.to_string(),
+        profile.event.clone(),
+        profile.frequency.map_or(ABSENT.to_owned(), |hertz| hertz.to_string()),
+        each.samples.to_string(),
+        each.lost.to_string(),
+        each.throttled.to_string(),
+        ms(each.cpu_us_per_s),
+        ms(each.agent_us_per_s),
+    ];
+    row.extend(proof_cells(each.proof.as_ref()));
+    row
+}
+
+fn proof_cells(proof: Option<&ProofFigures>) -> [String; 4] {
+    let Some(proof) = proof else { return ["–", "–", "–", "no proof"].map(str::to_owned) };
+    [
+        format!("{:.0}", proof.expected),
+        proof.samples.to_string(),
+        percent(proof.on_top),
+        yes(proof.holds),
+    ]
+}
+
+/// Whose stacks were copied and how much of each, in sentences; the same one once.
+pub(crate) fn scopes(profiles: &[ProfileFigures]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for profile in profiles {
+        let sentence = format!(
+            "Sampled: {}; up to {} bytes of each user stack.",
+            profile.scope, profile.stack_bytes
+        );
+        if !said.contains(&sentence) {
+            said.push(sentence);
+        }
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_keeps_its_inner_end() {
+        assert_eq!(tail(&["a", "b"]), "a › b");
+        assert_eq!(tail(&["a", "b", "c", "d"]), "… › b › c › d");
+    }
+
+    #[test]
+    fn shares_have_two_digits_and_no_sign() {
+        assert_eq!(percent(0.1234), "12");
+        assert_eq!(percent(0.0), "0");
+    }
+}

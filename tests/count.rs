@@ -1,0 +1,91 @@
+//! Calls of functions, counted by the kernel in real guests, against what the programs count themselves.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study, number};
+
+const COUNT: &str = r#"
+[count]
+repetitions = 1
+read = "busybox wget -q -O - http://127.0.0.1:9810/metrics"
+
+[[count.function]]
+name = "replies"
+symbol = "rpc::methods::answer"
+
+[[count.function]]
+name = "transactions"
+symbol = "datamodel::transaction::apply"
+per = "replies"
+
+[[count.function]]
+name = "round trips"
+kernel = "nl80211_get_station"
+census = true
+"#;
+
+const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
+const AS_FOUND: &str = "--set pull=per-station --set write-back=each-poll";
+
+fn study() -> Study {
+    Study::small().process("stationd").count(COUNT).window("5s").variant(
+        "found",
+        &format!(
+            "subject = {{ {STARTED}, start = \"stationd {AS_FOUND}\" }}\n\
+             load = {{ run = \"station-monitor --full --every 1s\", stays = true }}"
+        ),
+    )
+}
+
+fn by_name<'a>(list: &'a Value, value: &str) -> BTreeMap<&'a str, f64> {
+    let entries = list.as_array().unwrap().iter();
+    entries.map(|one| (one["name"].as_str().unwrap(), number(one, value))).collect()
+}
+
+#[test]
+fn what_the_kernel_counts_is_what_stationd_counts() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let words = ["count", "study.toml", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(0).last_json();
+    let counted = by_name(&analysis["counts"], "/per_window/mean");
+    let own = by_name(&analysis["own_counters"], "/rose/0");
+    // Five polls of three radios with two stations each.
+    assert_eq!(counted["replies"], 15.0, "{counted:?}");
+    assert_eq!(counted["transactions"], 30.0, "{counted:?}");
+    assert_eq!(counted["transactions"], own["stationd_transactions_total"], "{own:?}");
+    assert_eq!(counted["replies"], own["stationd_requests_total"], "{own:?}");
+    assert_eq!(counted["round trips"], own["stationd_station_questions_total"], "{own:?}");
+    let counts = analysis["counts"].as_array().unwrap();
+    let named = |name: &str| counts.iter().find(|count| count["name"] == name).unwrap();
+    assert_eq!(named("transactions")["per_call"][0], "replies");
+    assert_eq!(number(named("transactions"), "/per_call/1/mean"), 2.0);
+    let census = &named("round trips")["census"];
+    assert_eq!(number(census, "/calls"), counted["round trips"]);
+    assert!(number(census, "/groups/0/quantiles_ns/1") > 1000.0, "{census:#}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_function_that_is_not_there_is_told_with_those_that_are_like_it() {
+    let place = Place::with_guests();
+    let refused = |function: &str, told: &str| {
+        let words = ["count", "hostapd", "--clients", "6", "--function", function, "--out", "run"];
+        place.headroom(words).run().code(2).says(told).in_one_line();
+        assert!(!place.path("run").exists());
+    };
+    refused("no_such_function", "cannot count calls of `no_such_function`");
+    // Inside the program's head there is no code.
+    refused("0x10", "cannot count calls of `0x10`");
+    let words = ["count", "no-such-daemon", "--clients", "6", "--function", "f", "--out", "run"];
+    place.headroom(words).run().code(2).says("`no-such-daemon` was not found").in_one_line();
+}
+
+#[test]
+fn nothing_to_count_is_told_before_anything_is_done() {
+    let place = Place::without_guests();
+    let ended = place.headroom(["count", "hostapd", "--out", "run"]).run();
+    ended.code(2).says("name a function with --function or --kernel").in_one_line();
+}

@@ -1,0 +1,151 @@
+//! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study, number};
+
+const STARTED: &str =
+    "process = \"stationd\", ready = \"/run/stationd.sock\", others = [\"hostapd\"]";
+const AS_FOUND: &str = "--set trace-check=walk --set pull=per-station --set write-back=each-poll";
+
+/// stationd as found in the field and with all its cures, six clients, asked once a second for each radio.
+fn stages() -> Study {
+    let variant = |flags: &str, reply: &str| {
+        format!(
+            "subject = {{ {STARTED}, start = \"stationd {flags}\" }}\n\
+             load = {{ run = \"station-monitor {reply} --every 1s\", stays = true }}"
+        )
+    };
+    Study::small()
+        .process("stationd")
+        .variant("found", &variant(AS_FOUND, "--full"))
+        .variant("bulk", &format!("against = [\"found\"]\n{}", variant("", "--brief")))
+}
+
+fn profile<'a>(analysis: &'a Value, variant: &str) -> &'a Value {
+    let profiles = analysis["profiles"].as_array().unwrap();
+    profiles.iter().find(|profile| profile["variant"] == variant).unwrap()
+}
+
+/// µs of CPU a second of every function whose name has these words, with all that it calls.
+fn inclusive(profile: &Value, words: &str) -> f64 {
+    let functions = profile["functions"].as_array().unwrap();
+    let named = functions.iter().filter(|one| one["name"].as_str().unwrap().contains(words));
+    named.map(|one| number(one, "/inclusive/mean")).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_write_back_is_seen_where_it_is_done_and_every_frame_has_a_name() {
+    let place = Place::with_guests();
+    let words = ["profile", "study.toml", "--out", "run", "--repetitions", "2", "--json"];
+    place.write("study.toml", &stages().profiles(2).window("10s").text());
+    let analysis = place.headroom(words).run().code(0).last_json();
+    for variant in ["found", "bulk"] {
+        let profile = profile(&analysis, variant);
+        let (samples, unknown) =
+            (number(profile, "/unknown/samples"), number(profile, "/unknown/unknown"));
+        assert!(unknown <= samples / 1000.0, "{variant}: {:#}", profile["unknown"]);
+        for capture in profile["captures"].as_array().unwrap() {
+            assert_eq!(capture["proof"]["holds"], true, "{capture:#}");
+            assert_eq!(capture["lost"], 0, "{capture:#}");
+            // A sample stands for 1/499 s of CPU: the counters of the same window say the same.
+            let by_samples = number(capture, "/samples") * 1e6 / 499.0 / 10.0;
+            let by_counters = number(capture, "/cpu_us_per_s");
+            let tolerance = 0.05 * by_counters + 1e6 / 499.0 / 10.0 * 2.0;
+            assert!((by_samples - by_counters).abs() < tolerance, "{capture:#}");
+        }
+        assert_eq!(profile["event"], "cpu-clock");
+    }
+    let apply = |variant| inclusive(profile(&analysis, variant), "transaction::apply");
+    assert!(apply("found") > 500.0, "{}", apply("found"));
+    assert_eq!(apply("bulk"), 0.0, "nothing is written back");
+    let page = place.run().report();
+    assert!(page.contains("Where the CPU goes"));
+    assert!(page.contains("transaction::apply"));
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
+    let place = Place::with_guests();
+    place.write("study.toml", &stages().profiles(1).text());
+    let words = ["profile", "study.toml", "--variant", "found", "--out", "run"];
+    place.headroom(words).run().code(0).prints("transaction::apply");
+    let first = place.run().report();
+    // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
+    let again = place.headroom(["report", "run", "--out", "again.html"]);
+    again.env("HEADROOM_CACHE", place.folder("empty")).run().code(0);
+    assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
+
+    let export = |format: &str| {
+        let words = ["export", "run", "--format", format, "--out", format];
+        place.headroom(words).run().code(0);
+        fs::read(place.path(format)).unwrap()
+    };
+    let folded = String::from_utf8(export("folded")).unwrap();
+    let samples: u64 = folded
+        .lines()
+        .map(|line| line.rsplit_once(' ').unwrap())
+        .map(|line| line.1.parse::<u64>().unwrap())
+        .sum();
+    let recorded = &place.run().recordings()[0].stacks.clone().unwrap().recorded;
+    assert_eq!(samples, recorded.samples);
+    assert!(folded.lines().all(|line| line.starts_with("stationd;")), "{folded}");
+    let speedscope: Value = serde_json::from_slice(&export("speedscope")).unwrap();
+    assert!(speedscope["shared"]["frames"].as_array().unwrap().len() > 10);
+    assert_eq!(export("firefox")[..2], [0x1f, 0x8b], "it is gzipped");
+    // What is kept is what perf writes: it is a recording by itself.
+    let kept = "run/stacks/found@6#1.stacks.perf.data";
+    let page = ["report", "--perf-data", kept, "--out", "alone.html"];
+    place.headroom(page).run().code(0).prints("report: alone.html");
+}
+
+#[test]
+fn a_process_that_runs_is_profiled_without_a_study() {
+    let place = Place::with_guests();
+    let load = "hostapd_cli -i {interface} all_sta";
+    let words =
+        ["profile", "hostapd", "--clients", "6", "--window", "4s", "--load", load, "--out", "run"];
+    place.headroom(words).run().code(0).prints("hostapd");
+    let run = place.run().run();
+    assert_eq!(run.study.subject.process, "hostapd");
+    assert_eq!(run.overrides, ["clients = [6]", "only = stacks"]);
+    // The study that it was can be carried out again.
+    place.headroom(["run", "run/study.toml", "--dry-run"]).run().code(0);
+}
+
+#[test]
+fn this_machine_is_profiled_as_a_device_is() {
+    let place = Place::without_guests();
+    let script = "while :; do :; done";
+    let mut busy = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let words = ["profile", "sh", "--on", "local", "--window", "2s", "--out", "run", "--json"];
+    let ended = place.headroom(words).run();
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    if ended.stderr.contains("perf_event") {
+        eprintln!("skipped: this machine lets nobody sample: {}", ended.stderr);
+        return;
+    }
+    let analysis = ended.code(0).last_json();
+    let profile = profile(&analysis, "as-it-runs");
+    assert!(number(profile, "/unknown/samples") > 100.0, "{profile:#}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_told_in_one_line() {
+    let place = Place::without_guests();
+    let refused = |file: &str, told: &str| {
+        let words = ["report", "--perf-data", file, "--out", "page.html"];
+        place.headroom(words).run().code(3).says(told).in_one_line();
+        assert!(!place.path("page.html").exists(), "an empty page is worse than none");
+    };
+    place.write("text", "no recording at all, whatever its name says, and long enough");
+    refused("text", "text: ");
+    place.write("empty", "");
+    refused("empty", "empty: ");
+    refused("absent", "cannot read the recording absent: No such file");
+}
