@@ -1,7 +1,9 @@
 //! Whether the kernel's symbols can be fetched, and what names them.
 //!
-//! Talks to `/proc/kallsyms`, `/proc/modules` and the boot's id. Addresses are the same as long as the
-//! machine has not booted anew and no module has come or gone, also after a snapshot was restored.
+//! Talks to `/proc/kallsyms`, `/proc/modules` and `/proc/version`. Addresses are the same wherever the same
+//! build of the kernel lies at the same place with the same modules at theirs, so that is what names them.
+//! The boot's id would not do: the kernel draws it when it is first asked for, which in a restored snapshot
+//! is anew in each.
 
 use std::{
     fs::{self, File},
@@ -23,7 +25,7 @@ pub(crate) fn symbols() -> KernelSymbols {
     match read {
         Err(error) => KernelSymbols::Hidden(format!("/proc/kallsyms: {error}")),
         Ok(_) if !shows_addresses(&beginning) => KernelSymbols::Hidden(hidden()),
-        Ok(_) => KernelSymbols::Boot(boot()),
+        Ok(_) => KernelSymbols::Boot(boot(&beginning)),
     }
 }
 
@@ -44,12 +46,13 @@ fn hidden() -> String {
     )
 }
 
-/// The boot with its modules, hexadecimal.
-fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+/// The kernel, where it lies, and its modules, hexadecimal.
+fn boot(first_symbols: &[u8]) -> String {
+    let version = fs::read_to_string("/proc/version").unwrap_or_default();
     let modules = fs::read_to_string("/proc/modules").unwrap_or_default();
+    let text = format!("{version}{}", placed(&modules));
     // Reading from memory does not fail.
-    digest_of(format!("{}\n{}", id.trim(), placed(&modules)).as_bytes()).unwrap_or_default()
+    digest_of([first_symbols, text.as_bytes()].concat().as_slice()).unwrap_or_default()
 }
 
 /// Names, sizes and addresses of modules: the number of their users is another all the time.

@@ -74,15 +74,16 @@ fn standing(analysis: &Analysis) -> String {
     let doubts =
         analysis.doubts.iter().filter(|doubt| doubt.level() == Level::Doubt).count() as u32;
     let doubts = if doubts == 0 { "no doubts".to_owned() } else { count(doubts, "doubt") };
+    let valid =
+        format!("{} of {} are valid", analysis.valid, count(analysis.planned, "planned trial"));
+    if !analysis.asks_for_cpu() {
+        return format!("{valid}; {doubts}.");
+    }
     let repetitions = match analysis.repetitions() {
         (fewest, most) if fewest == most => count(most, "repetition"),
         (fewest, most) => format!("{fewest} to {most} repetitions"),
     };
-    format!(
-        "{} of {} are valid; brackets are 95 % intervals over {repetitions}; {doubts}.",
-        analysis.valid,
-        count(analysis.planned, "planned trial"),
-    )
+    format!("{valid}; brackets are 95 % intervals over {repetitions}; {doubts}.")
 }
 
 fn cost(run: &Run, analysis: &Analysis) -> Vec<String> {

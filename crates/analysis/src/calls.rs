@@ -203,6 +203,7 @@ pub(crate) fn own_counters(measured: &Measured) -> Vec<OwnCounter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture;
 
     #[test]
     fn quantiles_are_durations_that_calls_took() {
@@ -221,5 +222,38 @@ mod tests {
     #[test]
     fn no_call_is_no_group() {
         assert_eq!(group(None, Vec::new()), None);
+    }
+
+    #[test]
+    fn calls_are_told_by_second_by_client_and_by_call_of_another_function() {
+        let (_, analysis) = fixture::profiled();
+        let is = |one: &&CountFigures| one.variant == "found" && one.name == "hash";
+        let found = analysis.counts.iter().find(is).unwrap();
+        // 114 clients × 20 polls + the repetition, four hashes each, in 20 s.
+        assert_eq!((found.per_window.min, found.per_window.max), (9_124.0, 9_128.0));
+        assert!((found.per_second.mean - 456.3).abs() < 1e-9);
+        assert!((found.per_client.unwrap().mean - 456.3 / 114.0).abs() < 1e-9);
+        let (per, ratio) = found.per_call.as_ref().unwrap();
+        assert_eq!((per.as_str(), ratio.mean), ("apply", 4.0));
+        assert!((found.probe_us_per_s.unwrap() - 456.3 * 1.35).abs() < 1e-9);
+        assert_eq!((found.probed, found.mapped_by, &found.census), (1, Some(1), &None));
+    }
+
+    #[test]
+    fn a_census_is_over_all_repetitions_and_the_kernels_probes_have_no_known_cost() {
+        let (_, analysis) = fixture::profiled();
+        let found = analysis.counts.iter().find(|one| one.name == "dump").unwrap();
+        let census = found.census.as_ref().unwrap();
+        assert_eq!((census.calls, census.unpaired, census.groups.len()), (120, 2, 3));
+        assert!(census.groups.is_sorted_by(|a, b| a.total_ns >= b.total_ns));
+        assert_eq!((found.probe_us_per_s, found.mapped_by), (None, None));
+    }
+
+    #[test]
+    fn the_subjects_own_counters_are_told_by_repetition() {
+        let (_, analysis) = fixture::profiled();
+        let found = &analysis.own_counters[0];
+        assert_eq!(found.name, "polls_total{stage=\"found\"}");
+        assert_eq!((found.clients, &found.rose), (114, &vec![20.0, 20.0]));
     }
 }

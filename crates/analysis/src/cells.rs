@@ -174,7 +174,9 @@ pub(crate) fn others_of(cells: &[Cell]) -> Vec<String> {
 
 fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
     let trials = measured.cell(&variant.name, clients);
-    let is_here = |id: &model::trial::TrialId| id.variant == variant.name && id.clients == clients;
+    let is_here = |id: &model::trial::TrialId| {
+        id.variant == variant.name && id.clients == clients && id.purpose.is_cpu()
+    };
     let planned = measured.run.plan.iter().filter(|planned| is_here(&planned.id)).count() as u32;
     let invalid = measured.invalid.iter().filter(|trial| is_here(&trial.id)).count() as u32;
     Cell {

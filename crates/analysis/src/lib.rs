@@ -11,8 +11,10 @@
 //!                    ├─► compare (variant × variant)   difference, ratio, paired
 //!                    ├─► stages  (working variants)    side by side at the largest count
 //!                    ├─► lab     (the measurement itself)
+//!                    ├─► calls   (trials for counts)   rates, ratios, census
 //!                    └─► validity → doubt              what weakens all of it
 //!                              └─► answer              in words
+//! stacks ─► profiling (variant × clients)               paths, functions, differences, doubts
 //! ```
 //!
 //! # Design constraints
@@ -111,6 +113,12 @@ impl Analysis {
     /// One variant at one client count.
     pub fn cell(&self, variant: &str, clients: u32) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.variant == variant && cell.clients == clients)
+    }
+
+    /// Whether the plan has trials for CPU figures; a run of stacks or counts alone has none, and says
+    /// nothing about them.
+    pub fn asks_for_cpu(&self) -> bool {
+        self.cells.iter().any(|cell| cell.planned > 0)
     }
 
     /// The smallest and the largest number of valid repetitions in a cell that has any.

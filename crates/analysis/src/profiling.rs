@@ -100,8 +100,10 @@ pub fn of_recording(name: &str, head: &Head, folded: &Folded) -> ProfileFigures 
 pub fn proof_figures(proof: &Proof, frequency: u32, profile: &Profile) -> ProofFigures {
     let samples: u64 = profile.samples.iter().sum();
     let expected = proof.cpu_ns as f64 * f64::from(frequency) / 1e9;
+    // What the compiler put into the burner is the burner.
     let innermost = |frames: &[u32]| {
-        let frame = profile.frames.get(*frames.last()? as usize)?;
+        let known = frames.iter().rev().filter_map(|frame| profile.frames.get(*frame as usize));
+        let frame = known.into_iter().find(|frame| !frame.inlined)?;
         (frame.naming != Naming::Process).then_some(frame.name.as_str())
     };
     let burning = profile

@@ -108,7 +108,7 @@ fn trial(
     let (began_unix, mut cost) = (session::unix_now(), HostCost::default());
     let places = places(folder, &planned.id);
     let mut measure = || {
-        device.order(&Order::Measure(planned.measure.clone()))?;
+        device.order(&Order::measure(planned.measure.clone()))?;
         let recording = session::listen(device, &planned.measure, &places, &mut cost)?;
         if let Some(stacks) = &recording.stacks {
             objects::bring_all(lab, device, stacks, &places.objects)?;

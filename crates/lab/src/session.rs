@@ -85,7 +85,7 @@ fn measure(
 ) -> Result<Recording, Error> {
     let began = Instant::now();
     let mut machine = restore(lab, snapshot, &desk.places.console_log)?;
-    machine.begin(&Order::Measure(planned.measure.clone()), planned.mode)?;
+    machine.begin(&Order::measure(planned.measure.clone()), planned.mode)?;
     desk.cost.restore_ms = millis(began.elapsed());
     let recording = listen(&mut machine, &planned.measure, desk.places, desk.cost)?;
     snapshot::check_clients(&recording.before, &snapshot.shape)?;

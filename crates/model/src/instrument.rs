@@ -143,8 +143,8 @@ pub enum Oddity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelSymbols {
-    /// They can be fetched. The text names this boot with these modules, hexadecimal: addresses are the
-    /// same wherever it is.
+    /// They can be fetched. The text names this kernel where it lies, with these modules at their places,
+    /// hexadecimal: addresses are the same wherever it is.
     Boot(String),
     /// They are hidden, and why.
     Hidden(String),

@@ -37,11 +37,18 @@ pub enum Order {
     /// ÷ interval + 1 of them), a second `Census`, and `Done`. An instrument adds its own: `Recorder`
     /// before the first sample, `Records` at any time from then on, `Recorded` after the last sample; or
     /// one `Counts` after the last sample.
-    Measure(Measure),
+    Measure(Box<Measure>),
     /// Look for programs and libraries by name: answered by [`Frame::Located`].
     Locate(Vec<String>),
     /// Bring a file: answered by [`Frame::Piece`]s, or [`Frame::Refused`].
     Fetch(Wanted),
+}
+
+impl Order {
+    /// The order to measure one window.
+    pub fn measure(measure: Measure) -> Self {
+        Self::Measure(Box::new(measure))
+    }
 }
 
 /// One window's measurement.

@@ -113,7 +113,7 @@ impl<'a> Page<'a> {
             has_idle: tables::has_idle(analysis),
             lab_chart: lab_chart::draw(analysis),
             cpu: cpu_section::html(&Material::of(analysis))?,
-            why_no_slope: tables::why_no_slope(analysis),
+            why_no_slope: tables::why_no_slope(analysis).filter(|_| analysis.asks_for_cpu()),
             tables: Tables::of(run, analysis),
             doubts: of_level(Level::Doubt),
             caveats: of_level(Level::Caveat),
@@ -136,7 +136,7 @@ impl Tables {
             bases: html(stage_tables::bases(analysis)),
             bars: if no_bars { String::new() } else { bars.to_string() },
             slopes: html(tables::slopes(analysis)),
-            summary: if analysis.valid > 0 {
+            summary: if analysis.valid > 0 && analysis.asks_for_cpu() {
                 html(tables::summary(analysis))
             } else {
                 String::new()

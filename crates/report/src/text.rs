@@ -35,13 +35,14 @@ pub fn table(analysis: &Analysis) -> String {
         text.push('\n');
     }
     let lab = analysis.lab.asked.then(|| tables::lab(analysis));
-    let summary = (analysis.valid > 0).then(|| tables::summary_short(analysis));
+    let has_figures = analysis.valid > 0 && analysis.asks_for_cpu();
+    let summary = has_figures.then(|| tables::summary_short(analysis));
     for table in [lab, summary].into_iter().flatten() {
         text.push_str(&section(table));
     }
     text.push_str(&stages(analysis));
     text.push_str(&section(tables::slopes_short(analysis)));
-    if let Some(why) = tables::why_no_slope(analysis).filter(|_| analysis.valid > 0) {
+    if let Some(why) = tables::why_no_slope(analysis).filter(|_| has_figures) {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)

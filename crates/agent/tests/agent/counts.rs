@@ -165,7 +165,7 @@ impl Drop for Counting {
 }
 
 fn ordered(counts: CountsOrder, measure: Measure) -> Order {
-    Order::Measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
+    Order::measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
 }
 
 /// Carries out the order; `None`, with the reason, where nothing can be probed here.

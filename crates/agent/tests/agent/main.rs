@@ -70,7 +70,7 @@ fn it_introduces_the_subjects_program_by_its_content() {
 #[test]
 fn a_busy_subject_uses_the_time_that_passes() {
     let subject = Subject::busy();
-    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 10)));
+    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 10)));
     let (_, samples) = agent.window(11);
     let (first, last) = (&samples[0], &samples[10]);
     let wall = last.at_ns - first.at_ns;
@@ -89,7 +89,7 @@ fn a_busy_subject_uses_the_time_that_passes() {
 #[test]
 fn an_idle_subject_uses_nothing_and_its_memory_is_told_at_both_ends() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 4)));
+    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 4)));
     let (_, samples) = agent.window(5);
     assert_eq!(run_ns(&samples[0]), run_ns(&samples[4]));
     let pss = |sample: &Sample| sample.subject.memory.unwrap().pss_kib.is_some();
@@ -104,7 +104,7 @@ fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
     let subject = Subject::idle();
     let order =
         loaded(&subject.name, 5, &["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"]);
-    let mut agent = Agent::ordered(&Order::Measure(order));
+    let mut agent = Agent::ordered(&Order::measure(order));
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 2);
     let started: Vec<u64> = samples.iter().map(|sample| sample.rounds.started).collect();
@@ -120,7 +120,7 @@ fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
 #[test]
 fn a_load_that_fails_is_counted() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::Measure(loaded(&subject.name, 3, &["false"])));
+    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["false"])));
     let rounds = agent.window(4).1[3].rounds;
     assert!(rounds.failed > 0 && rounds.failed == rounds.ended, "{rounds:?}");
 }
@@ -128,14 +128,14 @@ fn a_load_that_fails_is_counted() {
 #[test]
 fn a_load_that_is_slow_is_skipped_and_does_not_outlive_the_window() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::Measure(loaded(&subject.name, 3, &["sleep", "0.25"])));
+    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["sleep", "0.25"])));
     let rounds = agent.window(4).1[3].rounds;
     assert!(rounds.skipped >= 2 && rounds.started >= 1, "{rounds:?}");
 }
 
 #[test]
 fn no_subject_is_refused_with_what_runs() {
-    let mut agent = Agent::ordered(&Order::Measure(measure("no-such-daemon", 3)));
+    let mut agent = Agent::ordered(&Order::measure(measure("no-such-daemon", 3)));
     let Frame::Refused(Refusal::NoSubject { name, running }) = agent.frame() else {
         panic!("it was not refused");
     };
@@ -146,7 +146,7 @@ fn no_subject_is_refused_with_what_runs() {
 #[test]
 fn a_subject_that_dies_ends_the_measurement_at_once() {
     let mut subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 1000)));
+    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
     agent.hello();
     agent.census();
     agent.sample();
@@ -169,7 +169,7 @@ fn a_load_that_cannot_start_is_refused_with_the_systems_words() {
     let subject = Subject::idle();
     let before = subject.groups();
     let order = loaded(&subject.name, 3, &["/no/such/monitor", "--all"]);
-    let mut agent = Agent::ordered(&Order::Measure(order));
+    let mut agent = Agent::ordered(&Order::measure(order));
     agent.hello();
     agent.census();
     let Frame::Refused(Refusal::Load { command, why }) = agent.frame() else {
@@ -185,7 +185,7 @@ fn a_new_order_ends_the_one_before() {
     let subject = Subject::idle();
     let (mut agent, facts, _) = Agent::start();
     let before = subject.groups();
-    agent.order(&Order::Measure(measure(&subject.name, 1000)));
+    agent.order(&Order::measure(measure(&subject.name, 1000)));
     agent.hello();
     agent.census();
     agent.sample();
@@ -207,7 +207,7 @@ fn a_stream_that_ends_in_the_window_leaves_nothing_changed() {
     let subject = Subject::idle();
     let before = subject.groups();
     let (mut agent, facts, _) = Agent::start();
-    agent.order(&Order::Measure(loaded(&subject.name, 1000, &["sleep", "600"])));
+    agent.order(&Order::measure(loaded(&subject.name, 1000, &["sleep", "600"])));
     agent.hello();
     agent.census();
     agent.sample();
@@ -226,7 +226,7 @@ fn a_signal_in_the_window_leaves_nothing_changed() {
         let subject = Subject::idle();
         let before = subject.groups();
         let (mut agent, facts, _) = Agent::start();
-        agent.order(&Order::Measure(measure(&subject.name, 1000)));
+        agent.order(&Order::measure(measure(&subject.name, 1000)));
         agent.hello();
         agent.census();
         moved(&agent, &facts);
@@ -266,16 +266,16 @@ fn an_order_without_meaning_is_refused_and_the_next_is_obeyed() {
     let order = measure(&subject.name, 2);
     let (mut agent, ..) = Agent::start();
     let senseless = model::wire::Measure { sample_every: Default::default(), ..order.clone() };
-    agent.order(&Order::Measure(senseless));
+    agent.order(&Order::measure(senseless));
     assert!(matches!(agent.frame(), Frame::Refused(Refusal::Machine(_))));
-    agent.order(&Order::Measure(order));
+    agent.order(&Order::measure(order));
     assert_eq!(agent.window(3).1.len(), 3);
 }
 
 #[test]
 fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::Measure(measure(&subject.name, 10)));
+    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 10)));
     agent.hello();
     agent.census();
     let samples: Vec<Sample> = (0..11).map(|_| agent.sample()).collect();
@@ -290,7 +290,7 @@ fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
 fn the_agent_is_small_beside_what_it_measures() {
     let subject = Subject::idle();
     let order = loaded(&subject.name, 20, &["true"]);
-    let mut agent = Agent::ordered(&Order::Measure(order));
+    let mut agent = Agent::ordered(&Order::measure(order));
     let (_, samples) = agent.window(21);
     let own =
         |sample: &Sample| sample.agent.tasks.iter().filter_map(|task| task.run_ns).sum::<u64>();

@@ -27,7 +27,7 @@ struct Capture {
 
 fn with(scope: Scope, measure: Measure) -> Order {
     let stacks = StacksOrder { scope, frequency: FREQUENCY, stack_bytes: STACK };
-    Order::Measure(Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure })
+    Order::measure(Measure { instrument: Some(Instrument::Stacks(stacks)), ..measure })
 }
 
 /// Carries out the order; `None`, with the reason, where this machine does not let anybody record.
@@ -249,7 +249,7 @@ fn what_cannot_be_recorded_is_refused_with_what_can() {
     for (frequency, stack_bytes) in [(0, 8192), (99, 8191), (99, 65_536), (10_000_000, 8192)] {
         let stacks = StacksOrder { scope: Scope::Subject, frequency, stack_bytes };
         let instrument = Some(Instrument::Stacks(stacks));
-        let order = Order::Measure(Measure { instrument, ..measure(&subject.name, 2) });
+        let order = Order::measure(Measure { instrument, ..measure(&subject.name, 2) });
         let refusal = Agent::ordered(&order).refused();
         assert!(matches!(refusal, Refusal::Instrument { .. }), "{refusal}");
     }
