@@ -40,22 +40,23 @@ pub fn run(
     RunFolder::check_free(path)?;
     let mut device = Remote::reach(lab, address)?;
     let there = introduced(&mut device)?;
-    let mut study = file.study.clone();
+    let mut file = file.clone();
+    let study = &mut file.study;
     study.access_point.kind = Kind::Device(address.to_string());
     study.access_point.mode = Mode::RealTime;
     study.access_point.clients = vec![there.clients];
     // The study's own counts are of another access point.
     study.profile.clients.clear();
     study.count.iter_mut().for_each(|count| count.clients.clear());
-    let probes = scout::find(lab, &mut device, &study, symbols)?;
-    let mut plan = plan::trials(&study, &probes);
+    let probes = scout::find(lab, &mut device, &file, symbols)?;
+    let mut plan = plan::trials(&file.study, &probes);
     plan.retain(|trial| file.takes(trial.id.purpose));
     let run = Run {
         format: FORMAT,
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
         began_unix: session::unix_now(),
         lab: LabIdentity { kernel: there.kernel, ..LabIdentity::default() },
-        study,
+        study: file.study.clone(),
         overrides: file.overrides.clone(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.clone(),

@@ -96,7 +96,9 @@ fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
         probes: probes.of(variant),
         read: read.clone(),
     };
-    let slots = slots(&plain(study), &counted(study, &count.clients), count.repetitions);
+    let mut variants = plain(study);
+    variants.retain(|variant| study.counts_in(variant));
+    let slots = slots(&variants, &counted(study, &count.clients), count.repetitions);
     let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
         let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
         Some(with(planned(study, variant, clients, repetition), Instrument::Counts(order)))

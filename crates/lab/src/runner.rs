@@ -78,7 +78,7 @@ fn probes(
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     let mut machine = session::restore(lab, &snapshot, &folder.path().join("console.log"))?;
     machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
-    scout::find(lab, &mut machine, study, symbols)
+    scout::find(lab, &mut machine, file, symbols)
 }
 
 /// Goes on with a run that was interrupted.

@@ -7,11 +7,12 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use model::{
+    event::Event,
     instrument::{Detail, Located, Place, Probe},
     study::{Function, Study, Subject, Variant},
 };
 
-use crate::{Error, Lab, device::Device, objects, plan::Probes};
+use crate::{Error, Lab, device::Device, objects, plan::Probes, study_file::StudyFile};
 
 /// Knows where functions begin in files of code.
 pub trait Symbols: Sync {
@@ -41,16 +42,17 @@ impl Probes for Found {
 pub fn find(
     lab: &Lab,
     device: &mut dyn Device,
-    study: &Study,
+    file: &StudyFile,
     symbols: &dyn Symbols,
 ) -> Result<Found, Error> {
+    let study = &file.study;
     let Some(count) = &study.count else { return Ok(Found::default()) };
     let files = Files::bring(lab, device, study)?;
     let mut found = Found::default();
     for function in &count.functions {
         let mut why_not = None;
         let mut is_somewhere = false;
-        for variant in study.variants.iter().filter(|variant| variant.beside.is_anything()) {
+        for variant in study.variants.iter().filter(|variant| study.counts_in(variant)) {
             let subject = program_of(study.subject_of(variant));
             match files.probe(function, &subject, symbols) {
                 Ok(Some(probe)) => {
@@ -61,7 +63,11 @@ pub fn find(
                 Err(why) => why_not = Some(why),
             }
         }
-        if !is_somewhere {
+        if !is_somewhere && file.is_cut {
+            lab.emit(Event::Doubt {
+                text: format!("no variant that is left has `{}`; it is not counted", function.name),
+            });
+        } else if !is_somewhere {
             let why = why_not.unwrap_or_else(|| "no variant has the program".to_owned());
             return Err(Error::Count { function: function.name.clone(), why });
         }

@@ -62,6 +62,8 @@ pub struct StudyFile {
     pub overrides: Vec<String>,
     /// Only trials for these are done; empty is all that the study asks for.
     pub only: Vec<Purpose>,
+    /// Whether the command line left variants out: what only those have is no fault then.
+    pub is_cut: bool,
 }
 
 impl StudyFile {
@@ -75,7 +77,15 @@ impl StudyFile {
         Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
         let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
         let name = name.to_owned();
-        Ok(Self { name, text, sha256, study, overrides: Vec::new(), only: Vec::new() })
+        Ok(Self {
+            name,
+            text,
+            sha256,
+            study,
+            overrides: Vec::new(),
+            only: Vec::new(),
+            is_cut: false,
+        })
     }
 
     /// Whether trials for this are done.
@@ -99,7 +109,15 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
     })?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
-    Ok(StudyFile { name, text, sha256, study, overrides: Vec::new(), only: Vec::new() })
+    Ok(StudyFile {
+        name,
+        text,
+        sha256,
+        study,
+        overrides: Vec::new(),
+        only: Vec::new(),
+        is_cut: false,
+    })
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.

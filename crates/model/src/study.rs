@@ -216,6 +216,9 @@ pub struct Count {
     /// Client counts out of the study's; empty is the largest alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
+    /// Names of the variants that are counted; empty is every one that has something to count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
     /// A command whose output is kept at both ends of the window: the subject's own counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<String>,
@@ -381,6 +384,13 @@ impl Beside {
 }
 
 impl Study {
+    /// Whether calls are counted in a variant. What a host does beside a trial is a question about the lab,
+    /// and is answered by CPU figures alone.
+    pub fn counts_in(&self, variant: &Variant) -> bool {
+        let named = self.count.as_ref().map_or(&[][..], |count| &count.variants);
+        variant.beside.is_anything() && (named.is_empty() || named.contains(&variant.name))
+    }
+
     /// The load that a variant runs under; `None` is an idle access point.
     pub fn load_of<'a>(&'a self, variant: &'a Variant) -> Option<&'a Load> {
         match &variant.load {

@@ -110,8 +110,11 @@ fn is_named(dependency: &Dependency, package: &Package, sources: &[Source]) -> b
     let folder = &package.folder;
     let scope = if dependency.dev { format!("{folder}/") } else { format!("{folder}/src/") };
     let name = dependency.name.replace('-', "_");
+    // serde's attribute names a crate in a text, which the code without its texts does not show.
+    let with = format!("with = \"{name}\"");
     let mut in_scope = sources.iter().filter(|source| source.path.starts_with(&scope));
-    in_scope.any(|source| words(&source.code, &name).next().is_some())
+    in_scope
+        .any(|source| words(&source.code, &name).next().is_some() || source.text.contains(&with))
 }
 
 #[cfg(test)]

@@ -19,7 +19,13 @@ pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, 
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
         file.overrides.push(format!("count = {}", names.join(", ")));
         let read = file.study.count.take().and_then(|count| count.read);
-        file.study.count = Some(Count { repetitions: 1, clients: Vec::new(), read, functions });
+        file.study.count = Some(Count {
+            repetitions: 1,
+            clients: Vec::new(),
+            variants: Vec::new(),
+            read,
+            functions,
+        });
     }
     if let Some(count) = &mut file.study.count {
         count.repetitions = flags.place.repetitions.unwrap_or(count.repetitions);

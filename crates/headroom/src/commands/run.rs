@@ -87,6 +87,7 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
             .variants
             .iter_mut()
             .for_each(|variant| variant.against.retain(|name| flags.variant.contains(name)));
+        file.is_cut = true;
         file.overrides.push(format!("variants = {}", flags.variant.join(", ")));
     }
     study_file::check(study).map_err(Failure::Usage)?;

@@ -48,6 +48,12 @@ impl Rules<'_> {
             return self.fault(&at("read"), why);
         }
         self.some_of_the_clients(&count.clients, &at("clients"))?;
+        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
+        let unknown = |name: &&String| !self.text.is_empty() && !known.contains(&name.as_str());
+        if let Some(unknown) = count.variants.iter().find(unknown) {
+            let why = format!("no variant `{unknown}`; there are: {}", known.join(", "));
+            return self.fault(&at("variants"), why);
+        }
         let mut seen = BTreeSet::new();
         for function in &count.functions {
             let name = function.name.as_str();
@@ -56,7 +62,7 @@ impl Rules<'_> {
             if name.is_empty() || !seen.insert(name) {
                 return told("each function has a name of its own".to_owned());
             }
-            self.function(function).or_else(|why| told(why))?;
+            self.function(function).or_else(told)?;
         }
         Ok(())
     }
@@ -144,6 +150,7 @@ mod tests {
             told("[profile]\nfrequencies = 1"),
             told("[count]\nfunction = []"),
             told("[count]\nread = \"cat\""),
+            told("[count]\nvariants = [\"b\"]\n[[count.function]]\nname = \"f\"\nsymbol = \"f\""),
             told("[count]\nread = \"'\"\n[[count.function]]\nname = \"f\"\nsymbol = \"f\""),
             function("name = \"f\""),
             function("name = \"f\"\nsymbol = \"f\"\nkernel = \"f\""),
