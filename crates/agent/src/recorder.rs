@@ -48,6 +48,7 @@ pub(crate) struct Stacks {
     attached: Attached,
     batch: Batch,
     tail: Tail,
+    beats: usize,
     tally: Tally,
     files: MappedFiles,
 }
@@ -107,23 +108,31 @@ impl Stacks {
     }
 
     fn open(choice: &Choice, scope: &Scope) -> Result<Self, Refusal> {
-        let wanted = Wanted {
-            what: format!("sample {}", choice.event),
-            purpose: Purpose::Sample,
-            attributes: choice.attributes.clone(),
-            writes: true,
-        };
+        let wanted: Vec<Wanted> = choice
+            .beats
+            .iter()
+            .map(|beat| Wanted {
+                what: format!("sample {}", choice.event),
+                purpose: Purpose::Sample,
+                attributes: beat.clone(),
+                writes: true,
+            })
+            .collect();
         let rings = Rings {
             bytes: RING_BYTES,
             watermark: WATERMARK,
             trailer: TRAILER,
             tells: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
         };
-        let attached = scope.with(|scope| Attached::open(scope, &[wanted], &rings));
+        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
         Ok(Self {
             attached: attached.map_err(|error| refusal(&error))?,
             batch: Batch::new(),
-            tail: Tail { registers: registers::user().map(u64::count_ones) },
+            tail: Tail {
+                registers: registers::user().map(u64::count_ones),
+                period_ns: choice.period_ns,
+            },
+            beats: choice.beats.len(),
             tally: Tally::default(),
             files: MappedFiles::default(),
         })
@@ -143,7 +152,7 @@ impl Stacks {
         &mut self,
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Self { attached, batch, tail, tally, files } = self;
+        let Self { attached, batch, tail, tally, files, .. } = self;
         for ring in attached.rings() {
             ring.drain(|record| {
                 tally.see(record);
@@ -178,8 +187,9 @@ impl Stacks {
     /// The kernel's own count where it keeps one; its records of losses come only once there is room
     /// again.
     fn lost(&self) -> u64 {
-        let counted = self.attached.readings(1).ok().and_then(|readings| readings.first()?.lost);
-        counted.unwrap_or_default().max(self.tally.lost)
+        let readings = self.attached.readings(self.beats).unwrap_or_default();
+        let counted: u64 = readings.iter().filter_map(|reading| reading.lost).sum();
+        counted.max(self.tally.lost)
     }
 
     /// Writes the names and the code of processes, as the kernel would have told them.

@@ -38,7 +38,12 @@ const PRIVATE: u32 = 2;
 pub(crate) struct Tail {
     /// Registers that are sampled, and the stack behind them; `None`: neither is.
     pub(crate) registers: Option<u32>,
+    /// What each sample stands for, in place of what the kernel wrote: several clocks sample together.
+    pub(crate) period_ns: Option<u64>,
 }
+
+/// Where a sample has its period: behind the head, address, thread, time and CPU.
+const PERIOD: usize = HEADER + 4 * 8;
 
 /// Whole records, one after the other. Its memory is there from the beginning.
 #[derive(Debug)]
@@ -67,10 +72,16 @@ impl Batch {
 
     /// Takes a record; of a sample, what is in it.
     pub(crate) fn take(&mut self, record: &[u8], tail: Tail) {
+        let begin = self.bytes.len();
         let trimmed = kind_of(record) == Some(kind::SAMPLE)
             && tail.registers.and_then(|count| self.trim(record, count)).is_some();
         if !trimmed {
             self.bytes.extend_from_slice(record);
+        }
+        if let Some(period) = tail.period_ns.filter(|_| kind_of(record) == Some(kind::SAMPLE))
+            && let Some(place) = self.bytes.get_mut(begin + PERIOD..begin + PERIOD + 8)
+        {
+            place.copy_from_slice(&period.to_ne_bytes());
         }
     }
 

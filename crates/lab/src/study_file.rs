@@ -12,7 +12,7 @@ use std::{
 };
 
 use model::{
-    study::{Beside, Load, Study, Subject, Variant, VariantLoad},
+    study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
     trial::Purpose,
 };
 use sha2::{Digest, Sha256};
@@ -213,6 +213,10 @@ impl Rules<'_> {
     }
 
     fn radios(&self) -> Result<(), Fault> {
+        if let Kind::Device(_) = self.study.access_point.kind {
+            let why = "a study file names no device; point `headroom profile` at one with --on";
+            return self.fault(&["access-point", "kind"], why.to_owned());
+        }
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());

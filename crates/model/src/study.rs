@@ -69,7 +69,6 @@ pub enum Kind {
     Vm,
     /// One that is there already, by what the command line called it. No study file says this: the same
     /// study is carried out wherever `--on` points.
-    #[serde(skip_deserializing)]
     Device(String),
 }
 

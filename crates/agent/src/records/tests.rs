@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const TAIL: Tail = Tail { registers: Some(3) };
+const TAIL: Tail = Tail { registers: Some(3), period_ns: None };
 
 /// A sample as the kernel writes it, of `chain` callers, with registers or (in the kernel) without, and a
 /// stack of `size` bytes of which `filled` are filled.
@@ -44,6 +44,17 @@ fn a_sample_keeps_what_is_in_it_and_loses_the_empty_part_of_its_stack() {
         // As if the kernel had been asked for 40 bytes.
         assert_eq!(kept, sample(chain, true, 40, 40));
     }
+}
+
+#[test]
+fn every_sample_stands_for_the_same_time_whichever_clock_took_it() {
+    let mut batch = Batch::new();
+    let record = sample(2, true, 1024, 40);
+    batch.take(&record, Tail { period_ns: Some(2_004_008), ..TAIL });
+    let mut expected = sample(2, true, 40, 40);
+    assert_eq!(expected[40..48], 1_000_000_u64.to_ne_bytes());
+    expected[40..48].copy_from_slice(&2_004_008_u64.to_ne_bytes());
+    assert_eq!(batch.bytes(), expected);
 }
 
 #[test]
@@ -123,7 +134,7 @@ proptest! {
         record.extend([0, 0, 0, 0]);
         record.extend(body);
         let mut batch = Batch::new();
-        batch.take(&record, Tail { registers: Some(registers) });
+        batch.take(&record, Tail { registers: Some(registers), period_ns: None });
         prop_assert!(batch.bytes().len() <= record.len());
     }
 

@@ -115,6 +115,13 @@ impl Attributes {
         self
     }
 
+    /// The same with one sample for so many events, in place of a rate.
+    #[must_use]
+    pub fn fixed_period(mut self, events: u64) -> Self {
+        self.words[5] &= !flag_word(flag::FREQ);
+        self.period(events)
+    }
+
     /// What is in a sample: bits of [`sample`].
     #[must_use]
     pub fn sample(mut self, bits: u64) -> Self {
