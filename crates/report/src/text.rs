@@ -5,7 +5,7 @@
 
 use analysis::{
     Analysis, Doubt, Level,
-    profiles::{CountFigures, OwnCounter, ProfileFigures},
+    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
     quantity,
 };
 
@@ -23,6 +23,8 @@ const COLUMNS: usize = 100;
 
 /// Functions of a profile that the terminal shows.
 const FUNCTIONS: usize = 20;
+/// Of the samples at least this share is «every stack»: an unknown root must not hide the trunk.
+const TRUNK: f64 = 0.999;
 /// Columns that a function's name gets there, and a module's.
 const NAME_COLUMNS: usize = 46;
 const MODULE_COLUMNS: usize = 20;
@@ -117,7 +119,8 @@ pub fn functions(profile: &ProfileFigures) -> String {
             (Text, "module", ""),
         ],
     );
-    for function in profile.functions.iter().take(FUNCTIONS) {
+    let (trunk, rest): (Vec<_>, Vec<_>) = profile.functions.iter().partition(|one| is_trunk(one));
+    for function in rest.iter().take(FUNCTIONS) {
         table.push(vec![
             profile_tables::mean(unit, function.inclusive.as_ref()),
             profile_tables::mean(unit, function.own.as_ref()),
@@ -126,10 +129,20 @@ pub fn functions(profile: &ProfileFigures) -> String {
             shortened(file_name(&function.module), MODULE_COLUMNS),
         ]);
     }
-    let more = profile.functions.len().saturating_sub(FUNCTIONS);
-    let more = if more > 0 { format!("  … and {more} more\n") } else { String::new() };
+    let more = rest.len().saturating_sub(FUNCTIONS);
+    let mut left_out = if more > 0 { format!("  … and {more} more\n") } else { String::new() };
+    if !trunk.is_empty() {
+        let above = quantity::count(trunk.len() as u32, "function");
+        left_out += &format!("  {above} above them all, without work of their own, not shown\n");
+    }
     let explained = fold(&profile_tables::explained(profile), "  ", "    ");
-    format!("{}{more}\n{explained}\n{}", section(table), waits(profile))
+    format!("{}{left_out}\n{explained}\n{}", section(table), waits(profile))
+}
+
+/// Whether a function is in every stack and does nothing itself: the way from `main` to the work.
+fn is_trunk(function: &FunctionCost) -> bool {
+    let own = function.own.as_ref().map_or(0.0, |own| own.mean);
+    function.share >= TRUNK && own == 0.0
 }
 
 /// The line about waiting: how much of the CPU, and in which functions.

@@ -56,10 +56,20 @@ pub(crate) fn publish(
     Ok(verdict(recorded, &analysis))
 }
 
+/// More profiles than this would push the answer off the terminal.
+const MOST_PROFILES: usize = 3;
+
 /// Stacks and counts, as far as a terminal shows them.
 fn tell_instruments(analysis: &Analysis) {
-    for profile in &analysis.profiles {
-        output::line(report::text::functions(profile));
+    if analysis.profiles.len() <= MOST_PROFILES {
+        for profile in &analysis.profiles {
+            output::line(report::text::functions(profile));
+        }
+    } else {
+        let profiles = analysis.profiles.len();
+        output::line(format_args!(
+            "stacks: {profiles} flame graphs and their tables are in the report"
+        ));
     }
     if !analysis.counts.is_empty() {
         output::line(report::text::counts(&analysis.counts, &analysis.own_counters));
