@@ -8,7 +8,7 @@ mod stages;
 
 use model::{
     run::Run,
-    study::{Beside, Mode},
+    study::{Beside, Kind, Mode},
 };
 
 use crate::{
@@ -24,6 +24,9 @@ use crate::{
 
 /// The core that a share is of, as words.
 pub fn core_of(run: &Run, mode: Mode) -> String {
+    if let Kind::Device(name) = &run.study.access_point.kind {
+        return format!("a core of {name}");
+    }
     match (mode, run.host.cpu.as_str()) {
         (Mode::Counted, _) => "a 500-MIPS core".to_owned(),
         (Mode::RealTime, "") => "a core of the host".to_owned(),

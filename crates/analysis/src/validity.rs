@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::collections::BTreeMap;
 
 use model::{
-    study::{Mode, Perturb},
+    study::{Kind, Mode, Perturb},
     trial::{Outcome, Recording, Trial, TrialId},
 };
 
@@ -300,11 +300,13 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
     if uses(Mode::Counted) {
         doubts.push(Doubt::Counted);
     }
-    if uses(Mode::RealTime) {
-        doubts.push(Doubt::RealTime);
+    // A device has its own time and its own radios; both of these frame the virtual one.
+    if measured.run.study.access_point.kind == Kind::Vm {
+        if uses(Mode::RealTime) {
+            doubts.push(Doubt::RealTime);
+        }
+        doubts.push(Doubt::Simulated);
     }
-    // The only kind of access point so far is the virtual one, with simulated radios.
-    doubts.push(Doubt::Simulated);
     doubts
 }
 

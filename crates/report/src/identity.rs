@@ -6,7 +6,7 @@
 use model::{
     facts::Facts,
     run::Run,
-    study::{Mode, Perturb},
+    study::{Kind, Mode, Perturb},
 };
 
 /// A name and its value; `code` is set in fixed width.
@@ -48,7 +48,12 @@ fn study(run: &Run) -> Vec<Fact> {
         plain("Subject", subjects(run)),
         plain(
             "Clients",
-            format!("{} over {} radios", counts.join(", "), run.study.access_point.radios),
+            match &run.study.access_point.kind {
+                Kind::Vm => {
+                    format!("{} over {} radios", counts.join(", "), run.study.access_point.radios)
+                }
+                Kind::Device(_) => counts.join(", "),
+            },
         ),
         plain(
             "Trial",
