@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
+mod against_perf;
 mod check;
 mod fault;
 mod functions;
@@ -22,6 +23,7 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting and lints
   check --rules  the rules alone, in a second
+  against-perf   our recording of stacks beside `perf record`, in one guest (needs `make build`)
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         ["check"] => told(check::everything(&root())),
+        ["against-perf"] => told(against_perf::run(&root())),
         ["fuzz", target, seconds] => told(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => told(check::rules(&root())),
         _ => {

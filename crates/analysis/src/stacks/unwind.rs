@@ -45,8 +45,9 @@ pub enum Cpu {
 }
 
 /// perf's order of the general registers (`arch/x86/include/uapi/asm/perf_regs.h`: AX, BX, CX, DX, SI, DI,
-/// BP, SP, then 16 to 23 are R8 to R15), at DWARF's places.
-const X86_64_FROM_PERF: [u8; 16] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+/// BP, SP, IP, then 16 to 23 are R8 to R15), at DWARF's places. The rule of a PLT's stubs asks for the
+/// instruction's address, DWARF's 16.
+const X86_64_FROM_PERF: [u8; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8];
 
 /// `PERF_REG_X86_IP`
 const X86_64_PC: usize = 8;
@@ -237,5 +238,20 @@ impl Stack<'_> {
 
     fn lack(&self, address: u64) -> Cause {
         if self.cut && address >= self.base { Cause::ShortCopy } else { Cause::Broken }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_samples_registers_are_where_dwarf_has_them() {
+        let mut values = [0; 64];
+        values.iter_mut().zip(100..).for_each(|(value, place)| *value = place);
+        let state = State::of(Cpu::X86_64, &Registers { values, mask: 0x00ff_0fff });
+        // rdx is DWARF's 1 and perf's 3; rip is needed by the rules of a PLT.
+        assert_eq!((state.get(1), state.get(7), state.get(16)), (Some(103), Some(107), Some(108)));
+        assert_eq!((state.get(8), state.pc, state.get(17)), (Some(116), 108, None));
     }
 }
