@@ -32,11 +32,11 @@ pub(super) fn functions(ours: &Recording, theirs: &Recording) -> Vec<Compared> {
     let mut large: Vec<&Function> =
         ours.functions.iter().filter(|function| function.share >= LEAST).collect();
     // Of functions with one share the innermost ones say nothing more: by name, so that the list stays.
-    large.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+    large.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.names.cmp(&b.names)));
     let one = |function: &&Function| {
         let perf = share_near(function, &theirs.functions);
         let apart = apart((function.share, ours.samples), (perf, theirs.samples));
-        Compared { name: function.name.clone(), ours: function.share, perf, apart }
+        Compared { name: function.names.concat(), ours: function.share, perf, apart }
     };
     large.iter().map(one).collect()
 }
@@ -44,8 +44,10 @@ pub(super) fn functions(ours: &Recording, theirs: &Recording) -> Vec<Compared> {
 /// perf's share of a function. Instances of a generic one are several symbols of one name: together they
 /// have at least the largest share and at most the sum, and what is nearest to ours counts.
 fn share_near(function: &Function, theirs: &[Function]) -> f64 {
-    let same =
-        theirs.iter().filter(|one| (&one.name, one.kernel) == (&function.name, function.kernel));
+    let is_same = |one: &&Function| {
+        one.kernel == function.kernel && function.names.iter().any(|name| one.names.contains(name))
+    };
+    let same = theirs.iter().filter(is_same);
     let (least, most) = same
         .fold((0.0_f64, 0.0_f64), |(least, most), one| (least.max(one.share), most + one.share));
     function.share.clamp(least, most.min(1.0).max(least))
@@ -68,7 +70,7 @@ mod tests {
 
     fn recording(functions: &[(&str, f64)]) -> Recording {
         let function = |(name, share): &(&str, f64)| Function {
-            name: (*name).to_owned(),
+            names: vec![(*name).to_owned()],
             kernel: false,
             share: *share,
         };

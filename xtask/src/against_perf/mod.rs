@@ -37,7 +37,8 @@ struct Recording {
 /// A function and its share of the samples with what it calls, 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 struct Function {
-    name: String,
+    /// Its name; of perf's, also other names of the same address.
+    names: Vec<String>,
     kernel: bool,
     share: f64,
 }
@@ -81,22 +82,35 @@ fn costs((ours, counters): (&Recording, f64), theirs: &Recording) -> bool {
         figure(theirs.cpu_ns_per_s),
     );
     line("… with our counters of every second", figure(ours.cpu_ns_per_s), "—".to_owned());
-    let change = (recording / theirs.cpu_ns_per_s - 1.0) * 100.0;
-    let whole = (ours.cpu_ns_per_s / theirs.cpu_ns_per_s - 1.0) * 100.0;
-    println!("  the recorder costs {change:+.0} % of perf's CPU; with the counters {whole:+.0} %");
+    let less = |ours: f64| {
+        let change = (ours / theirs.cpu_ns_per_s - 1.0) * 100.0;
+        format!("{:.0} % {}", change.abs(), if change < 0.0 { "less" } else { "more" })
+    };
+    println!(
+        "  ours takes {} CPU than perf for the recording, {} with its counters",
+        less(recording),
+        less(ours.cpu_ns_per_s)
+    );
     recording < theirs.cpu_ns_per_s && ours.lost <= theirs.lost
 }
 
 fn functions(compared: &[Compared]) -> bool {
     println!("  inclusive share, %    ours    perf   standard errors apart");
     for one in compared.iter().take(TOP) {
-        let told = if one.agrees() { "" } else { "   DIFFERS" };
-        let (ours, perf, apart) = (one.ours * 100.0, one.perf * 100.0, one.apart);
-        println!("  {:20} {ours:7.2} {perf:7.2} {apart:6.1}   {}{told}", "", one.name);
+        tell(one);
     }
     let agree = |compared: &[Compared]| compared.iter().filter(|one| one.agrees()).count();
     let top = compared.get(..TOP).unwrap_or(compared);
     println!("  {} of {} agree within 3 standard errors", agree(top), top.len());
     println!("  {} of {} functions with 1 % or more do", agree(compared), compared.len());
+    for one in compared.iter().skip(TOP).filter(|one| !one.agrees()) {
+        tell(one);
+    }
     agree(top) == top.len()
+}
+
+fn tell(one: &Compared) {
+    let told = if one.agrees() { "" } else { "   DIFFERS" };
+    let (ours, perf, apart) = (one.ours * 100.0, one.perf * 100.0, one.apart);
+    println!("  {:20} {ours:7.2} {perf:7.2} {apart:6.1}   {}{told}", "", one.name);
 }

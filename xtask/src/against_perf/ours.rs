@@ -34,7 +34,7 @@ fn read(report: &Value, run: &Path) -> Option<Recording> {
     let functions = profile.get("functions")?.as_array()?.iter().filter_map(|one| {
         let is_named = one.get("naming")?.as_str()? == "named";
         let function = Function {
-            name: one.get("name")?.as_str()?.to_owned(),
+            names: vec![one.get("name")?.as_str()?.to_owned()],
             kernel: one.get("module")?.as_str()?.starts_with('['),
             share: one.get("share")?.as_f64()?,
         };

@@ -4,6 +4,7 @@
 //! nothing else: inlined functions, which only debug information knows, are then in neither list.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::Write,
     path::{Path, PathBuf},
@@ -16,6 +17,9 @@ use tempfile::TempDir;
 const STUDY: &str = "studies/station-stats.toml";
 const VARIANT: &str = "found";
 const CLIENTS: &str = "114";
+
+/// Symbols, and what else is a name of the same address.
+pub(super) type Aliases = BTreeMap<String, Vec<String>>;
 
 /// The subject, and everything that recording it needs.
 pub(super) struct Subject {
@@ -100,6 +104,33 @@ impl Subject {
         let mut command = Command::new("sh");
         command.args(["-c", "gzip -9c \"$1\" | base64", "sh"]).arg(self.path("symbols/stationd"));
         self.said(&mut command, "")
+    }
+
+    /// Names of one address in the daemon: each recorder takes another one of them.
+    pub(super) fn aliases(&self) -> Result<Aliases> {
+        let mut command = Command::new("nm");
+        let listed = self.said(command.arg(self.path("symbols/stationd")), "")?;
+        let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for line in listed.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(address), Some(kind), Some(name)) =
+                (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            if "tTwWiI".contains(kind) {
+                places.entry(address).or_default().push(name);
+            }
+        }
+        let mut aliases = Aliases::new();
+        for names in places.values().filter(|names| names.len() > 1) {
+            for name in names {
+                let others =
+                    names.iter().filter(|other| *other != name).map(|other| (*other).to_owned());
+                aliases.entry((*name).to_owned()).or_default().extend(others);
+            }
+        }
+        Ok(aliases)
     }
 
     /// The daemon's symbol table, in a file of the same build.
