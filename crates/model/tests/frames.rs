@@ -1,7 +1,11 @@
 //! The fuzzer's inputs for what an agent says, read by the ordinary tests too: each ends in a value or in a
 //! word, and the corpus still holds every kind of frame.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot read ends it")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the corpus is in files, and what a test cannot read ends it"
+)]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
