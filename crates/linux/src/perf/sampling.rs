@@ -26,8 +26,8 @@ const LADDER: [(&str, u32, u64, u8); 4] = [
 ///
 /// A daemon that does the same at every poll takes the same CPU time for it, and a clock with one period
 /// can fall into step with that: it then meets the same instructions at every poll and never the others.
-/// (Seen with 2.0 ms of CPU a reply and 499 samples a second: a function that took an eighth of the CPU was
-/// in none of 60 samples.) Three clocks whose periods have no common measure cannot all fall into step.
+/// (Seen with 2.0 ms of CPU a reply and 499 samples a second: a function that takes 45 % of the CPU was in
+/// none of 60 samples.) Three clocks whose periods have no common measure cannot all fall into step.
 const BEATS: [f64; 3] = [0.276_393_202, 0.341_640_787, 0.381_966_011];
 
 /// What every record ends with.
