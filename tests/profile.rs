@@ -1,6 +1,6 @@
 //! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::Value;
 
@@ -133,6 +133,51 @@ fn this_machine_is_profiled_as_a_device_is() {
     let profile = profile(&analysis, "as-it-runs");
     assert!(number(profile, "/unknown/samples") > 100.0, "{profile:#}");
     assert_eq!(place.left(), []);
+}
+
+/// Runs what ssh would run there, here.
+const SSH: &str = "#!/bin/sh\nfor last; do :; done\nexec sh -c \"$last\"\n";
+
+#[test]
+fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
+    let place = Place::without_guests();
+    let programs = place.folder("bin");
+    fs::write(programs.join("ssh"), SSH).unwrap();
+    fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let there = place.folder("there");
+    let script = "while :; do :; done";
+    let mut busy = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+    let words =
+        ["profile", "sh", "--on", "ssh:root@device", "--window", "1s", "--out", "run", "--json"];
+    let ended = place.headroom(words).env("PATH", path).env("TMPDIR", &there).run();
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "the agent was left there");
+    if ended.stderr.contains("perf_event") {
+        eprintln!("skipped: this machine lets nobody sample: {}", ended.stderr);
+        return;
+    }
+    let analysis = ended.code(0).last_json();
+    assert!(number(profile(&analysis, "as-it-runs"), "/unknown/samples") > 0.0);
+    let run = place.run().run();
+    assert_eq!(serde_json::to_value(run.study.access_point.kind).unwrap()["device"], "root@device");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_device_that_cannot_be_reached_is_told_with_what_ssh_said() {
+    let place = Place::without_guests();
+    let programs = place.folder("bin");
+    let refusing =
+        "#!/bin/sh\necho 'ssh: connect to host device port 22: Connection refused' >&2\nexit 255\n";
+    fs::write(programs.join("ssh"), refusing).unwrap();
+    fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let words = ["profile", "sh", "--on", "ssh:root@device", "--out", "run"];
+    let ended = place.headroom(words).env("PATH", path).run();
+    ended.code(3).says("Connection refused").in_one_line();
+    assert!(!place.path("run").exists());
 }
 
 #[test]

@@ -237,13 +237,28 @@ impl Stack<'_> {
     }
 
     fn lack(&self, address: u64) -> Cause {
-        if self.cut && address >= self.base { Cause::ShortCopy } else { Cause::Broken }
+        match self.cut && address >= self.base {
+            // A process that gives its memory back, in exit or to become another program, has a stack
+            // pointer and no stack: no longer copy would hold more.
+            true if self.bytes.is_empty() => Cause::NoMapping,
+            true => Cause::ShortCopy,
+            false => Cause::Broken,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stack_that_is_gone_is_no_short_copy() {
+        let stack = |bytes| Stack { base: 0x1000, bytes, cut: true };
+        let lack = |bytes, address| stack(bytes).word(Cpu::X86_64, address).unwrap_err();
+        assert_eq!(lack(&[], 0x1000), Cause::NoMapping);
+        assert_eq!(lack(&[0; 16], 0x1010), Cause::ShortCopy);
+        assert_eq!(lack(&[0; 16], 0xff8), Cause::Broken);
+    }
 
     #[test]
     fn a_samples_registers_are_where_dwarf_has_them() {
