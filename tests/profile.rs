@@ -1,6 +1,10 @@
 //! Stacks of real programs in real guests: every frame named, exports that others read, faults in words.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    process::{Child, Command},
+};
 
 use serde_json::Value;
 
@@ -72,7 +76,7 @@ fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
     let place = Place::with_guests();
     place.write("study.toml", &stages().profiles(1).text());
     let words = ["profile", "study.toml", "--variant", "found", "--out", "run"];
-    place.headroom(words).run().code(0).prints("transaction::apply");
+    place.headroom(words).run().code(0).prints("Where the CPU of found at 6 clients goes");
     let first = place.run().report();
     // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
     let again = place.headroom(["report", "run", "--out", "again.html"]);
@@ -116,12 +120,19 @@ fn a_process_that_runs_is_profiled_without_a_study() {
     place.headroom(["run", "run/study.toml", "--dry-run"]).run().code(0);
 }
 
+/// A program of this name that is always busy: names are the whole machine's, so each test has its own.
+fn busy(place: &Place, name: &str) -> Child {
+    symlink("/bin/sh", place.path(name)).unwrap();
+    let script = "while :; do :; done";
+    Command::new(place.path(name)).args(["-c", script]).spawn().unwrap()
+}
+
 #[test]
 fn this_machine_is_profiled_as_a_device_is() {
     let place = Place::without_guests();
-    let script = "while :; do :; done";
-    let mut busy = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-    let words = ["profile", "sh", "--on", "local", "--window", "2s", "--out", "run", "--json"];
+    let mut busy = busy(&place, "busy-here");
+    let words =
+        ["profile", "busy-here", "--on", "local", "--window", "2s", "--out", "run", "--json"];
     let ended = place.headroom(words).run();
     busy.kill().unwrap();
     busy.wait().unwrap();
@@ -146,10 +157,18 @@ fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
     fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let there = place.folder("there");
-    let script = "while :; do :; done";
-    let mut busy = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-    let words =
-        ["profile", "sh", "--on", "ssh:root@device", "--window", "1s", "--out", "run", "--json"];
+    let mut busy = busy(&place, "busy-there");
+    let words = [
+        "profile",
+        "busy-there",
+        "--on",
+        "ssh:root@device",
+        "--window",
+        "1s",
+        "--out",
+        "run",
+        "--json",
+    ];
     let ended = place.headroom(words).env("PATH", path).env("TMPDIR", &there).run();
     busy.kill().unwrap();
     busy.wait().unwrap();

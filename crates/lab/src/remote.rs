@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     str::FromStr,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -27,6 +28,9 @@ use crate::{
 
 /// How often a wait looks for the wish to stop.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// So many glances an agent may take to end by itself: ten seconds.
+const GLANCES: u32 = 200;
 
 /// What brings the agent's program, as the first bytes of its input, into a folder of its own, runs it,
 /// and takes it away however it ends. `$LENGTH` stands for the program's length.
@@ -69,7 +73,8 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub struct Remote {
     child: Child,
-    input: ChildStdin,
+    /// Closed first of all: its end is the agent's.
+    input: Option<ChildStdin>,
     output: ChildStdout,
     decoder: Decoder,
     patience: Duration,
@@ -111,7 +116,7 @@ impl Remote {
         }
         Ok(Self {
             child,
-            input,
+            input: Some(input),
             output,
             decoder: Decoder::default(),
             patience: lab.settings.patience,
@@ -152,7 +157,12 @@ impl Remote {
 impl Device for Remote {
     fn order(&mut self, order: &Order) -> Result<(), Failure> {
         let bytes = encode(order).map_err(Failure::Stream)?;
-        self.input.write_all(&bytes).and_then(|()| self.input.flush()).map_err(|_| self.death())
+        let written =
+            self.input.as_mut().map(|input| input.write_all(&bytes).and_then(|()| input.flush()));
+        match written {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.death()),
+        }
     }
 
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
@@ -172,7 +182,15 @@ impl Device for Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // The agent restores what it changed when it is asked to end.
+        // The agent restores what it changed at the end of its stream, and what carried it over takes it away
+        // again; a signal would end ssh before that.
+        drop(self.input.take());
+        for _ in 0..GLANCES {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_nanos(GLANCE.tv_nsec as u64));
+        }
         host::ask_to_end(&mut self.child);
     }
 }

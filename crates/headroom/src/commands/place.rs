@@ -48,9 +48,9 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
     Ok(file)
 }
 
+/// A process has no folder in its name; a file that happens to have a process's name is not meant.
 fn is_study(what: &str) -> bool {
-    let path = Path::new(what);
-    path.extension().is_some_and(|ending| ending == "toml") || path.is_file()
+    what.contains('/') || Path::new(what).extension().is_some_and(|ending| ending == "toml")
 }
 
 fn changes(place: &flags::Place) -> flags::Run {
