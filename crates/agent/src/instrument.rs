@@ -7,11 +7,13 @@ use std::os::fd::BorrowedFd;
 
 use model::{
     instrument::{CountsOrder, Instrument},
+    parity::ParityOrder,
     wire::{Frame, Refusal},
 };
 
 use crate::{
-    measure::End, probes::Probes, reading, recorder::Stacks, scope::Scope, session::Session,
+    measure::End, parity, pause::Pause, peers, probes::Probes, reading, recorder::Stacks,
+    scope::Scope, session::Session,
 };
 
 /// An instrument in place. Dropping it takes everything back.
@@ -28,6 +30,12 @@ pub(crate) enum InPlace {
         /// Its output at the window's ends.
         said: Vec<String>,
     },
+    /// A consumer that is paused.
+    Pause(Box<Pause>),
+    /// What is asked once the window has closed.
+    Parity(ParityOrder),
+    /// Who talks to these processes is told once the window has closed.
+    Peers(Vec<u32>),
 }
 
 impl InPlace {
@@ -41,16 +49,18 @@ impl InPlace {
         order: &Instrument,
         subject: (&[u32], &[std::path::PathBuf]),
     ) -> Result<Self, End> {
-        let ordered = match order {
-            Instrument::Stacks(order) => &order.scope,
-            Instrument::Counts(order) => &order.scope,
-        };
-        let scope = Scope::of(ordered, subject.0, subject.1)?;
+        let (pids, groups) = subject;
         Ok(match order {
             Instrument::Stacks(order) => {
+                let scope = Scope::of(&order.scope, pids, groups)?;
                 Self::Stacks(Box::new(Stacks::prepare(session, order, &scope)?))
             }
-            Instrument::Counts(order) => Self::counts(order, &scope)?,
+            Instrument::Counts(order) => {
+                Self::counts(order, &Scope::of(&order.scope, pids, groups)?)?
+            }
+            Instrument::Pause(order) => Self::Pause(Box::new(Pause::prepare(order)?)),
+            Instrument::Parity(order) => Self::Parity(order.clone()),
+            Instrument::Peers => Self::Peers(pids.to_vec()),
         })
     }
 
@@ -67,6 +77,7 @@ impl InPlace {
         match self {
             Self::Stacks(stacks) => stacks.attached().wakers().collect(),
             Self::Counts { probes, .. } => probes.attached().wakers().collect(),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Vec::new(),
         }
     }
 
@@ -80,8 +91,21 @@ impl InPlace {
         let enabled = match self {
             Self::Stacks(stacks) => stacks.attached().enable(),
             Self::Counts { probes, .. } => probes.attached().enable(),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
         };
         Ok(enabled.map_err(|error| refused("begin", &error))?)
+    }
+
+    /// A sample is about to be taken, the first is 0.
+    ///
+    /// # Errors
+    ///
+    /// What the instrument says.
+    pub(crate) fn step(&mut self, sample: u64) -> Result<(), Refusal> {
+        match self {
+            Self::Pause(pause) => pause.step(sample),
+            _ => Ok(()),
+        }
     }
 
     /// The window closes.
@@ -93,6 +117,7 @@ impl InPlace {
         let disabled = match self {
             Self::Stacks(stacks) => stacks.attached().disable(),
             Self::Counts { probes, .. } => probes.attached().disable(),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Ok(()),
         };
         disabled.map_err(|error| refused("end", &error))
     }
@@ -108,6 +133,7 @@ impl InPlace {
                 stacks.drain(&mut |batch: &[u8]| session.send_records(batch))?
             }
             Self::Counts { probes, .. } => probes.drain(),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => {}
         }
         Ok(())
     }
@@ -124,6 +150,9 @@ impl InPlace {
             Self::Counts { probes, said, .. } => {
                 Frame::Counts(Box::new(probes.finish(said.try_into().ok())?))
             }
+            Self::Pause(pause) => Frame::Pauses(Box::new(pause.finish()?)),
+            Self::Parity(order) => Frame::Parity(Box::new(parity::ask(session, &order)?)),
+            Self::Peers(pids) => Frame::Peers(peers::of(&pids)),
         };
         Ok(session.send(&frame)?)
     }

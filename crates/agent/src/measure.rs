@@ -17,11 +17,12 @@ use linux::{error::chain, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
-    wire::{Frame, LoadOrder, Measure, Order, Refusal},
+    wire::{Frame, Measure, Order, Refusal},
 };
 
 use crate::{
     groups::Groups,
+    identity,
     instrument::InPlace,
     load::Load,
     party::{Depth, Party},
@@ -29,8 +30,9 @@ use crate::{
     resident::{PATIENCE, Resident},
     sampler::{Parties, Sampler},
     session::{Session, Stop, Woken},
-    started,
+    started, state,
     subject::{self, Beside, Subject},
+    topology::{self, Mended},
 };
 
 /// A command of the load may take this long to end after the last sample, ns.
@@ -71,9 +73,11 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     sleep_until(session, begun + order.offset.as_nanos())?;
+    let mended = mend(session, order)?;
+    state::take(order.state);
     let mut groups = Groups::find();
     let found = Found::of(session, order, &mut groups)?;
-    found.introduce(session, order.load.as_ref())?;
+    found.introduce(session, order)?;
     let instrument = found.instrument(session, order)?;
 
     let (sampler, room) = found.count(order, &mut groups);
@@ -90,8 +94,19 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     // The load first, so that it never meets a subject that is gone.
     drop(window);
     drop(started);
+    drop(mended);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;
     Ok(session.census()?)
+}
+
+/// Brings the access point into the state that is ordered, and tells what that took.
+fn mend(session: &mut Session, order: &Measure) -> Result<Option<Mended>, End> {
+    let Some(topology) = &order.topology else { return Ok(None) };
+    let mended = topology::assert(session, topology)?;
+    if !mended.corrections.is_empty() {
+        session.send(&Frame::Corrections(mended.corrections.clone()))?;
+    }
+    Ok(Some(mended))
 }
 
 /// Refuses what has no meaning, before anything is touched.
@@ -134,12 +149,17 @@ impl Found {
         Ok(Self { subject, others, started, room: room.into_iter().collect() })
     }
 
-    fn introduce(&self, session: &mut Session, load: Option<&LoadOrder>) -> Result<(), Stop> {
-        let others = self.others.iter().flat_map(|other| &other.pids);
-        let pids: Vec<u32> = self.subject.pids.iter().chain(others).copied().collect();
+    fn introduce(&self, session: &mut Session, order: &Measure) -> Result<(), Stop> {
+        let load = order.load.as_ref();
+        let others: Vec<u32> = self.others.iter().flat_map(|other| &other.pids).copied().collect();
+        let pids: Vec<u32> = self.subject.pids.iter().chain(&others).copied().collect();
         let mut programs = programs::running(&pids);
         programs.extend(load.map(programs::of_load).unwrap_or_default());
         session.hello(programs)?;
+        if order.identify {
+            let parties = identity::Parties { subject: &self.subject.pids, others: &others, load };
+            session.send(&Frame::Identity(Box::new(identity::of(parties))))?;
+        }
         session.census()
     }
 
@@ -262,6 +282,7 @@ impl Window {
         if self.taken == 0 {
             instrument.open(session)?;
         }
+        instrument.step(self.taken)?;
         if self.taken + 1 == self.times.samples {
             instrument.close()?;
         }
@@ -305,7 +326,7 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use model::wire::{SubjectOrder, Work};
+    use model::wire::{LoadOrder, SubjectOrder, Work};
 
     use super::*;
 
@@ -323,6 +344,9 @@ mod tests {
             window: Span::from_nanos(2000),
             sample_every: Span::from_nanos(100),
             instrument: None,
+            topology: None,
+            identify: false,
+            state: None,
         }
     }
 

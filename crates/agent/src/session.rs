@@ -22,7 +22,7 @@ use rustix::{
 use crate::{
     census, facts, fetch, locate,
     measure::{End, measure},
-    programs,
+    programs, put,
     stream::{Lost, Stream},
     subject,
 };
@@ -70,6 +70,8 @@ pub struct Session {
     /// The kernel may let `poll` itself sleep a thousandth longer than it was asked to, which is late by
     /// 1 ms each second; a timer of absolute time is not late.
     timer: OwnedFd,
+    /// What was put here in this conversation.
+    files: put::Files,
 }
 
 impl Session {
@@ -83,7 +85,7 @@ impl Session {
         let signals = Signals::block(&[Signal::CHILD, term, int, hup])?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Self { stream, signals, timer })
+        Ok(Self { stream, signals, timer, files: put::Files::default() })
     }
 
     /// Serves until the stream ends or a signal comes; a port whose host left is served again.
@@ -95,7 +97,9 @@ impl Session {
         loop {
             self.await_host()?;
             self.stream.forget();
-            match self.serve() {
+            let served = self.serve();
+            self.files = put::Files::default();
+            match served {
                 Err(Stop::Lost(_)) if self.stream.awaits_host() => {}
                 ended => return ended,
             }
@@ -145,6 +149,10 @@ impl Session {
                 Ok(()) => Ok(None),
                 Err(end) => self.conclude(Err(end)),
             },
+            Order::Put(piece) => {
+                let taken = self.files.take(piece);
+                self.conclude(taken.map(|()| Frame::Done).map_err(End::from))
+            }
         }
     }
 

@@ -83,6 +83,7 @@ fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
         mode: None,
         beside: Beside::Anything,
         against: Vec::new(),
+        changes: Vec::new(),
         published: None,
     }
 }
@@ -95,6 +96,8 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
             radios: 3,
             clients: vec![18, 60, 114],
             mode: Mode::Counted,
+            interfaces: Vec::new(),
+            processes: Vec::new(),
         },
         subject: hostapd(),
         load: None,
@@ -102,6 +105,10 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
         // The runs of this file have neither stacks nor counts; `profiled` has.
         profile: Profile { repetitions: 0, ..Profile::default() },
         count: None,
+        pause: None,
+        parity: None,
+        compare: Default::default(),
+        gates: None,
         variants,
     }
 }
@@ -137,6 +144,7 @@ fn planned(study: Study) -> Run {
             cpu: "Synthetic CPU @ 2.50GHz".to_owned(),
             cores: 2,
         },
+        versus: None,
     }
 }
 
@@ -176,6 +184,9 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
             window: study.trial.window,
             sample_every: study.trial.sample_every,
             instrument: None,
+            topology: None,
+            identify: false,
+            state: None,
         },
         id,
     }
@@ -236,6 +247,11 @@ fn trial(planned: PlannedTrial) -> Trial {
         samples: (0..SAMPLES).map(|second| sample(&planned, second)).collect(),
         stacks: None,
         counts: None,
+        identity: None,
+        corrections: Vec::new(),
+        pauses: None,
+        parity: None,
+        peers: Vec::new(),
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
     let window_ms = if planned.beside == Beside::Stress && planned.mode == Mode::Counted {
@@ -247,7 +263,7 @@ fn trial(planned: PlannedTrial) -> Trial {
     Trial {
         planned,
         began_unix: 1_790_000_060,
-        cost: HostCost { restore_ms, measure_ms: window_ms + 900, window_ms },
+        cost: HostCost { restore_ms, measure_ms: window_ms + 900, window_ms, cpu_ms: None },
         outcome: Outcome::Measured(Box::new(recording)),
     }
 }

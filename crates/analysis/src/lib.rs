@@ -44,6 +44,7 @@ pub mod stacks;
 mod stages;
 mod stats;
 mod validity;
+pub mod verdicts;
 mod window;
 
 use model::{facts::Facts, run::Run, trial::Trial};
@@ -105,6 +106,17 @@ pub struct Analysis {
     pub counts: Vec<profiles::CountFigures>,
     /// The subject's own counters in the same windows.
     pub own_counters: Vec<profiles::OwnCounter>,
+    /// Comparisons, decided: the run's own where it is a comparison, else each variant against its bases at
+    /// the largest client count.
+    pub judgements: Vec<verdicts::Judgement>,
+    /// Consumers that were paused.
+    pub pauses: Vec<verdicts::PauseFigures>,
+    /// Limits, and whether they were kept.
+    pub gates: Vec<verdicts::Gate>,
+    /// What had to be mended on the access point.
+    pub corrections: Vec<verdicts::Corrected>,
+    /// What the run took.
+    pub ledger: verdicts::Ledger,
     /// What weakens the answer: what happened first, what frames it after.
     pub doubts: Vec<Doubt>,
 }
@@ -149,6 +161,11 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         differences: Vec::new(),
         counts: calls::counts(&measured),
         own_counters: calls::own_counters(&measured),
+        judgements: Vec::new(),
+        pauses: Vec::new(),
+        gates: Vec::new(),
+        corrections: Vec::new(),
+        ledger: verdicts::Ledger::default(),
         others: cells::others_of(&cells),
         machine: measured.machine(),
         programs: programs::of(&measured),

@@ -247,7 +247,7 @@ fn stacks_of(trial: &Trial) -> Option<&Stacks> {
 fn ordered(trial: &Trial) -> Option<&StacksOrder> {
     match trial.planned.measure.instrument.as_ref()? {
         Instrument::Stacks(order) => Some(order),
-        Instrument::Counts(_) => None,
+        _ => None,
     }
 }
 

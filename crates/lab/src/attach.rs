@@ -62,6 +62,7 @@ pub fn run(
         study_sha256: file.sha256.clone(),
         plan,
         host: host::describe(),
+        versus: None,
     };
     let folder = RunFolder::create(path, &run, &file.text)?;
     let trials = run.plan.len() as u32;

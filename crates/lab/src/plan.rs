@@ -110,6 +110,9 @@ fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
     trial.id.purpose = match instrument {
         Instrument::Stacks(_) => Purpose::Stacks,
         Instrument::Counts(_) => Purpose::Counts,
+        Instrument::Pause(_) => Purpose::Pause,
+        Instrument::Parity(_) => Purpose::Parity,
+        Instrument::Peers => Purpose::Peers,
     };
     trial.measure.instrument = Some(instrument);
     trial
@@ -174,6 +177,9 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             window: shape.window,
             sample_every: shape.sample_every,
             instrument: None,
+            topology: None,
+            identify: false,
+            state: None,
         },
     }
 }

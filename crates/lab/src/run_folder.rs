@@ -236,6 +236,7 @@ mod tests {
             study_sha256: String::new(),
             lab: LabIdentity::default(),
             host: Host::default(),
+            versus: None,
         };
         (run, text)
     }

@@ -118,6 +118,7 @@ fn describe(lab: &Lab, file: &StudyFile, plan: Vec<PlannedTrial>, image: &Image)
         study_sha256: file.sha256.clone(),
         plan,
         host: host::describe(),
+        versus: None,
     }
 }
 

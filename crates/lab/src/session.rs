@@ -15,8 +15,12 @@ use std::{
 
 use model::{
     facts::Facts,
+    identity::Identity,
     instrument::{Counts, Instrument, Recorded, Recorder},
+    parity::Parity,
+    pause::{Pauses, Peer},
     sample::Sample,
+    topology::Correction,
     trial::{HostCost, Outcome, PlannedTrial, Recording, Stacks, Trial},
     wire::{Census, Frame, Measure, Order},
 };
@@ -170,6 +174,11 @@ pub struct Transcript {
     recorder: Option<Recorder>,
     recorded: Option<Recorded>,
     counts: Option<Box<Counts>>,
+    identity: Option<Box<Identity>>,
+    corrections: Vec<Correction>,
+    pauses: Option<Box<Pauses>>,
+    parity: Option<Box<Parity>>,
+    peers: Option<Vec<Peer>>,
 }
 
 impl Transcript {
@@ -186,6 +195,11 @@ impl Transcript {
             recorder: None,
             recorded: None,
             counts: None,
+            identity: None,
+            corrections: Vec::new(),
+            pauses: None,
+            parity: None,
+            peers: None,
         }
     }
 
@@ -214,6 +228,11 @@ impl Transcript {
             Frame::Recorder(recorder) => self.recorder = Some(*recorder),
             Frame::Recorded(recorded) => self.recorded = Some(*recorded),
             Frame::Counts(counts) => self.counts = Some(counts),
+            Frame::Identity(identity) => self.identity = Some(identity),
+            Frame::Corrections(corrections) => self.corrections.extend(corrections),
+            Frame::Pauses(pauses) => self.pauses = Some(pauses),
+            Frame::Parity(parity) => self.parity = Some(parity),
+            Frame::Peers(peers) => self.peers = Some(peers),
             // The first goes to a file; the others answer other orders.
             Frame::Records(_) | Frame::Located(_) | Frame::Piece(_) => {}
             Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
@@ -231,17 +250,32 @@ impl Transcript {
         let (expected, came) = (self.expected, self.samples.len());
         let stacks = self.recorder.zip(self.recorded);
         let stacks = stacks.map(|(recorder, recorded)| Box::new(Stacks { recorder, recorded }));
-        match (&self.instrument, &stacks, &self.counts) {
-            (Some(Instrument::Stacks(_)), None, _) => return Err(Failure::Lacks("stacks")),
-            (Some(Instrument::Counts(_)), _, None) => return Err(Failure::Lacks("counts")),
-            _ => {}
+        let lacks = match self.instrument {
+            Some(Instrument::Stacks(_)) if stacks.is_none() => Some("stacks"),
+            Some(Instrument::Counts(_)) if self.counts.is_none() => Some("counts"),
+            Some(Instrument::Pause(_)) if self.pauses.is_none() => Some("pauses"),
+            Some(Instrument::Parity(_)) if self.parity.is_none() => Some("parity"),
+            Some(Instrument::Peers) if self.peers.is_none() => Some("peers"),
+            _ => None,
+        };
+        if let Some(what) = lacks {
+            return Err(Failure::Lacks(what));
         }
         let mut censuses = self.censuses.into_iter();
         match (self.facts, censuses.next(), censuses.next()) {
-            (Some(facts), Some(before), Some(after)) if came == expected => {
-                let (samples, counts) = (self.samples, self.counts);
-                Ok(Recording { facts, before, after, samples, stacks, counts })
-            }
+            (Some(facts), Some(before), Some(after)) if came == expected => Ok(Recording {
+                facts,
+                before,
+                after,
+                samples: self.samples,
+                stacks,
+                counts: self.counts,
+                identity: self.identity,
+                corrections: self.corrections,
+                pauses: self.pauses,
+                parity: self.parity,
+                peers: self.peers.unwrap_or_default(),
+            }),
             _ => Err(Failure::Incomplete { came, expected }),
         }
     }
@@ -266,6 +300,9 @@ mod tests {
             window: Span::from_secs(2),
             sample_every: Span::from_secs(1),
             instrument: None,
+            topology: None,
+            identify: false,
+            state: None,
         }
     }
 

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{parity::ParityOrder, pause::PauseOrder};
+
 /// What is recorded in a window beside counters. An instrument costs CPU, so its windows are in no CPU
 /// figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +19,12 @@ pub enum Instrument {
     Stacks(StacksOrder),
     /// Calls of functions.
     Counts(CountsOrder),
+    /// A consumer that is stopped and resumed.
+    Pause(PauseOrder),
+    /// Whether the subject still does its job, after the window.
+    Parity(ParityOrder),
+    /// Who talks to the subject, as the window closes.
+    Peers,
 }
 
 /// How stacks are sampled.

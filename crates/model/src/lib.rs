@@ -23,11 +23,17 @@
 
 pub mod event;
 pub mod facts;
+pub mod identity;
 pub mod instrument;
+pub mod parity;
+pub mod pause;
 pub mod perf_data;
 pub mod run;
 pub mod sample;
+pub mod share;
 pub mod span;
 pub mod study;
+pub mod topology;
 pub mod trial;
+pub mod verdict;
 pub mod wire;

@@ -17,13 +17,14 @@
 //! | 1 | first version |
 //! | 2 | a subject that is started, other processes, loads that stay, published figures |
 //! | 3 | trials for stacks and for counts of calls |
+//! | 4 | identities, comparisons, pauses, gates |
 
 use serde::{Deserialize, Serialize};
 
-use crate::{study::Study, trial::PlannedTrial};
+use crate::{study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct Run {
     pub lab: LabIdentity,
     /// The machine that ran the lab.
     pub host: Host,
+    /// What was to be decided, where the run is a comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
 }
 
 /// What the virtual access point was made of.

@@ -10,7 +10,13 @@ use serde::{
     de::{self, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
 };
 
-use crate::{instrument::Scope, span::Span};
+use crate::{
+    instrument::Scope,
+    pause::Target,
+    share::Share,
+    span::Span,
+    topology::{InterfaceOrder, WantedProcess},
+};
 
 /// A study file, read and checked for shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +40,18 @@ pub struct Study {
     /// How often functions are called: trials that count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count>,
+    /// Who causes it: trials in which a consumer is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// Whether every variant still does its job: one trial of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity: Option<ParityShape>,
+    /// How close a comparison must look.
+    #[serde(default)]
+    pub compare: Compare,
+    /// Limits that a run must keep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Gates>,
     /// What is compared; never empty.
     #[serde(rename = "variant")]
     pub variants: Vec<Variant>,
@@ -54,6 +72,12 @@ pub struct AccessPoint {
     /// How its time passes, for variants that do not say otherwise.
     #[serde(default)]
     pub mode: Mode,
+    /// Interfaces that must be there before every trial, on these channels; empty: those that there are.
+    #[serde(default, rename = "interface", skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceOrder>,
+    /// Processes that must run, or must not, before every trial.
+    #[serde(default, rename = "process", skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<WantedProcess>,
 }
 
 fn three() -> u32 {
@@ -163,6 +187,119 @@ impl Default for TrialShape {
             perturb: Perturb::default(),
         }
     }
+}
+
+/// Trials in which a consumer is paused: it runs, is stopped, runs, a process of the agent's own is stopped in
+/// its place, and it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Pause {
+    /// The consumer: a process by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// In place of `process`: a control group, by its path below the hierarchy's root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The variants in which that is done; empty is the first with a load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+    /// Client counts out of the study's; empty is the largest alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<u32>,
+    /// Trials of each variant at each count.
+    #[serde(default = "six")]
+    pub repetitions: u32,
+    /// Each of the five spans; a whole number of samples.
+    #[serde(default = "ten_seconds")]
+    pub span: Span,
+    /// The beginning of each span that is in no figure: a poll under way ends in it.
+    #[serde(default = "two_seconds")]
+    pub settle: Span,
+}
+
+impl Pause {
+    /// Who is paused; `None` where the study names nobody.
+    pub fn target(&self) -> Option<Target> {
+        let process = self.process.clone().map(Target::Process);
+        process.or_else(|| self.group.clone().map(Target::Group))
+    }
+}
+
+fn six() -> u32 {
+    6
+}
+
+fn ten_seconds() -> Span {
+    Span::from_secs(10)
+}
+
+fn two_seconds() -> Span {
+    Span::from_secs(2)
+}
+
+/// What is asked of every variant once its window has closed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ParityShape {
+    /// A command that prints how many clients the subject knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<String>,
+    /// A command that prints what it knows of them: lines that are the same in every variant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<String>,
+    /// Send one client away, and see everybody count one less.
+    #[serde(skip_serializing_if = "is_false")]
+    pub leave: bool,
+    /// The variants that are asked; empty is every one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+}
+
+/// How close a comparison must look.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Compare {
+    /// Differences below this share of the base do not matter.
+    pub margin: Share,
+    /// Pairs of trials; at least [`crate::verdict::FEWEST_PAIRS`].
+    pub pairs: u32,
+}
+
+impl Default for Compare {
+    fn default() -> Self {
+        Self { margin: Share::of(0.005), pairs: crate::verdict::FEWEST_PAIRS }
+    }
+}
+
+/// Limits that a run must keep; each that is not set is not asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Gates {
+    /// The CPU of every variant with a load rises with the clients: an ordered-alternative test.
+    #[serde(skip_serializing_if = "is_false")]
+    pub monotonic: bool,
+    /// The most samples that are not explained to their root, in any profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_frames: Option<Share>,
+    /// The kernel, hostapd and the subject's data model count the same clients.
+    #[serde(skip_serializing_if = "is_false")]
+    pub clients_agree: bool,
+    /// The machine is what figures need: counted clock, or governor and turbo pinned; CLK_TCK as recorded.
+    #[serde(skip_serializing_if = "is_false")]
+    pub machine: bool,
+    /// The most memory that a client may cost the subject, KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_per_client_kib: Option<f64>,
+    /// The most that the subject's memory may grow, KiB in a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_growth_kib: Option<f64>,
+    /// Every variant holds its clients, gives the same values, and forgets who left.
+    #[serde(skip_serializing_if = "is_false")]
+    pub parity: bool,
+    /// More limits, as people say them: `bulk: cpu at 114 clients <= 2%`, `slope <= 60us`,
+    /// `no slower than baseline.json by 1%`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 /// What is varied between repetitions, so that a claim is not about one lucky machine state.
@@ -281,6 +418,10 @@ pub struct Variant {
     /// Names of variants that this one is compared with; without any, the first of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
+    /// Functions that this variant changes in comparison with its first base: where none of them is
+    /// executed, no difference is a verdict on the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
     /// What somebody else published of the same thing, to be shown beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -297,6 +438,7 @@ impl Variant {
             mode: None,
             beside: Beside::default(),
             against: Vec::new(),
+            changes: Vec::new(),
             published: None,
         }
     }

@@ -6,9 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     facts::Facts,
+    identity::Identity,
     instrument::{Counts, Recorded, Recorder},
+    parity::Parity,
+    pause::{Pauses, Peer},
     sample::Sample,
     study::{Beside, Mode},
+    topology::Correction,
     wire::{Census, Measure},
 };
 
@@ -25,6 +29,12 @@ pub enum Purpose {
     Counts,
     /// Where the CPU goes.
     Stacks,
+    /// Who causes it: a consumer is paused.
+    Pause,
+    /// Whether the job is still done.
+    Parity,
+    /// Who talks to the subject.
+    Peers,
 }
 
 impl Purpose {
@@ -39,11 +49,14 @@ impl Purpose {
             Purpose::Cpu => "cpu",
             Purpose::Counts => "counts",
             Purpose::Stacks => "stacks",
+            Purpose::Pause => "pause",
+            Purpose::Parity => "parity",
+            Purpose::Peers => "peers",
         }
     }
 }
 
-/// Which trial. Its text form `variant@clients#repetition`, and `.stacks` or `.counts` behind it where it
+/// Which trial. Its text form `variant@clients#repetition`, and `.stacks`, `.pause` … behind it where it
 /// is not for CPU figures, names files and lines of output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
@@ -103,6 +116,9 @@ pub struct HostCost {
     pub measure_ms: u64,
     /// From the first sample's arrival to the last one's.
     pub window_ms: u64,
+    /// CPU time of the processes that were the access point; `None` where it is a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
 }
 
 /// What came of a trial.
@@ -137,6 +153,21 @@ pub struct Recording {
     /// Calls that were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Box<Counts>>,
+    /// What the figures are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Box<Identity>>,
+    /// What had to be mended before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
+    /// What was paused, and when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Box<Pauses>>,
+    /// Whether the job is still done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity: Option<Box<Parity>>,
+    /// Who talks to the subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<Peer>,
 }
 
 /// How stacks were recorded.

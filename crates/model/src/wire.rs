@@ -9,18 +9,23 @@
 //! | 1 | first version |
 //! | 2 | a subject that is started for the trial, other processes, a load that stays |
 //! | 3 | stacks and counts of calls, files brought from the access point |
+//! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     facts::Facts,
+    identity::Identity,
     instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
+    parity::Parity,
+    pause::{Pauses, Peer},
     sample::Sample,
     span::Span,
+    topology::{Correction, TopologyOrder},
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -42,6 +47,9 @@ pub enum Order {
     Locate(Vec<String>),
     /// Bring a file: answered by [`Frame::Piece`]s, or [`Frame::Refused`].
     Fetch(Wanted),
+    /// Keep a file on the access point until the stream ends; pieces come in order, each answered by
+    /// [`Frame::Done`] or [`Frame::Refused`].
+    Put(Put),
 }
 
 impl Order {
@@ -70,7 +78,43 @@ pub struct Measure {
     pub sample_every: Span,
     /// What is recorded beside counters; `None` for a window whose CPU is the figure.
     pub instrument: Option<Instrument>,
+    /// How the access point must look; mended before anything else, told by [`Frame::Corrections`].
+    pub topology: Option<TopologyOrder>,
+    /// Say by content what is measured: [`Frame::Identity`] before the first census.
+    pub identify: bool,
+    /// What is varied from pair to pair, so that a claim is not about one machine state.
+    pub state: Option<State>,
 }
+
+/// A machine state that differs from the others in what should not matter. Both sides of a pair have the
+/// same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Mixed into the kernel's random numbers before the subject starts: hash seeds and whatever else a
+    /// program draws.
+    pub seed: u64,
+    /// Bytes of environment that programs get which the agent starts: moves their stacks, and what is
+    /// copied from there. After Mytkowicz et al., «Producing wrong data without doing anything obviously
+    /// wrong!», ASPLOS 2009.
+    pub padding: u32,
+}
+
+/// A piece of a file that is put on the access point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Put {
+    /// Its path below the agent's own folder there, as `stationd`.
+    pub name: String,
+    /// The bytes.
+    #[serde(with = "serde_bytes")]
+    pub bytes: Vec<u8>,
+    /// Whether it is the first piece: an older file of the name is gone then.
+    pub first: bool,
+    /// Whether nothing follows: the file may then be executed, as [`PUT`]`/NAME`.
+    pub last: bool,
+}
+
+/// The folder of files that were put on the access point.
+pub const PUT: &str = "/run/headroom/put";
 
 /// The subject: one that runs, or one to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,6 +191,16 @@ pub enum Frame {
     Done,
     /// The order cannot be carried out; everything that was changed is restored.
     Refused(Refusal),
+    /// What had to be mended; sent where something had to be.
+    Corrections(Vec<Correction>),
+    /// What is measured, by content.
+    Identity(Box<Identity>),
+    /// What was paused, after the last sample.
+    Pauses(Box<Pauses>),
+    /// Whether the job is still done, after the last sample.
+    Parity(Box<Parity>),
+    /// Who talks to the subject, after the last sample.
+    Peers(Vec<Peer>),
 }
 
 /// How many clients each party believes are associated.
@@ -209,6 +263,36 @@ pub enum Refusal {
     Load {
         /// The command line.
         command: String,
+        /// The system's words.
+        why: String,
+    },
+    /// A consumer cannot be stopped or resumed.
+    #[error("cannot pause `{target}`: {why}")]
+    Pause {
+        /// The consumer.
+        target: String,
+        /// What happened, and what to do.
+        why: String,
+    },
+    /// A consumer ended while it was paused, or before.
+    #[error(
+        "`{target}` (pid {pid}) ended {after} after the window opened, in the middle of the experiment"
+    )]
+    ConsumerEnded {
+        /// The consumer.
+        target: String,
+        /// The process.
+        pid: u32,
+        /// From the window's start.
+        after: Span,
+    },
+    /// The access point is not as it must be, and cannot be mended.
+    #[error("{what} {was}, and cannot be mended: {why}")]
+    Topology {
+        /// What: `wlan0`, `steerd`.
+        what: String,
+        /// How it is.
+        was: String,
         /// The system's words.
         why: String,
     },

@@ -232,6 +232,9 @@ pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
         window: Span::from_nanos(intervals * 100_000_000),
         sample_every: Span::from_nanos(100_000_000),
         instrument: None,
+        topology: None,
+        identify: false,
+        state: None,
     }
 }
 

@@ -74,12 +74,18 @@ fn of_process(place: &flags::Place) -> Study {
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
             mode: Mode::Counted,
+            interfaces: Vec::new(),
+            processes: Vec::new(),
         },
         subject: Subject { process: process.clone(), start: None, ready: None, others: Vec::new() },
         load,
         trial: TrialShape { warm_up: Span::from_secs(1), window, ..TrialShape::default() },
         profile: model::study::Profile { repetitions: 1, ..Default::default() },
         count: None,
+        pause: None,
+        parity: None,
+        compare: Default::default(),
+        gates: None,
         variants: vec![Variant::named("as-it-runs")],
     }
 }

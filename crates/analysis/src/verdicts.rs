@@ -1,0 +1,192 @@
+//! What a run decides, as figures and sentences: comparisons, pauses, gates, and what it all took.
+//!
+//! Only the shapes. How they are made is in [`crate::judge`], [`crate::pausing`], [`crate::gates`] and
+//! [`crate::ledger`].
+
+use model::{
+    topology::Correction,
+    trial::TrialId,
+    verdict::{Difference, Expect, Verdict},
+};
+use serde::Serialize;
+
+use crate::{figures::Part, stats::Estimate};
+
+/// What a comparison found, whatever it was to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// The variant costs more: the interval excludes 0.
+    Dearer,
+    /// The variant costs less.
+    Cheaper,
+    /// Both cost the same: the interval at 1 − 2α lies within the margin, and does include 0.
+    Equivalent,
+    /// Neither can be said with these pairs.
+    Undecided,
+    /// None of the functions that the variant changes was executed.
+    NoOp,
+    /// The sides differ in more than what the comparison names, or there are no usable pairs.
+    NotComparable,
+}
+
+/// Two variants at one client count, decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// Compared with this one.
+    pub base: String,
+    /// The one in question.
+    pub variant: String,
+    /// Clients.
+    pub clients: u32,
+    /// Whose CPU: the subject's, or the sum where the subjects are different programs.
+    pub part: Part,
+    /// What was to be shown.
+    pub expect: Expect,
+    /// What may differ.
+    pub difference: Difference,
+    /// How it was decided.
+    pub verdict: Verdict,
+    /// What was found.
+    pub finding: Finding,
+    /// The verdict and its reason, one sentence.
+    pub sentence: String,
+    /// Valid pairs.
+    pub pairs: u32,
+    /// `variant − base` of each pair, µs of CPU a second, by repetition; for a picture.
+    pub differences: Vec<f64>,
+    /// Means of both sides, µs of CPU a second.
+    pub before: Option<Estimate>,
+    /// The variant's.
+    pub after: Option<Estimate>,
+    /// `variant − base`, µs of CPU a second, with the interval at the level of this look.
+    pub absolute: Option<Estimate>,
+    /// `variant / base − 1`.
+    pub relative: Option<Estimate>,
+    /// The absolute effect for each client; `None` at 0 clients.
+    pub per_client: Option<Estimate>,
+    /// Exact two-sided p of the sign-flip test over the pairs.
+    pub p: Option<f64>,
+    /// p of the equivalence test (TOST) against the margin.
+    pub p_equivalence: Option<f64>,
+    /// The margin, share of the base.
+    pub margin: f64,
+    /// The smallest true relative effect that so many pairs with this spread find in 4 of 5 experiments.
+    pub detectable: Option<f64>,
+    /// Pairs that it would probably take to decide; `None` where it is decided or nobody can tell.
+    pub pairs_needed: Option<u32>,
+    /// Error that is allowed at this look: 0.05 where there is one look.
+    pub level: f64,
+    /// This look and all looks, where the comparison went on until it was decided.
+    pub look: Option<(u32, u32)>,
+    /// What differs beside what is named, one line each.
+    pub strangers: Vec<String>,
+    /// The functions that the variant changes, with their calls in one window.
+    pub ran: Vec<Ran>,
+    /// Rates of counted functions in both sides, for each second of the window: what the fix changed in how
+    /// often things happen. Only those that are counted in both.
+    pub rates: Vec<RateChange>,
+}
+
+/// A function that a variant changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ran {
+    /// Its name in the study.
+    pub function: String,
+    /// Its calls in one window; `None` where it could not be counted.
+    pub calls: Option<u64>,
+}
+
+/// Calls of one function on both sides, each second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateChange {
+    /// The function's name.
+    pub function: String,
+    /// Base.
+    pub before: f64,
+    /// Variant.
+    pub after: f64,
+}
+
+/// A consumer that was paused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PauseFigures {
+    /// The variant.
+    pub variant: String,
+    /// Clients.
+    pub clients: u32,
+    /// Who was paused.
+    pub consumer: String,
+    /// Whose CPU was watched.
+    pub subject: String,
+    /// Trials.
+    pub trials: u32,
+    /// The subject's CPU while the consumer runs, µs a second.
+    pub running: Estimate,
+    /// While it is stopped.
+    pub stopped: Estimate,
+    /// While another process is stopped in its place.
+    pub sham: Option<Estimate>,
+    /// The share of the subject's CPU that the consumer causes: 1 − stopped ÷ running, pair by pair.
+    pub share: Estimate,
+    /// The same of the control; its interval must include 0, or be within a thousandth.
+    pub sham_share: Option<Estimate>,
+    /// Second by second of one trial, for a picture: seconds from the window's start, µs a second, and the
+    /// state's name (`runs`, `stopped`, `sham`).
+    pub series: Vec<(f64, f64, String)>,
+    /// Pass where the share can be told from 0 and the control did not move; invalid where the control
+    /// moved, clients left or a trial is missing; fail where the share cannot be told from 0.
+    pub verdict: Verdict,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// A limit, and whether it was kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// Short name: `monotonic`, `unknown-frames`, or the limit as it was written.
+    pub name: String,
+    /// Whether it was kept.
+    pub verdict: Verdict,
+    /// Why.
+    pub sentence: String,
+}
+
+/// A correction of the access point before a trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Corrected {
+    /// Before which trial.
+    pub trial: TrialId,
+    /// What was done.
+    pub correction: Correction,
+}
+
+/// What a run took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ledger {
+    /// Trials that are on disk, and those of the plan.
+    pub trials: (u32, u32),
+    /// From the first trial's beginning to the last one's end, s of wall time.
+    pub wall_s: f64,
+    /// Of the trials themselves, added up, s of wall time.
+    pub trials_s: f64,
+    /// CPU time of the processes that were access points, s; `None` where none is known.
+    pub cpu_s: Option<f64>,
+    /// Time that passed on access points: offset, warm-up and window, s.
+    pub device_s: f64,
+    /// Time in which a consumer was stopped, s of access-point time.
+    pub stopped_s: f64,
+    /// Records of stacks, samples.
+    pub samples: u64,
+    /// What whoever ran it said of hours and costs.
+    pub effort: Option<Effort>,
+}
+
+/// What a person says that a run took of theirs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
+pub struct Effort {
+    /// Hours.
+    pub hours: Option<f64>,
+    /// Cost, as they wrote it: `40 EUR`.
+    pub cost: Option<String>,
+}

@@ -1,0 +1,107 @@
+//! What a trial's figures are of, by content: read on the access point, from the running processes.
+//!
+//! Two trials may be compared where nothing but what the comparison names differs between their
+//! identities. Version strings prove nothing and are in none of this.
+
+use serde::{Deserialize, Serialize};
+
+/// Everything on the access point that a figure depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// SHA-256 of the agent's own executable, hexadecimal.
+    pub agent: Option<String>,
+    /// The kernel that runs.
+    pub kernel: KernelIdentity,
+    /// Whose work is counted, and what makes it work.
+    pub parties: Vec<PartyIdentity>,
+    /// The access-point interfaces.
+    pub interfaces: Vec<InterfaceIdentity>,
+    /// File systems whose upper layer hides files of a lower one, as `/overlay/upper on /`; an access point
+    /// that was flashed and not wiped has one with files in it.
+    pub overlays: Vec<Overlay>,
+}
+
+/// The kernel that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelIdentity {
+    /// SHA-256 of `/sys/kernel/notes`, which holds the build's id; `None` where it cannot be read.
+    pub notes: Option<String>,
+    /// SHA-256 over the names and notes of all loaded modules, in the order of their names.
+    pub modules: Option<String>,
+    /// `/proc/cmdline`, without its end of line.
+    pub command_line: Option<String>,
+}
+
+/// What a party is in the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Its CPU is the question.
+    Subject,
+    /// Counted beside it.
+    Other,
+    /// Makes it work.
+    Load,
+}
+
+/// One process, or the commands of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartyIdentity {
+    /// What it is.
+    pub role: Role,
+    /// `/proc/PID/comm`, or the load's program.
+    pub name: String,
+    /// Its words, as `/proc/PID/cmdline` has them.
+    pub command: Vec<String>,
+    /// Its executable first, then what it has mapped for execution, then the files that its words name.
+    pub files: Vec<FileIdentity>,
+}
+
+/// One file that a party depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    /// Its path.
+    pub path: String,
+    /// SHA-256 of what the process has open or mapped, hexadecimal; `None` where it cannot be read.
+    pub sha256: Option<String>,
+    /// What speaks against it.
+    pub doubt: Option<FileDoubt>,
+}
+
+/// Why a file may not be what its path says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileDoubt {
+    /// It was written after the kernel booted, so many seconds.
+    ChangedSinceBoot(u64),
+    /// It comes from an overlay's upper layer, and hides another one.
+    InOverlay(String),
+    /// Another file has its path by now, or none.
+    Replaced,
+    /// It cannot be read; the system's words.
+    Unreadable(String),
+}
+
+/// A file system with layers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// Where it is mounted.
+    pub at: String,
+    /// Its upper layer.
+    pub upper: String,
+    /// Files in the upper layer; counting ends at 10,000.
+    pub files: u64,
+}
+
+/// One access-point interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceIdentity {
+    /// Its name.
+    pub name: String,
+    /// Its channel's centre, MHz.
+    pub megahertz: Option<u32>,
+    /// The channel's width, MHz.
+    pub width_megahertz: Option<u32>,
+    /// Its own address.
+    pub address: Option<String>,
+}

@@ -1,0 +1,93 @@
+//! The attribution experiment: a consumer is stopped for a while, and the subject's CPU says what it caused.
+//!
+//! A window is cut into spans: the consumer runs, is stopped, or seems to be (a process of the agent's own
+//! is stopped in its place: the control). A watchdog of its own on the access point resumes what is
+//! stopped, whoever dies.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::span::Span;
+
+/// What is stopped, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseOrder {
+    /// The consumer.
+    pub target: Target,
+    /// The window's spans, in order; together they are the window.
+    pub spans: Vec<PauseSpan>,
+    /// Whatever happens, nothing stays stopped for longer than this.
+    pub longest: Span,
+}
+
+/// Who is stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// Every process of this name, with SIGSTOP.
+    Process(String),
+    /// A control group, by its path below the hierarchy's root, with its freezer.
+    Group(String),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Process(name) => f.write_str(name),
+            Target::Group(path) => write!(f, "control group {path}"),
+        }
+    }
+}
+
+/// A span of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseSpan {
+    /// What happens in it.
+    pub state: PauseState,
+    /// So many intervals between samples.
+    pub intervals: u32,
+}
+
+/// What happens in a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PauseState {
+    /// Nothing: the consumer runs.
+    Runs,
+    /// The consumer is stopped.
+    Stopped,
+    /// A process of the agent's own is stopped by the same means: the control.
+    Sham,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// The processes that were stopped.
+    pub pids: Vec<u32>,
+    /// Each span as it was.
+    pub spans: Vec<Paused>,
+}
+
+/// A span as it was. The moments are of the samples' clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// What happened in it.
+    pub state: PauseState,
+    /// When the state was reached and seen (`T` in `/proc/PID/stat`, or `frozen 1`), ns.
+    pub from_ns: u64,
+    /// When it was ended, ns.
+    pub to_ns: u64,
+}
+
+/// A process that talks to the subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// `/proc/PID/comm`.
+    pub name: String,
+    /// The process.
+    pub pid: u32,
+    /// Through what, as `unix /run/stationd.sock` or `tcp 127.0.0.1:9100`.
+    pub through: String,
+}

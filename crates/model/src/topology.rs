@@ -1,0 +1,59 @@
+//! What an access point must look like before a trial, and what had to be mended for that.
+
+use serde::{Deserialize, Serialize};
+
+/// What is asserted. The agent mends what it can, and refuses where it cannot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopologyOrder {
+    /// Access-point interfaces that must be there, up, and enabled; empty: those that there are.
+    pub interfaces: Vec<InterfaceOrder>,
+    /// Processes that must run, or must not.
+    pub processes: Vec<WantedProcess>,
+}
+
+/// One access-point interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct InterfaceOrder {
+    /// Its name.
+    pub name: String,
+    /// Its primary channel's centre, MHz; `None` is not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megahertz: Option<u32>,
+}
+
+/// A process in a wanted state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WantedProcess {
+    /// Its name, as in `/proc/PID/comm`.
+    pub name: String,
+    /// How it must be.
+    pub must: Must,
+    /// A command line that brings that about, where a signal cannot: starts one that must run. One that must
+    /// not is otherwise stopped for the trial, and resumed after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// How a process must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Must {
+    /// It runs.
+    #[default]
+    Run,
+    /// It does not run, or is stopped.
+    Rest,
+}
+
+/// Something that was not as it must be, and was mended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Correction {
+    /// What: `wlan0`, `steerd`.
+    pub what: String,
+    /// How it was, as `was down`.
+    pub was: String,
+    /// What was done, as `set up`.
+    pub done: String,
+}
