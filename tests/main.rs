@@ -18,7 +18,9 @@
 mod harness;
 
 mod cache_damage;
+mod ci_examples;
 mod command_line;
+mod compare;
 mod count;
 mod doctor;
 mod environment;
@@ -26,6 +28,7 @@ mod full_disk;
 mod image;
 mod interrupted;
 mod lab_faults;
+mod pause;
 mod profile;
 mod repeatability;
 mod run;

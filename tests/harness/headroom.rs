@@ -30,7 +30,7 @@ pub(super) fn target() -> PathBuf {
 }
 
 /// The binary to drive.
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     let beside = || target().join("release/headroom");
     let binary = env::var_os("HEADROOM_BIN").map_or_else(beside, PathBuf::from);
     assert!(binary.is_file(), "{} is not there: run make build", binary.display());

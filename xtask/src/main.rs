@@ -12,6 +12,7 @@ mod functions;
 mod fuzz;
 mod lexer;
 mod rules;
+mod sensitivity;
 mod source;
 mod workspace;
 
@@ -24,6 +25,7 @@ Commands:
   check          the rules of CONTRIBUTING.md, formatting and lints
   check --rules  the rules alone, in a second
   against-perf   our recording of stacks beside `perf record`, in one guest (needs `make build`)
+  sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`)
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         }
         ["check"] => told(check::everything(&root())),
         ["against-perf"] => told(against_perf::run(&root())),
+        ["sensitivity"] => told(sensitivity::run(&root(), None)),
+        ["sensitivity", pairs] => told(sensitivity::run(&root(), Some(pairs))),
         ["fuzz", target, seconds] => told(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => told(check::rules(&root())),
         _ => {

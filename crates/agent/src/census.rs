@@ -17,8 +17,12 @@ pub fn take() -> Census {
 
 /// The names of the access-point interfaces, in the kernel's order.
 pub fn names() -> Vec<String> {
-    let Ok(mut nl80211) = Nl80211::open() else { return Vec::new() };
-    access_points(&mut nl80211).into_iter().map(|ap| ap.name).collect()
+    access_points_now().into_iter().map(|ap| ap.name).collect()
+}
+
+/// The access-point interfaces, in the kernel's order; none on a machine without wireless.
+pub(crate) fn access_points_now() -> Vec<Interface> {
+    Nl80211::open().map(|mut nl80211| access_points(&mut nl80211)).unwrap_or_default()
 }
 
 fn access_points(nl80211: &mut Nl80211) -> Vec<Interface> {

@@ -1,7 +1,7 @@
-//! How many stations hostapd counts.
+//! What hostapd says of an interface, and what it is told to do.
 //!
-//! Talks to hostapd's control socket, one datagram each way, and waits a second at most. It starts
-//! nothing and forks nothing.
+//! Talks to hostapd's control socket, one datagram each way, and waits a bounded time. It starts nothing and
+//! forks nothing; what to order and when is the caller's.
 //!
 //! Format: hostapd's `STATUS`, lines of `key=value`; `bss[i]` and `num_sta[i]` belong together.
 
@@ -9,27 +9,77 @@ use std::{
     io,
     os::unix::net::UnixDatagram,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
+/// A question is answered at once.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// An order is answered when the driver has carried it out.
+const ORDER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where hostapd keeps its sockets, by default and on older systems.
 const FOLDERS: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
 /// hostapd's own count of an interface's stations; `None` where it does not answer.
 pub fn stations(interface: &str) -> Option<u32> {
-    let socket =
-        FOLDERS.iter().map(|folder| Path::new(folder).join(interface)).find(|p| p.exists())?;
-    ask(&socket).ok().and_then(|status| count(&status, interface))
+    status(interface).ok()?.stations(interface)
 }
 
-fn ask(socket: &Path) -> io::Result<String> {
+/// What hostapd says of an interface.
+///
+/// # Errors
+///
+/// It has no socket for this interface, or does not answer.
+pub(crate) fn status(interface: &str) -> io::Result<Status> {
+    ask(&Control::of(interface)?.socket, "STATUS", PATIENCE).map(Status)
+}
+
+/// The place where hostapd takes orders for an interface.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    socket: PathBuf,
+}
+
+impl Control {
+    /// Of an interface.
+    ///
+    /// # Errors
+    ///
+    /// hostapd has no socket for this interface.
+    pub(crate) fn of(interface: &str) -> io::Result<Self> {
+        let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(interface));
+        paths.into_iter().find(|path| path.exists()).map(Self::at).ok_or_else(|| {
+            let why = format!("hostapd has no control socket {}/{interface}", FOLDERS[0]);
+            io::Error::new(io::ErrorKind::NotFound, why)
+        })
+    }
+
+    /// At a path.
+    pub(crate) fn at(socket: PathBuf) -> Self {
+        Self { socket }
+    }
+
+    /// Orders something.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer; or its answer, where that is not `OK`.
+    pub(crate) fn order(&self, words: &str) -> io::Result<()> {
+        match ask(&self.socket, words, ORDER_PATIENCE)?.trim() {
+            "OK" => Ok(()),
+            answer => Err(io::Error::other(format!("hostapd answers `{words}` with {answer}"))),
+        }
+    }
+}
+
+fn ask(socket: &Path, words: &str, patience: Duration) -> io::Result<String> {
     let own = Own::bind()?;
     own.socket.connect(socket)?;
-    own.socket.set_read_timeout(Some(PATIENCE))?;
+    own.socket.set_read_timeout(Some(patience))?;
     own.socket.set_write_timeout(Some(PATIENCE))?;
-    own.socket.send(b"STATUS")?;
+    own.socket.send(words.as_bytes())?;
     let mut reply = vec![0; 16384];
     let length = own.socket.recv(&mut reply)?;
     Ok(String::from_utf8_lossy(&reply[..length]).into_owned())
@@ -43,7 +93,11 @@ struct Own {
 
 impl Own {
     fn bind() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("headroom-agent-{}", std::process::id()));
+        /// A conversation has a name for itself, also beside others of this process.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("headroom-agent-{}.{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         // What an agent of the same number left behind when it was killed.
         let _ = std::fs::remove_file(&path);
         Ok(Self { socket: UnixDatagram::bind(&path)?, path })
@@ -56,12 +110,26 @@ impl Drop for Own {
     }
 }
 
-/// The count of the interface in a `STATUS`, whose first interface is meant where it names none.
-fn count(status: &str, interface: &str) -> Option<u32> {
-    let value =
-        |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-    let named = (0..64).find(|place| value(&format!("bss[{place}]")) == Some(interface));
-    value(&format!("num_sta[{}]", named.unwrap_or(0)))?.trim().parse().ok()
+/// The text of a `STATUS`.
+#[derive(Clone, Debug)]
+pub(crate) struct Status(String);
+
+impl Status {
+    /// The value of a key.
+    pub(crate) fn value(&self, key: &str) -> Option<&str> {
+        self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    /// How the radio is: `ENABLED`, `DISABLED`, `COUNTRY_UPDATE` …
+    pub(crate) fn state(&self) -> Option<&str> {
+        self.value("state")
+    }
+
+    /// The count of an interface, whose first interface is meant where it names none.
+    fn stations(&self, interface: &str) -> Option<u32> {
+        let named = (0..64).find(|place| self.value(&format!("bss[{place}]")) == Some(interface));
+        self.value(&format!("num_sta[{}]", named.unwrap_or(0)))?.trim().parse().ok()
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +140,23 @@ mod tests {
 
     const STATUS: &str = "state=ENABLED\nbss[0]=wlan0\nssid[0]=a\nnum_sta[0]=38\n\
                           bss[1]=wlan0-1\nnum_sta[1]=4\n";
+
+    fn count(status: &str, interface: &str) -> Option<u32> {
+        Status(status.to_owned()).stations(interface)
+    }
+
+    #[test]
+    fn a_status_has_a_state_and_values() {
+        let status = Status(STATUS.to_owned());
+        assert_eq!((status.state(), status.value("ssid[0]")), (Some("ENABLED"), Some("a")));
+        assert_eq!(Status("FAIL\n".to_owned()).state(), None);
+    }
+
+    #[test]
+    fn an_interface_without_hostapd_is_told_with_the_place_that_was_looked_at() {
+        let told = Control::of("headroom-none").unwrap_err().to_string();
+        assert_eq!(told, "hostapd has no control socket /run/hostapd/headroom-none");
+    }
 
     #[test]
     fn each_interface_of_a_radio_has_its_own_count() {
@@ -99,7 +184,7 @@ mod tests {
             hostapd.send_to(STATUS.as_bytes(), &from).unwrap();
             (order[..length].to_vec(), from)
         });
-        assert_eq!(ask(&path).unwrap(), STATUS);
+        assert_eq!(ask(&path, "STATUS", PATIENCE).unwrap(), STATUS);
         let (order, from) = answering.join().unwrap();
         assert_eq!(order, b"STATUS");
         assert!(!from.exists());
@@ -108,7 +193,7 @@ mod tests {
     #[test]
     fn nobody_at_home_is_an_error_and_not_a_wait() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(ask(&folder.path().join("wlan0")).is_err());
+        assert!(ask(&folder.path().join("wlan0"), "STATUS", PATIENCE).is_err());
     }
 
     proptest! {

@@ -1,6 +1,31 @@
 //! What the figures are of, by content: read from the running processes and the kernel.
+//!
+//! ```text
+//! of ─┬─ kernel    the build, its modules, its command line
+//!     ├─ files     what a party executes and what its words name, hashed once each, and what speaks against it
+//!     ├─ mounts    overlays, and which file system a path is on
+//!     └─ nl80211   the access points on the air
+//! ```
+//!
+//! Nothing is asked of a program, and no version is read: only bytes are proof. Of the subject everything that
+//! it has mapped for execution is hashed; of the others the executable only, because hashing the libraries of
+//! a hostapd in an emulated access point for each trial would cost more than it proves: their CPU is counted
+//! beside the question.
 
-use model::{identity::Identity, wire::LoadOrder};
+mod files;
+mod kernel;
+mod mounts;
+
+use std::{fs, path::Path};
+
+use linux::nl80211::{Address, Interface};
+use model::{
+    identity::{FileIdentity, Identity, InterfaceIdentity, PartyIdentity, Role},
+    wire::LoadOrder,
+};
+
+use self::{files::Files, mounts::Mounts};
+use crate::{census, programs};
 
 /// Whose identity is told.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +39,159 @@ pub(crate) struct Parties<'a> {
 }
 
 /// Reads everything that the figures depend on.
-pub(crate) fn of(_parties: Parties<'_>) -> Identity {
-    Identity::default()
+pub(crate) fn of(parties: Parties<'_>) -> Identity {
+    let mounts = Mounts::read();
+    let mut files = Files::new(&mounts);
+    let of_role = |role| move |pid: &u32| (role, *pid);
+    let pids = parties.subject.iter().map(of_role(Role::Subject));
+    let pids = pids.chain(parties.others.iter().map(of_role(Role::Other)));
+    let mut told: Vec<PartyIdentity> =
+        pids.filter_map(|(role, pid)| process(role, pid, &mut files)).collect();
+    let commands = parties.load.map_or(&[][..], |load| load.work.commands());
+    told.extend(commands.iter().filter_map(|words| command(words, &mut files)));
+    Identity {
+        agent: programs::digest("/proc/self/exe".as_ref()).ok(),
+        kernel: kernel::running(),
+        parties: told,
+        interfaces: census::access_points_now().iter().map(interface).collect(),
+        overlays: mounts.overlays(),
+    }
+}
+
+/// A process that runs; `None` where it has just ended.
+fn process(role: Role, pid: u32, files: &mut Files<'_>) -> Option<PartyIdentity> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned();
+    let command = words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?);
+    let mut told = vec![files.executable(pid)];
+    if role == Role::Subject {
+        told.extend(files.mapped(pid));
+    }
+    told.extend(files.named(&command, Some(pid)));
+    Some(PartyIdentity { role, name, command, files: each_once(told) })
+}
+
+/// A command of a load, before it runs; `None` for one without words.
+fn command(words: &[String], files: &mut Files<'_>) -> Option<PartyIdentity> {
+    let program = words.first()?;
+    let path = programs::resolve(program);
+    let name = path.as_deref().unwrap_or(program.as_ref()).file_name().unwrap_or_default();
+    let mut told: Vec<FileIdentity> = path.iter().map(|path| files.at(path)).collect();
+    told.extend(files.named(&words[1..], None));
+    Some(PartyIdentity {
+        role: Role::Load,
+        name: name.to_string_lossy().into_owned(),
+        command: words.to_vec(),
+        files: each_once(told),
+    })
+}
+
+/// The words of `/proc/PID/cmdline`, each with a zero behind it.
+fn words(cmdline: &[u8]) -> Vec<String> {
+    let whole = cmdline.strip_suffix(&[0]).unwrap_or(cmdline);
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    whole.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+fn each_once(files: Vec<FileIdentity>) -> Vec<FileIdentity> {
+    let mut once: Vec<FileIdentity> = Vec::with_capacity(files.len());
+    for file in files {
+        if once.iter().all(|known| known.path != file.path) {
+            once.push(file);
+        }
+    }
+    once
+}
+
+fn interface(interface: &Interface) -> InterfaceIdentity {
+    let of_link = || interface.links.first().and_then(|link| link.channel);
+    let channel = interface.channel.or_else(of_link);
+    InterfaceIdentity {
+        name: interface.name.clone(),
+        megahertz: channel.map(|channel| channel.frequency_mhz),
+        width_megahertz: channel.and_then(|channel| channel.width).map(|width| width.mhz().into()),
+        address: Some(address(interface.address)),
+    }
+}
+
+/// `02:00:00:00:01:0a`, as hostapd and `iw` write it.
+pub(crate) fn address(address: Address) -> String {
+    address.map(|byte| format!("{byte:02x}")).join(":")
+}
+
+/// Whether headroom itself has put a file there: its content is what was sent, however new it is.
+fn is_ours(path: &Path) -> bool {
+    path.starts_with(model::wire::PUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use linux::nl80211::{Channel, InterfaceKind, Width};
+    use model::{span::Span, wire::Work};
+
+    use super::*;
+
+    #[test]
+    fn words_are_split_at_zeros_and_may_be_empty() {
+        assert_eq!(words(b"stationd\0--set\0\0all\0"), ["stationd", "--set", "", "all"]);
+        assert_eq!(words(b""), Vec::<String>::new());
+        // A process may write over its words, as sshd does.
+        assert_eq!(words(b"sshd: root"), ["sshd: root"]);
+    }
+
+    #[test]
+    fn our_own_process_is_known_by_its_file_and_its_libraries() {
+        let own = [std::process::id()];
+        let told = of(Parties { subject: &own, others: &own, load: None });
+        let [subject, other] = &told.parties[..] else { panic!("{told:?}") };
+        let path = std::env::current_exe().unwrap();
+        assert_eq!(subject.files[0].path, path.to_str().unwrap());
+        assert_eq!(subject.files[0].sha256, programs::digest(&path).ok());
+        assert_eq!(told.agent, subject.files[0].sha256);
+        assert_eq!(subject.command[0], std::env::args().next().unwrap());
+        assert_eq!((other.role, other.files.len()), (Role::Other, 1));
+        let mapped = fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(subject.files.iter().all(|file| mapped.contains(&file.path)));
+        assert_eq!(subject.files.len() > 1, mapped.contains("libc.so"));
+    }
+
+    #[test]
+    fn a_loads_command_is_its_program_its_words_and_their_files() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        let words = vec!["true".to_owned(), format!("--config={path}")];
+        let load = LoadOrder { work: Work::Stays(vec![words.clone()]), every: Span::default() };
+        let told = of(Parties { subject: &[], others: &[u32::MAX], load: Some(&load) });
+        let [command] = &told.parties[..] else { panic!("{told:?}") };
+        assert_eq!((command.role, command.name.as_str()), (Role::Load, "true"));
+        assert_eq!(command.command, words);
+        assert!(command.files[0].path.ends_with("/true"));
+        assert_eq!(command.files[1].path, path);
+    }
+
+    #[test]
+    fn an_interface_is_where_it_is_on_the_air() {
+        let on_air = Interface {
+            index: 3,
+            name: "wlan0".to_owned(),
+            wiphy: 0,
+            kind: InterfaceKind::AccessPoint,
+            address: [2, 0, 0, 0, 1, 10],
+            ssid: None,
+            four_addresses: false,
+            channel: Some(Channel {
+                frequency_mhz: 5180,
+                width: Some(Width::Mhz80),
+                centre_mhz: Some(5210),
+                second_centre_mhz: None,
+            }),
+            links: Vec::new(),
+        };
+        let told = interface(&on_air);
+        assert_eq!((told.megahertz, told.width_megahertz), (Some(5180), Some(80)));
+        assert_eq!(told.address.as_deref(), Some("02:00:00:00:01:0a"));
+        let silent = interface(&Interface { channel: None, ..on_air });
+        assert_eq!((silent.megahertz, silent.width_megahertz), (None, None));
+    }
 }

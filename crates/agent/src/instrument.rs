@@ -12,8 +12,15 @@ use model::{
 };
 
 use crate::{
-    measure::End, parity, pause::Pause, peers, probes::Probes, reading, recorder::Stacks,
-    scope::Scope, session::Session,
+    measure::End,
+    parity,
+    pause::{Pause, Setting},
+    peers::Peers,
+    probes::Probes,
+    reading,
+    recorder::Stacks,
+    scope::Scope,
+    session::Session,
 };
 
 /// An instrument in place. Dropping it takes everything back.
@@ -34,12 +41,13 @@ pub(crate) enum InPlace {
     Pause(Box<Pause>),
     /// What is asked once the window has closed.
     Parity(ParityOrder),
-    /// Who talks to these processes is told once the window has closed.
-    Peers(Vec<u32>),
+    /// Who talks to the subject: looked at with each sample, told once the window has closed.
+    Peers(Peers),
 }
 
 impl InPlace {
-    /// Puts the instrument in place for a subject of these processes, and whoever is in these groups.
+    /// Puts the instrument in place for a subject of these processes, and whoever is in these groups;
+    /// `intervals` lie between the samples of the window.
     ///
     /// # Errors
     ///
@@ -48,6 +56,7 @@ impl InPlace {
         session: &mut Session,
         order: &Instrument,
         subject: (&[u32], &[std::path::PathBuf]),
+        intervals: u64,
     ) -> Result<Self, End> {
         let (pids, groups) = subject;
         Ok(match order {
@@ -58,9 +67,12 @@ impl InPlace {
             Instrument::Counts(order) => {
                 Self::counts(order, &Scope::of(&order.scope, pids, groups)?)?
             }
-            Instrument::Pause(order) => Self::Pause(Box::new(Pause::prepare(order)?)),
+            Instrument::Pause(order) => {
+                let setting = Setting { subject: pids, intervals };
+                Self::Pause(Box::new(Pause::prepare(order, setting)?))
+            }
             Instrument::Parity(order) => Self::Parity(order.clone()),
-            Instrument::Peers => Self::Peers(pids.to_vec()),
+            Instrument::Peers => Self::Peers(Peers::new(pids)),
         })
     }
 
@@ -72,12 +84,13 @@ impl InPlace {
         })
     }
 
-    /// Descriptors that become readable when something is to be taken.
+    /// Descriptors that become readable when something is to be taken, or seen.
     pub(crate) fn wakers(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Self::Stacks(stacks) => stacks.attached().wakers().collect(),
             Self::Counts { probes, .. } => probes.attached().wakers().collect(),
-            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => Vec::new(),
+            Self::Pause(pause) => pause.wakers().collect(),
+            Self::Parity(_) | Self::Peers(_) => Vec::new(),
         }
     }
 
@@ -104,6 +117,22 @@ impl InPlace {
     pub(crate) fn step(&mut self, sample: u64) -> Result<(), Refusal> {
         match self {
             Self::Pause(pause) => pause.step(sample),
+            Self::Peers(peers) => {
+                peers.look();
+                Ok(())
+            }
+            Self::Stacks(_) | Self::Counts { .. } | Self::Parity(_) => Ok(()),
+        }
+    }
+
+    /// A child of ours has ended: an instrument may know it by another name than the load does.
+    ///
+    /// # Errors
+    ///
+    /// What the instrument says.
+    pub(crate) fn look(&mut self) -> Result<(), Refusal> {
+        match self {
+            Self::Pause(pause) => pause.look(),
             _ => Ok(()),
         }
     }
@@ -133,7 +162,8 @@ impl InPlace {
                 stacks.drain(&mut |batch: &[u8]| session.send_records(batch))?
             }
             Self::Counts { probes, .. } => probes.drain(),
-            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => {}
+            Self::Pause(pause) => pause.look()?,
+            Self::Parity(_) | Self::Peers(_) => {}
         }
         Ok(())
     }
@@ -152,7 +182,7 @@ impl InPlace {
             }
             Self::Pause(pause) => Frame::Pauses(Box::new(pause.finish()?)),
             Self::Parity(order) => Frame::Parity(Box::new(parity::ask(session, &order)?)),
-            Self::Peers(pids) => Frame::Peers(peers::of(&pids)),
+            Self::Peers(peers) => Frame::Peers(peers.all()),
         };
         Ok(session.send(&frame)?)
     }

@@ -39,7 +39,7 @@ mod mapped;
 pub mod measure;
 mod parity;
 pub mod party;
-mod pause;
+pub mod pause;
 mod peers;
 mod probes;
 pub mod programs;

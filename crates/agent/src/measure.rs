@@ -73,8 +73,9 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     sleep_until(session, begun + order.offset.as_nanos())?;
-    let mended = mend(session, order)?;
+    // First, so that what is run to mend does not have the state of the order before.
     state::take(order.state);
+    let mended = mend(session, order)?;
     let mut groups = Groups::find();
     let found = Found::of(session, order, &mut groups)?;
     found.introduce(session, order)?;
@@ -85,7 +86,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
     let times = Times::of(order, from);
-    let mut window = Window { times, subject, sampler, load, instrument, taken: 0 };
+    let mut window = Window { times, subject, sampler, instrument, load, taken: 0 };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
@@ -167,7 +168,8 @@ impl Found {
     fn instrument(&self, session: &mut Session, order: &Measure) -> Result<Option<InPlace>, End> {
         let subject = (self.subject.pids.as_slice(), self.room.as_slice());
         let ordered = order.instrument.as_ref();
-        ordered.map(|ordered| InPlace::prepare(session, ordered, subject)).transpose()
+        let intervals = order.window.as_nanos() / order.sample_every.as_nanos();
+        ordered.map(|ordered| InPlace::prepare(session, ordered, subject, intervals)).transpose()
     }
 
     /// Gives each party its groups and opens its counters; and the room for the load.
@@ -239,8 +241,9 @@ struct Window {
     times: Times,
     subject: Subject,
     sampler: Sampler,
-    load: Option<Load>,
+    /// Dropped before the load: a program of it that is stopped could not end.
     instrument: Option<InPlace>,
+    load: Option<Load>,
     taken: u64,
 }
 
@@ -255,7 +258,7 @@ impl Window {
                 Woken::Ring => self.drain(session)?,
                 Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
-                Woken::Child => self.load.as_mut().map_or(Ok(()), Load::child_ended)?,
+                Woken::Child => self.child_ended()?,
             }
             let now = monotonic_ns();
             if now >= sample_at {
@@ -264,6 +267,12 @@ impl Window {
             self.load.as_mut().map_or(Ok(()), |load| load.advance(now))?;
         }
         Ok(())
+    }
+
+    /// A consumer that is the load itself ends the experiment, and that says more than that a load ended.
+    fn child_ended(&mut self) -> Result<(), Refusal> {
+        self.instrument.as_mut().map_or(Ok(()), InPlace::look)?;
+        self.load.as_mut().map_or(Ok(()), Load::child_ended)
     }
 
     fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, Stop> {

@@ -1,23 +1,149 @@
 //! The attribution experiment on the access point: stops a consumer span by span, and resumes it whatever
 //! happens.
+//!
+//! ```text
+//! sample:    0       3         6      9       12
+//! span:      ╞ runs ═╪ stopped ╪ runs ╪═ sham ╡
+//! consumer:  runs    T T T T T runs   runs
+//! decoy:     sleeps  sleeps    sleeps T T T T
+//! ```
+//!
+//! A span begins right before the counters of its first sample are read, once its state has been seen. The
+//! watchdog is told before anybody is stopped, and after everybody runs again; it continues them where we
+//! cannot. Whom the load starts is there only as the window opens, so the consumer is looked for then;
+//! children that it starts later are not chased.
 
+mod consumer;
+mod decoy;
+mod schedule;
+mod watchdog;
+
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use linux::{
+    pause::{Held, Sight},
+    system::monotonic_ns,
+};
 use model::{
-    pause::{PauseOrder, Pauses},
+    pause::{PauseOrder, PauseState, Paused, Pauses, Target},
+    span::Span,
     wire::Refusal,
 };
 
+pub(crate) use self::watchdog::Watchdog;
+use self::{
+    consumer::{Spared, told},
+    decoy::Decoy,
+    schedule::Schedule,
+};
+
+pub use self::{
+    decoy::{WORD as DECOY, live as sleep_until_told},
+    watchdog::{WORD as WATCHDOG, live as watch},
+};
+
+/// So long somebody may take to be stopped, or to run again.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The first wait between two looks, and the longest. On one CPU nobody stops before we sleep.
+const LOOKS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
+
+/// The window that the experiment is a part of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    /// The subject's processes.
+    pub(crate) subject: &'a [u32],
+    /// Intervals between samples in the window.
+    pub(crate) intervals: u64,
+}
+
 /// The experiment in place. Dropping it resumes whoever is stopped.
 #[derive(Debug)]
-pub(crate) struct Pause {}
+pub(crate) struct Pause {
+    target: Target,
+    longest: Span,
+    schedule: Schedule,
+    spared: Spared,
+    /// Empty until the window opens.
+    consumer: Vec<Guarded>,
+    /// Where there is a sham span.
+    sham: Vec<Guarded>,
+    /// What happens now, and since when, ns.
+    current: Option<(PauseState, u64)>,
+    done: Vec<Paused>,
+    opened_ns: u64,
+    // Dropped in this order: the watchdog is the last to go.
+    decoy: Option<Decoy>,
+    watchdog: Watchdog,
+}
+
+/// Somebody who may be stopped, and whom the watchdog knows.
+#[derive(Debug)]
+struct Guarded {
+    held: Held,
+    /// The watchdog's name for it.
+    place: usize,
+    pids: Vec<u32>,
+    /// Whether its end is that of the whole side.
+    vital: bool,
+    /// Whether we have stopped it.
+    stopped: bool,
+}
 
 impl Pause {
-    /// Finds the consumer, and starts the watchdog and the process that is stopped in its place.
+    /// Checks the schedule, and starts the watchdog and the process that is stopped in the consumer's place.
     ///
     /// # Errors
     ///
     /// [`Refusal::Pause`].
-    pub(crate) fn prepare(_order: &PauseOrder) -> Result<Self, Refusal> {
-        Err(Refusal::Machine("pause is not built yet".to_owned()))
+    pub(crate) fn prepare(order: &PauseOrder, setting: Setting<'_>) -> Result<Self, Refusal> {
+        let refused = |why| Refusal::Pause { target: order.target.to_string(), why };
+        let schedule = Schedule::of(&order.spans, setting.intervals).map_err(refused)?;
+        if order.longest.as_nanos() == 0 {
+            return Err(refused("nobody may stay stopped for longer than 0 s".to_owned()));
+        }
+        let mount = match &order.target {
+            Target::Process(_) => None,
+            Target::Group(path) => Some(consumer::place_of(path).map_err(refused)?.0),
+        };
+        let failed = |what: &'static str| {
+            move |error: io::Error| refused(format!("cannot start the {what}: {error}"))
+        };
+        let watchdog = Watchdog::start(order.longest).map_err(failed("watchdog"))?;
+        let decoy = schedule.has(PauseState::Sham).then(|| Decoy::start(mount.as_deref()));
+        let decoy = decoy.transpose().map_err(failed("process that is stopped for comparison"))?;
+        let helpers = [watchdog.pid()].into_iter().chain(decoy.as_ref().map(Decoy::pid)).collect();
+        let mut pause = Self {
+            target: order.target.clone(),
+            longest: order.longest,
+            schedule,
+            spared: Spared { subject: setting.subject.to_vec(), helpers },
+            consumer: Vec::new(),
+            sham: Vec::new(),
+            current: None,
+            done: Vec::new(),
+            opened_ns: monotonic_ns(),
+            decoy,
+            watchdog,
+        };
+        pause.guard_decoy().map_err(|error| pause.refused(&error))?;
+        Ok(pause)
+    }
+
+    fn guard_decoy(&mut self) -> io::Result<()> {
+        let Some(decoy) = &self.decoy else { return Ok(()) };
+        if let Some(folder) = decoy.folder() {
+            self.watchdog.sweep(folder)?;
+        }
+        let (held, pids) = (decoy.held()?, vec![decoy.pid()]);
+        let place = self.watchdog.hold(&held)?;
+        self.sham.push(Guarded { held, place, pids, vital: true, stopped: false });
+        Ok(())
     }
 
     /// A sample is about to be taken, the first is 0: ends one span and begins the next where it is due.
@@ -25,8 +151,197 @@ impl Pause {
     /// # Errors
     ///
     /// [`Refusal::Pause`], [`Refusal::ConsumerEnded`].
-    pub(crate) fn step(&mut self, _sample: u64) -> Result<(), Refusal> {
+    pub(crate) fn step(&mut self, sample: u64) -> Result<(), Refusal> {
+        if sample == 0 {
+            self.opened_ns = monotonic_ns();
+            self.find()?;
+        }
+        self.look()?;
+        match self.schedule.change_at(sample) {
+            Some(next) => self.change(next),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds the consumer, and has the watchdog take hold of it.
+    fn find(&mut self) -> Result<(), Refusal> {
+        let found = consumer::find(&self.target, &self.spared).map_err(|why| self.refused(&why))?;
+        for one in found {
+            let place = match self.watchdog.hold(&one.held) {
+                Ok(place) => place,
+                Err(_) if !one.vital && one.held.look().has_ended() => continue,
+                Err(error) => return Err(self.unguarded(&error)),
+            };
+            let (held, pids, vital) = (one.held, one.pids, one.vital);
+            self.consumer.push(Guarded { held, place, pids, vital, stopped: false });
+        }
         Ok(())
+    }
+
+    /// Sees whether everybody is as we left them: also between two samples, when a waker says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::ConsumerEnded`]; [`Refusal::Pause`] where the watchdog is gone or was needed, or somebody
+    /// else continues or stops the consumer.
+    pub(crate) fn look(&mut self) -> Result<(), Refusal> {
+        let sights: Vec<Sight> = self.consumer.iter().map(|one| one.held.look()).collect();
+        let all = || self.consumer.iter().zip(&sights);
+        if let Some((one, _)) = all().find(|(one, sight)| one.vital && sight.has_ended()) {
+            return Err(self.ended(one));
+        }
+        let seen = || all().filter(|(_, sight)| !sight.has_ended());
+        let continued = seen().find(|(one, sight)| one.stopped && !sight.is_stopped());
+        let stopped = seen().find(|(one, sight)| !one.stopped && sight.stopped > 0);
+        // Whoever is killed is seen to run before the end is seen.
+        if let Some((one, _)) = continued
+            && wait_for(&one.held, Sight::is_stopped).has_ended()
+            && one.vital
+        {
+            return Err(self.ended(one));
+        }
+        let meddled = match (continued, stopped) {
+            (Some((one, _)), _) => Some(("continued", one)),
+            (None, Some((one, _))) => Some(("stopped", one)),
+            (None, None) => None,
+        };
+        let meddled = meddled.map(|(did, one)| {
+            let whom = told(&one.pids);
+            format!(
+                "somebody else {did} {whom} in the middle of the window; is there a supervisor?"
+            )
+        });
+        // Asked after the look: the watchdog says what it does before it does it.
+        match self.watchdog.was_late() {
+            Ok(false) => meddled.map_or(Ok(()), |why| Err(self.refused(&why))),
+            Ok(true) => Err(self.refused(&format!(
+                "it was stopped for {}, the longest that was allowed, and the watchdog continued it",
+                self.longest
+            ))),
+            Err(error) => Err(self.unguarded(&error)),
+        }
+    }
+
+    /// Descriptors that become readable when there is something to see.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        // The end of a worker is no news, and would be told for ever.
+        let vital = self.consumer.iter().filter(|one| one.vital);
+        let ends = vital.filter_map(|one| match &one.held {
+            Held::Process(process) => process.end(),
+            Held::Group(_) => None,
+        });
+        ends.chain(self.watchdog.waker())
+    }
+
+    /// Ends the span that is, and begins one of this state.
+    fn change(&mut self, next: Option<PauseState>) -> Result<(), Refusal> {
+        let before = self.current.take();
+        let now = monotonic_ns();
+        if let Some((state, from_ns)) = before {
+            self.done.push(Paused { state, from_ns, to_ns: now });
+        }
+        let before = before.map(|(state, _)| state);
+        if before == next {
+            self.current = next.map(|state| (state, now));
+            return Ok(());
+        }
+        self.continue_all()?;
+        let whom = match next {
+            Some(PauseState::Stopped) => Whom::Consumer,
+            Some(PauseState::Sham) => Whom::Decoy,
+            Some(PauseState::Runs) | None => {
+                self.current = next.map(|state| (state, monotonic_ns()));
+                return Ok(());
+            }
+        };
+        self.stop(whom)?;
+        self.current = next.map(|state| (state, monotonic_ns()));
+        Ok(())
+    }
+
+    /// Stops one side, and waits until that is seen. Where it is not, everybody runs again.
+    fn stop(&mut self, whom: Whom) -> Result<(), Refusal> {
+        match self.try_to_stop(whom) {
+            Ok(()) => Ok(()),
+            Err(refusal) => {
+                let _ = self.continue_all();
+                Err(refusal)
+            }
+        }
+    }
+
+    fn try_to_stop(&mut self, whom: Whom) -> Result<(), Refusal> {
+        for place in 0..self.side(whom).len() {
+            let one = self.side(whom)[place].place;
+            self.watchdog.stops(one).map_err(|error| self.unguarded(&error))?;
+            // Also where it fails half-way: to continue somebody who runs does no harm.
+            self.side(whom)[place].stopped = true;
+            let one = &self.side(whom)[place];
+            let Err(error) = one.held.stop() else { continue };
+            let ended = one.held.look().has_ended();
+            if ended && !one.vital {
+                continue;
+            }
+            let why = format!("{}: {}", told(&one.pids), explained(&error));
+            return Err(match whom {
+                Whom::Consumer if ended => self.ended(&self.consumer[place]),
+                _ => self.refused(&why),
+            });
+        }
+        self.see(whom, Sight::is_stopped)
+    }
+
+    /// Waits until everybody of a side is seen so.
+    fn see(&mut self, whom: Whom, wanted: fn(Sight) -> bool) -> Result<(), Refusal> {
+        let side = match whom {
+            Whom::Consumer => &self.consumer,
+            Whom::Decoy => &self.sham,
+        };
+        for one in side {
+            let sight = wait_for(&one.held, wanted);
+            if wanted(sight) || (sight.has_ended() && !one.vital) {
+                continue;
+            }
+            return Err(match whom {
+                Whom::Consumer if sight.has_ended() => self.ended(one),
+                _ => self.refused(&format!("{} {}", told(&one.pids), excuse(sight))),
+            });
+        }
+        Ok(())
+    }
+
+    /// Continues everybody whom we have stopped, waits until that is seen, and tells the watchdog.
+    fn continue_all(&mut self) -> Result<(), Refusal> {
+        self.send_continue();
+        for whom in [Whom::Consumer, Whom::Decoy] {
+            // Whoever has ended meanwhile is told by the next look.
+            let runs = |sight: Sight| sight.runs() || sight.has_ended();
+            if self.side(whom).iter().any(|one| one.stopped) {
+                self.see(whom, runs)?;
+            }
+            for place in 0..self.side(whom).len() {
+                let one = &mut self.side(whom)[place];
+                if std::mem::take(&mut one.stopped) {
+                    let place = one.place;
+                    self.watchdog.runs(place).map_err(|error| self.unguarded(&error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send_continue(&self) {
+        for one in self.consumer.iter().chain(&self.sham).filter(|one| one.stopped) {
+            // Whoever has ended needs nothing; whoever does not run is seen.
+            let _ = one.held.resume();
+        }
+    }
+
+    fn side(&mut self, whom: Whom) -> &mut Vec<Guarded> {
+        match whom {
+            Whom::Consumer => &mut self.consumer,
+            Whom::Decoy => &mut self.sham,
+        }
     }
 
     /// What was done, once everybody runs again.
@@ -34,7 +349,91 @@ impl Pause {
     /// # Errors
     ///
     /// [`Refusal::Pause`], [`Refusal::ConsumerEnded`].
-    pub(crate) fn finish(self) -> Result<Pauses, Refusal> {
-        Ok(Pauses::default())
+    pub(crate) fn finish(mut self) -> Result<Pauses, Refusal> {
+        self.continue_all()?;
+        self.look()?;
+        let mut pids: Vec<u32> = self.consumer.iter().flat_map(|one| &one.pids).copied().collect();
+        pids.sort_unstable();
+        Ok(Pauses { pids, spans: std::mem::take(&mut self.done) })
+    }
+
+    fn refused(&self, why: &dyn std::fmt::Display) -> Refusal {
+        Refusal::Pause { target: self.target.to_string(), why: why.to_string() }
+    }
+
+    fn unguarded(&self, error: &io::Error) -> Refusal {
+        self.refused(&format!(
+            "its watchdog does not answer ({error}), and without it nobody is stopped"
+        ))
+    }
+
+    fn ended(&self, one: &Guarded) -> Refusal {
+        Refusal::ConsumerEnded {
+            target: self.target.to_string(),
+            pid: one.pids.first().copied().unwrap_or_default(),
+            after: Span::from_nanos(monotonic_ns().saturating_sub(self.opened_ns)),
+        }
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        self.send_continue();
+    }
+}
+
+/// A side of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whom {
+    Consumer,
+    Decoy,
+}
+
+/// Waits until somebody is seen so, has ended, or patience is over: the last sight.
+fn wait_for(held: &Held, wanted: fn(Sight) -> bool) -> Sight {
+    let until = Instant::now() + PATIENCE;
+    let (mut pause, longest) = LOOKS;
+    loop {
+        let sight = held.look();
+        if wanted(sight) || sight.has_ended() || Instant::now() > until {
+            return sight;
+        }
+        sleep(pause);
+        pause = (pause * 2).min(longest);
+    }
+}
+
+/// The system's words, and what to do where that is known.
+fn explained(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("{error}; the agent must run as root"),
+        _ => error.to_string(),
+    }
+}
+
+/// Why somebody is not as we want it.
+fn excuse(sight: Sight) -> &'static str {
+    match sight {
+        sight if sight.uninterruptible > 0 => {
+            "is in uninterruptible sleep and takes no signal; nothing is left stopped"
+        }
+        sight if sight.traced > 0 => "is held by a debugger; end that first",
+        sight if sight.stopped == 0 => "does not stop within 1 s; nothing is left stopped",
+        _ => "does not run again within 1 s of being continued",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excuse_names_what_is_in_the_way() {
+        let alive = Sight { alive: 2, ..Sight::default() };
+        assert!(excuse(Sight { uninterruptible: 1, ..alive }).contains("uninterruptible"));
+        assert!(excuse(Sight { traced: 1, ..alive }).contains("debugger"));
+        assert!(excuse(alive).contains("does not stop"));
+        assert!(excuse(Sight { stopped: 2, ..alive }).contains("does not run again"));
+        assert!(explained(&rustix::io::Errno::PERM.into()).contains("as root"));
     }
 }

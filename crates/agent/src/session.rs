@@ -8,7 +8,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use linux::process::Signals;
+use linux::{process::Signals, system::monotonic_ns};
 use model::wire::{Frame, Order, PROTOCOL};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -217,6 +217,40 @@ impl Session {
     /// [`Stop`] where the stream ends or a signal asks for an end.
     pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, Stop> {
         self.wait_beside(until, watched, &[])
+    }
+
+    /// Looks again and again until something is seen; `None` when patience is over. Both times are ns.
+    ///
+    /// # Errors
+    ///
+    /// [`End`] of an order or a signal meanwhile.
+    pub(crate) fn until<T>(
+        &mut self,
+        (patience_ns, every_ns): (u64, u64),
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Result<Option<T>, End> {
+        let until = monotonic_ns() + patience_ns;
+        loop {
+            if let Some(seen) = look() {
+                return Ok(Some(seen));
+            }
+            if monotonic_ns() >= until {
+                return Ok(None);
+            }
+            self.pause(every_ns)?;
+        }
+    }
+
+    /// Lets time pass, ns; less where a child ends meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::until`].
+    pub(crate) fn pause(&mut self, for_ns: u64) -> Result<(), End> {
+        match self.wait(Some(monotonic_ns() + for_ns), &[])? {
+            Woken::Order(order) => Err(End::Order(order.into())),
+            Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => Ok(()),
+        }
     }
 
     /// [`Session::wait`], also for rings that become readable when they are to be emptied.

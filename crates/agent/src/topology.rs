@@ -1,11 +1,21 @@
 //! The access point as it must be before a trial: radios up, channels pinned, access points enabled, managers
 //! in the wanted state. What is not is mended and told; what cannot be mended is refused.
+//!
+//! Where everything is right, nothing is done but looking: a `STATUS` of hostapd for each interface, and one
+//! pass over `/proc` if processes are ordered.
+
+mod channel;
+mod processes;
+mod radios;
+
+use std::process::Child;
 
 use model::{
     topology::{Correction, TopologyOrder},
     wire::Refusal,
 };
 
+use self::processes::Resting;
 use crate::{measure::End, session::Session};
 
 /// What was changed that is to be changed back. Dropping it does so.
@@ -13,6 +23,10 @@ use crate::{measure::End, session::Session};
 pub(crate) struct Mended {
     /// What had to be mended.
     pub(crate) corrections: Vec<Correction>,
+    /// Processes that are stopped until this is dropped.
+    resting: Vec<Resting>,
+    /// Commands that were run and may run still: what must run is left running.
+    started: Vec<Child>,
 }
 
 /// Looks, and mends.
@@ -20,7 +34,53 @@ pub(crate) struct Mended {
 /// # Errors
 ///
 /// [`Refusal::Topology`], or what the session says.
-pub(crate) fn assert(_session: &mut Session, _order: &TopologyOrder) -> Result<Mended, End> {
-    let _: Option<Refusal> = None;
-    Ok(Mended::default())
+pub(crate) fn assert(session: &mut Session, order: &TopologyOrder) -> Result<Mended, End> {
+    let mut mended = Mended::default();
+    radios::assert(session, &order.interfaces, &mut mended.corrections)?;
+    processes::assert(session, &order.processes, &mut mended)?;
+    Ok(mended)
+}
+
+impl Drop for Mended {
+    fn drop(&mut self) {
+        for child in &mut self.started {
+            // One that has ended is ours to bury.
+            let _ = child.try_wait();
+        }
+    }
+}
+
+/// Something that is not as it must be: what, and how it is, as `down`.
+#[derive(Clone, Copy, Debug)]
+struct Fault<'a> {
+    what: &'a str,
+    how: &'a str,
+}
+
+impl Fault<'_> {
+    fn mended(self, done: impl Into<String>) -> Correction {
+        let Self { what, how } = self;
+        Correction { what: what.to_owned(), was: format!("was {how}"), done: done.into() }
+    }
+
+    fn refused(self, why: impl ToString) -> Refusal {
+        let Self { what, how } = self;
+        Refusal::Topology { what: what.to_owned(), was: format!("is {how}"), why: why.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_reads_well_mended_and_refused() {
+        let fault = Fault { what: "wlan0", how: "down" };
+        let mended = fault.mended("set up");
+        assert_eq!((mended.was.as_str(), mended.done.as_str()), ("was down", "set up"));
+        assert_eq!(
+            fault.refused("Operation not permitted").to_string(),
+            "wlan0 is down, and cannot be mended: Operation not permitted"
+        );
+    }
 }

@@ -14,7 +14,7 @@ use std::{
 use linux::process;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::programs;
+use crate::{programs, state};
 
 /// A command's words, and the file that the first one means.
 #[derive(Debug)]
@@ -51,6 +51,9 @@ impl Words {
             command.arg0(name).args(arguments);
         }
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(padding) = state::padding() {
+            command.env(state::LAYOUT, padding);
+        }
         direct(&mut command)?;
         process::spawn_in(group, command)
     }

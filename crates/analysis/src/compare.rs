@@ -92,6 +92,19 @@ fn named_pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
     pairs
 }
 
+/// Each variant that names bases, behind the first of them that runs the same subject; where none does,
+/// behind the first.
+pub(crate) fn first_bases<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
+    let named = named_pairs(measured);
+    let of = |variant: &'a Variant| {
+        let mine = || named.iter().filter(|[_, one]| one.name == variant.name);
+        let process = |variant| &measured.subject(variant).process;
+        let like = mine().find(|[base, one]| process(base) == process(one));
+        like.or_else(|| mine().next()).copied()
+    };
+    measured.variants().iter().filter_map(of).collect()
+}
+
 /// Variants of one mode, both idle or both at work: anything else is the idle baseline's part.
 fn usual_pairs<'a>(measured: &Measured<'a>) -> Vec<[&'a Variant; 2]> {
     let variants = measured.variants();

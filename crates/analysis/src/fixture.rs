@@ -84,6 +84,7 @@ fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
         beside: Beside::Anything,
         against: Vec::new(),
         changes: Vec::new(),
+        pause: None,
         published: None,
     }
 }

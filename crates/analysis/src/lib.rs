@@ -31,23 +31,41 @@ mod compare;
 mod counters;
 mod curve;
 mod doubt;
+pub mod false_alarms;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod gates;
+pub mod judge;
 mod lab;
+mod ledger;
+pub mod looks;
 mod measured;
+pub mod ordered;
+pub mod paired;
+mod pausing;
+pub mod power;
 pub mod profiles;
 pub mod profiling;
 mod programs;
 pub mod quantity;
+mod random;
 pub mod stacks;
 mod stages;
 mod stats;
+pub mod strict;
 mod validity;
 pub mod verdicts;
 mod window;
 
-use model::{facts::Facts, run::Run, trial::Trial};
+use std::collections::BTreeMap;
+
+use model::{
+    facts::Facts,
+    run::Run,
+    topology::Correction,
+    trial::{Outcome, Trial, TrialId},
+};
 use serde::Serialize;
 
 pub use crate::{
@@ -161,11 +179,11 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         differences: Vec::new(),
         counts: calls::counts(&measured),
         own_counters: calls::own_counters(&measured),
-        judgements: Vec::new(),
-        pauses: Vec::new(),
+        judgements: judge::all(&measured),
+        pauses: pausing::all(&measured),
         gates: Vec::new(),
-        corrections: Vec::new(),
-        ledger: verdicts::Ledger::default(),
+        corrections: corrections(trials),
+        ledger: ledger::of(run, trials),
         others: cells::others_of(&cells),
         machine: measured.machine(),
         programs: programs::of(&measured),
@@ -176,4 +194,20 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     };
     analysis.answer = answer::of(run, &analysis);
     analysis
+}
+
+/// What had to be mended, before valid trials and others, by trial.
+fn corrections(trials: &[Trial]) -> Vec<verdicts::Corrected> {
+    let latest: BTreeMap<_, _> = trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
+    let of = |(id, trial): (&TrialId, &Trial)| match &trial.outcome {
+        Outcome::Measured(recording) => {
+            let corrected = |correction: &Correction| verdicts::Corrected {
+                trial: id.clone(),
+                correction: correction.clone(),
+            };
+            recording.corrections.iter().map(corrected).collect()
+        }
+        Outcome::Invalid { .. } => Vec::new(),
+    };
+    latest.into_iter().flat_map(of).collect()
 }

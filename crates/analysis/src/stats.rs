@@ -17,7 +17,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The probability that every interval of this crate is meant to hold.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A two-sided interval of [`CONFIDENCE`].
+/// A two-sided interval, of [`CONFIDENCE`] where nothing else is said.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -60,6 +60,11 @@ pub struct Estimate {
 impl Estimate {
     /// From repetitions; `None` where there is none, or one is not a finite number.
     pub fn of(values: &[f64]) -> Option<Self> {
+        Self::at(values, 1.0 - CONFIDENCE)
+    }
+
+    /// The same with an interval that misses the mean in `level` of all experiments, between 0 and 1.
+    pub fn at(values: &[f64], level: f64) -> Option<Self> {
         if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
@@ -72,7 +77,7 @@ impl Estimate {
             mean,
             sd,
             cv: sd.filter(|_| mean != 0.0).map(|sd| sd / mean.abs()),
-            interval: sd.map(|sd| student(mean, sd, values.len())),
+            interval: sd.map(|sd| student((mean, sd), values.len(), level)),
             min,
             max,
         };
@@ -106,17 +111,26 @@ fn deviation(values: &[f64], mean: f64) -> Option<f64> {
     Some((squares / freedom as f64).sqrt())
 }
 
-fn student(mean: f64, sd: f64, n: usize) -> Interval {
-    let half = t_quantile(n.saturating_sub(1)) * sd / (n as f64).sqrt();
+fn student((mean, sd): (f64, f64), n: usize, level: f64) -> Interval {
+    let half = t_quantile_at(n.saturating_sub(1), 1.0 - level / 2.0) * sd / (n as f64).sqrt();
     Interval { low: mean - half, high: mean + half }
 }
 
 /// The factor of a two-sided interval of [`CONFIDENCE`] with so many degrees of freedom; at least 1.
 pub fn t_quantile(freedom: usize) -> f64 {
-    let upper = 1.0 - (1.0 - CONFIDENCE) / 2.0;
+    t_quantile_at(freedom, 1.0 - (1.0 - CONFIDENCE) / 2.0)
+}
+
+/// What a t of so many degrees of freedom, at least 1, stays below with `probability`.
+pub(crate) fn t_quantile_at(freedom: usize, probability: f64) -> f64 {
     // Location 0, scale 1 and a freedom of at least 1 are always a distribution.
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64)
-        .map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(upper))
+        .map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(probability))
+}
+
+/// The probability that a t of so many degrees of freedom, at least 1, is above `t`.
+pub(crate) fn t_above(freedom: usize, t: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(1.0, |distribution| distribution.sf(t))
 }
 
 /// A straight line.

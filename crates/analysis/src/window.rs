@@ -143,6 +143,22 @@ impl<'a> Window<'a> {
         sum.filter(|_| !uncounted)
     }
 
+    /// The subject's CPU from the first sample at or after one moment to the last at or before another,
+    /// µs/s; `None` where fewer than two samples lie between them.
+    pub(crate) fn subject_between(&self, from_ns: u64, to_ns: u64, source: Source) -> Option<f64> {
+        let is_in = |sample: &&Sample| (from_ns..=to_ns).contains(&sample.at_ns);
+        let samples: Vec<_> = self.recording.samples.iter().filter(is_in).collect();
+        let [first, .., last] = samples.as_slice() else { return None };
+        let seconds = (last.at_ns - first.at_ns) as f64 / 1e9;
+        let accounts: Vec<_> = samples.iter().map(|sample| &sample.subject).collect();
+        Some(counters::spent(source, &accounts, self.ticks())? as f64 / 1e3 / seconds)
+    }
+
+    /// The first sample's moment, ns.
+    pub(crate) fn opened_ns(&self) -> u64 {
+        self.first.at_ns
+    }
+
     pub(crate) fn readings(&self) -> Readings {
         let accounts: Vec<_> =
             self.recording.samples.iter().map(|sample| &sample.subject).collect();

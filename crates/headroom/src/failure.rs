@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 /// Everything was measured and nothing failed.
 pub(crate) const PASS: u8 = 0;
+/// A limit was not kept, or the contrary of what was to be shown is so.
+pub(crate) const FAIL: u8 = 1;
 /// The words or the study file are wrong.
 pub(crate) const USAGE: u8 = 2;
 /// It could not be measured. Never a statement about the subject.
@@ -17,6 +19,8 @@ pub(crate) const INTERRUPTED: u8 = 130;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
+    /// A limit was not kept.
+    Fail,
     /// Some of it could not be measured.
     Invalid,
     /// A command on the access point ended with this code.
@@ -27,6 +31,7 @@ impl Verdict {
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Verdict::Pass => PASS,
+            Verdict::Fail => FAIL,
             Verdict::Invalid => INVALID,
             Verdict::Command(code) => code,
         })
@@ -44,6 +49,8 @@ pub(crate) enum Failure {
     Environment(String),
     /// A recording of stacks cannot be read.
     Recording(String),
+    /// There is nothing to measure.
+    Unmeasured(String),
     /// The page could not be made.
     Page(report::Error),
 }
@@ -59,7 +66,7 @@ impl Failure {
         match self {
             Failure::Lab(error) => lab_code(error),
             Failure::Usage(_) => USAGE,
-            Failure::Recording(_) => INVALID,
+            Failure::Recording(_) | Failure::Unmeasured(_) => INVALID,
             Failure::Environment(_) | Failure::Page(_) => ENVIRONMENT,
         }
     }
@@ -72,7 +79,10 @@ impl Failure {
                 eprintln!("headroom: interrupted; finished trials are kept");
             }
             Failure::Lab(error) => eprintln!("headroom: {error}"),
-            Failure::Usage(text) | Failure::Environment(text) | Failure::Recording(text) => {
+            Failure::Usage(text)
+            | Failure::Environment(text)
+            | Failure::Recording(text)
+            | Failure::Unmeasured(text) => {
                 eprintln!("headroom: {text}");
             }
             Failure::Page(error) => eprintln!("headroom: cannot make the page: {error}"),
@@ -112,7 +122,7 @@ mod tests {
         let page = include_str!("../../../docs/exit-codes.md");
         let codes = [
             (PASS, "pass"),
-            (1, "fail"),
+            (FAIL, "fail"),
             (USAGE, "usage"),
             (INVALID, "invalid"),
             (ENVIRONMENT, "environment"),

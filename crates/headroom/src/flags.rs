@@ -1,11 +1,19 @@
 //! The words that a person types. Parsing them does nothing.
 
+mod check;
+mod compare;
+mod index;
+
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lab::{remote::Address, vm::Forward};
 use model::{span::Span, trial::Purpose};
+
+pub(crate) use self::check::{Check, Limits};
+pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Spans};
+pub(crate) use self::index::{Effort, Index};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 
@@ -17,6 +25,8 @@ Examples:
   headroom profile studies/station-stats.toml --variant found     which function takes it
   headroom profile hostapd --clients 60         the same of any process there
   headroom profile stationd --on ssh:root@192.168.1.1             or on your own device
+  headroom compare studies/station-stats.toml brief bulk         a verdict on a cure
+  headroom pause station-monitor studies/station-stats.toml      who causes it
   headroom up --clients 60                      a shell on an access point with 60 clients
   headroom up -- iw dev wlan0 station dump      one command there
   headroom doctor                               what can be measured here
@@ -85,10 +95,20 @@ pub(crate) enum Verb {
     Run(Run),
     /// Write the report of a run again, or of a recording that perf made
     Report(Report),
+    /// List many runs on one page, and follow one figure from run to run
+    Index(Index),
     /// Show where the CPU goes: sample stacks, name them, draw a flame graph
     Profile(Box<Profile>),
     /// Count calls of functions, and how long they take
     Count(Box<Count>),
+    /// Judge a run by its limits, for people and for CI
+    Check(Box<Check>),
+    /// Compare two sides, pair by pair, to a verdict
+    Compare(Box<Compare>),
+    /// Pause a consumer: the share of the subject's CPU that it causes
+    Pause(Box<Pause>),
+    /// Pause everybody who talks to the subject, in turn
+    Blame(Box<Blame>),
     /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
     Export(Export),
     /// Raise a virtual access point with clients to play with
@@ -150,6 +170,8 @@ impl From<PurposeWord> for Purpose {
             PurposeWord::Cpu => Purpose::Cpu,
             PurposeWord::Counts => Purpose::Counts,
             PurposeWord::Stacks => Purpose::Stacks,
+            PurposeWord::Pause => Purpose::Pause,
+            PurposeWord::Parity => Purpose::Parity,
         }
     }
 }
@@ -171,11 +193,15 @@ pub(crate) enum PurposeWord {
     Counts,
     /// Where the CPU goes
     Stacks,
+    /// Who causes it
+    Pause,
+    /// Whether the job is still done
+    Parity,
 }
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.variants[].slope'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
+    after_help = "Examples:\n  headroom report runs/client-scale-20260401-101500\n  headroom report RUN --json | jq '.curves[].slopes'\n  headroom report RUN --hours 3.5 --cost '40 EUR'\n  headroom report --perf-data perf.data --symbols build/unstripped --kallsyms kallsyms"
 )]
 pub(crate) struct Report {
     /// The run's folder
@@ -187,6 +213,8 @@ pub(crate) struct Report {
     /// The page [default: report.html in the run's folder; beside the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     /// The device's root folder, or a copy: programs and libraries as it runs them

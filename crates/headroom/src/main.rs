@@ -18,7 +18,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::{
-    commands::{completions, count, doctor, export, image, profile, report, run, up},
+    commands::{
+        check, compare, completions, count, doctor, export, image, index, pause, profile, report,
+        run, up,
+    },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
     options::Options,
@@ -34,11 +37,16 @@ fn main() -> ExitCode {
 fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
     let options = Options::resolve(&flags.common)?;
     match flags.verb {
+        Verb::Blame(flags) => pause::blame(&options, &flags),
+        Verb::Check(flags) => check::check(&options, &flags),
+        Verb::Compare(flags) => compare::compare(&options, &flags),
         Verb::Completions(flags) => completions::print(&flags),
         Verb::Count(flags) => count::count(&options, &flags),
         Verb::Doctor(flags) => doctor::examine(&options, &flags),
         Verb::Export(flags) => export::write(&options, &flags),
         Verb::Image(flags) => image::make(&options, &flags),
+        Verb::Index(flags) => index::write(&options, &flags),
+        Verb::Pause(flags) => pause::pause(&options, &flags),
         Verb::Profile(flags) => profile::record(&options, &flags),
         Verb::Report(flags) => report::write(&options, &flags),
         Verb::Run(flags) => run::run(&options, &flags),

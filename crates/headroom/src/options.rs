@@ -52,6 +52,11 @@ impl Options {
         &self.cache
     }
 
+    /// Takes the device's programs from this folder alone.
+    pub(crate) fn use_device(&mut self, folder: PathBuf) {
+        self.device = vec![folder];
+    }
+
     /// Folders that may hold the device's programs.
     pub(crate) fn device(&self) -> &[PathBuf] {
         &self.device

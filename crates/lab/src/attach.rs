@@ -3,25 +3,27 @@
 //! The same orders, the same folder, the same page as in the virtual one; only nobody raises the access
 //! point or puts it back to a snapshot. Its clients are those that it has.
 
-use std::path::Path;
+use std::collections::VecDeque;
 
 use model::{
     event::Event,
+    pause::Peer,
     run::{FORMAT, LabIdentity, Run},
-    study::{Kind, Mode},
+    study::{Kind, Mode, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Trial},
     wire::{Census, Frame, Order},
 };
 
 use crate::{
     Error, Lab,
+    comparison::{Builds, Comparing},
     device::Device,
     host, objects, plan,
     remote::{Address, Remote},
-    run_folder::RunFolder,
-    runner::places,
-    scout::{self, Symbols},
-    session,
+    run_folder::{Recorded, RunFolder},
+    runner::{Kept, Task, plan_of, seen},
+    scout,
+    session::{self, Places},
     study_file::StudyFile,
     vm::Failure,
 };
@@ -31,26 +33,16 @@ use crate::{
 /// # Errors
 ///
 /// [`Error`]; what was finished before it is in the folder.
-pub fn run(
-    lab: &Lab,
-    address: &Address,
-    (file, path): (&StudyFile, &Path),
-    symbols: &dyn Symbols,
-) -> Result<RunFolder, Error> {
-    RunFolder::check_free(path)?;
+pub fn run(lab: &Lab, address: &Address, task: Task<'_>) -> Result<RunFolder, Error> {
+    RunFolder::check_free(task.path)?;
     let mut device = Remote::reach(lab, address)?;
     let there = introduced(&mut device)?;
-    let mut file = file.clone();
-    let study = &mut file.study;
-    study.access_point.kind = Kind::Device(address.to_string());
-    study.access_point.mode = Mode::RealTime;
-    study.access_point.clients = vec![there.clients];
-    // The study's own counts are of another access point.
-    study.profile.clients.clear();
-    study.count.iter_mut().for_each(|count| count.clients.clear());
-    let probes = scout::find(lab, &mut device, &file, symbols)?;
-    let mut plan = plan::trials(&file.study, &probes);
-    plan.retain(|trial| file.takes(trial.id.purpose));
+    let file = on_device(task.file, address, &there);
+    let mut comparing = task.comparing.cloned();
+    let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
+    let builds = builds.transpose()?.flatten();
+    let task = Task { file: &file, comparing: comparing.as_ref(), ..task };
+    let probes = scout::find(lab, &mut device, &file, task.symbols)?;
     let run = Run {
         format: FORMAT,
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
@@ -60,21 +52,83 @@ pub fn run(
         overrides: file.overrides.clone(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.clone(),
-        plan,
+        plan: plan_of(task, &probes),
         host: host::describe(),
-        versus: None,
+        versus: task.comparing.map(|comparing| comparing.versus.clone()),
     };
-    let folder = RunFolder::create(path, &run, &file.text)?;
+    let folder = RunFolder::create(task.path, &run, &file.text)?;
+    builds.iter().try_for_each(|builds: &Builds| builds.keep(&folder.objects()))?;
     let trials = run.plan.len() as u32;
-    lab.emit(Event::RunStarted { folder: path.display().to_string(), trials, done: 0 });
-    let (mut done, mut invalid) = (0, 0);
-    for planned in &run.plan {
-        let trial = trial(lab, &mut device, planned, &folder)?;
-        done += 1;
-        invalid += u32::from(matches!(trial.outcome, Outcome::Invalid { .. }));
-    }
-    lab.emit(Event::RunEnded { done, invalid, interrupted: false });
+    let recorded = Recorded::begun(task.path, run.clone(), file.text.clone());
+    let kept = Kept::new(lab, &folder, &recorded, task.decided);
+    kept.tell(Event::RunStarted { folder: task.path.display().to_string(), trials, done: 0 });
+    all(&kept, &mut device, run)?;
+    let (done, invalid) = kept.tally();
+    kept.tell(Event::RunEnded { done, invalid, interrupted: false });
     Ok(folder)
+}
+
+/// The study as it can be carried out there.
+fn on_device(file: &StudyFile, address: &Address, there: &There) -> StudyFile {
+    let mut file = file.clone();
+    let study = &mut file.study;
+    study.access_point.kind = Kind::Device(address.to_string());
+    study.access_point.mode = Mode::RealTime;
+    study.access_point.clients = vec![there.clients];
+    // The study's own counts are of another access point.
+    study.profile.clients.clear();
+    study.count.iter_mut().for_each(|count| count.clients.clear());
+    study.pause.iter_mut().for_each(|pause| pause.clients.clear());
+    file
+}
+
+/// Puts both builds there, where builds are compared.
+fn put(
+    lab: &Lab,
+    device: &mut Remote,
+    comparing: &mut Comparing<'_>,
+    there: &There,
+) -> Result<Option<Builds>, Error> {
+    comparing.versus.clients = there.clients;
+    let Some(program) = &comparing.program else { return Ok(None) };
+    let builds = Builds::of(lab, device, program)?;
+    builds.put(device)?;
+    comparing.versus.difference = builds.difference();
+    Ok(Some(builds))
+}
+
+/// Every trial, one after the other.
+fn all(kept: &Kept<'_>, device: &mut Remote, run: Run) -> Result<(), Error> {
+    let mut parts = VecDeque::from(kept.parts(run.plan.clone()));
+    while let Some(part) = parts.pop_front() {
+        for planned in &part {
+            kept.trial(planned, |places| trial(kept, device, planned, places))?;
+        }
+        if kept.is_decided(&run) {
+            break;
+        }
+    }
+    let left: Vec<PlannedTrial> = parts.into_iter().flatten().collect();
+    kept.close(run, &left)
+}
+
+/// Who talks to a variant's subject, seen in one short trial that is kept nowhere.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn peers(
+    lab: &Lab,
+    address: &Address,
+    (file, variant): (&StudyFile, &Variant),
+) -> Result<Vec<Peer>, Error> {
+    let mut device = Remote::reach(lab, address)?;
+    let there = introduced(&mut device)?;
+    let file = on_device(file, address, &there);
+    let Some(planned) = plan::peers(&file.study, variant) else { return Ok(Vec::new()) };
+    let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+    let outcome = measure(lab, &mut device, (&planned, &Places::below(folder.path())))?.outcome;
+    seen(outcome)
 }
 
 /// What a device says of itself.
@@ -100,24 +154,29 @@ fn clients(census: &Census) -> u32 {
 }
 
 fn trial(
-    lab: &Lab,
+    kept: &Kept<'_>,
     device: &mut Remote,
     planned: &PlannedTrial,
-    folder: &RunFolder,
+    places: &Places,
 ) -> Result<Trial, Error> {
-    lab.cancel.check()?;
-    lab.emit(Event::TrialStarted { id: planned.id.clone() });
+    measure(kept.lab(), device, (planned, places))
+}
+
+fn measure(
+    lab: &Lab,
+    device: &mut Remote,
+    (planned, places): (&PlannedTrial, &Places),
+) -> Result<Trial, Error> {
     let (began_unix, mut cost) = (session::unix_now(), HostCost::default());
-    let places = places(folder, &planned.id);
-    let mut measure = || {
+    let mut measured = || {
         device.order(&Order::measure(planned.measure.clone()))?;
-        let recording = session::listen(device, &planned.measure, &places, &mut cost)?;
+        let recording = session::listen(device, &planned.measure, places, &mut cost)?;
         if let Some(stacks) = &recording.stacks {
             objects::bring_all(lab, device, stacks, &places.objects)?;
         }
         Ok(recording)
     };
-    let outcome = match measure() {
+    let outcome = match measured() {
         Ok(recording) => Outcome::Measured(Box::new(recording)),
         // A refusal leaves the agent where it was; a stream that ended does not.
         Err(Error::Machine(Failure::Refused(refusal))) => {
@@ -125,15 +184,7 @@ fn trial(
         }
         Err(error) => return Err(error),
     };
-    let trial = Trial { planned: planned.clone(), began_unix, cost, outcome };
-    folder.keep(&trial)?;
-    let invalid = match &trial.outcome {
-        Outcome::Measured(_) => None,
-        Outcome::Invalid { why, .. } => Some(why.clone()),
-    };
-    let took_ms = cost.measure_ms;
-    lab.emit(Event::TrialEnded { id: planned.id.clone(), took_ms, invalid });
-    Ok(trial)
+    Ok(Trial { planned: planned.clone(), began_unix, cost, outcome })
 }
 
 #[cfg(test)]

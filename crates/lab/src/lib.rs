@@ -21,6 +21,7 @@
 pub mod attach;
 pub mod cache;
 pub mod cancel;
+pub mod comparison;
 pub mod device;
 pub mod error;
 pub mod host;

@@ -5,14 +5,19 @@
 //! that a drift of the host falls on all of them alike. Trials with an instrument come behind those for
 //! CPU figures, so that an interrupted run has its figures first.
 
+mod instruments;
+mod pairs;
+
 use std::time::Duration;
 
 use model::{
-    instrument::{CountsOrder, Detail, Instrument, Place, Probe, StacksOrder},
+    instrument::{Detail, Place, Probe},
     span::Span,
-    study::{Beside, Function, Load, Mode, Perturb, Study, Subject, Variant},
+    study::{Beside, Function, Kind, Load, Mode, Perturb, Study, Subject, Variant},
+    topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
-    wire::{LoadOrder, Measure, StartOrder, SubjectOrder, Work},
+    verdict::Versus,
+    wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work},
 };
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
@@ -54,9 +59,23 @@ impl Probes for Unlocated<'_> {
 /// All trials of a study, in the order in which they start.
 pub fn trials(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
     let mut trials = cpu(study);
-    trials.extend(counts(study, probes));
-    trials.extend(stacks(study));
+    trials.extend(instruments::counts(study, probes));
+    trials.extend(instruments::parity(study));
+    trials.extend(instruments::pause(study));
+    trials.extend(instruments::stacks(study));
     trials
+}
+
+/// All trials of a comparison: those that count what the variant changes, then every pair.
+pub fn comparison(study: &Study, versus: &Versus, probes: &dyn Probes) -> Vec<PlannedTrial> {
+    let mut trials = instruments::counts(study, probes);
+    trials.extend(pairs::all(study, versus));
+    trials
+}
+
+/// The one trial that sees who talks to a variant's subject, at the fewest clients.
+pub fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
+    instruments::peers(study, variant)
 }
 
 /// The trials for CPU figures.
@@ -70,68 +89,6 @@ fn cpu(study: &Study) -> Vec<PlannedTrial> {
                 .map(move |repetition| planned(study, variant, clients, repetition))
         })
         .collect()
-}
-
-/// The trials that record stacks.
-fn stacks(study: &Study) -> Vec<PlannedTrial> {
-    let profile = &study.profile;
-    let order = StacksOrder {
-        scope: profile.scope.clone(),
-        frequency: profile.frequency,
-        stack_bytes: profile.stack_bytes,
-    };
-    let slots = slots(&plain(study), &counted(study, &profile.clients), profile.repetitions);
-    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
-        with(planned(study, variant, clients, repetition), Instrument::Stacks(order.clone()))
-    });
-    planned.collect()
-}
-
-/// The trials that count calls, of the variants that have something to count.
-fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
-    let Some(count) = &study.count else { return Vec::new() };
-    let read = count.read.as_deref().and_then(shlex::split);
-    let order = |variant: &Variant| CountsOrder {
-        scope: study.profile.scope.clone(),
-        probes: probes.of(variant),
-        read: read.clone(),
-    };
-    let mut variants = plain(study);
-    variants.retain(|variant| study.counts_in(variant));
-    let slots = slots(&variants, &counted(study, &count.clients), count.repetitions);
-    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
-        let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
-        Some(with(planned(study, variant, clients, repetition), Instrument::Counts(order)))
-    });
-    planned.collect()
-}
-
-fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
-    trial.id.purpose = match instrument {
-        Instrument::Stacks(_) => Purpose::Stacks,
-        Instrument::Counts(_) => Purpose::Counts,
-        Instrument::Pause(_) => Purpose::Pause,
-        Instrument::Parity(_) => Purpose::Parity,
-        Instrument::Peers => Purpose::Peers,
-    };
-    trial.measure.instrument = Some(instrument);
-    trial
-}
-
-/// The variants that measure a subject. What a host does beside a trial is a question about the lab, and
-/// has no stacks.
-fn plain(study: &Study) -> Vec<&Variant> {
-    study.variants.iter().filter(|variant| variant.beside.is_anything()).collect()
-}
-
-/// The client counts of trials with an instrument: those that are named, else the largest.
-fn counted(study: &Study, named: &[u32]) -> Vec<u32> {
-    let of_study = &study.access_point.clients;
-    if named.is_empty() {
-        return of_study.iter().max().copied().into_iter().collect();
-    }
-    // The command line may have taken counts away from the study.
-    named.iter().copied().filter(|clients| of_study.contains(clients)).collect()
 }
 
 /// Every repetition of every variant at every count, back and forth.
@@ -177,9 +134,9 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             window: shape.window,
             sample_every: shape.sample_every,
             instrument: None,
-            topology: None,
-            identify: false,
-            state: None,
+            topology: topology(study),
+            identify: true,
+            state: state(shape.perturb, repetition),
         },
     }
 }
@@ -194,6 +151,34 @@ fn offset(perturb: Perturb, repetition: u32) -> Span {
             Span::from_nanos((turn * 1e6) as u64 * 1_000)
         }
     }
+}
+
+/// The state of a repetition: a function of the repetition alone, as its phase is.
+fn state(perturb: Perturb, repetition: u32) -> Option<State> {
+    /// The golden ratio's part of 2^64, odd: neighbouring repetitions get seeds that have nothing in common.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    /// A prime, so that padding goes through all residues of a page's alignments.
+    const STRIDE: u32 = 617;
+    /// One page: beyond it layouts repeat.
+    const PAGE: u32 = 4096;
+    match perturb {
+        Perturb::Nothing => None,
+        Perturb::Start => Some(State {
+            seed: u64::from(repetition).wrapping_mul(SPREAD),
+            padding: repetition.wrapping_mul(STRIDE) % PAGE,
+        }),
+    }
+}
+
+/// How the access point must look. Nobody mends a device that was not asked for: there, only what the study
+/// names is asserted.
+fn topology(study: &Study) -> Option<TopologyOrder> {
+    let place = &study.access_point;
+    let named = !place.interfaces.is_empty() || !place.processes.is_empty();
+    (named || place.kind == Kind::Vm).then(|| TopologyOrder {
+        interfaces: place.interfaces.clone(),
+        processes: place.processes.clone(),
+    })
 }
 
 /// The subject's words; how it is started, where the study says so.
@@ -319,6 +304,8 @@ pub fn snapshots(plan: &[PlannedTrial]) -> Vec<(u32, Mode)> {
 
 #[cfg(test)]
 mod tests {
+    use model::instrument::Instrument;
+
     use super::*;
     use crate::study_file::parse;
 

@@ -1,6 +1,9 @@
 //! The run folder: complete after every trial, readable after a crash, used by one headroom at a time.
 //!
-//! Each file is written beside its place and moved there whole. [`model::run`] has the layout.
+//! Each file is written beside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
+//! tells of trials that were edited since.
+
+mod sums;
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,10 +15,11 @@ use std::{
 use model::{
     event::Event,
     run::{FORMAT, Run},
-    trial::{Trial, TrialId},
+    trial::{Outcome, PlannedTrial, Trial, TrialId},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+use self::sums::Sums;
 use crate::Error;
 
 /// The folder of files that explain stacks.
@@ -26,6 +30,7 @@ pub const OBJECTS: &str = "objects";
 pub struct RunFolder {
     path: PathBuf,
     events: Mutex<File>,
+    sums: Mutex<Sums>,
     _lock: File,
 }
 
@@ -36,10 +41,19 @@ pub struct Recorded {
     pub path: PathBuf,
     /// What was asked, with what, on what.
     pub run: Run,
-    /// The trials that were done, in the order of the plan.
+    /// The trials that were done, in the order of the plan. One that was edited is not valid.
     pub trials: Vec<Trial>,
+    /// The trials whose files are not as they were written, as `variant@clients#repetition`.
+    pub edited: Vec<String>,
     /// The study file as it was given.
     pub study_text: String,
+}
+
+impl Recorded {
+    /// A run of which nothing is done yet.
+    pub(crate) fn begun(path: &Path, run: Run, study_text: String) -> Self {
+        Self { path: path.to_owned(), run, trials: Vec::new(), edited: Vec::new(), study_text }
+    }
 }
 
 impl RunFolder {
@@ -101,7 +115,8 @@ impl RunFolder {
         let events = path.join("events.jsonl");
         let log = File::options().create(true).append(true).open(&events);
         let events = Mutex::new(log.map_err(Error::file("write", events))?);
-        Ok(Self { path: path.to_owned(), events, _lock: file })
+        let sums = Mutex::new(Sums::read(path));
+        Ok(Self { path: path.to_owned(), events, sums, _lock: file })
     }
 
     /// The folder.
@@ -124,13 +139,26 @@ impl RunFolder {
         self.path.join(OBJECTS)
     }
 
+    /// Keeps a plan that is shorter than it was: a comparison that was decided early.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
+        write_json(&self.path.join("run.json"), run)
+    }
+
     /// Keeps a trial.
     ///
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
     pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
-        write_json(&trial_path(&self.path, &trial.planned.id), trial)
+        let bytes = json(trial);
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.keep(&self.path, &trial_name(&trial.planned.id), &bytes)?;
+        drop(sums);
+        write_whole(&trial_path(&self.path, &trial.planned.id), &bytes)
     }
 
     /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
@@ -153,7 +181,12 @@ pub fn proof_of(path: &Path) -> PathBuf {
 }
 
 fn trial_path(run: &Path, id: &TrialId) -> PathBuf {
-    run.join("trials").join(format!("{id}.json"))
+    run.join(trial_name(id))
+}
+
+/// A trial's file, below the run's folder.
+fn trial_name(id: &TrialId) -> String {
+    format!("trials/{id}.json")
 }
 
 fn no_run(path: &Path, why: impl ToString) -> Error {
@@ -175,11 +208,24 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
     }
     let study_text =
         fs::read_to_string(path.join("study.toml")).map_err(|error| no_run(path, error))?;
-    let done =
-        |planned: &model::trial::PlannedTrial| read_json(&trial_path(path, &planned.id)).ok();
-    let trials = run.plan.iter().filter_map(done).collect();
-    Ok(Recorded { path: path.to_owned(), run, trials, study_text })
+    let sums = Sums::read(path);
+    let mut edited = Vec::new();
+    let mut done = |planned: &PlannedTrial| {
+        let bytes = fs::read(trial_path(path, &planned.id)).ok()?;
+        let trial: Trial = serde_json::from_slice(&bytes).ok()?;
+        if sums.holds(&trial_name(&planned.id), &bytes) && trial.planned.id == planned.id {
+            return Some(trial);
+        }
+        edited.push(planned.id.to_string());
+        let outcome = Outcome::Invalid { why: EDITED.to_owned(), console: Vec::new() };
+        Some(Trial { planned: planned.clone(), outcome, ..trial })
+    };
+    let trials = run.plan.iter().filter_map(&mut done).collect();
+    Ok(Recorded { path: path.to_owned(), run, trials, edited, study_text })
 }
+
+/// Why a trial is not valid whose file is not the one that was written.
+const EDITED: &str = "its file was edited since it was measured (see SHA256SUMS); measure it again with `headroom run --resume`";
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -188,9 +234,13 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    write_whole(path, &json(value))
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
-    write_whole(path, &bytes)
+    bytes
 }
 
 /// Writes a file so that it is there whole or not at all, also after a loss of power.
@@ -216,7 +266,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 mod tests {
     use model::{
         run::{Host, LabIdentity},
-        trial::{HostCost, Outcome},
+        trial::HostCost,
     };
 
     use super::*;
@@ -279,6 +329,48 @@ mod tests {
         folder.keep(&trial(&run, 0)).unwrap();
         fs::write(trial_path(place.path(), &run.plan[1].id), "{\"plan").unwrap();
         assert_eq!(read(place.path()).unwrap().trials.len(), 1);
+    }
+
+    #[test]
+    fn an_edited_trial_is_not_valid_and_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, text) = run();
+        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        for at in 0..3 {
+            folder.keep(&trial(&run, at)).unwrap();
+        }
+        // Kept once more, as after `--resume`.
+        folder.keep(&trial(&run, 2)).unwrap();
+        let file = trial_path(place.path(), &run.plan[1].id);
+        let edited = fs::read_to_string(&file).unwrap().replace("test", "tent");
+        fs::write(&file, edited).unwrap();
+        let found = read(place.path()).unwrap();
+        assert_eq!(found.edited, [run.plan[1].id.to_string()]);
+        let whys: Vec<_> = found
+            .trials
+            .iter()
+            .map(|trial| match &trial.outcome {
+                Outcome::Invalid { why, .. } => why.contains("edited since"),
+                Outcome::Measured(_) => false,
+            })
+            .collect();
+        assert_eq!(whys, [false, true, false]);
+        folder.keep(&trial(&run, 1)).unwrap();
+        assert!(read(place.path()).unwrap().edited.is_empty(), "measured again");
+    }
+
+    #[test]
+    fn the_sums_are_those_of_sha256sum() {
+        let place = tempfile::tempdir().unwrap();
+        let (run, text) = run();
+        let folder = RunFolder::create(place.path(), &run, text).unwrap();
+        folder.keep(&trial(&run, 0)).unwrap();
+        let check = std::process::Command::new("sha256sum")
+            .args(["--check", "--strict", sums::NAME])
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     }
 
     #[test]

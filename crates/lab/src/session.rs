@@ -47,6 +47,17 @@ pub struct Places {
     pub objects: PathBuf,
 }
 
+impl Places {
+    /// Places in a folder that is thrown away.
+    pub(crate) fn below(folder: &Path) -> Self {
+        Self {
+            console_log: folder.join("console.log"),
+            stacks: folder.join("stacks.perf.data"),
+            objects: folder.to_owned(),
+        }
+    }
+}
+
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
 ///
 /// # Errors
@@ -97,6 +108,7 @@ fn measure(
     if let Some(stacks) = &recording.stacks {
         objects::bring_all(lab, &mut machine, stacks, &desk.places.objects)?;
     }
+    desk.cost.cpu_ms = machine.cpu_ms();
     Ok(recording)
 }
 

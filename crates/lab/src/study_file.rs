@@ -3,6 +3,7 @@
 //! The shape is [`model::study`]'s; here are the lines and nearest keys of what is misspelt, and the
 //! rules that a type cannot say. Pure but for [`load`], which reads the file.
 
+mod gates;
 mod instruments;
 
 use std::{
@@ -206,6 +207,7 @@ impl Rules<'_> {
         self.variants()?;
         self.profile()?;
         self.count()?;
+        self.decisions()?;
         if let Some(load) = &self.study.load {
             self.load(load, &["load"])?;
         }
@@ -319,38 +321,11 @@ impl Rules<'_> {
             self.subject(subject).map_err(|(_, why)| told("subject", why))?;
         }
         self.against(variant).map_err(|why| told("against", why))?;
+        self.changes(variant).map_err(|why| told("changes", why))?;
         let published = variant.published.as_ref();
         let percent = published.map_or(0.0, |published| published.percent_of_core);
         if !percent.is_finite() || percent < 0.0 {
             return Err(told("published", format!("{percent} % of a core is no CPU time")));
-        }
-        Ok(())
-    }
-
-    /// Variants that are compared with must be there, once, and others.
-    fn against(&self, variant: &Variant) -> Result<(), String> {
-        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
-        let mut seen = BTreeSet::new();
-        for name in variant.against.iter().map(String::as_str) {
-            if name == variant.name {
-                return Err("it stands against itself".to_owned());
-            }
-            if !known.contains(&name) {
-                let others: Vec<&str> =
-                    known.iter().copied().filter(|one| *one != variant.name).collect();
-                return Err(match nearest(name, &others) {
-                    Some(nearest) => {
-                        format!("against the unknown variant `{name}`; did you mean `{nearest}`?")
-                    }
-                    None => format!(
-                        "against the unknown variant `{name}`; there are: {}",
-                        others.join(", ")
-                    ),
-                });
-            }
-            if !seen.insert(name) {
-                return Err(format!("it stands against `{name}` twice"));
-            }
         }
         Ok(())
     }

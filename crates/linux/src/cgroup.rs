@@ -52,6 +52,8 @@ pub struct Mounts {
     pub unified: Option<Tree>,
     /// The tree with `perf_event`, where that is of version 1.
     pub perf_event: Option<Tree>,
+    /// The tree with `freezer`, which is always of version 1: in version 2 each group has one.
+    pub freezer: Option<Tree>,
     /// Whether any controller of version 1 is mounted, `cpuacct` or another.
     pub any_v1: bool,
 }
@@ -79,6 +81,9 @@ impl Mounts {
                     let has = |wanted| controllers.split(',').any(|name| name == wanted);
                     if has("perf_event") {
                         mounts.perf_event = mounts.perf_event.or_else(|| Some(tree.clone()));
+                    }
+                    if has("freezer") {
+                        mounts.freezer = mounts.freezer.or_else(|| Some(tree.clone()));
                     }
                     if has("cpuacct") {
                         mounts.cpuacct = mounts.cpuacct.or(Some(tree));

@@ -11,9 +11,12 @@
 //! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
 //! | [`nl80211`] | wireless interfaces, their stations, and who comes and goes | 3.0 |
 //! | [`maps`] | what a process has mapped | 2.6 |
+//! | [`pause`] | stopping processes and control groups | 2.6.24, 5.3 (descriptors) |
 //! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 4.17 (probes) |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |
+//! | [`random`] | mixing into the kernel's random numbers | 2.6, 4.14 (beginning anew) |
+//! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
 //!
 //! [`error`] puts an error and its causes into one line.
@@ -25,7 +28,10 @@ pub mod link;
 pub mod maps;
 pub mod netlink;
 pub mod nl80211;
+pub mod pause;
 pub mod perf;
 pub mod proc;
 pub mod process;
+pub mod random;
+pub mod sockets;
 pub mod system;

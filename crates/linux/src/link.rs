@@ -50,6 +50,17 @@ impl Links {
         }
     }
 
+    /// Whether the link with this name is up; `None` where there is no such link.
+    pub fn is_up(&mut self, name: &str) -> Result<Option<bool>, Error> {
+        let request =
+            Request::new("RTM_GETLINK", RTM_GETLINK).fixed(&link(0, 0)).text(IFLA_IFNAME, name);
+        match self.socket.ask(request, link_is_up) {
+            Ok(found) => Ok(found.first().copied()),
+            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Brings a link up.
     pub fn set_up(&mut self, index: u32) -> Result<(), Error> {
         self.set_state(index, IFF_UP)
@@ -101,6 +112,10 @@ fn link_index(payload: &[u8]) -> Option<u32> {
     u32_at(payload, 4)
 }
 
+fn link_is_up(payload: &[u8]) -> Option<bool> {
+    Some(u32_at(payload, 8)? & IFF_UP != 0)
+}
+
 /// `struct ifaddrmsg`: family, prefix, flags, scope (global), link.
 fn address_header(index: u32, prefix: u8) -> [u8; 8] {
     let mut bytes = [AF_INET, prefix, 0, 0, 0, 0, 0, 0];
@@ -122,6 +137,18 @@ mod tests {
     fn a_link_that_does_not_exist_is_absent_and_no_error() {
         let mut links = Links::open().unwrap();
         assert_eq!(links.index("headroom-none").unwrap(), None);
+    }
+
+    #[test]
+    fn a_link_is_up_or_down_or_not_there() {
+        let mut links = Links::open().unwrap();
+        assert!(links.is_up("lo").unwrap().is_some());
+        assert_eq!(links.is_up("headroom-none").unwrap(), None);
+        assert_eq!(
+            [link_is_up(&link(1, IFF_UP)), link_is_up(&link(1, 0))],
+            [Some(true), Some(false)]
+        );
+        assert_eq!(link_is_up(&[0; 11]), None, "cut in the middle of the flags");
     }
 
     #[test]

@@ -117,6 +117,8 @@ pub enum Protocol {
     Route,
     /// The families that are looked up by name.
     Generic,
+    /// Sockets, and what they are connected with.
+    Sockets,
 }
 
 /// What it took to read a reply.

@@ -21,10 +21,12 @@
 //! - Formats carry a version: [`wire::PROTOCOL`] for the stream, [`run::FORMAT`] for the folder.
 //!
 
+pub mod baseline;
 pub mod event;
 pub mod facts;
 pub mod identity;
 pub mod instrument;
+pub mod limit;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;

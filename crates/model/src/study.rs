@@ -422,6 +422,9 @@ pub struct Variant {
     /// executed, no difference is a verdict on the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
+    /// The process that trials which pause stop in this variant, in place of the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<String>,
     /// What somebody else published of the same thing, to be shown beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -439,6 +442,7 @@ impl Variant {
             beside: Beside::default(),
             against: Vec::new(),
             changes: Vec::new(),
+            pause: None,
             published: None,
         }
     }

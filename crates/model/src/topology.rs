@@ -11,14 +11,14 @@ pub struct TopologyOrder {
     pub processes: Vec<WantedProcess>,
 }
 
-/// One access-point interface.
+/// One access-point interface. Nothing may be left out when it is written: the stream has no names for fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct InterfaceOrder {
     /// Its name.
     pub name: String,
     /// Its primary channel's centre, MHz; `None` is not looked at.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub megahertz: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ pub struct WantedProcess {
     pub must: Must,
     /// A command line that brings that about, where a signal cannot: starts one that must run. One that must
     /// not is otherwise stopped for the trial, and resumed after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub command: Option<String>,
 }
 
@@ -56,4 +56,19 @@ pub struct Correction {
     pub was: String,
     /// What was done, as `set up`.
     pub done: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_without_its_optional_parts_survives_the_stream() {
+        let order = TopologyOrder {
+            interfaces: vec![InterfaceOrder { name: "wlan0".to_owned(), megahertz: None }],
+            processes: vec![WantedProcess { name: "steerd".to_owned(), ..Default::default() }],
+        };
+        let bytes = postcard::to_stdvec(&order).unwrap();
+        assert_eq!(postcard::from_bytes(&bytes), Ok(order));
+    }
 }

@@ -18,19 +18,31 @@
 //!                └► text (terminal)
 //! ```
 
+mod again;
 mod bars;
 mod count_tables;
 mod cpu_section;
 mod curve_chart;
 mod detail_tables;
+mod end_tables;
+mod fix_section;
 mod flames;
 mod identity;
+pub mod index;
+pub mod junit;
 mod lab_chart;
+mod left_section;
+pub mod markdown;
 mod marks;
+mod overall;
 mod page;
+mod pair_chart;
+mod pause_chart;
 mod profile_tables;
+mod proof_section;
 mod prose;
 mod recorded;
+mod signed;
 mod sparks;
 mod stage_chart;
 mod stage_tables;
@@ -38,12 +50,16 @@ mod svg;
 mod table;
 mod tables;
 pub mod text;
+pub mod verdict_lines;
 
 use analysis::Analysis;
 use askama::Template;
 use model::run::Run;
 
-pub use crate::recorded::{Recorded, profile_html};
+pub use crate::{
+    overall::{Overall, overall},
+    recorded::{Recorded, profile_html},
+};
 
 /// A failure to make the page.
 #[derive(Debug, thiserror::Error)]

@@ -7,11 +7,14 @@ use askama::Template;
 use model::run::Run;
 
 use crate::{
+    again,
     bars::Bars,
     cpu_section::{self, Material},
-    curve_chart, detail_tables,
+    curve_chart, detail_tables, end_tables, fix_section,
     identity::{self, Fact},
-    lab_chart, prose,
+    lab_chart, left_section,
+    overall::{Overall, overall},
+    proof_section, prose,
     sparks::Sparks,
     stage_chart, stage_tables,
     table::Table,
@@ -28,6 +31,10 @@ pub(crate) struct Page<'a> {
     began: String,
     headroom: &'a str,
     status: Vec<String>,
+    overall: Overall,
+    overall_sentence: String,
+    /// Ids and short names of the sections that there are, in their order.
+    contents: Vec<(&'static str, &'static str)>,
     /// Whose CPU is summed, as words.
     summed: String,
     others: &'a [String],
@@ -44,6 +51,18 @@ pub(crate) struct Page<'a> {
     lab_chart: String,
     /// Where the CPU goes; empty where nothing was profiled or counted.
     cpu: String,
+    /// Who was paused, and what that showed; empty where nobody was.
+    proof: String,
+    /// Comparisons that were decided.
+    fixes: String,
+    gate_tally: String,
+    /// The cheapest stage, and how far it is from the lower bound.
+    left: String,
+    /// Commands that run it again.
+    again: Vec<String>,
+    /// What has to be the same then.
+    same: Vec<Fact>,
+    ledger: Vec<Fact>,
     why_no_slope: Option<&'a str>,
     tables: Tables,
     doubts: Vec<Said>,
@@ -67,6 +86,8 @@ impl Said {
 
 /// The tables as HTML; an empty text is a table without rows.
 struct Tables {
+    gates: String,
+    corrections: String,
     stages: String,
     bases: String,
     bars: String,
@@ -95,13 +116,17 @@ impl<'a> Page<'a> {
             let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
             doubts.map(Said::of).collect::<Vec<_>>()
         };
-        Ok(Self {
+        let overall = overall(run, analysis);
+        let mut page = Self {
             question: &analysis.question,
             answer: analysis.answer.iter().map(|sentence| prose::html(sentence)).collect(),
             study_name: &run.study_name,
             began: identity::utc(run.began_unix),
             headroom: &run.headroom,
             status: status(run, analysis),
+            overall_sentence: prose::html(&overall.sentence),
+            overall,
+            contents: Vec::new(),
             summed: tables::summed(analysis),
             others: &analysis.others,
             stage_chart: stage_chart::draw(analysis),
@@ -113,6 +138,13 @@ impl<'a> Page<'a> {
             has_idle: tables::has_idle(analysis),
             lab_chart: lab_chart::draw(analysis),
             cpu: cpu_section::html(&Material::of(analysis))?,
+            proof: proof_section::html(analysis)?,
+            fixes: fix_section::html(run, analysis)?,
+            gate_tally: end_tables::tally(analysis),
+            left: left_section::html(analysis)?,
+            again: again::commands(run),
+            same: again::same(run),
+            ledger: end_tables::ledger(&analysis.ledger),
             why_no_slope: tables::why_no_slope(analysis).filter(|_| analysis.asks_for_cpu()),
             tables: Tables::of(run, analysis),
             doubts: of_level(Level::Doubt),
@@ -120,7 +152,40 @@ impl<'a> Page<'a> {
             invalid: &analysis.invalid,
             facts: identity::facts(run, analysis.machine.as_ref()),
             study_toml,
-        })
+        };
+        page.contents = page.contents();
+        Ok(page)
+    }
+
+    /// The sections that there are, in their order.
+    fn contents(&self) -> Vec<(&'static str, &'static str)> {
+        let tables = &self.tables;
+        let has_curve = !tables.bars.is_empty() || !self.curve_chart.is_empty();
+        let has_slope = self.why_no_slope.is_some() || !tables.slopes.is_empty();
+        let all = [
+            (true, "answer", "Answer"),
+            (!self.lab_chart.is_empty(), "lab", "The lab itself"),
+            (!tables.stages.is_empty(), "stages", "Side by side"),
+            (has_curve, "curve", "Curve"),
+            (!self.cpu.is_empty(), "cpu", "Cause"),
+            (!self.proof.is_empty(), "proof", "Proof"),
+            (!self.fixes.is_empty(), "fixes", "Fixes"),
+            (!tables.gates.is_empty(), "gates", "Gates"),
+            (!tables.corrections.is_empty(), "corrections", "Mended"),
+            (!self.left.is_empty(), "left", "What is left"),
+            (true, "validity", "Doubts"),
+            (!self.again.is_empty(), "again", "Run it again"),
+            (!self.ledger.is_empty(), "ledger", "Ledger"),
+            (has_slope, "slope", "Slope"),
+            (!tables.summary.is_empty(), "figures", "Figures"),
+            (!tables.idle.is_empty(), "idle", "Idle"),
+            (!tables.comparisons.is_empty(), "comparison", "Pairs"),
+            (!tables.sparks.is_empty(), "series", "Second by second"),
+            (!tables.full.is_empty(), "detail", "Detail"),
+            (true, "measured", "What was measured"),
+        ];
+        let there = all.into_iter().filter(|(is_there, ..)| *is_there);
+        there.map(|(_, id, title)| (id, title)).collect()
     }
 }
 
@@ -132,6 +197,8 @@ impl Tables {
         let sparks = Sparks::of(analysis);
         let lab = if analysis.lab.asked { html(tables::lab(analysis)) } else { String::new() };
         Self {
+            gates: html(end_tables::gates(analysis)),
+            corrections: html(end_tables::corrections(analysis)),
             stages: html(stage_tables::stages(analysis)),
             bases: html(stage_tables::bases(analysis)),
             bars: if no_bars { String::new() } else { bars.to_string() },

@@ -84,7 +84,7 @@ fn doubt(doubt: &Doubt) -> String {
 }
 
 /// Folds a paragraph between words.
-fn fold(text: &str, first: &str, others: &str) -> String {
+pub(crate) fn fold(text: &str, first: &str, others: &str) -> String {
     let mut folded = first.to_owned();
     let mut column = first.chars().count();
     let mut at_start = true;

@@ -1,5 +1,7 @@
 //! Writes the fixture's report to `$REPORT_OUT`, to be looked at; skipped without that variable.
 
+mod story;
+
 use std::{env, fs, path::PathBuf};
 
 use analysis::fixture;
@@ -30,6 +32,9 @@ fn write_the_fixture_for_eyes() {
         fs::write(folder.join(format!("{name}.html")), page).unwrap();
         fs::write(folder.join(format!("{name}.txt")), report::text::table(&analysis)).unwrap();
     }
+    let (run, analysis) = story::run();
+    let page = report::html(&run, &analysis, STUDY).unwrap();
+    fs::write(folder.join("story.html"), page).unwrap();
     let (run, analysis) = fixture::profiled();
     let page = report::html(&run, &analysis, STUDY).unwrap();
     fs::write(folder.join("profiled.html"), page).unwrap();

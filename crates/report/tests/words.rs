@@ -1,5 +1,7 @@
 //! What the user reads, as snapshots: the terminal's table, and the bones of the page.
 
+mod story;
+
 use analysis::{analyse, fixture};
 use model::{run::Run, trial::Trial};
 
@@ -151,4 +153,102 @@ fn programs_stand_with_their_hash_and_what_they_were_there_for() {
     assert!(row("/usr/sbin/hostapd").contains(">subject, others<"));
     assert!(page.contains("started for each trial: stationd --stage found"));
     assert!(page.contains("station-monitor runs all the time, period 1s"));
+}
+
+/// The words of a section, tags taken out, a line for each piece.
+fn words_of(page: &str, section: &str) -> String {
+    let from = page.split(&format!("aria-labelledby=\"{section}\">")).nth(1);
+    let text = from.and_then(|from| from.split("</section>").next()).expect(section);
+    let pieces = text.split('<').filter_map(|piece| piece.split_once('>'));
+    let lines = pieces.map(|(_, text)| text.trim()).filter(|text| !text.is_empty());
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_words_of_the_story() {
+    let (run, analysis) = story::run();
+    let page = report::html(&run, &analysis, "question = \"synthetic\"").unwrap();
+    let banner = page.split("<p class=\"banner").nth(1).unwrap().split("</nav>").next().unwrap();
+    let top: String = banner
+        .split('<')
+        .filter_map(|piece| piece.split_once('>'))
+        .map(|(_, text)| text.trim())
+        .filter(|text| !text.is_empty())
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let sections = ["proof", "fixes", "gates", "corrections", "left", "again", "ledger"];
+    let all = sections.map(|section| format!("── {section}\n{}", words_of(&page, section)));
+    insta::assert_snapshot!(top + &all.concat());
+}
+
+#[test]
+fn the_story_is_told_in_its_order() {
+    let (run, analysis) = story::run();
+    let page = report::html(&run, &analysis, "").unwrap();
+    let order = [
+        "id=\"verdict\"",
+        "id=\"answer\"",
+        "id=\"curve\"",
+        "id=\"cpu\"",
+        "id=\"proof\"",
+        "id=\"fixes\"",
+        "id=\"gates\"",
+        "id=\"corrections\"",
+        "id=\"left\"",
+        "id=\"validity\"",
+        "id=\"again\"",
+        "id=\"ledger\"",
+        "id=\"figures\"",
+        "id=\"measured\"",
+    ];
+    let places: Vec<_> = order.iter().map(|id| page.find(id).expect(id)).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn a_run_without_verdicts_has_no_empty_section() {
+    let run = fixture::run();
+    let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
+    for id in ["proof", "fixes", "gates", "corrections", "left"] {
+        assert!(
+            !page.contains(&format!("id=\"{id}\"")) && !page.contains(&format!("#{id}\"")),
+            "{id}"
+        );
+    }
+}
+
+fn entry(began_unix: u64, more: u64, wanted: &report::index::Wanted) -> report::index::Entry {
+    let mut run = fixture::run();
+    run.began_unix = began_unix;
+    run.lab.image = format!("{began_unix:08x}").repeat(8);
+    let analysis = analyse(&run, &fixture::trials(&run)[more as usize..]);
+    let folder = format!("run-{more}");
+    report::index::entry(
+        &run,
+        &analysis,
+        wanted,
+        (&folder, (more == 0).then(|| format!("{folder}/report.html"))),
+    )
+}
+
+#[test]
+fn the_words_of_the_index() {
+    let wanted = "cpu at 114 clients".parse().unwrap();
+    let index = report::index::Index {
+        title: "runs".to_owned(),
+        figure: "CPU of the subject at 114 clients".to_owned(),
+        runs: [(1_790_300_000, 0), (1_790_200_000, 3), (1_790_000_000, 0)]
+            .map(|(began, more)| entry(began, more, &wanted))
+            .to_vec(),
+        unread: vec![report::index::Unread {
+            folder: "old".to_owned(),
+            why: "its format is 2, <this> headroom reads 4".to_owned(),
+        }],
+    };
+    let page = report::index::html(&index).unwrap();
+    assert!(page.contains("href=\"run-0/report.html\"") && page.contains("&#60;this&#62;"));
+    assert!(!page.contains("http:") && !page.contains("<script"));
+    let all: String =
+        ["runs", "history-0", "unread"].map(|section| words_of(&page, section)).concat();
+    insta::assert_snapshot!(all);
 }

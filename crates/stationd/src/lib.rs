@@ -27,6 +27,8 @@ pub mod identity;
 pub mod metrics;
 pub mod monitor;
 pub mod options;
+#[cfg(feature = "planted")]
+mod plant;
 pub mod points;
 pub mod pull;
 pub mod rpc;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner,
+    burner, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -34,6 +34,10 @@ fn main() -> ExitCode {
         ["-V" | "--version"] => say(&version()),
         // For the agent itself only, so the help does not tell of it.
         [burner::WORD, cpu_ns] => burn(cpu_ns),
+        [pause::WATCHDOG, longest_ns] => {
+            lived(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
+        }
+        [pause::DECOY] => lived(pause::sleep_until_told()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");
             ExitCode::from(2)
@@ -61,7 +65,12 @@ fn serve() -> ExitCode {
 }
 
 fn burn(cpu_ns: &str) -> ExitCode {
-    match cpu_ns.parse().map_err(io::Error::other).and_then(burner::live) {
+    lived(cpu_ns.parse().map_err(io::Error::other).and_then(burner::live))
+}
+
+/// How a helper's life ended. Nobody reads what it would complain of.
+fn lived(life: io::Result<()>) -> ExitCode {
+    match life {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

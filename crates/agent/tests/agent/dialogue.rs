@@ -157,7 +157,8 @@ impl Subject {
         Self::start("sleep", &["600"])
     }
 
-    fn start(program: &str, arguments: &[&str]) -> Self {
+    /// One that does something else.
+    pub(crate) fn start(program: &str, arguments: &[&str]) -> Self {
         let copy = Copied::of(program);
         let child = Command::new(copy.path()).args(arguments).spawn().unwrap();
         let subject = Self { name: copy.name.clone(), child, _copy: copy };

@@ -1,10 +1,15 @@
 //! The verbs, one file each.
 
+mod alarms;
+pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod image;
+pub(crate) mod index;
+pub(crate) mod pause;
 mod place;
 pub(crate) mod profile;
 pub(crate) mod report;

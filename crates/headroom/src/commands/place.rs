@@ -9,7 +9,7 @@ use lab::{
     attach,
     plan::{self, Unlocated},
     run_folder::RunFolder,
-    runner,
+    runner::{self, Task},
     study_file::{self, StudyFile},
 };
 use model::{
@@ -19,7 +19,7 @@ use model::{
     trial::Purpose,
 };
 
-use super::run::{changed, conclude, default_folder};
+use super::run::{changed, conclude, decided, default_folder};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -103,32 +103,36 @@ pub(crate) fn scope_of(word: &str) -> Scope {
 pub(crate) fn carry_out(
     options: &Options,
     place: &flags::Place,
-    mut file: StudyFile,
+    file: StudyFile,
 ) -> Result<Verdict, Failure> {
     study_file::check(&file.study).map_err(Failure::Usage)?;
-    refuse_nothing(&mut file)?;
+    refuse_nothing(&file)?;
     let path = place.out.clone().unwrap_or_else(|| default_folder(&file.name));
     let symbols = SymbolFolders::of(options, &place.symbols);
+    let task =
+        Task { file: &file, path: &path, symbols: &symbols, comparing: None, decided: &decided };
     let folder: RunFolder = match &place.on {
-        On::Vm => runner::run(&options.lab(Progress::of(options))?, &file, &path, &symbols)?,
+        On::Vm => runner::run(&options.lab(Progress::of(options))?, task)?,
         On::Address(address) => {
             let lab = options.lab_for_devices(Progress::of(options))?;
-            attach::run(&lab, address, (&file, &path), &symbols)?
+            attach::run(&lab, address, task)?
         }
     };
     conclude(options, &folder, &symbols)
 }
 
 /// A plan without a trial would end as an empty page.
-fn refuse_nothing(file: &mut StudyFile) -> Result<(), Failure> {
+fn refuse_nothing(file: &StudyFile) -> Result<(), Failure> {
     let plan = plan::trials(&file.study, &Unlocated(&file.study));
     if plan.iter().any(|trial| file.takes(trial.id.purpose)) {
         return Ok(());
     }
-    Err(Failure::Usage(if file.only == [Purpose::Counts] {
-        "nothing to count: name a function with --function or --kernel, or a study with [count]"
-            .to_owned()
-    } else {
-        "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1".to_owned()
-    }))
+    let why = match file.only.as_slice() {
+        [Purpose::Counts] => {
+            "nothing to count: name a function with --function or --kernel, or a study with [count]"
+        }
+        [Purpose::Pause] => "nobody is paused: no variant that is left has a load or a consumer",
+        _ => "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1",
+    };
+    Err(Failure::Usage(why.to_owned()))
 }

@@ -1,11 +1,15 @@
 //! `headroom report`: a run's folder, or a recording that perf made, to one page, and to a table on the
 //! terminal.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use analysis::{Analysis, profiling};
+use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
 
+use super::check;
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
     explain,
@@ -21,6 +25,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
         (Some(run), _) => {
             let recorded = run_folder::read(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join("report.html"));
+            keep(run, &flags.effort)?;
             publish(options, &recorded, (&page, &symbols))
         }
         (None, Some(file)) => recording(options, flags, (file, &symbols)),
@@ -43,6 +48,8 @@ pub(crate) fn publish(
     if !cells.is_empty() {
         profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
     }
+    check::judge(&mut analysis, recorded, &flags::Limits::default(), None)?;
+    analysis.ledger.effort = effort(&recorded.path)?;
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
     run_folder::write_whole(page, html.as_bytes())?;
@@ -53,7 +60,38 @@ pub(crate) fn publish(
         tell_instruments(&analysis);
         output::line(format_args!("report: {}", page.display()));
     }
-    Ok(verdict(recorded, &analysis))
+    Ok(match report::overall(&recorded.run, &analysis).verdict {
+        model::verdict::Verdict::Pass => Verdict::Pass,
+        model::verdict::Verdict::Fail => Verdict::Fail,
+        model::verdict::Verdict::Invalid => Verdict::Invalid,
+    })
+}
+
+/// What a person said of their hours and costs, in a run's folder.
+const EFFORT: &str = "effort.json";
+
+/// What was said of the run before; `None` where nobody said anything.
+fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
+    let file = run.join(EFFORT);
+    let Ok(text) = fs::read_to_string(&file) else { return Ok(None) };
+    let broken = |error| {
+        let file = file.display();
+        Failure::Usage(format!(
+            "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
+        ))
+    };
+    serde_json::from_str(&text).map(Some).map_err(broken)
+}
+
+/// Keeps what is said now.
+fn keep(run: &Path, said: &flags::Effort) -> Result<(), Failure> {
+    if !said.is_given() {
+        return Ok(());
+    }
+    // What is broken is replaced by what is said now.
+    let before = effort(run).ok().flatten().unwrap_or_default();
+    let text = serde_json::to_string_pretty(&said.over(before)).unwrap_or_default();
+    Ok(run_folder::write_whole(&run.join(EFFORT), format!("{text}\n").as_bytes())?)
 }
 
 /// More profiles than this would push the answer off the terminal.
@@ -74,12 +112,6 @@ fn tell_instruments(analysis: &Analysis) {
     if !analysis.counts.is_empty() {
         output::line(report::text::counts(&analysis.counts, &analysis.own_counters));
     }
-}
-
-/// Whole and valid, or not.
-fn verdict(recorded: &Recorded, analysis: &Analysis) -> Verdict {
-    let whole = recorded.trials.len() == recorded.run.plan.len();
-    if whole && analysis.invalid.is_empty() { Verdict::Pass } else { Verdict::Invalid }
 }
 
 /// A page of a recording without a run.

@@ -2,15 +2,20 @@
 
 use std::path::PathBuf;
 
+use analysis::looks;
 use indicatif::HumanDuration;
 use jiff::Zoned;
 use lab::{
     plan::{self, Unlocated},
     run_folder::{self, RunFolder},
-    runner,
+    runner::{self, Task},
     study_file::{self, StudyFile},
 };
-use model::{trial::Purpose, wire::Measure};
+use model::{
+    run::Run,
+    trial::{Purpose, Trial},
+    wire::Measure,
+};
 use serde_json::json;
 
 use super::report;
@@ -26,20 +31,32 @@ use crate::{
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let folder = match (&flags.resume, &flags.study) {
-        (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run)?,
+        (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run, &decided)?,
         (None, Some(study)) => {
             let file = changed(study_file::load(study).map_err(lab::Error::from)?, flags)?;
             if flags.dry_run {
                 return Ok(dry_run(options, &file));
             }
             let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
-            runner::run(&options.lab(Progress::of(options))?, &file, &path, &symbols)?
+            let task = Task {
+                file: &file,
+                path: &path,
+                symbols: &symbols,
+                comparing: None,
+                decided: &decided,
+            };
+            runner::run(&options.lab(Progress::of(options))?, task)?
         }
         (None, None) => {
             return Err(Failure::Usage("name a study file, or --resume RUN".to_owned()));
         }
     };
     conclude(options, &folder, &symbols)
+}
+
+/// Whether the pairs so far decide a comparison.
+pub(crate) fn decided(run: &Run, trials: &[Trial]) -> bool {
+    !matches!(looks::decide(run, trials), looks::Progress::GoOn(_))
 }
 
 /// Reads a run's folder and writes its report into it.

@@ -29,6 +29,11 @@ use crate::{
     cache::{self, Name},
 };
 
+/// A program as a device has it: without symbols and debug information.
+pub(crate) fn stripped(program: Vec<u8>) -> Vec<u8> {
+    strip::stripped(program)
+}
+
 /// An image that can be booted.
 #[derive(Clone, Debug)]
 pub struct Image {

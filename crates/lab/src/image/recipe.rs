@@ -26,9 +26,17 @@ pub(super) const PACKAGES: [&str; 18] = [
 ];
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
-/// helper, so the ciphers that mac80211 asks for are named here.
-pub(super) const MODULES: [&str; 7] =
-    ["virtio_pci", "virtio_console", "aesni_intel", "ccm", "ctr", "cmac", "mac80211_hwsim"];
+/// helper, so the ciphers that mac80211 asks for are named here, and what tells of unix sockets.
+pub(super) const MODULES: [&str; 8] = [
+    "virtio_pci",
+    "virtio_console",
+    "aesni_intel",
+    "ccm",
+    "ctr",
+    "cmac",
+    "mac80211_hwsim",
+    "unix_diag",
+];
 
 /// Modules that pid 1 loads only where the guest has a line to the host: never in a measured one.
 pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];

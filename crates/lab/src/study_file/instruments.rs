@@ -108,7 +108,7 @@ impl Rules<'_> {
     }
 
     /// Client counts must be among the study's: the snapshots are theirs.
-    fn some_of_the_clients(&self, clients: &[u32], at: &[&str]) -> Result<(), Fault> {
+    pub(super) fn some_of_the_clients(&self, clients: &[u32], at: &[&str]) -> Result<(), Fault> {
         // A study that the command line has cut down no longer holds all of them, which is no fault.
         if self.text.is_empty() {
             return Ok(());

@@ -12,7 +12,7 @@ use std::{
 use model::{
     event::Event,
     facts::Facts,
-    wire::{Census, Frame},
+    wire::{Census, Frame, Order},
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,7 @@ use crate::{
     cache::{self, Name},
     device::Device,
     image::Image,
+    session,
 };
 
 const MEMORY: &str = "memory";
@@ -72,6 +73,42 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
     Ok(Snapshot { memory, shape: shape.clone(), born })
 }
 
+/// The same access point after something was done to it, once: cached by what that was.
+///
+/// # Errors
+///
+/// [`Error`] of the machine, of what is done, or of the disk.
+pub fn after(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    what: &str,
+    done: impl Fn(&mut Machine) -> Result<(), Error>,
+) -> Result<Snapshot, Error> {
+    let from = snapshot.memory.parent().and_then(Path::file_name).unwrap_or_default();
+    let key = cache::key([&*from.to_string_lossy(), what]);
+    let name = Name { kind: "snapshot", key: &key };
+    let entry = lab.cache.obtain(name, |folder| {
+        let mut machine = session::restore(lab, snapshot, &folder.join("console.log"))?;
+        machine.begin(&Order::Introduce { subject: None }, snapshot.shape.mode)?;
+        let hello = machine.frame("the agent's hello")?;
+        let census = machine.frame("the agent's census")?;
+        let born = born(hello, census, 0)?;
+        done(&mut machine)?;
+        machine.hold(false)?;
+        machine.write_snapshot(MEMORY).map_err(|failure| unwritten(folder, failure))?;
+        write_born(folder, &born)
+    })?;
+    lab.tell_damage(&entry);
+    let born = read_born(&entry.path)?;
+    Ok(Snapshot { memory: entry.path.join(MEMORY), shape: snapshot.shape.clone(), born })
+}
+
+fn write_born(folder: &Path, born: &Born) -> Result<(), Error> {
+    let path = folder.join(BORN);
+    fs::write(&path, serde_json::to_string_pretty(born).unwrap_or_default())
+        .map_err(Error::file("write", path))
+}
+
 fn read_born(folder: &Path) -> Result<Born, Error> {
     let path = folder.join(BORN);
     let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
@@ -98,9 +135,7 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     check_clients(&born.census, shape)?;
     machine.hold(shape.holds_itself())?;
     machine.write_snapshot(MEMORY).map_err(|failure| unwritten(folder, failure))?;
-    let path = folder.join(BORN);
-    fs::write(&path, serde_json::to_string_pretty(&born).unwrap_or_default())
-        .map_err(Error::file("write", path))
+    write_born(folder, &born)
 }
 
 /// QEMU writes through a pipe and so does not learn of a full disk: the disk itself is asked.

@@ -173,6 +173,7 @@ fn open_fd(protocol: Protocol) -> Result<OwnedFd, Errno> {
         // NETLINK_ROUTE is 0, which is what «no protocol» sends.
         Protocol::Route => None,
         Protocol::Generic => Some(netlink::GENERIC),
+        Protocol::Sockets => Some(netlink::SOCK_DIAG),
     };
     let fd =
         net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, number)?;

@@ -1,23 +1,10 @@
 //! A headless browser: the document of a page after layout and script.
 
-use std::{env, fs, path::PathBuf, process::Command};
+mod installed;
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use std::{fs, path::PathBuf, process::Command};
 
-/// The browser; says so where there is none.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
-pub(crate) fn browser() -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let folders: Vec<_> = env::split_paths(&path).collect();
-    let found = BROWSERS
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|program| program.is_file());
-    if found.is_none() {
-        println!("skipped: none of {} is installed", BROWSERS.join(", "));
-    }
-    found
-}
+pub(crate) use installed::browser;
 
 /// The page's document after layout and script.
 pub(crate) fn dom_of(browser: &PathBuf, page: &str) -> String {

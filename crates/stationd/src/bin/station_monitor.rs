@@ -1,4 +1,5 @@
-//! `station-monitor`: polls stationd as a mesh monitor does, and says whether what it got makes sense.
+//! `station-monitor`: polls stationd as a mesh monitor does, and says whether what it got makes sense; or asks
+//! once, for whoever compares.
 
 use std::{
     error::Error,
@@ -11,7 +12,8 @@ use stationd::{
     daemon::start,
     monitor::{
         self, Summary,
-        flags::{Flags, HELP},
+        flags::{Asks, Flags, HELP},
+        once::{self, Answer},
     },
 };
 
@@ -30,6 +32,12 @@ fn main() -> ExitCode {
     if flags.help {
         return say(HELP, 0);
     }
+    if flags.asks != Asks::Sense {
+        return match ask(&flags) {
+            Ok(answer) => tell(&answer.unwrap_or_default()),
+            Err(error) => complain(&*error, ENVIRONMENT),
+        };
+    }
     match run(&flags) {
         Ok(summary) => {
             let line = if flags.json { summary.json() } else { summary.words() };
@@ -42,6 +50,20 @@ fn main() -> ExitCode {
 fn run(flags: &Flags) -> Result<Summary, Box<dyn Error>> {
     let signals = start::signals()?;
     Ok(monitor::run(flags, &signals, &mut io::stderr())?)
+}
+
+fn ask(flags: &Flags) -> Result<Option<Answer>, Box<dyn Error>> {
+    let signals = start::signals()?;
+    Ok(once::ask(flags, &signals)?)
+}
+
+/// Half an answer would be taken for a whole one: with a fault there is none.
+fn tell(answer: &Answer) -> ExitCode {
+    for fault in &answer.faults {
+        // Nobody is left to be told where even this fails.
+        let _ = writeln!(io::stderr(), "station-monitor: {fault}");
+    }
+    if answer.faults.is_empty() { say(&answer.text, 0) } else { ExitCode::from(FAULT) }
 }
 
 fn say(text: &str, code: u8) -> ExitCode {

@@ -93,7 +93,8 @@ mod tests {
 
     fn station(address: &str, counters: [u64; 8]) -> Station<'_> {
         let counters = counters.map(Some);
-        Station { address, counters, signal: Some(-40), bandwidth: Some(320) }
+        let (signal, bandwidth) = (Some(-40), Some(320));
+        Station { address, counters, signal, bandwidth, ..Station::default() }
     }
 
     fn faults(checker: &mut Checker, stations: &[Station<'_>]) -> Vec<String> {

@@ -10,7 +10,7 @@ use std::{
 use super::{
     check::Checker,
     flags::Reply,
-    reply::{self, Brief, Full},
+    reply::{self, Brief, Full, Station},
 };
 
 /// stationd answers within this, or not at all.
@@ -105,15 +105,39 @@ impl Consumer {
 
     /// Takes the answers, and tells each fault.
     pub(super) fn take(&mut self, got: &mut Got, mut tell: impl FnMut(String)) {
-        for place in 0..self.interfaces.len() {
+        let mut interfaces = std::mem::take(&mut self.interfaces);
+        self.answers(interfaces.len(), got, |place, heard| match heard {
+            Ok(stations) => interfaces[place].1.check(stations, &mut tell),
+            Err(wrong) => tell(wrong),
+        });
+        self.interfaces = interfaces;
+    }
+
+    /// Takes the answers: the stations of each interface, by its place, or what is wrong with its reply.
+    /// After an answer that does not come there are no more.
+    pub(super) fn hear(
+        &mut self,
+        got: &mut Got,
+        each: impl FnMut(usize, Result<&[Station<'_>], String>),
+    ) {
+        self.answers(self.interfaces.len(), got, each);
+    }
+
+    fn answers(
+        &mut self,
+        asked: usize,
+        got: &mut Got,
+        mut each: impl FnMut(usize, Result<&[Station<'_>], String>),
+    ) {
+        for place in 0..asked {
             self.last_id += 1;
             let line = match self.line(got) {
                 Ok(line) => line,
                 Err(error) => {
                     // What comes later would be taken for the answer to the next question.
                     self.stream = None;
-                    self.last_id += (self.interfaces.len() - place - 1) as u64;
-                    return tell(format!("no answer: {error}"));
+                    self.last_id += (asked - place - 1) as u64;
+                    return each(place, Err(format!("no answer: {error}")));
                 }
             };
             let line = &self.buffer[line.0..line.1];
@@ -124,10 +148,7 @@ impl Consumer {
             };
             got.polls += 1;
             got.stations += stations.len() as u64;
-            match read {
-                Ok(()) => self.interfaces[place].1.check(&stations, &mut tell),
-                Err(wrong) => tell(wrong),
-            }
+            each(place, read.map(|()| stations.as_slice()));
         }
     }
 

@@ -24,6 +24,18 @@ impl Reply {
     }
 }
 
+/// What is asked of the replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asks {
+    /// Whether they make sense, poll after poll.
+    #[default]
+    Sense,
+    /// How many stations there are, once.
+    Clients,
+    /// The stations' values that stay, once.
+    Values,
+}
+
 /// What was typed, and what stands for what was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
@@ -33,6 +45,8 @@ pub struct Flags {
     pub every: Duration,
     /// Which reply is asked for.
     pub reply: Reply,
+    /// What is asked of it.
+    pub asks: Asks,
     /// The interfaces; empty: stationd is asked which there are.
     pub interfaces: Vec<String>,
     /// How many consumers are played, each over a connection of its own.
@@ -53,6 +67,7 @@ impl Default for Flags {
             socket: Options::default().socket,
             every: Duration::from_secs(1),
             reply: Reply::Brief,
+            asks: Asks::Sense,
             interfaces: Vec::new(),
             consumers: 1,
             expect: None,
@@ -76,6 +91,8 @@ impl Flags {
             match flag.as_str() {
                 "--brief" => flags.reply = Reply::Brief,
                 "--full" => flags.reply = Reply::Full,
+                "--clients" => flags.asks = Asks::Clients,
+                "--values" => flags.asks = Asks::Values,
                 "--json" => flags.json = true,
                 "-h" | "--help" => flags.help = true,
                 _ => flags.take(&flag, &mut words).map_err(|what| told(&flag, what))?,
@@ -129,11 +146,20 @@ Usage: station-monitor [FLAGS]
       --expect NUMBER      Stations there must be, on all interfaces together
       --count NUMBER       Rounds; without it until SIGTERM
       --json               The summary as JSON
+      --clients            Print how many stations there are, and end
+      --values             Print values of each station that stay on an idle
+                           network, and end
   -h, --help               Print this
+
+--values prints a line for each value, INTERFACE ADDRESS NAME=VALUE: of the
+fourteen those that two variants of stationd must agree on. Left out, because
+they move by themselves: TxBytes, RxBytes, TxErrors, RxErrors, TxPacketCount,
+RxPacketCount, TxUnicastPacketCount, Tx_Retransmissions, LastDataUplinkRate.
 
 Examples:
   station-monitor --every 250ms --interfaces wlan0
   station-monitor --full --consumers 10 --count 60 --expect 114 --json
+  station-monitor --values --full
 
 Exit codes: 0 no fault was found, 1 a fault was found, 2 usage,
 4 stationd could not be reached.
@@ -156,6 +182,7 @@ mod tests {
             socket: "/s".into(),
             every: Duration::from_millis(250),
             reply: Reply::Full,
+            asks: Asks::Sense,
             interfaces: vec!["a".into(), "b".into()],
             consumers: 3,
             expect: Some(0),
@@ -164,6 +191,13 @@ mod tests {
             help: false,
         };
         assert_eq!(flags.unwrap(), told);
+    }
+
+    #[test]
+    fn one_question_is_asked_of_either_reply() {
+        let asks = |words| parse(words).map(|flags| (flags.asks, flags.reply)).unwrap();
+        assert_eq!(asks("--clients"), (Asks::Clients, Reply::Brief));
+        assert_eq!(asks("--values --full"), (Asks::Values, Reply::Full));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod check;
 mod consumer;
 pub mod flags;
+pub mod once;
 pub mod reply;
 
 use std::{
@@ -85,9 +86,10 @@ pub enum Error {
 ///
 /// [`Error`], at the beginning only: who goes away later is a fault.
 pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<Summary, Error> {
-    let mut poller = Poller::new().map_err(|error| Error::Wait(error.into()))?;
-    poller.add(signals, 0, Interest::Read).map_err(|error| Error::Wait(error.into()))?;
-    let Some(interfaces) = begin(flags, &mut poller)? else { return Ok(Summary::default()) };
+    let mut poller = listening(signals)?;
+    let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else {
+        return Ok(Summary::default());
+    };
     let new = |_| Consumer::new(&interfaces, flags.reply);
     let mut consumers: Vec<Consumer> = (0..flags.consumers).map(new).collect();
     let mut summary = Summary::default();
@@ -105,9 +107,21 @@ pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<
     Ok(summary)
 }
 
-/// The interfaces that are polled; `None` where a signal came first.
-fn begin(flags: &Flags, poller: &mut Poller) -> Result<Option<Vec<String>>, Error> {
-    let end_ns = boottime_ns() + BEGIN_NS;
+/// A poller that hears signals.
+fn listening(signals: &OwnedFd) -> Result<Poller, Error> {
+    let poller = Poller::new().map_err(|error| Error::Wait(error.into()))?;
+    poller.add(signals, 0, Interest::Read).map_err(|error| Error::Wait(error.into()))?;
+    Ok(poller)
+}
+
+/// The interfaces that are polled, once stationd is there, which may take so long; `None` where a signal came
+/// first.
+fn begin(
+    flags: &Flags,
+    poller: &mut Poller,
+    patience_ns: u64,
+) -> Result<Option<Vec<String>>, Error> {
+    let end_ns = boottime_ns() + patience_ns;
     let mut stream = loop {
         match consumer::connect(&flags.socket) {
             Ok(stream) => break stream,

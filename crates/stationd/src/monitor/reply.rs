@@ -24,7 +24,7 @@ pub const COUNTERS: [&str; 8] = [
 ];
 
 /// What both replies tell of a station.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Station<'a> {
     /// As it was written.
     pub address: &'a str,
@@ -34,6 +34,12 @@ pub struct Station<'a> {
     pub signal: Option<i64>,
     /// MHz.
     pub bandwidth: Option<u64>,
+    /// From the access point, kbit/s.
+    pub downlink_rate: Option<u64>,
+    /// To the access point, kbit/s.
+    pub uplink_rate: Option<u64>,
+    /// dB.
+    pub signal_noise_ratio: Option<i64>,
 }
 
 /// Reads a reply: its stations are added to the list.
@@ -99,13 +105,10 @@ pub struct Brief<'a> {
     tx_unicast_packet_count: Known<u64>,
     #[serde(rename = "Tx_Retransmissions")]
     tx_retransmissions: Known<u64>,
-    #[serde(rename = "LastDataDownlinkRate")]
-    _downlink_rate: Known<u64>,
-    #[serde(rename = "LastDataUplinkRate")]
-    _uplink_rate: Known<u64>,
+    last_data_downlink_rate: Known<u64>,
+    last_data_uplink_rate: Known<u64>,
     downlink_bandwidth: Known<u64>,
-    #[serde(rename = "SignalNoiseRatio")]
-    _signal_noise_ratio: Known<i64>,
+    signal_noise_ratio: Known<i64>,
     signal_strength: Known<i64>,
 }
 
@@ -126,6 +129,9 @@ impl<'a> From<Brief<'a>> for Station<'a> {
             counters: counters.map(|Known(value)| value),
             signal: brief.signal_strength.0,
             bandwidth: brief.downlink_bandwidth.0,
+            downlink_rate: brief.last_data_downlink_rate.0,
+            uplink_rate: brief.last_data_uplink_rate.0,
+            signal_noise_ratio: brief.signal_noise_ratio.0,
         }
     }
 }
@@ -145,7 +151,10 @@ pub struct Full<'a> {
     tx_unicast_packet_count: Option<u64>,
     #[serde(rename = "Tx_Retransmissions")]
     tx_retransmissions: Option<u64>,
+    last_data_downlink_rate: Option<u64>,
+    last_data_uplink_rate: Option<u64>,
     downlink_bandwidth: Option<u64>,
+    signal_noise_ratio: Option<i64>,
     signal_strength: Option<i64>,
 }
 
@@ -165,6 +174,9 @@ impl<'a> From<Full<'a>> for Station<'a> {
             ],
             signal: full.signal_strength,
             bandwidth: full.downlink_bandwidth,
+            downlink_rate: full.last_data_downlink_rate,
+            uplink_rate: full.last_data_uplink_rate,
+            signal_noise_ratio: full.signal_noise_ratio,
         }
     }
 }
@@ -244,6 +256,9 @@ mod tests {
             counters: [1, 2, 5, 6, 7, 8, 3, 4].map(Some),
             signal: Some(-40),
             bandwidth: Some(20),
+            downlink_rate: Some(9),
+            uplink_rate: Some(10),
+            signal_noise_ratio: None,
         };
         assert_eq!(stations, [told]);
         stations.clear();

@@ -55,6 +55,8 @@ pub(super) fn answer(
     letter: &mut Letter,
     turn: &mut Turn<'_>,
 ) -> bool {
+    #[cfg(feature = "planted")]
+    crate::plant::work();
     let Some(id) = request.id else {
         // A notification of the caller's: what it changes is changed, and nobody hears of the result.
         return result(&request.asked, caller, &mut Letter::default(), turn).is_ok();

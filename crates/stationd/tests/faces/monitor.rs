@@ -74,3 +74,42 @@ fn a_daemon_that_ends_is_a_fault_each_round() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("cannot ask: No such file"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn clients_are_counted_once_for_whoever_compares() {
+    let daemon = Daemon::start(&[]);
+    for (words, count) in [
+        ("--clients", "38\n"),
+        ("--clients --full", "38\n"),
+        ("--clients --interfaces wlan0", "13\n"),
+    ] {
+        let output = monitor(&daemon, words);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), count), "{words}");
+    }
+}
+
+#[test]
+fn both_replies_give_the_same_values_of_each_station() {
+    let daemon = Daemon::start(&[]);
+    let [brief, full] = ["--values --brief", "--values --full"].map(|words| {
+        let output = monitor(&daemon, words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    });
+    assert_eq!(brief, full);
+    assert_eq!(brief.lines().count(), 38 * 4);
+    let first = brief.lines().next().unwrap();
+    assert!(
+        first.starts_with("wlan0 02:00:00:") && first.contains(" LastDataDownlinkRate="),
+        "{first}"
+    );
+    assert!(!brief.contains("Bytes"), "counters move by themselves");
+}
+
+#[test]
+fn an_answer_with_a_fault_is_none() {
+    let daemon = Daemon::start(&[]);
+    let output = monitor(&daemon, "--clients --interfaces wlan0,wlan9");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert!(text(&output.stderr).starts_with("station-monitor: wlan9: stationd says"));
+}

@@ -1,0 +1,183 @@
+//! File systems: which one a path is on, which are only memory, and which hide files of a lower layer.
+//!
+//! Talks to `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and walks the upper layers of overlays.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use model::identity::Overlay;
+
+/// Counting the files of an upper layer ends here; so does the walk, folders included.
+const MOST: u64 = 10_000;
+
+/// File systems whose files were all written since boot, because they were empty then.
+const MEMORY: [&str; 3] = ["rootfs", "ramfs", "tmpfs"];
+
+/// What is mounted, in the order in which it was.
+#[derive(Debug, Default)]
+pub(super) struct Mounts {
+    all: Vec<Mount>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Mount {
+    at: PathBuf,
+    kind: String,
+    /// The upper layer, of an overlay that has one.
+    upper: Option<PathBuf>,
+}
+
+impl Mounts {
+    /// What is mounted now; nothing where `/proc` does not say.
+    pub(super) fn read() -> Self {
+        Self::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        Self { all: text.split(|&byte| byte == b'\n').filter_map(mount).collect() }
+    }
+
+    /// Whether a path is on a file system that was empty at boot.
+    pub(super) fn is_in_memory(&self, path: &Path) -> bool {
+        self.of(path).is_some_and(|mount| MEMORY.contains(&mount.kind.as_str()))
+    }
+
+    /// The file of an overlay's upper layer that a path leads to.
+    pub(super) fn upper(&self, path: &Path) -> Option<PathBuf> {
+        let mount = self.of(path)?;
+        let below = path.strip_prefix(&mount.at).ok()?;
+        mount.upper.as_ref().map(|upper| upper.join(below)).filter(|upper| upper.exists())
+    }
+
+    /// Overlays with an upper layer that can be seen from here.
+    pub(super) fn overlays(&self) -> Vec<Overlay> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let told = |mount: &Mount| {
+            let upper = mount.upper.as_ref()?;
+            Some(Overlay { at: text(&mount.at), upper: text(upper), files: files_in(upper)? })
+        };
+        self.all.iter().filter_map(told).collect()
+    }
+
+    /// The last mount at the longest part of a path.
+    fn of(&self, path: &Path) -> Option<&Mount> {
+        let holds = self.all.iter().filter(|mount| path.starts_with(&mount.at));
+        holds.max_by_key(|mount| mount.at.components().count())
+    }
+}
+
+/// `36 35 98:0 /root /at options [optional …] - type source super-options`
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|&byte| byte == b' ');
+    let at = path(fields.nth(4)?);
+    let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
+    let kind = String::from_utf8_lossy(rest.next()?).into_owned();
+    let options = rest.nth(1).unwrap_or_default();
+    let upper = options
+        .split(|&byte| byte == b',')
+        .find_map(|option| option.strip_prefix(b"upperdir="))
+        .filter(|_| kind == "overlay");
+    Some(Mount { at, kind, upper: upper.map(path) })
+}
+
+/// Spaces, ends of lines and backslashes are three octal digits behind a backslash.
+fn path(escaped: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = after.first_chunk::<3>().filter(|_| first == b'\\');
+        let byte = octal
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &after[3..] } else { after };
+    }
+    OsStr::from_bytes(&bytes).into()
+}
+
+/// How many files there are below a folder, which are not folders; `None` where it cannot be read.
+fn files_in(folder: &Path) -> Option<u64> {
+    let mut folders = vec![folder.to_owned()];
+    fs::read_dir(folder).ok()?;
+    let (mut files, mut seen) = (0, 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => files += 1,
+            }
+            if seen >= MOST {
+                return Some(files);
+            }
+        }
+    }
+    Some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TEXT: &[u8] = b"1 1 0:2 / / rw - rootfs rootfs rw\n\
+        21 1 31:6 / /overlay rw,noatime shared:1 - jffs2 /dev/mtdblock6 rw\n\
+        22 1 0:14 / / rw,noatime master:2 - overlay overlayfs:/overlay \
+        rw,lowerdir=/,upperdir=/overlay/up\\040per,workdir=/overlay/work\n\
+        23 22 0:15 / /tmp rw,nosuid - tmpfs tmpfs rw,upperdir=/no\nnonsense\n";
+
+    #[test]
+    fn the_last_mount_of_the_longest_part_of_a_path_holds_it() {
+        let mounts = Mounts::parse(TEXT);
+        let kind = |path: &str| mounts.of(path.as_ref()).unwrap().kind.as_str();
+        assert_eq!(kind("/usr/sbin/stationd"), "overlay");
+        assert_eq!(
+            (kind("/overlay/x"), kind("/tmp/x"), kind("/tmpx")),
+            ("jffs2", "tmpfs", "overlay")
+        );
+        assert!(mounts.is_in_memory("/tmp/stationd".as_ref()));
+        assert!(!mounts.is_in_memory("/usr/sbin/stationd".as_ref()));
+        assert_eq!(mounts.all[2].upper.as_deref(), Some("/overlay/up per".as_ref()));
+        assert_eq!(mounts.all[3].upper, None, "only overlays have layers");
+        assert!(Mounts::default().of("/".as_ref()).is_none());
+    }
+
+    #[test]
+    fn a_file_of_the_upper_layer_is_found_and_counted() {
+        let upper = tempfile::tempdir().unwrap();
+        fs::create_dir_all(upper.path().join("usr/sbin")).unwrap();
+        fs::write(upper.path().join("usr/sbin/stationd"), "x").unwrap();
+        std::os::unix::fs::symlink("/", upper.path().join("link")).unwrap();
+        let line = format!("22 1 0:14 / / rw - overlay o rw,upperdir={}", upper.path().display());
+        let mounts = Mounts::parse(line.as_bytes());
+        let found = mounts.upper("/usr/sbin/stationd".as_ref());
+        assert_eq!(found, Some(upper.path().join("usr/sbin/stationd")));
+        assert_eq!(mounts.upper("/usr/sbin/hostapd".as_ref()), None);
+        let overlays = mounts.overlays();
+        assert_eq!((overlays[0].at.as_str(), overlays[0].files), ("/", 2));
+        let unseen = Mounts::parse(b"22 1 0:14 / / rw - overlay o rw,upperdir=/no/such/folder");
+        assert_eq!(unseen.overlays(), []);
+    }
+
+    #[test]
+    fn the_walk_ends_at_its_bound() {
+        let upper = tempfile::tempdir().unwrap();
+        for number in 0..MOST + 5 {
+            fs::write(upper.path().join(number.to_string()), "").unwrap();
+        }
+        assert_eq!(files_in(upper.path()), Some(MOST));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text: Vec<u8>) {
+            let _ = Mounts::parse(&text);
+            let _ = path(&text);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Whom the experiment stops: every process of a name, or a control group; and who must not be stopped.
+//!
+//! Looks, and refuses. It stops nobody.
+
+use std::{
+    path::{Component, Path, PathBuf},
+    thread::sleep,
+    time::Duration,
+};
+
+use linux::{
+    cgroup,
+    error::chain,
+    pause::{self, Group, Held, Process},
+    proc,
+};
+use model::pause::Target;
+
+use crate::subject;
+
+/// A child that is to become another program has done so after this.
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// Those who are in the middle of the measurement, and are not stopped for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spared {
+    /// The subject's processes.
+    pub(crate) subject: Vec<u32>,
+    /// The watchdog and the decoy.
+    pub(crate) helpers: Vec<u32>,
+}
+
+/// A process or a group that may be stopped, and the processes in it.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// What is stopped.
+    pub(crate) held: Held,
+    /// The processes, ascending; never none.
+    pub(crate) pids: Vec<u32>,
+    /// Whether its end is the consumer's end: not that of a worker which another process of it started.
+    pub(crate) vital: bool,
+}
+
+/// Finds all who are to be stopped.
+///
+/// # Errors
+///
+/// Why they cannot be.
+pub(crate) fn find(target: &Target, spared: &Spared) -> Result<Vec<Found>, String> {
+    let found = match target {
+        Target::Process(name) => processes(name, spared)?,
+        Target::Group(path) => vec![group(path, spared)?],
+    };
+    match found.iter().find(|found| found.held.look().stopped > 0) {
+        Some(found) => Err(format!(
+            "{} is stopped already, and continuing it would change what we found; continue it first",
+            told(&found.pids)
+        )),
+        None => Ok(found),
+    }
+}
+
+/// The place of a group in the file system: the tree that it is in, and its folder there.
+///
+/// # Errors
+///
+/// That there is none with a freezer.
+pub(crate) fn place_of(path: &str) -> Result<(PathBuf, Group), String> {
+    let path = Path::new(path.trim_start_matches('/'));
+    if !path.components().all(|part| matches!(part, Component::Normal(_)))
+        || path.as_os_str().as_encoded_bytes().contains(&b'\n')
+    {
+        return Err("a path below the root of the groups is needed, without `..`".to_owned());
+    }
+    if path.as_os_str().is_empty() {
+        return Err("the root holds the whole machine".to_owned());
+    }
+    let mounts = pause::freezers().map_err(|error| chain(&error))?;
+    let at = |mount: PathBuf| Some((Group::open(&mount.join(path))?, mount));
+    let (group, mount) = mounts.into_iter().find_map(at).ok_or(
+        "no such group has a freezer here (cgroup.freeze of Linux 5.2, or version 1's freezer); name its \
+         path below /sys/fs/cgroup, or a process",
+    )?;
+    Ok((mount, group))
+}
+
+fn processes(name: &str, spared: &Spared) -> Result<Vec<Found>, String> {
+    let pids = subject::pids_of(name).map_err(|refusal| refusal.to_string())?;
+    if pids.is_empty() {
+        return Err("no process has that name as the window opens".to_owned());
+    }
+    check(&pids, spared)?;
+    let ours = |pid: u32| subject::parent(pid).is_some_and(|parent| pids.contains(&parent));
+    let (workers, vital): (Vec<u32>, Vec<u32>) = pids.iter().partition(|&&pid| ours(pid));
+    let mut found = Vec::new();
+    for pid in vital {
+        let process = Process::open(pid, None).map_err(|error| format!("pid {pid}: {error}"))?;
+        found.push(Found { held: Held::Process(process), pids: vec![pid], vital: true });
+    }
+    found.extend(settled(name, workers)?);
+    Ok(found)
+}
+
+/// The workers that stay. A child that is about to become another program has its parent's name for a
+/// moment; to stop it then would hold a parent that waits for it (vfork) in uninterruptible sleep.
+fn settled(name: &str, workers: Vec<u32>) -> Result<Vec<Found>, String> {
+    if workers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let open = |pid: &u32| Process::open(*pid, None).ok();
+    let seen: Vec<Process> = workers.iter().filter_map(open).collect();
+    sleep(SETTLING);
+    let named = subject::pids_of(name).map_err(|refusal| refusal.to_string())?;
+    let stays = |one: &Process| named.contains(&one.pid()) && !one.look().has_ended();
+    let found = |one: Process| {
+        let pids = vec![one.pid()];
+        Found { held: Held::Process(one), pids, vital: false }
+    };
+    Ok(seen.into_iter().filter(stays).map(found).collect())
+}
+
+fn group(path: &str, spared: &Spared) -> Result<Found, String> {
+    let (_, group) = place_of(path)?;
+    let mut pids = cgroup::members_below(group.folder());
+    pids.sort_unstable();
+    if pids.is_empty() {
+        return Err("no process is in it as the window opens".to_owned());
+    }
+    check(&pids, spared)?;
+    Ok(Found { held: Held::Group(group), pids, vital: true })
+}
+
+/// Refuses where one of them must not be stopped.
+fn check(pids: &[u32], spared: &Spared) -> Result<(), String> {
+    match pids.iter().find_map(|&pid| why_not(pid, spared)) {
+        Some(why) => Err(why),
+        None => Ok(()),
+    }
+}
+
+/// Why a process must not be stopped, if so.
+fn why_not(pid: u32, spared: &Spared) -> Option<String> {
+    let own = std::process::id();
+    if pid == own || spared.helpers.contains(&pid) {
+        return Some(format!("pid {pid} is the agent itself, which has to continue it"));
+    }
+    if pid == 1 {
+        return Some("pid 1 keeps the machine alive".to_owned());
+    }
+    if spared.subject.contains(&pid) {
+        return Some(format!("pid {pid} is the subject itself; name a process that makes it work"));
+    }
+    if subject::is_of(own, &[pid]) {
+        return Some(format!("pid {pid} started the agent, which would be cut off with it"));
+    }
+    let stat = proc::read(format!("/proc/{pid}/stat")).ok()?;
+    let kernel = proc::stat(&stat)?.kernel_thread;
+    kernel.then(|| format!("pid {pid} is a thread of the kernel, which takes no signal"))
+}
+
+/// `pid 7`, `pids 7, 8 and 3 more`.
+pub(crate) fn told(pids: &[u32]) -> String {
+    match pids {
+        [pid] => format!("pid {pid}"),
+        [one, other] => format!("pids {one} and {other}"),
+        [one, other, rest @ ..] => format!("pids {one}, {other} and {} more", rest.len()),
+        [] => "nobody".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(name: &str) -> String {
+        find(&Target::Process(name.to_owned()), &Spared::default()).map(drop).unwrap_err()
+    }
+
+    #[test]
+    fn the_machine_and_the_agent_are_not_stopped() {
+        let own = std::process::id();
+        let why = |pid, spared: &Spared| why_not(pid, spared).unwrap();
+        assert!(why(1, &Spared::default()).contains("alive"));
+        assert!(why(own, &Spared::default()).contains("the agent itself"));
+        let parent = std::os::unix::process::parent_id();
+        assert!(parent == 1 || why(parent, &Spared::default()).contains("cut off"));
+    }
+
+    #[test]
+    fn the_subject_and_our_helpers_are_not_stopped() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        assert_eq!(why_not(pid, &Spared::default()), None);
+        let spared = Spared { subject: vec![pid], helpers: Vec::new() };
+        assert!(why_not(pid, &spared).unwrap().contains("the subject"));
+        let spared = Spared { subject: Vec::new(), helpers: vec![pid] };
+        assert!(why_not(pid, &spared).unwrap().contains("the agent"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn nobody_of_that_name_is_told() {
+        assert!(refused("no-such-monitor").contains("no process has that name"));
+    }
+
+    #[test]
+    fn a_group_is_named_by_a_path_below_the_root() {
+        for (path, why) in [
+            ("", "whole machine"),
+            ("/", "whole machine"),
+            ("../x", "without `..`"),
+            ("a/../..", "without `..`"),
+            ("a\nb", "below the root"),
+            ("no-such-group/at-all", "no such group"),
+        ] {
+            assert!(place_of(path).unwrap_err().contains(why), "{path}");
+        }
+    }
+
+    #[test]
+    fn many_pids_are_told_in_a_few_words() {
+        assert_eq!(told(&[7]), "pid 7");
+        assert_eq!(told(&[7, 8]), "pids 7 and 8");
+        assert_eq!(told(&[7, 8, 9, 10]), "pids 7, 8 and 2 more");
+    }
+}

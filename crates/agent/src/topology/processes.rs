@@ -1,0 +1,270 @@
+//! Manager processes in the wanted state: running, or at rest.
+//!
+//! Talks to `/proc`, sends signals, and runs the commands that were ordered. A process that was stopped here is
+//! resumed when its [`Resting`] is dropped, and by a watchdog where the agent is killed; what was started stays.
+
+use std::{io, process::Child};
+
+use linux::{
+    error::chain,
+    pause::{Held, Process},
+    proc,
+};
+use model::{
+    span::Span,
+    topology::{Must, WantedProcess},
+    wire::Refusal,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Fault, Mended};
+use crate::{measure::End, pause::Watchdog, session::Session, words::Words};
+
+/// A signal takes effect within this, or not at all; and how often is looked, ns.
+const SIGNALLED: (u64, u64) = (2_000_000_000, 10_000_000);
+
+/// A command may take this long until its process is there, or gone.
+const COMMANDED: (u64, u64) = (10_000_000_000, 50_000_000);
+
+/// A rest may take this long at the most, which is a day: whoever measures longer than that measures something
+/// else. The watchdog ends it long before, where the agent dies.
+const LONGEST: Span = Span::from_secs(24 * 3600);
+
+/// Processes that are stopped until this is dropped, and a watchdog that continues them where we cannot.
+#[derive(Debug)]
+pub(super) struct Resting {
+    held: Vec<Held>,
+    watchdog: Watchdog,
+}
+
+impl Resting {
+    fn new() -> io::Result<Self> {
+        Ok(Self { held: Vec::new(), watchdog: Watchdog::start(LONGEST)? })
+    }
+
+    /// Stops a process. Afterwards it is ours to continue, also where this fails.
+    fn stop(&mut self, pid: u32) -> io::Result<()> {
+        let held = Held::Process(Process::open(pid, None)?);
+        let place = self.watchdog.hold(&held)?;
+        self.watchdog.stops(place)?;
+        self.held.push(held);
+        self.held.last().map_or(Ok(()), Held::stop)
+    }
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        for held in &self.held {
+            // Whoever has ended meanwhile needs no signal; the watchdog tries again as it goes.
+            let _ = held.resume();
+        }
+    }
+}
+
+/// Looks at all processes once, and mends those that are not as they must be.
+pub(super) fn assert(
+    session: &mut Session,
+    wanted: &[WantedProcess],
+    mended: &mut Mended,
+) -> Result<(), End> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let all = all()?;
+    for process in wanted {
+        let State { running, stopped } = State::of(&process.name, &all);
+        let mut mending = Mending { session, process, mended };
+        match process.must {
+            Must::Run if !running.is_empty() => {}
+            Must::Run if !stopped.is_empty() => mending.resume(&stopped)?,
+            Must::Run => mending.start()?,
+            Must::Rest if running.is_empty() => {}
+            Must::Rest if process.command.is_some() => mending.end()?,
+            Must::Rest => mending.stop(&running)?,
+        }
+    }
+    Ok(())
+}
+
+/// One process that is not as it must be.
+struct Mending<'a> {
+    session: &'a mut Session,
+    process: &'a WantedProcess,
+    mended: &'a mut Mended,
+}
+
+impl Mending<'_> {
+    fn fault<'a>(&'a self, how: &'a str) -> Fault<'a> {
+        Fault { what: &self.process.name, how }
+    }
+
+    fn done(&mut self, how: &str, done: impl Into<String>) {
+        let correction = self.fault(how).mended(done);
+        self.mended.corrections.push(correction);
+    }
+
+    fn resume(&mut self, stopped: &[u32]) -> Result<(), End> {
+        for &pid in stopped {
+            let sent = pid_of(pid).and_then(|pid| kill_process(pid, Signal::CONT));
+            sent.map_err(|error| self.fault("stopped").refused(error))?;
+        }
+        let name = self.process.name.as_str();
+        if self.session.until(SIGNALLED, || now(name).filter(State::runs))?.is_none() {
+            let why = "it is stopped again after SIGCONT; somebody else stops it";
+            return Err(self.fault("stopped").refused(why).into());
+        }
+        self.done("stopped", "resumed");
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), End> {
+        const HOW: &str = "not running";
+        let Some(command) = &self.process.command else {
+            let why = "no `command` says how to start it";
+            return Err(self.fault(HOW).refused(why).into());
+        };
+        self.run(command, HOW, State::runs)?;
+        self.done(HOW, format!("started with `{command}`"));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), End> {
+        const HOW: &str = "running";
+        let Some(command) = &self.process.command else { return Ok(()) };
+        self.run(command, HOW, |state| !state.runs())?;
+        self.done(HOW, format!("ended with `{command}`"));
+        Ok(())
+    }
+
+    /// Runs a command and waits until the process is as it must be.
+    fn run(&mut self, command: &str, how: &str, is_right: fn(&State) -> bool) -> Result<(), End> {
+        let refused = |why: String| self.fault(how).refused(why);
+        let child = begin(command).map_err(|error| refused(format!("`{command}`: {error}")))?;
+        let name = self.process.name.as_str();
+        self.mended.started.push(child);
+        let is_right = || now(name).filter(is_right);
+        if self.session.until(COMMANDED, is_right)?.is_some() {
+            return Ok(());
+        }
+        let patience = COMMANDED.0 / 1_000_000_000;
+        let child = self.mended.started.last_mut();
+        let status = match child.and_then(|child| child.try_wait().ok().flatten()) {
+            Some(status) => status.to_string(),
+            None => "it runs".to_owned(),
+        };
+        let why = format!("{patience} s after `{command}` nothing has changed ({status})");
+        Err(self.fault(how).refused(why).into())
+    }
+
+    /// Stops processes until [`Mended`] is dropped.
+    fn stop(&mut self, running: &[u32]) -> Result<(), End> {
+        const HOW: &str = "running";
+        if let Some(why) = unstoppable(running) {
+            return Err(self.fault(HOW).refused(why).into());
+        }
+        let mut resting = Resting::new().map_err(|error| {
+            self.fault(HOW).refused(format!("cannot start the watchdog: {error}"))
+        })?;
+        let stopped = running.iter().try_for_each(|&pid| resting.stop(pid));
+        stopped.map_err(|error| self.fault(HOW).refused(error))?;
+        self.mended.resting.push(resting);
+        let name = self.process.name.as_str();
+        if self.session.until(SIGNALLED, || now(name).filter(|state| !state.runs()))?.is_none() {
+            let why = "it runs on after SIGSTOP";
+            return Err(self.fault(HOW).refused(why).into());
+        }
+        self.done(HOW, "stopped for the trial");
+        Ok(())
+    }
+}
+
+/// Why processes may not be stopped.
+fn unstoppable(pids: &[u32]) -> Option<&'static str> {
+    match pids {
+        pids if pids.contains(&std::process::id()) => Some("it is headroom's own agent"),
+        pids if pids.contains(&1) => Some("it is the machine's first process"),
+        _ => None,
+    }
+}
+
+/// A shell splits the line, so that it may hold what a person would type.
+fn begin(command: &str) -> io::Result<Child> {
+    Words::new(&["sh", "-c", command].map(str::to_owned)).start(None, |_| Ok(()))
+}
+
+fn pid_of(pid: u32) -> rustix::io::Result<Pid> {
+    let pid = i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
+    pid.ok_or(rustix::io::Errno::SRCH)
+}
+
+/// A process as `/proc` shows it.
+#[derive(Debug)]
+struct Seen {
+    pid: u32,
+    comm: Vec<u8>,
+    stopped: bool,
+}
+
+/// The processes of one name, ascending.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct State {
+    running: Vec<u32>,
+    stopped: Vec<u32>,
+}
+
+impl State {
+    fn of(name: &str, all: &[Seen]) -> Self {
+        let named = all.iter().filter(|seen| proc::comm_is(&seen.comm, name));
+        let (stopped, running): (Vec<_>, Vec<_>) = named.partition(|seen| seen.stopped);
+        let pids = |seen: Vec<&Seen>| seen.iter().map(|seen| seen.pid).collect();
+        Self { running: pids(running), stopped: pids(stopped) }
+    }
+
+    /// Whether any of them runs.
+    fn runs(&self) -> bool {
+        !self.running.is_empty()
+    }
+}
+
+fn now(name: &str) -> Option<State> {
+    Some(State::of(name, &all().ok()?))
+}
+
+/// Every live process that is not the kernel's own, which nobody stops.
+fn all() -> Result<Vec<Seen>, Refusal> {
+    let pids = proc::pids().map_err(|error| Refusal::Machine(chain(&error)))?;
+    Ok(pids.into_iter().filter_map(seen).collect())
+}
+
+fn seen(pid: u32) -> Option<Seen> {
+    let text = proc::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = proc::stat(&text).filter(|stat| !stat.ended() && !stat.kernel_thread)?;
+    // Also one that a debugger has stopped.
+    Some(Seen { pid, comm: stat.comm.to_vec(), stopped: matches!(stat.state, b'T' | b't') })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(pid: u32, comm: &str, stopped: bool) -> Seen {
+        Seen { pid, comm: comm.as_bytes().to_vec(), stopped }
+    }
+
+    #[test]
+    fn processes_of_a_name_run_or_are_stopped() {
+        let all = [seen(7, "steerd", true), seen(8, "steerd", false), seen(9, "wld", false)];
+        let state = State::of("steerd", &all);
+        assert_eq!(state, State { running: vec![8], stopped: vec![7] });
+        assert!(state.runs() && !State::of("steerd", &all[..1]).runs());
+        assert_eq!(State::of("none", &all), State::default());
+    }
+
+    #[test]
+    fn the_agent_and_the_first_process_are_never_stopped() {
+        assert!(unstoppable(&[std::process::id()]).is_some_and(|why| why.contains("agent")));
+        assert!(unstoppable(&[9, 1]).is_some());
+        assert_eq!(unstoppable(&[u32::MAX]), None);
+        assert!(pid_of(1).is_err() && pid_of(0).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! Access-point interfaces: there, enabled in hostapd, up, and on their channel.
+//!
+//! Talks to rtnetlink, nl80211 and hostapd's control socket. It makes no interface and writes no configuration.
+
+use linux::{
+    error::chain,
+    link::Links,
+    nl80211::{Interface, Nl80211},
+};
+use model::{
+    topology::{Correction, InterfaceOrder},
+    wire::Refusal,
+};
+
+use super::{
+    Fault,
+    channel::{Kept, switch},
+};
+use crate::{
+    census,
+    hostapd::{self, Control},
+    measure::End,
+    session::Session,
+};
+
+/// hostapd may take this long until an access point is on the air, and how often it is looked at, ns. It
+/// scans for its neighbours before it uses wide channels of 2.4 GHz.
+const ENABLED: (u64, u64) = (20_000_000_000, 100_000_000);
+
+/// A channel switch is announced for half a second.
+const SWITCHED: (u64, u64) = (10_000_000_000, 100_000_000);
+
+/// Looks at these interfaces, or where none is named at those that there are, and mends them.
+pub(super) fn assert(
+    session: &mut Session,
+    orders: &[InterfaceOrder],
+    corrections: &mut Vec<Correction>,
+) -> Result<(), End> {
+    if orders.is_empty() {
+        for name in census::names() {
+            let order = InterfaceOrder { name, megahertz: None };
+            Radio { session, order: &order, corrections }.assert(Named::No)?;
+        }
+    }
+    for order in orders {
+        Radio { session, order, corrections }.assert(Named::Yes)?;
+    }
+    Ok(())
+}
+
+/// Whether somebody asked for this very interface: hostapd must then answer for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Yes,
+    No,
+}
+
+/// One interface under the eye.
+struct Radio<'a> {
+    session: &'a mut Session,
+    order: &'a InterfaceOrder,
+    corrections: &'a mut Vec<Correction>,
+}
+
+impl Radio<'_> {
+    fn assert(mut self, named: Named) -> Result<(), End> {
+        let mut links = Links::open().map_err(|error| Refusal::Machine(chain(&error)))?;
+        self.is_up(&mut links)?;
+        // First, because hostapd brings up what it enables.
+        self.enable(named)?;
+        self.bring_up(&mut links)?;
+        self.pin()
+    }
+
+    fn fault<'a>(&'a self, how: &'a str) -> Fault<'a> {
+        Fault { what: &self.order.name, how }
+    }
+
+    fn mended(&mut self, how: &str, done: impl Into<String>) {
+        let correction = self.fault(how).mended(done);
+        self.corrections.push(correction);
+    }
+
+    /// Whether it is up; refused where it is not there.
+    fn is_up(&self, links: &mut Links) -> Result<bool, Refusal> {
+        let up = links.is_up(&self.order.name);
+        up.map_err(|error| Refusal::Machine(chain(&error)))?
+            .ok_or_else(|| self.fault("not there").refused(others(&census::names())))
+    }
+
+    fn enable(&mut self, named: Named) -> Result<(), End> {
+        let name = self.order.name.as_str();
+        let status = match hostapd::status(name) {
+            Ok(status) => status,
+            Err(error) if named == Named::Yes => {
+                return Err(self.fault("without an answer of hostapd").refused(error).into());
+            }
+            Err(_) => return Ok(()),
+        };
+        let Some(how) = not_enabled(status.state()) else { return Ok(()) };
+        if how.must_be_told {
+            let enabled = Control::of(name).and_then(|hostapd| hostapd.order("ENABLE"));
+            enabled.map_err(|why| self.fault(&how.words).refused(why))?;
+        }
+        let enabled = || hostapd::status(name).ok().filter(|status| is_enabled(status.state()));
+        if self.session.until(ENABLED, enabled)?.is_none() {
+            let why = format!("it is not enabled after {} s", ENABLED.0 / 1_000_000_000);
+            return Err(self.fault(&how.words).refused(why).into());
+        }
+        let done = if how.must_be_told { "enabled" } else { "waited for" };
+        self.mended(&how.words, done);
+        Ok(())
+    }
+
+    fn bring_up(&mut self, links: &mut Links) -> Result<(), Refusal> {
+        if self.is_up(links)? {
+            return Ok(());
+        }
+        let refused = |error| self.fault("down").refused(chain(&error));
+        let index = links.index(&self.order.name).map_err(refused)?;
+        links.set_up(index.unwrap_or(0)).map_err(refused)?;
+        if !self.is_up(links)? {
+            return Err(self.fault("down").refused("it goes down again"));
+        }
+        self.mended("down", "set up");
+        Ok(())
+    }
+
+    /// Sees to it that it is on its channel, where one is ordered.
+    fn pin(&mut self) -> Result<(), End> {
+        let Some(wanted) = self.order.megahertz else { return Ok(()) };
+        let name = self.order.name.as_str();
+        // One that has just been enabled is on the air a moment later.
+        let on_air = self.session.until(SWITCHED, || on_air(name))?;
+        let Some((megahertz, width)) = on_air else {
+            return Err(self
+                .fault("on no channel")
+                .refused("its access point does not beacon")
+                .into());
+        };
+        if megahertz == wanted {
+            return Ok(());
+        }
+        let how = format!("on {megahertz} MHz");
+        let refused = |why: String| self.fault(&how).refused(why);
+        let status = hostapd::status(name).map_err(|error| refused(error.to_string()))?;
+        let words = switch(wanted, Kept::of(width, &status));
+        let ordered = Control::of(name).and_then(|hostapd| hostapd.order(&words));
+        ordered.map_err(|error| refused(error.to_string()))?;
+        let there = || on_air_at(name, wanted);
+        if self.session.until(SWITCHED, there)?.is_none() {
+            let why = format!(
+                "it is not on {wanted} MHz {} s after `{words}`",
+                SWITCHED.0 / 1_000_000_000
+            );
+            return Err(self.fault(&how).refused(why).into());
+        }
+        self.mended(&how, format!("switched to {wanted} MHz"));
+        Ok(())
+    }
+}
+
+/// A state of hostapd that is not the wanted one.
+#[derive(Debug, PartialEq, Eq)]
+struct NotEnabled {
+    /// For people.
+    words: String,
+    /// It stays so until it is told otherwise; others are on the way.
+    must_be_told: bool,
+}
+
+fn is_enabled(state: Option<&str>) -> bool {
+    state == Some("ENABLED")
+}
+
+/// What is wrong with a state; `None`: nothing.
+fn not_enabled(state: Option<&str>) -> Option<NotEnabled> {
+    if is_enabled(state) {
+        return None;
+    }
+    let state = state.unwrap_or("without a state");
+    Some(NotEnabled {
+        words: format!("{state} in hostapd"),
+        must_be_told: matches!(state, "DISABLED" | "UNINITIALIZED"),
+    })
+}
+
+/// The primary channel and the width of an interface, MHz, while it is on the air.
+fn on_air(name: &str) -> Option<(u32, u32)> {
+    let interfaces = Nl80211::open().ok()?.interfaces().ok()?;
+    place_of(interfaces.iter().find(|interface| interface.name == name)?)
+}
+
+fn on_air_at(name: &str, megahertz: u32) -> Option<()> {
+    on_air(name).filter(|(at, _)| *at == megahertz).map(drop)
+}
+
+fn place_of(interface: &Interface) -> Option<(u32, u32)> {
+    let channel = interface.channel?;
+    Some((channel.frequency_mhz, channel.width.map_or(20, |width| width.mhz().into())))
+}
+
+fn others(names: &[String]) -> String {
+    match names {
+        [] => "no access point is there; is hostapd running?".to_owned(),
+        names => format!("access points are: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_right_on_the_way_or_waits_to_be_told() {
+        assert_eq!(not_enabled(Some("ENABLED")), None);
+        assert!(not_enabled(Some("DISABLED")).unwrap().must_be_told);
+        let on_the_way = not_enabled(Some("COUNTRY_UPDATE")).unwrap();
+        assert_eq!(
+            (on_the_way.words.as_str(), on_the_way.must_be_told),
+            ("COUNTRY_UPDATE in hostapd", false)
+        );
+        assert!(!not_enabled(None).unwrap().must_be_told);
+    }
+
+    #[test]
+    fn who_is_not_there_is_told_with_those_who_are() {
+        assert_eq!(
+            others(&["wlan0".to_owned(), "wlan1".to_owned()]),
+            "access points are: wlan0, wlan1"
+        );
+        assert!(others(&[]).contains("hostapd"));
+    }
+}

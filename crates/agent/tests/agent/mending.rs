@@ -1,0 +1,181 @@
+//! Processes that must run or rest: what is mended, what is told, what is restored.
+
+use std::fs;
+
+use model::{
+    topology::{Correction, Must, TopologyOrder, WantedProcess},
+    wire::{Frame, Measure, Order, Refusal},
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, measure};
+
+/// The state in `/proc/PID/stat`; names of subjects hold no brackets.
+fn state(subject: &Subject) -> char {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", subject.pid())).unwrap();
+    stat.rsplit(") ").next().unwrap().chars().next().unwrap()
+}
+
+fn stop(subject: &Subject) {
+    kill_process(Pid::from_child(&subject.child), Signal::STOP).unwrap();
+    eventually(|| (state(subject) == 'T').then_some(()));
+}
+
+/// A short measurement of one process in which another must be so.
+fn wanting(subject: &Subject, name: &str, must: Must, command: Option<String>) -> Measure {
+    let wanted = WantedProcess { name: name.to_owned(), must, command };
+    let topology = TopologyOrder { interfaces: Vec::new(), processes: vec![wanted] };
+    Measure { topology: Some(topology), ..measure(&subject.name, 2) }
+}
+
+/// What had to be mended; nothing where the first frame is the hello.
+fn corrections(agent: &mut Agent) -> Vec<Correction> {
+    match agent.frame() {
+        Frame::Corrections(corrections) => {
+            agent.hello();
+            corrections
+        }
+        Frame::Hello { .. } => Vec::new(),
+        other => panic!("unexpected {other:?}"),
+    }
+}
+
+fn finish(agent: &mut Agent) {
+    while agent.frame() != Frame::Done {}
+}
+
+fn correction(what: &str, was: &str, done: &str) -> Correction {
+    Correction { what: what.to_owned(), was: was.to_owned(), done: done.to_owned() }
+}
+
+#[test]
+fn a_stopped_process_that_must_run_is_resumed_and_told() {
+    let (subject, manager) = (Subject::idle(), Subject::idle());
+    stop(&manager);
+    let order = Order::measure(wanting(&subject, &manager.name, Must::Run, None));
+    let mut agent = Agent::ordered(&order);
+    let told = corrections(&mut agent);
+    assert_eq!(told, [correction(&manager.name, "was stopped", "resumed")]);
+    assert_ne!(state(&manager), 'T');
+    finish(&mut agent);
+    // Once it is right there is nothing to tell.
+    agent.order(&order);
+    assert_eq!(corrections(&mut agent), []);
+    finish(&mut agent);
+}
+
+#[test]
+fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
+    let (subject, manager) = (Subject::idle(), Subject::idle());
+    let mut agent =
+        Agent::ordered(&Order::measure(wanting(&subject, &manager.name, Must::Rest, None)));
+    let told = corrections(&mut agent);
+    assert_eq!(told, [correction(&manager.name, "was running", "stopped for the trial")]);
+    assert_eq!(state(&manager), 'T');
+    finish(&mut agent);
+    assert_ne!(state(&manager), 'T');
+}
+
+#[test]
+fn a_broken_stream_and_a_new_order_resume_what_rests() {
+    let (subject, manager) = (Subject::idle(), Subject::idle());
+    let long = Measure {
+        window: model::span::Span::from_secs(100),
+        ..wanting(&subject, &manager.name, Must::Rest, None)
+    };
+    let mut agent = Agent::ordered(&Order::measure(long.clone()));
+    corrections(&mut agent);
+    assert_eq!(state(&manager), 'T');
+    agent.order(&Order::Introduce { subject: None });
+    while !matches!(agent.frame(), Frame::Hello { .. }) {}
+    assert_ne!(state(&manager), 'T');
+
+    let mut agent = Agent::ordered(&Order::measure(long));
+    corrections(&mut agent);
+    assert_eq!(state(&manager), 'T');
+    agent.orders = None;
+    assert!(agent.ended().success());
+    assert_ne!(state(&manager), 'T');
+}
+
+#[test]
+fn what_rests_runs_again_where_the_agent_is_killed() {
+    let (subject, manager) = (Subject::idle(), Subject::idle());
+    let mut agent =
+        Agent::ordered(&Order::measure(wanting(&subject, &manager.name, Must::Rest, None)));
+    corrections(&mut agent);
+    assert_eq!(state(&manager), 'T');
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    eventually(|| (state(&manager) != 'T').then_some(()));
+    // Killed, it could not take its control groups back.
+    drop(subject);
+    for folder in folders_of(agent.pid()) {
+        for group in fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().is_dir())
+        {
+            eventually(|| fs::remove_dir(group.path()).ok());
+        }
+        eventually(|| fs::remove_dir(&folder).ok());
+    }
+}
+
+#[test]
+fn a_process_that_is_absent_or_stopped_rests() {
+    let (subject, manager) = (Subject::idle(), Subject::idle());
+    stop(&manager);
+    for name in [&manager.name, "no-such-manager"] {
+        let mut agent = Agent::ordered(&Order::measure(wanting(&subject, name, Must::Rest, None)));
+        assert_eq!(corrections(&mut agent), []);
+        finish(&mut agent);
+    }
+    assert_eq!(state(&manager), 'T', "it was not ours to resume");
+}
+
+#[test]
+fn a_command_starts_and_ends_a_manager() {
+    let subject = Subject::idle();
+    let manager = Copied::of("sleep");
+    let path = manager.path().to_str().unwrap().to_owned();
+    let command = format!("{path} 60 &");
+    let order = wanting(&subject, &manager.name, Must::Run, Some(command.clone()));
+    let mut agent = Agent::ordered(&Order::measure(order));
+    let told = corrections(&mut agent);
+    let done = format!("started with `{command}`");
+    assert_eq!(told, [correction(&manager.name, "was not running", &done)]);
+    finish(&mut agent);
+    assert_eq!(manager.running(), 1, "what must run is left running");
+
+    let pid = agent::subject::pids_of(&manager.name).unwrap()[0];
+    let command = format!("kill {pid}");
+    let order = wanting(&subject, &manager.name, Must::Rest, Some(command.clone()));
+    agent.order(&Order::measure(order));
+    let done = format!("ended with `{command}`");
+    assert_eq!(corrections(&mut agent), [correction(&manager.name, "was running", &done)]);
+    finish(&mut agent);
+    assert_eq!(manager.running(), 0);
+}
+
+#[test]
+fn what_cannot_be_mended_is_refused() {
+    let subject = Subject::idle();
+    let mut agent = Agent::start().0;
+    let mut refused = |order| {
+        agent.order(&Order::measure(order));
+        match agent.refused() {
+            refusal @ Refusal::Topology { .. } => refusal.to_string(),
+            other => panic!("{other}"),
+        }
+    };
+    let told = refused(wanting(&subject, "no-such-manager", Must::Run, None));
+    assert_eq!(
+        told,
+        "no-such-manager is not running, and cannot be mended: no `command` says how to start it"
+    );
+    let told = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
+    assert!(told.contains("headroom's own agent"), "{told}");
+    let interfaces =
+        vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];
+    let topology = Some(TopologyOrder { interfaces, processes: Vec::new() });
+    let told = refused(Measure { topology, ..measure(&subject.name, 2) });
+    assert!(told.starts_with("headroom-none is not there, and cannot be mended"), "{told}");
+}

@@ -1,0 +1,198 @@
+//! What is measured, by content; files that are put there; states that differ from pair to pair.
+
+use std::{fs, path::Path, process::Command};
+
+use model::{
+    identity::{FileDoubt, Identity, PartyIdentity, Role},
+    instrument::Instrument,
+    parity::ParityOrder,
+    wire::{Frame, Measure, Order, PUT, Put, Refusal, State},
+};
+
+use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, starting};
+
+/// The identity that a measurement tells, between its hello and its first census.
+fn identity(order: Measure) -> Identity {
+    let mut agent = Agent::ordered(&Order::measure(Measure { identify: true, ..order }));
+    agent.hello();
+    match agent.frame() {
+        Frame::Identity(identity) => *identity,
+        other => panic!("expected an identity, got {other:?}"),
+    }
+}
+
+fn sum(path: &Path) -> String {
+    let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
+    String::from_utf8(sum).unwrap().split(' ').next().unwrap().to_owned()
+}
+
+fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {
+    identity.parties.iter().find(|party| party.role == role).unwrap()
+}
+
+fn put(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Order {
+    Order::Put(Put { name: name.to_owned(), bytes: bytes.to_vec(), first, last })
+}
+
+#[test]
+fn subject_load_and_agent_are_known_by_their_files() {
+    let subject = Subject::idle();
+    let told = identity(loaded(&subject.name, 2, &["sleep", "0.01"]));
+    let agent = sum(env!("CARGO_BIN_EXE_headroom-agent").as_ref());
+    assert_eq!(told.agent, Some(agent));
+    let party = of_role(&told, Role::Subject);
+    assert_eq!((party.name.as_str(), party.command[1].as_str()), (subject.name.as_str(), "600"));
+    let executable = &party.files[0];
+    assert_eq!(executable.sha256, Some(sum(executable.path.as_ref())));
+    // It was copied a moment ago.
+    assert!(matches!(executable.doubt, Some(FileDoubt::ChangedSinceBoot(_))), "{executable:?}");
+    let load = of_role(&told, Role::Load);
+    assert_eq!(load.command, ["sleep", "0.01"]);
+    assert_eq!(load.files[0].sha256, executable.sha256, "a copy has the same content");
+    let line = fs::read_to_string("/proc/cmdline").unwrap();
+    assert_eq!(told.kernel.command_line.as_deref(), Some(line.trim_end_matches('\n')));
+    assert_eq!(told.kernel.notes, Some(sum("/sys/kernel/notes".as_ref())));
+}
+
+#[test]
+fn a_program_that_was_replaced_is_known_by_what_runs() {
+    let subject = Subject::idle();
+    let path = fs::read_link(format!("/proc/{}/exe", subject.pid())).unwrap();
+    let original = sum(&path);
+    let new = path.with_extension("new");
+    fs::write(&new, "another build").unwrap();
+    fs::rename(&new, &path).unwrap();
+    let told = identity(measure(&subject.name, 2));
+    let executable = &of_role(&told, Role::Subject).files[0];
+    assert_eq!(Path::new(&executable.path), path);
+    assert_eq!(executable.sha256, Some(original.clone()));
+    assert_eq!(executable.doubt, Some(FileDoubt::Replaced));
+
+    fs::remove_file(&path).unwrap();
+    let told = identity(measure(&subject.name, 2));
+    let executable = &of_role(&told, Role::Subject).files[0];
+    assert_eq!(
+        (&executable.sha256, &executable.doubt),
+        (&Some(original), &Some(FileDoubt::Replaced))
+    );
+}
+
+#[test]
+fn a_configuration_that_the_words_name_is_part_of_it() {
+    let shell = Copied::of("sh");
+    let config = shell.beside("config");
+    fs::write(&config, "interval 1\n").unwrap();
+    let option = format!("--config={}", config.display());
+    let program = shell.path();
+    let words = [program.to_str().unwrap(), "-c", "sleep 60; :", &option];
+    let told = |interval: &str| {
+        fs::write(&config, interval).unwrap();
+        let told = identity(starting(&shell.name, 2, &words));
+        let party = of_role(&told, Role::Subject).clone();
+        party.files.into_iter().find(|file| Path::new(&file.path) == config).unwrap()
+    };
+    let one = told("interval 1\n");
+    assert_eq!(one.sha256, Some(sum(&config)));
+    assert_ne!(told("interval 2\n").sha256, one.sha256);
+}
+
+#[test]
+fn others_are_known_by_their_executable() {
+    let (subject, other) = (Subject::idle(), Subject::idle());
+    let order = Measure { others: vec![other.name.clone()], ..measure(&subject.name, 2) };
+    let told = identity(order);
+    let party = of_role(&told, Role::Other);
+    assert_eq!((party.name.as_str(), party.files.len()), (other.name.as_str(), 1));
+}
+
+#[test]
+fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
+    let name = format!("hrput-{}", std::process::id());
+    let path = Path::new(PUT).join(&name);
+    let program = fs::read(agent::programs::resolve("sleep").unwrap()).unwrap();
+    let mut agent = Agent::start().0;
+    let half = program.len() / 2;
+    agent.order(&put(&name, &program[..half], (true, false)));
+    assert_eq!(agent.frame(), Frame::Done);
+    assert!(!path.exists());
+    agent.order(&put(&name, &program[half..], (false, true)));
+    assert_eq!(agent.frame(), Frame::Done);
+    assert_eq!(fs::read(&path).unwrap(), program);
+
+    // It outlives orders, runs as the subject, and its newness is no doubt: we know what we sent.
+    let order = Measure { identify: true, ..starting(&name, 2, &[path.to_str().unwrap(), "60"]) };
+    agent.order(&Order::measure(order));
+    agent.hello();
+    let Frame::Identity(told) = agent.frame() else { panic!("no identity") };
+    let executable = &of_role(&told, Role::Subject).files[0];
+    assert_eq!((&executable.sha256, &executable.doubt), (&Some(sum(&path)), &None));
+    agent.census();
+    (0..3).for_each(|_| drop(agent.sample()));
+    agent.census();
+    assert_eq!(agent.frame(), Frame::Done);
+    agent.orders = None;
+    assert!(agent.ended().success());
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_that_would_lie_elsewhere_is_refused() {
+    let mut agent = Agent::start().0;
+    agent.order(&put("../tool", b"x", (true, true)));
+    let told = agent.refused();
+    assert!(matches!(&told, Refusal::Machine(why) if why.contains("its name")), "{told}");
+}
+
+#[test]
+fn a_started_subject_has_the_states_padding_and_the_next_has_none() {
+    let shell = Copied::of("sh");
+    let script = "sleep 60; :";
+    let order = starting(&shell.name, 2, &[shell.path().to_str().unwrap(), "-c", script]);
+    let mut agent = Agent::start().0;
+    let mut length = |state| {
+        agent.order(&Order::measure(Measure { state, ..order.clone() }));
+        agent.hello();
+        agent.census();
+        agent.sample();
+        let pid = agent::subject::pids_of(&shell.name).unwrap()[0];
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
+        let mut variables = environment.split(|&byte| byte == 0);
+        let found =
+            variables.find_map(|one| one.strip_prefix(b"HEADROOM_LAYOUT=").map(<[u8]>::len));
+        while agent.frame() != Frame::Done {}
+        found
+    };
+    assert_eq!(length(Some(State { seed: 7, padding: 1234 })), Some(1234));
+    assert_eq!(length(Some(State { seed: 7, padding: 0 })), None);
+    assert_eq!(length(Some(State { seed: 8, padding: 77 })), Some(77));
+    assert_eq!(length(None), None);
+    eventually(|| (shell.running() == 0).then_some(()));
+}
+
+#[test]
+fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
+    let subject = Subject::idle();
+    let words = |script: &str| Some(["sh", "-c", script].map(str::to_owned).to_vec());
+    let asked = |clients: &str, values: &str| {
+        let order = ParityOrder { clients: words(clients), values: words(values), leave: true };
+        let instrument = Some(Instrument::Parity(order));
+        let mut agent =
+            Agent::ordered(&Order::measure(Measure { instrument, ..measure(&subject.name, 2) }));
+        agent.hello();
+        agent.census();
+        (0..3).for_each(|_| drop(agent.sample()));
+        agent.frame()
+    };
+    let Frame::Parity(told) = asked("echo 38", "echo 'b 2'; echo 'a 1'") else { panic!("none") };
+    assert_eq!(told.before.subject, Some(Ok(38)));
+    assert_eq!(told.values.unwrap(), ["a 1", "b 2"]);
+    // A machine without an access point has nobody to send away.
+    if told.before.census.interfaces.is_empty() {
+        assert_eq!(told.left, None);
+    }
+    let Frame::Parity(told) = asked("exit 4", "true") else { panic!("none") };
+    let why = told.before.subject.unwrap().unwrap_err();
+    assert!(why.contains("exit status: 4"), "{why}");
+    let refused = asked("echo 38", "exit 4");
+    assert!(matches!(&refused, Frame::Refused(Refusal::Instrument { .. })), "{refused:?}");
+}

@@ -1,0 +1,133 @@
+//! How often a lab calls the same thing different: its false-alarm rate, from an A/A run.
+//!
+//! Draws many comparisons of six pairs out of the run's pairs and asks the rule that decides real ones. The
+//! draws share pairs, so the rate is that of these pairs and no finer than they are many. Pure: draws are
+//! seeded, and where there are few enough, every one is taken.
+
+use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    judge::{ERROR, Evidence, Question, finding},
+    measured::Measured,
+    paired::Paired,
+    quantity::percent,
+    random::Random,
+    verdicts::Finding,
+};
+
+/// Draws at most; fewer where there are not so many.
+const DRAWS: u32 = 2000;
+
+/// How often the lab called the same thing different.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FalseAlarms {
+    /// Pairs of the A/A run.
+    pub pairs: u32,
+    /// Comparisons of six pairs that were drawn.
+    pub draws: u32,
+    /// Of them, those that were called cheaper or dearer.
+    pub called: u32,
+    /// The share of them.
+    pub rate: f64,
+    /// The largest relative effect of any of them, whichever its sign.
+    pub spread: f64,
+}
+
+impl FalseAlarms {
+    /// The rate in one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { pairs, draws, called, .. } = self;
+        let (rate, spread) = (percent(self.rate), percent(self.spread));
+        format!(
+            "of {draws} comparisons of {FEWEST_PAIRS} pairs drawn from {pairs} pairs of the same twice, {called} ({rate}) were called different, and none of them was off by more than {spread}"
+        )
+    }
+}
+
+/// From the pairs of an A/A run; `None` where the run compares nothing or has fewer than six valid pairs.
+pub fn of(run: &Run, trials: &[Trial]) -> Option<FalseAlarms> {
+    let measured = Measured::of(run, trials);
+    let question = Question::of(&measured, run.versus.as_ref()?);
+    let pairs = Evidence::of(&measured, &question).pairs;
+    (pairs.len() >= FEWEST_PAIRS as usize).then(|| among(&pairs))
+}
+
+fn among(pairs: &[(f64, f64)]) -> FalseAlarms {
+    let drawn = draws(pairs.len());
+    let (mut called, mut spread) = (0, 0.0_f64);
+    for draw in &drawn {
+        let six: Vec<_> = draw.iter().map(|at| pairs[*at]).collect();
+        let Some(paired) = Paired::of(&six, ERROR) else { continue };
+        let found = finding(&paired.absolute, None, ERROR);
+        called += u32::from(matches!(found, Finding::Cheaper | Finding::Dearer));
+        spread = spread.max(paired.relative.map_or(0.0, |relative| relative.mean.abs()));
+    }
+    let draws = drawn.len() as u32;
+    let rate = f64::from(called) / f64::from(draws.max(1));
+    FalseAlarms { pairs: pairs.len() as u32, draws, called, rate, spread }
+}
+
+/// Six places out of so many: all there are, or [`DRAWS`] seeded ones.
+fn draws(places: usize) -> Vec<Vec<usize>> {
+    let chosen = FEWEST_PAIRS as usize;
+    let all = (0..chosen).fold(1u128, |all, at| all * (places - at) as u128 / (at + 1) as u128);
+    if all <= u128::from(DRAWS) {
+        return every(chosen, places);
+    }
+    let mut random = Random::seeded(places as u64);
+    (0..DRAWS).map(|_| random.choose(chosen, places)).collect()
+}
+
+/// Every choice, in the order of the alphabet.
+fn every(chosen: usize, places: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for at in 0..chosen {
+        let longer = |start: &Vec<usize>| -> Vec<Vec<usize>> {
+            let from = start.last().map_or(0, |last| last + 1);
+            let next = from..places - (chosen - at - 1);
+            next.map(|place| start.iter().copied().chain([place]).collect()).collect()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_is_taken_once_where_there_are_few() {
+        assert_eq!(draws(6), [vec![0, 1, 2, 3, 4, 5]]);
+        let found = draws(9);
+        assert_eq!(found.len(), 84);
+        assert!(found.is_sorted_by(|a, b| a < b));
+        assert_eq!(draws(20).len(), DRAWS as usize);
+    }
+
+    #[test]
+    fn the_same_twice_is_seldom_called_different() {
+        let mut random = Random::seeded(11);
+        let pairs: Vec<_> =
+            (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal())).collect();
+        let found = among(&pairs);
+        assert_eq!((found.pairs, found.draws), (20, DRAWS));
+        assert!(found.rate < 0.15, "{found:?}");
+        assert!(found.spread > 0.0 && found.spread < 1e-3, "{found:?}");
+        assert!(found.sentence().starts_with("of 2000 comparisons of 6 pairs drawn from 20 pairs"));
+    }
+
+    #[test]
+    fn a_lab_whose_second_side_is_always_dearer_is_found_out() {
+        let pairs: Vec<_> = (0..8).map(|at| (101.0 + f64::from(at % 3) / 10.0, 100.0)).collect();
+        let found = among(&pairs);
+        assert_eq!((found.draws, found.called, found.rate), (28, 28, 1.0));
+    }
+
+    #[test]
+    fn pairs_that_are_equal_raise_no_alarm() {
+        let pairs: Vec<_> = (0..7).map(|at| (f64::from(at) + 9.0, f64::from(at) + 9.0)).collect();
+        assert_eq!((among(&pairs).called, among(&pairs).spread), (0, 0.0));
+    }
+}

@@ -1,0 +1,113 @@
+//! Do the kernel, hostapd and the subject's data model count the clients that were planned?
+//!
+//! Looks at what every trial recorded, also where that made the trial invalid: clients that two parties
+//! count differently are a finding here.
+
+use model::{
+    trial::{Purpose, Recording, TrialId},
+    wire::Census,
+};
+
+use super::{Evidence, Part, nothing, together};
+use crate::{quantity, verdicts::Gate};
+
+const NAME: &str = "clients-agree";
+
+pub(super) fn gate(evidence: &Evidence) -> Gate {
+    let plan = &evidence.run.plan;
+    let parts: Vec<Part> = plan.iter().map(|planned| part(evidence, &planned.id)).collect();
+    if parts.is_empty() {
+        return nothing(NAME, "the run has no trials");
+    }
+    let trials = parts.len() as u32;
+    let mut gate = together(NAME, "trial", parts);
+    if gate.verdict == model::verdict::Verdict::Pass {
+        let subject = evidence.run.study.parity.as_ref().and_then(|parity| parity.clients.as_ref());
+        let whose = if subject.is_some() {
+            "the kernel, hostapd and the subject"
+        } else {
+            "the kernel and hostapd"
+        };
+        gate.sentence = format!(
+            "In {} {whose} count as many clients as were planned, before and after.",
+            quantity::count(trials, "trial")
+        );
+    }
+    gate
+}
+
+fn part(evidence: &Evidence, id: &TrialId) -> Part {
+    let Some(recording) = evidence.recording(id) else {
+        let why = evidence.fault(&[id]).unwrap_or_else(|| format!("`{id}` recorded nothing"));
+        return Part::invalid(why);
+    };
+    let sides = [(&recording.before, "before the warm-up"), (&recording.after, "after the window")];
+    for (census, when) in sides {
+        let told = |why: String| format!("in `{id}`, {when}, {why}");
+        match agrees(census, id.clients) {
+            Ok(()) => {}
+            Err(Disagreement::Counts(why)) => return Part::fail(told(why)),
+            Err(Disagreement::Silence(why)) => return Part::invalid(told(why)),
+        }
+    }
+    if id.purpose == Purpose::Parity {
+        subject(evidence, id, recording)
+    } else {
+        Part::pass(String::new())
+    }
+}
+
+/// How parties differ.
+pub(super) enum Disagreement {
+    /// Their counts differ.
+    Counts(String),
+    /// One of them does not count.
+    Silence(String),
+}
+
+/// Whether kernel and hostapd count so many clients, interface by interface.
+pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> {
+    let mut sum = 0_u32;
+    for each in &census.interfaces {
+        let name = &each.name;
+        match (each.kernel, each.hostapd) {
+            (Some(kernel), Some(hostapd)) if kernel == hostapd => sum = sum.saturating_add(kernel),
+            (Some(kernel), Some(hostapd)) => {
+                return Err(Disagreement::Counts(format!(
+                    "the kernel counts {kernel} clients on {name}, hostapd {hostapd}"
+                )));
+            }
+            (kernel, _) => {
+                let who = if kernel.is_none() { "the kernel" } else { "hostapd" };
+                return Err(Disagreement::Silence(format!(
+                    "{who} did not count the clients on {name}"
+                )));
+            }
+        }
+    }
+    if sum == clients {
+        return Ok(());
+    }
+    Err(Disagreement::Counts(format!(
+        "kernel and hostapd count {sum} clients, {clients} were expected"
+    )))
+}
+
+/// Whether the subject itself counts what was planned, where it is asked.
+fn subject(evidence: &Evidence, id: &TrialId, recording: &Recording) -> Part {
+    let parity = evidence.run.study.parity.as_ref();
+    if parity.is_none_or(|parity| parity.clients.is_none()) {
+        return Part::pass(String::new());
+    }
+    match recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref()) {
+        Some(Ok(clients)) if *clients == id.clients => Part::pass(String::new()),
+        Some(Ok(clients)) => Part::fail(format!(
+            "in `{id}` the subject counts {clients} clients, {} were planned",
+            id.clients
+        )),
+        Some(Err(text)) => {
+            Part::invalid(format!("in `{id}` the subject's count is no number: `{}`", text.trim()))
+        }
+        None => Part::invalid(format!("in `{id}` the subject was not asked for its clients")),
+    }
+}

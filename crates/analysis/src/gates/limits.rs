@@ -1,0 +1,206 @@
+//! Limits as people say them: one figure on one side of one value, in every variant and at every count that
+//! they speak of.
+
+use model::{
+    limit::{self, Asked, Limit, Metric, Side},
+    study::Variant,
+    trial::{Purpose, TrialId},
+};
+
+use super::{
+    Baselines, Evidence, Part, baseline, cpu_words, decide, memory::Kind, nothing, together,
+    unknown,
+};
+use crate::{
+    Part as Whose,
+    figures::TrialFigures,
+    quantity::{Unit, cpu_unit},
+    stats::Estimate,
+    verdicts::Gate,
+};
+
+pub(super) fn gate(evidence: &Evidence, text: &str, baselines: &Baselines) -> Gate {
+    let limit = match limit::parse(text) {
+        Ok(limit) => limit,
+        Err(why) => return nothing(text, &why),
+    };
+    // A run of a part of its study has not all that its limits speak of.
+    if let Err(why) = limit.check(&evidence.run.study) {
+        return nothing(&limit.text, &why);
+    }
+    let cells = Cells { evidence, limit: &limit };
+    let parts = match &limit.asked {
+        Asked::NoSlower { file, by } => match baseline::usable(evidence, file, baselines) {
+            Ok(earlier) => cells.each(Purpose::Cpu, |variant, clients| {
+                Some(baseline::no_slower(evidence, earlier, (&variant.name, clients), *by))
+            }),
+            Err(why) => return nothing(&limit.text, &why),
+        },
+        Asked::Bound { metric, side, value } => cells.bound(metric, (*side, *value)),
+    };
+    if parts.is_empty() {
+        return nothing(&limit.text, "no trial of this run gives the figure");
+    }
+    together(&limit.text, "figure", parts)
+}
+
+/// The cells that a limit speaks of.
+struct Cells<'a> {
+    evidence: &'a Evidence<'a>,
+    limit: &'a Limit,
+}
+
+impl Cells<'_> {
+    fn variants(&self) -> impl Iterator<Item = &Variant> {
+        let wanted = self.limit.variant.as_deref();
+        // Of an idle variant's CPU nobody asks for a share of a hundredth, unless they name it.
+        let only_working = matches!(self.limit.asked, Asked::NoSlower { .. });
+        let is = move |variant: &&Variant| match wanted {
+            Some(name) => name == variant.name,
+            None => !only_working || self.evidence.works(variant),
+        };
+        self.evidence.variants().iter().filter(is)
+    }
+
+    /// Judges each cell for which there are planned trials, all of which it needs.
+    fn each(&self, purpose: Purpose, of: impl Fn(&Variant, u32) -> Option<Part>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for variant in self.variants() {
+            let ids = self.evidence.planned(purpose, &variant.name);
+            for clients in Evidence::counts(&ids) {
+                if self.limit.clients.is_some_and(|only| only != clients) {
+                    continue;
+                }
+                let cell: Vec<&TrialId> =
+                    ids.iter().copied().filter(|id| id.clients == clients).collect();
+                match self.evidence.fault(&cell) {
+                    Some(fault) => parts.push(Part::invalid(fault)),
+                    None => parts.extend(of(variant, clients)),
+                }
+            }
+        }
+        parts
+    }
+
+    fn bound(&self, metric: &Metric, asked: (Side, f64)) -> Vec<Part> {
+        match metric {
+            Metric::Cpu => self.cpu(Whose::Subject, asked),
+            Metric::Sum => self.cpu(Whose::Sum, asked),
+            Metric::Slope => self.slope(asked),
+            Metric::Memory => self.each(Purpose::Cpu, |variant, clients| {
+                Some(self.memory(&variant.name, clients, asked))
+            }),
+            Metric::UnknownFrames => self.unknown(asked),
+            Metric::Rate(name) => self.each(Purpose::Counts, |variant, clients| {
+                self.evidence
+                    .run
+                    .study
+                    .counts_in(variant)
+                    .then(|| self.rate((&variant.name, clients), name, asked))
+            }),
+        }
+    }
+
+    fn cpu(&self, whose: Whose, (side, value): (Side, f64)) -> Vec<Part> {
+        let of_what = if whose == Whose::Sum { "subject, load and others of " } else { "" };
+        self.each(Purpose::Cpu, |variant, clients| {
+            let cell = (variant.name.as_str(), clients);
+            let place = format!("{of_what}`{}` at {clients} clients", variant.name);
+            let values = self.evidence.values(cell, |trial| trial.part(whose));
+            Some(judged(&values, &place, |estimate| {
+                let words = format!("{place} take {}", cpu_words(estimate));
+                let words = if whose == Whose::Sum {
+                    words
+                } else {
+                    words.replacen(" take ", " takes ", 1)
+                };
+                decide(estimate, (side, value), &words, &cpu_limit(value))
+            }))
+        })
+    }
+
+    fn slope(&self, (side, value): (Side, f64)) -> Vec<Part> {
+        let part = |variant: &Variant| {
+            let ids = self.evidence.planned(Purpose::Cpu, &variant.name);
+            if ids.is_empty() {
+                return None;
+            }
+            if let Some(fault) = self.evidence.fault(&ids) {
+                return Some(Part::invalid(fault));
+            }
+            let curves = &self.evidence.analysis.curves;
+            let curve = curves.iter().find(|curve| curve.variant == variant.name)?;
+            let Some(slope) = curve.slope(Whose::Subject) else {
+                let why = curve.why_none.as_deref().unwrap_or("there is no line");
+                return Some(Part::invalid(format!("`{}` has no slope: {why}", variant.name)));
+            };
+            let words =
+                format!("each client costs `{}` {}", variant.name, cpu_words(&slope.per_client));
+            Some(decide(&slope.per_client, (side, value), &words, &cpu_limit(value)))
+        };
+        self.variants().filter_map(part).collect()
+    }
+
+    fn memory(&self, variant: &str, clients: u32, (side, value): (Side, f64)) -> Part {
+        let trials = self.evidence.analysis.trials.iter();
+        let is_here =
+            |trial: &&TrialFigures| trial.id.variant == variant && trial.id.clients == clients;
+        let trials: Vec<&TrialFigures> = trials.filter(is_here).collect();
+        let kind = Kind::of(&trials);
+        let values: Vec<f64> =
+            trials.iter().filter_map(|trial| kind.end(trial).map(|kib| kib as f64)).collect();
+        let place = format!("`{variant}` at {clients} clients");
+        judged(&values, &place, |estimate| {
+            let unit = Unit::ONE.with_interval(estimate);
+            let words = format!("{place} has {unit} KiB of {} memory", kind.name());
+            decide(estimate, (side, value), &words, &format!("{value} KiB"))
+        })
+    }
+
+    fn unknown(&self, (side, value): (Side, f64)) -> Vec<Part> {
+        match side {
+            Side::AtMost => {
+                let budget = model::share::Share::of(value);
+                unknown::parts(self.evidence, self.limit.variant.as_deref(), budget)
+            }
+            Side::AtLeast => Vec::new(),
+        }
+    }
+
+    fn rate(&self, (variant, clients): (&str, u32), name: &str, asked: (Side, f64)) -> Part {
+        let counts = self.evidence.analysis.counts.iter();
+        let mut here = counts.filter(|one| one.variant == variant && one.clients == clients);
+        let place = format!("`{name}` in `{variant}` at {clients} clients");
+        let Some(found) = here.find(|one| one.name == name) else {
+            return Part::invalid(format!("{place} was not counted"));
+        };
+        let words = format!(
+            "{place} is called {} times a second",
+            Unit::ONE.with_interval(&found.per_second)
+        );
+        decide(&found.per_second, asked, &words, &format!("{} a second", asked.1))
+    }
+}
+
+/// Judges repetitions; none is none.
+fn judged(values: &[f64], place: &str, of: impl Fn(&Estimate) -> Part) -> Part {
+    let none = || Part::invalid(format!("{place}: no trial gives the figure"));
+    Estimate::of(values).map_or_else(none, |estimate| of(&estimate))
+}
+
+/// A limit of CPU, as µs and as a share of a core.
+fn cpu_limit(value: f64) -> String {
+    let unit = cpu_unit(value);
+    format!(
+        "{} {} ({} % of a core)",
+        tidy(unit.scale(value)),
+        unit.name,
+        tidy(Unit::CORE.scale(value))
+    )
+}
+
+/// A number that a person wrote, without the digits that calculating adds.
+fn tidy(value: f64) -> String {
+    let digits = format!("{value:.6}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,369 @@
+//! Each gate on a run that keeps it, on one that breaks it, and on one that cannot say.
+
+use model::{
+    parity::{Count, Left, Parity},
+    share::Share,
+    study::{Gates, ParityShape},
+    wire::{Census, InterfaceCensus},
+};
+
+use super::*;
+use crate::{analyse, fixture};
+
+/// A run with these gates, its trials after `change`, and what comes of them.
+fn judged(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> Vec<Gate> {
+    let mut run = fixture::run();
+    run.study.gates = Some(gates);
+    let mut trials = fixture::trials(&run);
+    change(&mut run, &mut trials);
+    let mut analysis = analyse(&run, &trials);
+    judge(&mut analysis, &run, &trials, &Baselines::new());
+    analysis.gates
+}
+
+fn one(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> (Verdict, String) {
+    let [gate] = judged(gates, change).try_into().unwrap();
+    (gate.verdict, gate.sentence)
+}
+
+fn limit(text: &str) -> (Verdict, String) {
+    one(Gates { limits: vec![text.to_owned()], ..Gates::default() }, |_, _| {})
+}
+
+fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Recording)> {
+    trials.iter_mut().filter_map(|trial| match &mut trial.outcome {
+        Outcome::Measured(recording) => Some((&trial.planned.id, recording.as_mut())),
+        Outcome::Invalid { .. } => None,
+    })
+}
+
+fn nothing_changed(_: &mut Run, _: &mut Vec<Trial>) {}
+
+#[track_caller]
+fn says((verdict, sentence): (Verdict, String), expected: Verdict, words: &str) {
+    assert_eq!(verdict, expected, "{sentence}");
+    assert!(sentence.contains(words), "{sentence}");
+    assert!(sentence.ends_with('.') && !sentence.contains("NaN"), "{sentence}");
+}
+
+#[test]
+fn a_study_without_gates_is_asked_nothing() {
+    assert_eq!(judged(Gates::default(), nothing_changed), []);
+}
+
+#[test]
+fn cpu_that_rises_with_its_clients_passes() {
+    let gates = || Gates { monotonic: true, ..Gates::default() };
+    // The subject of `iw-dump` works for nobody, so only the other variant is asked.
+    let only = |name: &'static str| {
+        move |run: &mut Run, trials: &mut Vec<Trial>| {
+            run.study.variants.retain(|variant| variant.name == name);
+            run.plan.retain(|planned| planned.id.variant == name);
+            trials.retain(|trial| trial.planned.id.variant == name);
+        }
+    };
+    says(one(gates(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 6.");
+    says(one(gates(), only("iw-dump")), Verdict::Fail, "`iw-dump` does not rise");
+    let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
+        only("hostapd-cli")(run, trials);
+        // Whoever had 114 clients had 18, and the other way round.
+        let swap = |id: &mut TrialId, census: Option<&mut Recording>| {
+            id.clients = 132 - id.clients;
+            for each in census.into_iter().flat_map(|it| [&mut it.before, &mut it.after]) {
+                let clients = id.clients / 3;
+                each.interfaces.iter_mut().for_each(|one| {
+                    (one.kernel, one.hostapd) = (Some(clients), Some(clients));
+                });
+            }
+        };
+        run.plan.retain(|planned| planned.id.clients != 60);
+        trials.retain(|trial| trial.planned.id.clients != 60);
+        run.plan.iter_mut().for_each(|planned| swap(&mut planned.id, None));
+        for trial in trials {
+            if let Outcome::Measured(recording) = &mut trial.outcome {
+                swap(&mut trial.planned.id, Some(recording));
+            }
+        }
+    };
+    says(one(gates(), reversed), Verdict::Fail, "falls from 18 to 114 clients");
+}
+
+#[test]
+fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
+    let gates = || Gates { monotonic: true, ..Gates::default() };
+    let keep = |which: fn(&TrialId) -> bool| {
+        move |run: &mut Run, trials: &mut Vec<Trial>| {
+            run.plan.retain(|planned| which(&planned.id));
+            trials.retain(|trial| which(&trial.planned.id));
+        }
+    };
+    says(one(gates(), keep(|id| id.clients == 18)), Verdict::Invalid, "one client count");
+    says(one(gates(), keep(|id| id.repetition == 1)), Verdict::Invalid, "one repetition");
+    let few = keep(|id| id.repetition < 3 && id.clients != 60);
+    says(one(gates(), few), Verdict::Invalid, "cannot rule out chance");
+    let lost = |_: &mut Run, trials: &mut Vec<Trial>| {
+        trials.retain(|trial| trial.planned.id.to_string() != "iw-dump@60#2");
+    };
+    let (verdict, sentence) = one(gates(), lost);
+    assert_eq!((verdict, sentence.contains("missing")), (Verdict::Invalid, true), "{sentence}");
+}
+
+#[test]
+fn unknown_frames_are_judged_profile_by_profile() {
+    let (mut run, mut analysis) = fixture::profiled();
+    let trials = fixture::trials(&run);
+    let mut with = |budget: f64| {
+        let unknown_frames = Some(Share::of(budget));
+        run.study.gates = Some(Gates { unknown_frames, ..Gates::default() });
+        judge(&mut analysis, &run, &trials, &Baselines::new());
+        analysis.gates[0].clone()
+    };
+    let (lax, strict) = (with(1.0), with(0.0));
+    assert_eq!(lax.verdict, Verdict::Pass, "{}", lax.sentence);
+    assert_eq!(strict.verdict, Verdict::Fail, "{}", strict.sentence);
+    assert!(strict.sentence.contains("at most 0% is allowed"), "{}", strict.sentence);
+    let none = Gates { unknown_frames: Some(Share::of(1.0)), ..Gates::default() };
+    says(one(none, nothing_changed), Verdict::Invalid, "no trials for stacks");
+}
+
+#[test]
+fn clients_that_two_parties_count_differently_fail_and_a_silent_party_is_invalid() {
+    let gates = || Gates { clients_agree: true, ..Gates::default() };
+    says(one(gates(), nothing_changed), Verdict::Pass, "In 54 trials the kernel and hostapd");
+    let change = |to: Option<u32>| {
+        move |_: &mut Run, trials: &mut Vec<Trial>| {
+            let (_, recording) = recordings(trials).nth(3).unwrap();
+            recording.after.interfaces[1].hostapd = to;
+        }
+    };
+    says(one(gates(), change(Some(1))), Verdict::Fail, "on wlan1, hostapd 1");
+    says(one(gates(), change(None)), Verdict::Invalid, "hostapd did not count");
+}
+
+#[test]
+fn counted_time_needs_one_clock_and_real_time_a_pinned_one() {
+    let gates = || Gates { machine: true, ..Gates::default() };
+    says(
+        one(gates(), nothing_changed),
+        Verdict::Pass,
+        "54 trials in counted time: clock source tsc",
+    );
+    let clock = |_: &mut Run, trials: &mut Vec<Trial>| {
+        recordings(trials).last().unwrap().1.facts.clock = Some("hpet".to_owned());
+    };
+    says(one(gates(), clock), Verdict::Fail, "hpet");
+    let real = |governor: Option<&'static str>, turbo: Option<bool>| {
+        move |run: &mut Run, trials: &mut Vec<Trial>| {
+            run.plan.iter_mut().for_each(|planned| planned.mode = model::study::Mode::RealTime);
+            for (_, recording) in recordings(trials) {
+                recording.facts.governor = governor.map(str::to_owned);
+                recording.facts.turbo = turbo;
+            }
+        }
+    };
+    says(one(gates(), real(Some("performance"), Some(false))), Verdict::Pass, "turbo off");
+    says(one(gates(), real(Some("powersave"), Some(false))), Verdict::Fail, "`powersave`");
+    says(one(gates(), real(Some("performance"), Some(true))), Verdict::Fail, "turn turbo off");
+    says(one(gates(), real(None, None)), Verdict::Invalid, "does not tell its governor");
+}
+
+#[test]
+fn memory_is_bounded_over_clients_and_over_time() {
+    let per_client = || Gates { memory_per_client_kib: Some(2.0), ..Gates::default() };
+    says(
+        one(per_client(), nothing_changed),
+        Verdict::Pass,
+        "KiB of proportional memory; at most 2 KiB is allowed",
+    );
+    let costs = |each: u64| {
+        move |_: &mut Run, trials: &mut Vec<Trial>| {
+            for (id, recording) in recordings(trials) {
+                let noise = u64::from(id.repetition % 2) * u64::from(id.clients);
+                for memory in
+                    recording.samples.iter_mut().filter_map(|one| one.subject.memory.as_mut())
+                {
+                    memory.pss_kib = None;
+                    memory.rss_kib += u64::from(id.clients) * each + noise;
+                }
+            }
+        }
+    };
+    says(one(per_client(), costs(9)), Verdict::Fail, "KiB of resident memory; at most 2 KiB");
+    says(one(per_client(), costs(1)), Verdict::Invalid, "lies within the interval");
+    let growth = || Gates { memory_growth_kib: Some(30.0), ..Gates::default() };
+    says(one(growth(), nothing_changed), Verdict::Pass, "a minute; at most 30 KiB");
+    let grows = |_: &mut Run, trials: &mut Vec<Trial>| {
+        for (_, recording) in recordings(trials) {
+            let last = recording.samples.last_mut().unwrap();
+            last.subject.memory.as_mut().unwrap().pss_kib = Some(3_908 + 20);
+        }
+    };
+    says(one(growth(), grows), Verdict::Fail, "grows by 60");
+}
+
+fn census(clients: u32) -> Census {
+    let each =
+        InterfaceCensus { name: "wlan0".to_owned(), kernel: Some(clients), hostapd: Some(clients) };
+    Census { interfaces: vec![each] }
+}
+
+/// Adds a parity trial of every variant at 114 clients.
+fn with_parity(run: &mut Run, trials: &mut Vec<Trial>) {
+    run.study.parity = Some(ParityShape {
+        clients: Some("count".to_owned()),
+        values: Some("values".to_owned()),
+        leave: true,
+        variants: Vec::new(),
+    });
+    let first =
+        |trial: &&Trial| trial.planned.id.clients == 114 && trial.planned.id.repetition == 1;
+    let mut more: Vec<Trial> = trials.iter().filter(first).cloned().collect();
+    for trial in &mut more {
+        trial.planned.id.purpose = Purpose::Parity;
+        run.plan.push(trial.planned.clone());
+        let Outcome::Measured(recording) = &mut trial.outcome else { continue };
+        let count = |clients| Count { census: census(clients), subject: Some(Ok(clients)) };
+        recording.parity = Some(Box::new(Parity {
+            before: count(114),
+            values: Some(vec!["a 1".to_owned(), "b 2".to_owned()]),
+            left: Some(Left {
+                interface: "wlan0".to_owned(),
+                address: "02:00:00:00:00:01".to_owned(),
+                after: count(113),
+            }),
+        }));
+    }
+    trials.extend(more);
+}
+
+#[test]
+fn a_variant_holds_its_clients_gives_the_same_values_and_forgets_who_left() {
+    let gates = || Gates { parity: true, ..Gates::default() };
+    says(one(gates(), nothing_changed), Verdict::Invalid, "no [parity]");
+    says(
+        one(gates(), with_parity),
+        Verdict::Pass,
+        "Each of 3 variants holds its clients, gives the same 2 lines",
+    );
+    let but = |change: fn(&mut Parity)| {
+        move |run: &mut Run, trials: &mut Vec<Trial>| {
+            with_parity(run, trials);
+            let (_, recording) = recordings(trials).last().unwrap();
+            change(recording.parity.as_mut().unwrap());
+        }
+    };
+    let values = but(|parity| parity.values = Some(vec!["a 1".to_owned(), "b 3".to_owned()]));
+    says(one(gates(), values), Verdict::Fail, "gives `b 3` where `idle` gives `b 2`");
+    let lost = but(|parity| parity.before.subject = Some(Ok(113)));
+    says(one(gates(), lost), Verdict::Fail, "the subject counts 113 clients, 114 were expected");
+    let stays = but(|parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)));
+    says(one(gates(), stays), Verdict::Fail, "had left wlan0, the subject counts 114");
+    let mute = but(|parity| parity.before.subject = Some(Err("many".to_owned())));
+    says(one(gates(), mute), Verdict::Invalid, "no number: `many`");
+    let missing = |run: &mut Run, trials: &mut Vec<Trial>| {
+        with_parity(run, trials);
+        trials.pop();
+    };
+    says(one(gates(), missing), Verdict::Invalid, "is missing");
+}
+
+#[test]
+fn a_limit_is_kept_broken_or_too_close_to_call() {
+    says(
+        limit("hostapd-cli: cpu at 18 clients <= 2%"),
+        Verdict::Pass,
+        "at most 20 ms (2 % of a core) is allowed",
+    );
+    says(
+        limit("hostapd-cli: cpu at 114 clients <= 2%"),
+        Verdict::Fail,
+        "`hostapd-cli` at 114 clients takes",
+    );
+    says(limit("hostapd-cli: cpu >= 1ms"), Verdict::Pass, "the nearest to it of 3 figures");
+    says(limit("iw-dump: slope <= 0.04us"), Verdict::Invalid, "within the interval");
+    says(limit("iw-dump: sum at 18 clients <= 1us"), Verdict::Fail, "Subject, load and others");
+    says(limit("idle: memory <= 4MiB"), Verdict::Pass, "at most 4096 KiB");
+    says(limit("unknown-frames <= 1%"), Verdict::Invalid, "no trial of this run");
+}
+
+#[test]
+fn what_the_run_does_not_have_is_invalid_and_told() {
+    says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "no variant `bulk`; there are: idle");
+    says(limit("cpu at 7 clients <= 2%"), Verdict::Invalid, "7 clients are not among");
+    says(limit("calls <= 2/s"), Verdict::Invalid, "unknown metric `calls`; known are cpu");
+    says(limit("cpu <= much"), Verdict::Invalid, "no value for cpu");
+    says(limit("no slower than gone.json by 1%"), Verdict::Invalid, "gone.json was not read");
+    let one_repetition = |run: &mut Run, trials: &mut Vec<Trial>| {
+        run.plan.retain(|planned| planned.id.repetition == 1);
+        trials.retain(|trial| trial.planned.id.repetition == 1);
+    };
+    let gates = Gates { limits: vec!["cpu <= 2%".to_owned()], ..Gates::default() };
+    says(one(gates, one_repetition), Verdict::Invalid, "one repetition has no interval");
+}
+
+#[test]
+fn calls_of_a_function_are_limited_by_their_rate() {
+    let (mut run, mut analysis) = fixture::profiled();
+    let trials = fixture::trials(&run);
+    let mut with = |text: &str| {
+        run.study.gates = Some(Gates { limits: vec![text.to_owned()], ..Gates::default() });
+        judge(&mut analysis, &run, &trials, &Baselines::new());
+        analysis.gates[0].clone()
+    };
+    assert_eq!(with("found: hash <= 500/s").verdict, Verdict::Pass);
+    let broken = with("found: hash <= 1/s");
+    assert_eq!(broken.verdict, Verdict::Fail);
+    assert!(broken.sentence.contains("is called 456."), "{}", broken.sentence);
+}
+
+/// The run against itself, the earlier one's figures multiplied.
+fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> (Verdict, String) {
+    let mut run = fixture::run();
+    run.study.gates = Some(Gates { limits: vec![text.to_owned()], ..Gates::default() });
+    let trials = fixture::trials(&run);
+    let mut analysis = analyse(&run, &trials);
+    let mut baseline = baseline_of(&run, &analysis);
+    let values = baseline.cells.iter_mut().flat_map(|cell| &mut cell.us_per_second);
+    values.for_each(|value| *value *= factor);
+    change(&mut baseline);
+    let baselines = [("b.json".to_owned(), Ok(baseline))].into();
+    judge(&mut analysis, &run, &trials, &baselines);
+    let gate = analysis.gates.remove(0);
+    (gate.verdict, gate.sentence)
+}
+
+#[test]
+fn a_run_is_judged_by_an_earlier_one_of_the_same_study() {
+    let text = "hostapd-cli: no slower than b.json by 1%";
+    says(against(1.0, |_| {}, text), Verdict::Pass, "1% more is allowed");
+    says(against(0.9, |_| {}, text), Verdict::Fail, "+11 %");
+    says(against(1.0, |it| it.format = 9, text), Verdict::Invalid, "has format 9");
+    let other = |it: &mut Baseline| {
+        it.measured.insert("trial".to_owned(), String::new());
+    };
+    says(
+        against(1.0, other, text),
+        Verdict::Invalid,
+        "of another study (`synthetic.toml`): trial differs",
+    );
+    says(
+        against(1.0, |it| it.cells.clear(), text),
+        Verdict::Invalid,
+        "baseline has no `hostapd-cli`",
+    );
+    says(against(1.0, |it| it.image.clear(), text), Verdict::Pass, "in another image");
+}
+
+#[test]
+fn texts_and_gates_make_no_other_study() {
+    let run = fixture::run();
+    let analysis = analyse(&run, &fixture::trials(&run));
+    let mut changed = run.clone();
+    changed.study.question = "Another?".to_owned();
+    changed.study.gates = Some(Gates::default());
+    changed.study.variants[0].about = None;
+    changed.study.trial.repetitions += 1;
+    assert_eq!(baseline_of(&run, &analysis).measured, baseline_of(&changed, &analysis).measured);
+    changed.study.trial.window = model::span::Span::from_secs(7);
+    assert_ne!(baseline_of(&run, &analysis).measured, baseline_of(&changed, &analysis).measured);
+}

@@ -1,0 +1,55 @@
+//! Are the stacks of every profile explained, within the budget?
+
+use model::{share::Share, trial::Purpose};
+
+use super::{Evidence, Part, nothing, together};
+use crate::{profiles::ProfileFigures, quantity, verdicts::Gate};
+
+const NAME: &str = "unknown-frames";
+
+pub(super) fn gate(evidence: &Evidence, budget: Share) -> Gate {
+    let parts = parts(evidence, None, budget);
+    if parts.is_empty() {
+        return nothing(NAME, "the run has no trials for stacks");
+    }
+    together(NAME, "profile", parts)
+}
+
+/// Every profile that was planned, of one variant or of all.
+pub(super) fn parts(evidence: &Evidence, only: Option<&str>, budget: Share) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    for variant in evidence.variants().iter().filter(|variant| wanted(&variant.name)) {
+        let ids = evidence.planned(Purpose::Stacks, &variant.name);
+        for clients in Evidence::counts(&ids) {
+            let cell: Vec<_> = ids.iter().copied().filter(|id| id.clients == clients).collect();
+            let is_here =
+                |one: &&ProfileFigures| one.variant == variant.name && one.clients == Some(clients);
+            let profile = evidence.analysis.profiles.iter().find(is_here);
+            parts.push(match (evidence.fault(&cell), profile) {
+                (Some(fault), _) => Part::invalid(fault),
+                (None, None) => Part::invalid(format!(
+                    "there is no profile of `{}` at {clients} clients",
+                    variant.name
+                )),
+                (None, Some(profile)) => judged(profile, clients, budget),
+            });
+        }
+    }
+    parts
+}
+
+fn judged(profile: &ProfileFigures, clients: u32, budget: Share) -> Part {
+    let (all, unknown) = (profile.unknown.samples, profile.unknown.unknown);
+    let place = format!("`{}` at {clients} clients", profile.variant);
+    if all == 0 {
+        return Part::invalid(format!("the profile of {place} has no samples"));
+    }
+    let share = unknown as f64 / all as f64;
+    let words = format!(
+        "{unknown} of {all} samples of {place} are not explained to their root, {}; at most {budget} is allowed",
+        quantity::percent(share)
+    );
+    let part = if share <= budget.get() { Part::pass(words) } else { Part::fail(words) };
+    Part { used: share, ..part }
+}

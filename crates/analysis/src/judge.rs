@@ -1,0 +1,266 @@
+//! Two variants at one client count, decided: what was found, whether that is what was to be shown, and why.
+//!
+//! Finds the pairs and the evidence around them, and has [`rule`] decide. What may be looked at when is in
+//! [`crate::looks`]; what makes two sides comparable in [`crate::strict`].
+
+#[cfg(test)]
+pub(crate) mod made;
+mod ran;
+mod rule;
+mod words;
+
+use std::collections::BTreeSet;
+
+use model::{
+    run::Run,
+    study::Variant,
+    trial::{Purpose, Trial, TrialId},
+    verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Verdict, Versus},
+};
+
+use crate::{
+    compare,
+    figures::Part,
+    looks,
+    measured::Measured,
+    paired::{self, Paired},
+    power, strict,
+    verdicts::{Finding, Judgement, Ran, RateChange},
+};
+
+pub(crate) use rule::finding;
+
+/// The error that is allowed in a comparison, over all looks together.
+pub const ERROR: f64 = 0.05;
+
+/// All that a run decides: its own comparison where it is one, else each variant against its base at the
+/// largest client count.
+pub fn judgements(run: &Run, trials: &[Trial]) -> Vec<Judgement> {
+    all(&Measured::of(run, trials))
+}
+
+pub(crate) fn all(measured: &Measured) -> Vec<Judgement> {
+    match &measured.run.versus {
+        Some(versus) => looks::progress(measured, versus).into_judgement().into_iter().collect(),
+        None => of_study(measured),
+    }
+}
+
+fn of_study(measured: &Measured) -> Vec<Judgement> {
+    let Some(clients) = measured.counts().last().copied() else { return Vec::new() };
+    let questions = compare::first_bases(measured).into_iter().map(|[base, variant]| Question {
+        base: base.name.clone(),
+        variant: variant.name.clone(),
+        clients,
+        part: part(measured, [base, variant]),
+        expect: Expect::NoSlower,
+        difference: Difference::Variants,
+        margin: measured.run.study.compare.margin.get(),
+        pairs: None,
+        changes: variant.changes.clone(),
+    });
+    let judged = questions.map(|question| {
+        let evidence = Evidence::of(measured, &question);
+        judge(&question, &evidence, Look::only(evidence.pairs.len()))
+    });
+    judged.collect()
+}
+
+/// The subject's CPU where both subjects are one program, else that of everything that is counted.
+fn part(measured: &Measured, [base, variant]: [&Variant; 2]) -> Part {
+    let process = |variant| &measured.run.study.subject_of(variant).process;
+    if process(base) == process(variant) { Part::Subject } else { Part::Sum }
+}
+
+/// What is to be decided.
+pub(crate) struct Question {
+    pub(crate) base: String,
+    pub(crate) variant: String,
+    pub(crate) clients: u32,
+    pub(crate) part: Part,
+    pub(crate) expect: Expect,
+    pub(crate) difference: Difference,
+    pub(crate) margin: f64,
+    /// `None` where a study's repetitions are the pairs.
+    pub(crate) pairs: Option<Pairs>,
+    pub(crate) changes: Vec<String>,
+}
+
+impl Question {
+    pub(crate) fn of(measured: &Measured, versus: &Versus) -> Self {
+        let side = |name: &str| measured.variants().iter().find(|one| one.name == name);
+        let sides = side(&versus.base).zip(side(&versus.variant));
+        Self {
+            base: versus.base.clone(),
+            variant: versus.variant.clone(),
+            clients: versus.clients,
+            part: sides.map_or(Part::Subject, |(base, variant)| part(measured, [base, variant])),
+            expect: versus.expect,
+            difference: versus.difference.clone(),
+            margin: versus.margin.get(),
+            pairs: Some(versus.pairs),
+            changes: versus.changes.clone(),
+        }
+    }
+}
+
+/// Everything that a judgement rests on.
+pub(crate) struct Evidence {
+    /// `(variant, base)` of each valid pair, µs of CPU a second, by repetition.
+    pub(crate) pairs: Vec<(f64, f64)>,
+    /// Pairs of the plan.
+    pub(crate) planned: u32,
+    /// Whether every pair of the plan has been tried.
+    pub(crate) complete: bool,
+    pub(crate) strangers: Vec<String>,
+    pub(crate) ran: Vec<Ran>,
+    pub(crate) rates: Vec<RateChange>,
+}
+
+impl Evidence {
+    pub(crate) fn of(measured: &Measured, question: &Question) -> Self {
+        let (tried, complete, planned) = tried(measured, question);
+        let sides = |repetition: &u32| {
+            [&question.variant, &question.base].map(|variant| TrialId {
+                variant: variant.clone(),
+                clients: question.clients,
+                repetition: *repetition,
+                purpose: Purpose::Cpu,
+            })
+        };
+        let value = |id: &TrialId| {
+            measured.figures.iter().find(|trial| trial.id == *id)?.part(question.part)
+        };
+        let pair = |repetition: &u32| {
+            let [variant, base] = sides(repetition);
+            Some((value(&variant)?, value(&base)?))
+        };
+        let record =
+            |id: &TrialId| measured.records.iter().copied().find(|one| one.planned.id == *id);
+        let records = |repetition: &u32| {
+            let [variant, base] = sides(repetition);
+            Some((record(&base)?, record(&variant)?))
+        };
+        let recorded: Vec<_> = tried.iter().filter_map(records).collect();
+        Self {
+            pairs: tried.iter().filter_map(pair).collect(),
+            planned,
+            complete,
+            strangers: strict::across(&recorded, &question.difference),
+            ran: ran::ran(measured, question),
+            rates: ran::rates(measured, question),
+        }
+    }
+
+    /// Whether the named functions were counted, and none was executed.
+    pub(crate) fn is_no_op(&self) -> bool {
+        !self.ran.is_empty() && self.ran.iter().all(|ran| ran.calls == Some(0))
+    }
+}
+
+/// The repetitions of which both trials were done, valid or not; whether that is all of the plan; and how many
+/// the plan has. Where the number of pairs depends on what they say, pairs count in the order of the plan only:
+/// which trial of two that run side by side ends first must not decide what is looked at.
+fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
+    let is_side = |id: &TrialId, side: &str| {
+        id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
+    };
+    let repetitions = |side: &str| -> BTreeSet<u32> {
+        let plan = measured.run.plan.iter().map(|planned| &planned.id);
+        plan.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
+    };
+    let done = |side: &str| -> BTreeSet<u32> {
+        let valid = measured.figures.iter().map(|figures| &figures.id);
+        let ids = valid.chain(measured.invalid.iter().map(|invalid| &invalid.id));
+        ids.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
+    };
+    let [base, variant] = [&question.base, &question.variant].map(|side| done(side));
+    let is_tried = |repetition: &u32| base.contains(repetition) && variant.contains(repetition);
+    let planned = repetitions(&question.base);
+    let tried: Vec<u32> = match question.pairs {
+        Some(Pairs::UpTo(_)) => planned.iter().copied().take_while(is_tried).collect(),
+        // A run that was recorded without its plan still has its pairs.
+        _ => base.iter().copied().filter(is_tried).collect(),
+    };
+    (tried.clone(), tried.len() >= planned.len(), planned.len() as u32)
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Look {
+    /// The first so many valid pairs.
+    pub(crate) pairs: usize,
+    pub(crate) level: f64,
+    /// This one, and all.
+    pub(crate) of: Option<(u32, u32)>,
+}
+
+impl Look {
+    /// The one look of a fixed number of pairs.
+    pub(crate) fn only(pairs: usize) -> Self {
+        Self { pairs, level: ERROR, of: None }
+    }
+}
+
+/// The judgement on the first so many pairs.
+pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
+    let pairs = &evidence.pairs[..look.pairs.min(evidence.pairs.len())];
+    let paired = Paired::of(pairs, look.level);
+    let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
+    let relative = paired.as_ref().and_then(|paired| paired.relative);
+    let absolute = paired.as_ref().map(|paired| paired.absolute);
+    let clients = f64::from(question.clients);
+    let each: Vec<f64> =
+        paired.iter().flat_map(|paired| &paired.differences).map(|one| one / clients).collect();
+    let mut judgement = Judgement {
+        base: question.base.clone(),
+        variant: question.variant.clone(),
+        clients: question.clients,
+        part: question.part,
+        expect: question.expect,
+        difference: question.difference.clone(),
+        verdict: Verdict::Invalid,
+        finding: Finding::NotComparable,
+        sentence: String::new(),
+        pairs: pairs.len() as u32,
+        before: paired.as_ref().map(|paired| paired.before),
+        after: paired.as_ref().map(|paired| paired.after),
+        absolute,
+        relative,
+        per_client: crate::stats::Estimate::at(&each, look.level).filter(|_| question.clients > 0),
+        p: paired.as_ref().map(|paired| paired.p),
+        p_equivalence: paired::equivalence(ratios, question.margin),
+        margin: question.margin,
+        detectable: relative
+            .and_then(|relative| power::detectable(relative.n, relative.sd?, look.level)),
+        pairs_needed: None,
+        level: look.level,
+        look: look.of,
+        strangers: evidence.strangers.clone(),
+        ran: evidence.ran.clone(),
+        rates: evidence.rates.clone(),
+        differences: paired.map(|paired| paired.differences).unwrap_or_default(),
+    };
+    decide(&mut judgement, evidence);
+    judgement
+}
+
+/// What stands in the way of a decision comes first, the more telling before the other; then the rule.
+fn decide(judgement: &mut Judgement, evidence: &Evidence) {
+    if !judgement.strangers.is_empty() {
+        judgement.sentence = words::not_comparable(judgement);
+    } else if evidence.is_no_op() {
+        judgement.finding = Finding::NoOp;
+        judgement.sentence = words::no_op(judgement);
+    } else if judgement.pairs < FEWEST_PAIRS {
+        judgement.sentence = words::too_few(judgement, evidence);
+    } else if rule::is_frozen(judgement) {
+        judgement.sentence = words::frozen(judgement);
+    } else {
+        rule::apply(judgement);
+        judgement.sentence = words::decided(judgement, evidence);
+    }
+}
+
+#[cfg(test)]
+mod tests;

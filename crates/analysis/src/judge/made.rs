@@ -1,0 +1,122 @@
+//! Made-up comparisons for tests: pairs whose subject took exactly what is said. **Synthetic.**
+
+use model::{
+    instrument::{Counted, Counts},
+    run::Run,
+    sample::Group,
+    share::Share,
+    span::Span,
+    trial::{Outcome, PlannedTrial, Purpose, Recording, Trial},
+    verdict::{Difference, Expect, Pairs, Versus},
+    wire::State,
+};
+
+use crate::{fixture, random::Random};
+
+pub(crate) const CLIENTS: u32 = 60;
+
+/// A run that compares `after` with `before` at 60 clients, and a trial for every value: `(variant, base)`
+/// of each pair in µs of CPU a second, by repetition.
+pub(crate) fn compared(values: &[(f64, f64)]) -> (Run, Vec<Trial>) {
+    let mut run = fixture::run();
+    run.study.variants.remove(0);
+    run.study.access_point.clients = vec![CLIENTS];
+    for (variant, name) in run.study.variants.iter_mut().zip(["before", "after"]) {
+        variant.name = name.to_owned();
+    }
+    run.versus = Some(Versus {
+        base: "before".to_owned(),
+        variant: "after".to_owned(),
+        clients: CLIENTS,
+        difference: Difference::Variants,
+        expect: Expect::NoSlower,
+        margin: Share::of(0.005),
+        pairs: Pairs::Fixed(values.len() as u32),
+        changes: Vec::new(),
+    });
+    let template = template();
+    let mut trials = Vec::new();
+    for (repetition, (after, before)) in (1..).zip(values) {
+        trials.push(trial(&template, ("before", repetition), *before));
+        trials.push(trial(&template, ("after", repetition), *after));
+    }
+    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    (run, trials)
+}
+
+fn template() -> Trial {
+    let trials = fixture::trials(&fixture::run());
+    trials
+        .into_iter()
+        .find(|trial| trial.planned.id.variant == "iw-dump" && trial.planned.id.clients == CLIENTS)
+        .expect("the fixture has it")
+}
+
+fn trial(template: &Trial, (variant, repetition): (&str, u32), us_per_second: f64) -> Trial {
+    let mut trial = template.clone();
+    let planned = &mut trial.planned;
+    planned.id.variant = variant.to_owned();
+    planned.id.repetition = repetition;
+    planned.measure.offset = Span::from_nanos(u64::from(repetition) * 1_000);
+    planned.measure.state = Some(State { seed: u64::from(repetition), padding: 0 });
+    let samples = &mut recording(&mut trial).samples;
+    let opened = samples[0].at_ns;
+    for sample in samples {
+        let seconds = (sample.at_ns - opened) as f64 / 1e9;
+        let usage_ns = (us_per_second * 1e3 * seconds).round() as u64;
+        sample.subject.group = Some(Group { usage_ns, ..Group::default() });
+    }
+    trial
+}
+
+/// What a trial recorded.
+pub(crate) fn recording(trial: &mut Trial) -> &mut Recording {
+    match &mut trial.outcome {
+        Outcome::Measured(recording) => recording,
+        Outcome::Invalid { .. } => panic!("it is valid"),
+    }
+}
+
+/// The run's question.
+pub(crate) fn versus(run: &mut Run) -> &mut Versus {
+    run.versus.as_mut().expect("it compares")
+}
+
+/// So many pairs about 10 ms/s: the variant costs `effect` more, a share of the base, and pairs differ by
+/// `spread` of it.
+pub(crate) fn pairs(n: usize, effect: f64, (spread, seed): (f64, u64)) -> Vec<(f64, f64)> {
+    let mut random = Random::seeded(seed);
+    let one = |_| {
+        // What a pair shares, and what it does not.
+        let base = 10_000.0 * (1.0 + 0.02 * random.normal());
+        (base * (1.0 + effect + spread * random.normal()), base)
+    };
+    (0..n).map(one).collect()
+}
+
+/// A trial of a side that counted a function so often.
+pub(crate) fn counted(trials: &[Trial], side: &str, (function, hits): (&str, u64)) -> Trial {
+    let mut trial = trials
+        .iter()
+        .find(|trial| trial.planned.id.variant == side)
+        .expect("the side has a trial")
+        .clone();
+    trial.planned.id.purpose = Purpose::Counts;
+    let probe = Counted {
+        name: function.to_owned(),
+        hits,
+        probed: 1,
+        mapped_by: Some(1),
+        spans: Vec::new(),
+        unpaired: 0,
+        lost: 0,
+    };
+    let counts = Counts { probes: vec![probe], hit_ns: None, read: None };
+    recording(&mut trial).counts = Some(Box::new(counts));
+    trial
+}
+
+/// The plan without what is not done.
+pub(crate) fn planned(trials: &[Trial]) -> Vec<PlannedTrial> {
+    trials.iter().map(|trial| trial.planned.clone()).collect()
+}

@@ -1,0 +1,67 @@
+//! From intervals to a finding, and from a finding to a verdict on what was to be shown.
+//!
+//! Pure arithmetic on a judgement's figures. It writes no words.
+
+use model::verdict::{Expect, Verdict};
+
+use crate::{
+    paired, power,
+    stats::Estimate,
+    verdicts::{Finding, Judgement},
+};
+
+/// Whether every pair was one machine state over again: the same base each time, and the same difference.
+/// Equal differences of bases that do differ are another thing: the subject did the same in every state.
+pub(super) fn is_frozen(judgement: &Judgement) -> bool {
+    let still = |estimate: Option<Estimate>| estimate.is_some_and(|one| one.sd == Some(0.0));
+    still(judgement.absolute) && still(judgement.before)
+}
+
+/// What the interval of the difference shows, and where it shows none, the equivalence test.
+pub(crate) fn finding(absolute: &Estimate, p_equivalence: Option<f64>, level: f64) -> Finding {
+    match absolute.interval {
+        Some(interval) if interval.low > 0.0 => Finding::Dearer,
+        Some(interval) if interval.high < 0.0 => Finding::Cheaper,
+        Some(_) if p_equivalence.is_some_and(|p| p <= level) => Finding::Equivalent,
+        _ => Finding::Undecided,
+    }
+}
+
+/// Writes finding, verdict, and what it would take where there is none.
+pub(super) fn apply(judgement: &mut Judgement) {
+    let Some(absolute) = judgement.absolute else { return };
+    judgement.finding = finding(&absolute, judgement.p_equivalence, judgement.level);
+    judgement.verdict = verdict(judgement);
+    if judgement.verdict == Verdict::Invalid {
+        let asked = (judgement.expect, judgement.level);
+        judgement.pairs_needed = judgement
+            .relative
+            .and_then(|relative| power::pairs_needed(&relative, judgement.margin, asked))
+            .filter(|needed| *needed > judgement.pairs);
+    }
+}
+
+fn verdict(judgement: &Judgement) -> Verdict {
+    let level = judgement.level;
+    let relative = judgement.relative;
+    let mean = relative.map(|relative| relative.mean);
+    // The upper end of the interval at 1 − 2α lies below the margin.
+    let below = relative.and_then(|relative| paired::below(&relative, judgement.margin));
+    let below = below.is_some_and(|p| p <= level);
+    let same = judgement.p_equivalence.is_some_and(|p| p <= level);
+    let differs = matches!(judgement.finding, Finding::Cheaper | Finding::Dearer);
+    match (judgement.expect, judgement.finding) {
+        (Expect::NoSlower, Finding::Cheaper) => Verdict::Pass,
+        (Expect::NoSlower, _) if below => Verdict::Pass,
+        (Expect::NoSlower, Finding::Dearer) if mean.is_some_and(|mean| mean > judgement.margin) => {
+            Verdict::Fail
+        }
+        (Expect::Faster, Finding::Cheaper) => Verdict::Pass,
+        (Expect::Faster, Finding::Equivalent | Finding::Dearer) => Verdict::Fail,
+        (Expect::Same, _) if same => Verdict::Pass,
+        (Expect::Same, _) if differs && mean.is_some_and(|mean| mean.abs() > judgement.margin) => {
+            Verdict::Fail
+        }
+        _ => Verdict::Invalid,
+    }
+}

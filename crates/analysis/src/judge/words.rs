@@ -1,0 +1,197 @@
+//! A judgement as one sentence: the verdict, the effect, and what it rests on.
+//!
+//! Nothing is computed here but signs; figures are written by [`crate::quantity`].
+
+use model::verdict::{Difference, Expect, FEWEST_PAIRS, Verdict};
+
+use super::Evidence;
+use crate::{
+    figures::Part,
+    quantity::{Unit, count, cpu_unit, percent},
+    stats::{Estimate, Interval},
+    verdicts::{Finding, Judgement},
+};
+
+/// The sides differ in more than what is named.
+pub(super) fn not_comparable(judgement: &Judgement) -> String {
+    let named = match &judgement.difference {
+        Difference::Nothing => "nothing at all".to_owned(),
+        Difference::Variants => "the words of their variants".to_owned(),
+        Difference::Program { name, .. } => format!("the program `{name}`"),
+        Difference::Image { .. } => "the image".to_owned(),
+    };
+    let first = judgement.strangers.first().map(String::as_str).unwrap_or_default();
+    let more = match judgement.strangers.len() {
+        0 | 1 => String::new(),
+        all => format!("; and {}", count(all as u32 - 1, "difference") + " more"),
+    };
+    format!(
+        "invalid: the sides may differ in {named}, and something else speaks against them: {first}{more}"
+    )
+}
+
+/// None of the functions that the variant changes was executed.
+pub(super) fn no_op(judgement: &Judgement) -> String {
+    let names: Vec<_> = judgement.ran.iter().map(|ran| format!("`{}`", ran.function)).collect();
+    format!(
+        "no-op: this code never ran here: {} not called once while `{}` was measured at {}, so no figure is about the change",
+        match names.as_slice() {
+            [one] => format!("{one} was"),
+            all => format!("{} were", all.join(", ")),
+        },
+        judgement.variant,
+        count(judgement.clients, "client"),
+    )
+}
+
+/// So few pairs show nothing.
+pub(super) fn too_few(judgement: &Judgement, evidence: &Evidence) -> String {
+    format!(
+        "invalid: too few pairs: {} of {} planned {} whole and valid, and fewer than {FEWEST_PAIRS} show nothing: the exact p of 5 cannot reach 0.05",
+        judgement.pairs,
+        evidence.planned,
+        if judgement.pairs == 1 { "is" } else { "are" },
+    )
+}
+
+/// Every pair was the same state.
+pub(super) fn frozen(judgement: &Judgement) -> String {
+    format!(
+        "invalid: all {} pairs of `{}` and `{}` gave the same figures: one frozen state, so that every interval is zero and every claim about that state only; measure with `perturb = \"start\"`",
+        judgement.pairs, judgement.base, judgement.variant,
+    )
+}
+
+/// What the rule decided, or did not.
+pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
+    let verdict = judgement.verdict.name();
+    let claim = claim(judgement);
+    let mut sentence = format!("{verdict}: {claim}: {}", effect(judgement));
+    sentence.push_str(&format!(" ({})", ground(judgement, evidence)));
+    if judgement.verdict == Verdict::Invalid {
+        sentence.push_str(&advice(judgement));
+    }
+    sentence
+}
+
+/// What is claimed, by finding and question.
+fn claim(judgement: &Judgement) -> String {
+    let (variant, base) = (&judgement.variant, &judgement.base);
+    let margin = percent(judgement.margin);
+    let at = format!("at {}", count(judgement.clients, "client"));
+    match (judgement.finding, judgement.expect, judgement.verdict) {
+        (Finding::Cheaper | Finding::Dearer, Expect::Same, Verdict::Pass) => {
+            format!(
+                "`{variant}` is different from `{base}` {at}, and by less than the margin of {margin}"
+            )
+        }
+        (Finding::Dearer, Expect::NoSlower, Verdict::Pass) => {
+            format!(
+                "`{variant}` costs more than `{base}` {at}, and by less than the margin of {margin}"
+            )
+        }
+        (Finding::Cheaper, ..) => format!("`{variant}` costs less than `{base}` {at}"),
+        (Finding::Dearer, ..) => format!("`{variant}` costs more than `{base}` {at}"),
+        (Finding::Equivalent, ..) => {
+            format!("`{variant}` costs the same as `{base}` {at}, within {margin}")
+        }
+        (_, _, Verdict::Pass) => {
+            format!("`{variant}` costs no more than `{base}` and {margin} {at}")
+        }
+        _ => format!("these pairs do not decide between `{variant}` and `{base}` {at}"),
+    }
+}
+
+/// The difference, absolute and relative, with intervals.
+fn effect(judgement: &Judgement) -> String {
+    let Some(absolute) = judgement.absolute else { return "nothing was measured".to_owned() };
+    let unit = cpu_unit(absolute.mean);
+    let word = if absolute.mean < 0.0 { "less" } else { "more" };
+    let whose = match judgement.part {
+        Part::Sum => " in subject, load and others together",
+        _ => "",
+    };
+    let shown = if absolute.mean < 0.0 { turned(&absolute) } else { absolute };
+    let mut text = format!("{} of CPU a second {word}{whose}", unit.with_interval(&shown));
+    if let Some(relative) = &judgement.relative {
+        let sign = if relative.mean > 0.0 { "+" } else { "" };
+        text.push_str(&format!(", {sign}{}", Unit::PER_CENT.with_interval(relative)));
+    }
+    text
+}
+
+/// The same quantity counted the other way round.
+fn turned(estimate: &Estimate) -> Estimate {
+    let turn = |interval: Interval| Interval { low: -interval.high, high: -interval.low };
+    Estimate {
+        mean: -estimate.mean,
+        interval: estimate.interval.map(turn),
+        min: -estimate.max,
+        max: -estimate.min,
+        ..*estimate
+    }
+}
+
+/// Pairs, p, and what they could have seen.
+fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
+    let mut parts = vec![match judgement.look {
+        None if judgement.pairs < evidence.planned => {
+            format!("{} of {} planned pairs", judgement.pairs, evidence.planned)
+        }
+        _ => count(judgement.pairs, "pair"),
+    }];
+    if let Some((look, looks)) = judgement.look.filter(|(_, looks)| *looks > 1) {
+        let sure = format!("{:.1}", (1.0 - judgement.level) * 100.0);
+        parts.push(format!("look {look} of {looks} with intervals of {sure} %"));
+    }
+    parts.extend(judgement.p.map(|p| format!("exact p = {}", p_value(p))));
+    if judgement.finding != Finding::Cheaper && judgement.finding != Finding::Dearer {
+        let p = judgement.p_equivalence;
+        parts.extend(p.map(|p| format!("equivalence p = {}", p_value(p))));
+    }
+    match judgement.detectable {
+        Some(0.0) => parts.push("the same difference in every one of them".to_owned()),
+        Some(share) => {
+            parts.push(format!("{} would have been found 4 times in 5", percent(share)));
+        }
+        None => {}
+    }
+    parts.join(", ")
+}
+
+/// What to do where nothing was decided.
+fn advice(judgement: &Judgement) -> String {
+    match judgement.pairs_needed {
+        Some(pairs) => format!("; it would probably take {}", count(pairs, "pair")),
+        None if judgement.relative.is_none() => {
+            "; the base took no CPU in some pair, so no margin can be taken of it".to_owned()
+        }
+        None => {
+            "; no number of pairs is likely to decide an effect so close to the margin".to_owned()
+        }
+    }
+}
+
+/// Two digits, and no more zeros than anyone reads.
+fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        return "0.0001 or less".to_owned();
+    }
+    let decimals = (1.0 - p.log10().floor()).clamp(2.0, 5.0) as usize;
+    format!("{p:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_p_has_two_digits() {
+        for (p, text) in
+            [(0.03125, "0.031"), (1.0, "1.00"), (0.5, "0.50"), (0.000_01, "0.0001 or less")]
+        {
+            assert_eq!(p_value(p), text);
+        }
+        assert_eq!(p_value(0.007_8), "0.0078");
+    }
+}

@@ -1,0 +1,146 @@
+//! When comparisons stop, and that looking often does not make them wrong more often.
+
+use super::*;
+use crate::{
+    judge::made::{compared, pairs, planned, recording, versus},
+    paired::Paired,
+    random::Random,
+    stats::t_quantile_at,
+};
+use model::verdict::{Expect, Pairs};
+
+fn up_to(values: &[(f64, f64)], expect: Expect) -> (Run, Vec<Trial>) {
+    let (mut run, trials) = compared(values);
+    let most = values.len() as u32;
+    let versus = versus(&mut run);
+    (versus.pairs, versus.expect) = (Pairs::UpTo(most), expect);
+    (run, trials)
+}
+
+#[test]
+fn a_large_effect_is_decided_at_the_first_look_and_later_pairs_do_not_change_that() {
+    let (run, trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    for done in 0..6 {
+        let found = decide(&run, &trials[..2 * done]);
+        assert!(matches!(found, Progress::GoOn(Some(_))), "{done}: {found:?}");
+    }
+    assert!(matches!(decide(&run, &trials[..11]), Progress::GoOn(_)), "half a pair is no pair");
+    let at_six = decide(&run, &trials[..12]);
+    let Progress::Decided(judgement) = &at_six else { panic!("{at_six:?}") };
+    assert_eq!((judgement.pairs, judgement.look), (6, Some((1, 5))), "6, 8, 12, 16, 24");
+    assert_eq!(judgement.level, 0.05 / 5.0);
+    assert_eq!(decide(&run, &trials), at_six);
+}
+
+#[test]
+fn it_is_looked_only_where_it_was_fixed_before() {
+    let (run, trials) = up_to(&pairs(24, 0.0, (0.02, 2)), Expect::NoSlower);
+    let looked = |pairs: usize| {
+        let found = decide(&run, &trials[..2 * pairs]);
+        found.judgement().map(|judgement| (judgement.pairs, judgement.look))
+    };
+    assert_eq!(looked(6), looked(7));
+    assert_eq!(looked(8), Some((8, Some((2, 5)))));
+    assert_eq!(looked(8), looked(11));
+}
+
+#[test]
+fn a_budget_that_is_spent_ends_it_undecided() {
+    let (run, mut trials) = up_to(&pairs(12, 0.0, (0.05, 3)), Expect::Same);
+    assert!(matches!(decide(&run, &trials[..22]), Progress::GoOn(_)));
+    let found = decide(&run, &trials);
+    let Progress::BudgetSpent(judgement) = &found else { panic!("{found:?}") };
+    assert_eq!((judgement.pairs, judgement.look), (12, Some((3, 3))));
+    // One that died does not keep a run from ending.
+    trials[4].outcome =
+        model::trial::Outcome::Invalid { why: "it died".to_owned(), console: Vec::new() };
+    let found = decide(&run, &trials);
+    let Progress::BudgetSpent(judgement) = &found else { panic!("{found:?}") };
+    assert_eq!((judgement.pairs, judgement.look), (11, Some((3, 3))));
+}
+
+#[test]
+fn pairs_count_in_the_order_of_the_plan() {
+    let (run, mut trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    let sixth = trials.remove(10);
+    assert!(matches!(decide(&run, &trials[..14]), Progress::GoOn(_)), "the sixth pair is not done");
+    trials.push(sixth);
+    trials.reverse();
+    let found = decide(&run, &trials);
+    assert_eq!(found.judgement().map(|judgement| judgement.pairs), Some(6));
+}
+
+#[test]
+fn a_fixed_number_is_waited_for() {
+    let (run, trials) = compared(&pairs(8, -0.2, (0.001, 1)));
+    assert!(matches!(decide(&run, &trials[..14]), Progress::GoOn(_)));
+    let found = decide(&run, &trials);
+    let Progress::Decided(judgement) = &found else { panic!("{found:?}") };
+    assert_eq!((judgement.pairs, judgement.look, judgement.level), (8, None, 0.05));
+}
+
+#[test]
+fn what_more_pairs_cannot_mend_ends_at_once() {
+    let (run, mut trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    recording(&mut trials[1]).facts.clk_tck = 250;
+    let found = decide(&run, &trials[..2]);
+    let Progress::Decided(judgement) = &found else { panic!("{found:?}") };
+    assert_eq!(judgement.finding, Finding::NotComparable);
+}
+
+#[test]
+fn a_run_that_compares_nothing_has_nothing_to_decide() {
+    let (mut run, trials) = compared(&pairs(6, 0.0, (0.001, 1)));
+    run.plan = planned(&trials);
+    run.versus = None;
+    assert_eq!(decide(&run, &trials), Progress::GoOn(None));
+}
+
+/// The mean of the first so many differences by its standard error: what the interval of the rule compares
+/// with a quantile. The quantiles of a simulation are the same every time, so they are computed once.
+fn t(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let differences = || pairs.iter().map(|(variant, base)| variant - base);
+    let mean = differences().sum::<f64>() / n;
+    let squares: f64 = differences().map(|one| (one - mean).powi(2)).sum();
+    mean / (squares / (n - 1.0) / n).sqrt()
+}
+
+#[test]
+fn the_simulation_asks_what_the_rule_asks() {
+    let pairs = pairs(8, 0.002, (0.002, 9));
+    let level = 0.01;
+    let interval = Paired::of(&pairs, level).unwrap().absolute;
+    let estimate = t_quantile_at(7, 1.0 - level / 2.0);
+    assert_eq!(interval.differs_from_zero(), t(&pairs).abs() > estimate);
+    let half = interval.interval.unwrap().half();
+    assert!((interval.mean / half * estimate - t(&pairs)).abs() < 1e-9);
+}
+
+/// The share of experiments without any effect in which some look calls the sides different.
+fn wrong(experiments: u32, looks: &[u32], level: f64) -> f64 {
+    let quantile =
+        |look: &u32| (*look as usize, t_quantile_at(*look as usize - 1, 1.0 - level / 2.0));
+    let looks: Vec<_> = looks.iter().map(quantile).collect();
+    let mut random = Random::seeded(2026);
+    let wrong = (0..experiments).filter(|_| {
+        let pairs = pairs(24, 0.0, (0.01, random.bits()));
+        looks.iter().any(|(look, quantile)| t(&pairs[..*look]).abs() > *quantile)
+    });
+    wrong.count() as f64 / f64::from(experiments)
+}
+
+#[test]
+fn over_all_looks_together_the_same_twice_is_called_different_in_at_most_one_of_twenty() {
+    let looks = Pairs::UpTo(24).looks();
+    let rate = wrong(4000, &looks, ERROR / looks.len() as f64);
+    assert!(rate <= 0.05, "{rate}");
+    assert!(rate > 0.005, "{rate}: looks that see nothing at all prove nothing");
+}
+
+#[test]
+fn looking_whenever_one_likes_without_paying_for_it_would_be_wrong_more_often() {
+    let always: Vec<u32> = (6..=24).collect();
+    let rate = wrong(1000, &always, ERROR);
+    assert!(rate > 0.1, "{rate}: this is why there are looks");
+}

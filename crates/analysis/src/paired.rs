@@ -1,0 +1,218 @@
+//! Pairs of one quantity, analysed as pairs: effect with interval, exact p, equivalence.
+//!
+//! Takes numbers and gives numbers; it knows no trial and decides nothing.
+//!
+//! # Sources
+//!
+//! - Interval and t test of paired differences: NIST/SEMATECH e-Handbook §7.3.1; Student (1908).
+//! - Sign-flip test: Fisher, "The Design of Experiments" (1935), §21; all 2^n signs where that can be done,
+//!   else draws with the correction of Phipson and Smyth, "Permutation p-values should never be zero" (2010).
+//! - Equivalence by two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987).
+
+use crate::{
+    random::Random,
+    stats::{Estimate, t_above},
+};
+
+/// Up to so many pairs every assignment of signs is tried; there are 2^n, of which half are mirrored.
+const ENUMERATED: usize = 20;
+/// Draws beyond that.
+const DRAWS: u32 = 100_000;
+/// Two sums that differ by less than this part of all are the same sum, added up in another order.
+const SAME_SUM: f64 = 1e-12;
+
+/// What pairs say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paired {
+    /// `variant − base` of each pair.
+    pub differences: Vec<f64>,
+    /// `variant / base − 1` of each pair; empty where a base is not above 0.
+    pub ratios: Vec<f64>,
+    /// Mean of the base.
+    pub before: Estimate,
+    /// Mean of the variant.
+    pub after: Estimate,
+    /// Mean difference with the interval at the level.
+    pub absolute: Estimate,
+    /// Mean of `variant / base − 1` with the interval at the level; `None` where a base is not above 0.
+    pub relative: Option<Estimate>,
+    /// Exact two-sided p of the sign-flip test.
+    pub p: f64,
+}
+
+impl Paired {
+    /// From `(variant, base)` of each pair, with intervals at `level`; `None` without pairs, or where a
+    /// value is no finite number.
+    pub fn of(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
+        let [after, before]: [Vec<f64>; 2] =
+            [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
+        let differences: Vec<f64> = pairs.iter().map(|(variant, base)| variant - base).collect();
+        let ratio = |(variant, base): &(f64, f64)| (*base > 0.0).then(|| (variant - base) / base);
+        let ratios: Vec<f64> = pairs.iter().map(ratio).collect::<Option<_>>().unwrap_or_default();
+        Some(Self {
+            before: Estimate::at(&before, level)?,
+            after: Estimate::at(&after, level)?,
+            absolute: Estimate::at(&differences, level)?,
+            relative: Estimate::at(&ratios, level),
+            p: sign_flip(&differences),
+            differences,
+            ratios,
+        })
+    }
+}
+
+/// The share of all assignments of signs to the differences whose mean is at least as far from 0 as the
+/// one that was found: two-sided. Exact up to 20 differences, by 100,000 seeded draws beyond.
+pub fn sign_flip(differences: &[f64]) -> f64 {
+    let found = differences.iter().sum::<f64>().abs();
+    let whole: f64 = differences.iter().map(|difference| difference.abs()).sum();
+    let least = found - whole * SAME_SUM;
+    if differences.len() <= ENUMERATED {
+        enumerated(differences, least)
+    } else {
+        drawn(differences, least)
+    }
+}
+
+/// Gray's order: from one assignment to the next one sign changes, so each takes one addition. The first
+/// sign stays: turning all of them over gives the same distance from 0.
+fn enumerated(differences: &[f64], least: f64) -> f64 {
+    let Some((_, turned)) = differences.split_first() else { return 1.0 };
+    let all = 1u32 << turned.len();
+    let mut signs = vec![1.0; turned.len()];
+    let mut sum: f64 = differences.iter().sum();
+    let mut far = u32::from(sum.abs() >= least);
+    for step in 1..all {
+        let at = step.trailing_zeros() as usize;
+        signs[at] = -signs[at];
+        sum += 2.0 * signs[at] * turned[at];
+        far += u32::from(sum.abs() >= least);
+    }
+    f64::from(far) / f64::from(all)
+}
+
+fn drawn(differences: &[f64], least: f64) -> f64 {
+    let mut random = Random::seeded(differences.len() as u64);
+    let mut far = 0u32;
+    for _ in 0..DRAWS {
+        let signed = |piece: &[f64], bits: u64| -> f64 {
+            let one =
+                |(at, value): (usize, &f64)| if bits >> at & 1 == 1 { -value } else { *value };
+            piece.iter().enumerate().map(one).sum()
+        };
+        let sum: f64 = differences.chunks(64).map(|piece| signed(piece, random.bits())).sum();
+        far += u32::from(sum.abs() >= least);
+    }
+    f64::from(far + 1) / f64::from(DRAWS + 1)
+}
+
+/// Two-sided p of Student's paired test; `None` with fewer than two differences. Without any spread it is
+/// 0, or 1 where the mean is 0.
+pub fn t_test(differences: &[f64]) -> Option<f64> {
+    let (mean, error, freedom) = of_mean(differences)?;
+    Some((2.0 * one_sided(mean.abs(), error, freedom)).min(1.0))
+}
+
+/// p of the equivalence test: the larger of the two one-sided tests that the mean is above −margin and
+/// below +margin. At or below α, the interval at 1 − 2α lies within the margin. `None` with fewer than
+/// two values.
+pub fn equivalence(values: &[f64], margin: f64) -> Option<f64> {
+    let (mean, error, freedom) = of_mean(values)?;
+    let above = one_sided(mean + margin, error, freedom);
+    let below = one_sided(margin - mean, error, freedom);
+    Some(above.max(below))
+}
+
+/// p of the one-sided test that the mean is below +margin: at or below α, the upper end of the interval at
+/// 1 − 2α is. `None` with fewer than two values.
+pub fn below(estimate: &Estimate, margin: f64) -> Option<f64> {
+    let error = estimate.sd? / f64::from(estimate.n).sqrt();
+    Some(one_sided(margin - estimate.mean, error, estimate.n as usize - 1))
+}
+
+/// Mean, standard error and degrees of freedom.
+fn of_mean(values: &[f64]) -> Option<(f64, f64, usize)> {
+    let estimate = Estimate::of(values)?;
+    Some((estimate.mean, estimate.sd? / (values.len() as f64).sqrt(), values.len() - 1))
+}
+
+/// The probability of a mean that far above 0 where it is 0 in truth.
+fn one_sided(mean: f64, error: f64, freedom: usize) -> f64 {
+    match error > 0.0 {
+        true => t_above(freedom, mean / error),
+        false if mean > 0.0 => 0.0,
+        false => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn six_pairs_of_one_sign_have_the_smallest_p_that_there_is() {
+        assert_eq!(sign_flip(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 2.0 / 64.0);
+        assert_eq!(sign_flip(&[-1.0; 8]), 2.0 / 256.0);
+        assert_eq!(sign_flip(&[1.0; 5]), 2.0 / 32.0);
+    }
+
+    #[test]
+    fn without_any_difference_nothing_is_far() {
+        assert_eq!((sign_flip(&[0.0; 6]), sign_flip(&[])), (1.0, 1.0));
+    }
+
+    #[test]
+    fn one_of_three_against_two_by_hand() {
+        // Sums: ±1±2±4 = ±7, ±5, ±3, ±1; found is −1 + 2 + 4 = 5: 4 of 8 are that far.
+        assert_eq!(sign_flip(&[-1.0, 2.0, 4.0]), 0.5);
+    }
+
+    #[test]
+    fn draws_agree_with_all_assignments() {
+        let differences: Vec<f64> = (0..20).map(|at| f64::from(at % 7) - 2.2).collect();
+        let found = differences.iter().sum::<f64>().abs() - 1e-9;
+        let (all, some) = (enumerated(&differences, found), drawn(&differences, found));
+        assert!((all - some).abs() < 0.005, "{all} {some}");
+    }
+
+    #[test]
+    fn the_interval_is_of_the_differences_and_the_ratio_of_each_pair() {
+        let found = Paired::of(&[(2.0, 1.0), (22.0, 11.0), (42.0, 21.0)], 0.05).unwrap();
+        assert_eq!(found.absolute.mean, 11.0);
+        let relative = found.relative.unwrap();
+        assert_eq!((relative.mean, relative.sd), (1.0, Some(0.0)), "the start's spread has gone");
+        assert_eq!(Paired::of(&[(2.0, 0.0), (1.0, 1.0)], 0.05).unwrap().relative, None);
+        assert_eq!(Paired::of(&[], 0.05), None);
+    }
+
+    #[test]
+    fn without_spread_equivalence_is_certain_inside_and_impossible_outside() {
+        assert_eq!(equivalence(&[0.001; 6], 0.005), Some(0.0));
+        assert_eq!(equivalence(&[0.006; 6], 0.005), Some(1.0));
+        assert_eq!(equivalence(&[0.001], 0.005), None);
+        assert_eq!((t_test(&[0.0; 6]), t_test(&[2.0; 6])), (Some(1.0), Some(0.0)));
+    }
+
+    proptest! {
+        #[test]
+        fn equivalence_is_the_interval_at_twice_the_level_within_the_margin(
+            values in prop::collection::vec(-0.01..0.01f64, 2..12),
+            margin in 0.001..0.02f64,
+        ) {
+            let interval = Estimate::at(&values, 0.1).unwrap().interval.unwrap();
+            let inside = -margin < interval.low && interval.high < margin;
+            let p = equivalence(&values, margin).unwrap();
+            // At the very edge rounding decides, either way.
+            prop_assume!((p - 0.05).abs() > 1e-6);
+            prop_assert_eq!(inside, p < 0.05);
+        }
+
+        #[test]
+        fn no_p_is_zero_and_none_above_one(values in prop::collection::vec(-1e6..1e6f64, 1..12)) {
+            let p = sign_flip(&values);
+            prop_assert!(p > 0.0 && p <= 1.0);
+        }
+    }
+}

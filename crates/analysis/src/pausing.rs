@@ -1,0 +1,265 @@
+//! The attribution experiment: what of the subject's CPU goes away while a consumer is stopped.
+//!
+//! Cuts the windows of trials for pauses by what was done in them and compares neighbours: a stopped span
+//! with the running ones before and after it, and likewise the control, in which a process of the agent's is
+//! stopped. Only spans of one window are compared, so what differs between trials is in no share.
+
+use std::collections::BTreeMap;
+
+use model::{
+    instrument::Instrument,
+    pause::{PauseState, Paused, Pauses, Target},
+    span::Span,
+    trial::{Outcome, PlannedTrial, Purpose, Trial},
+    verdict::Verdict,
+};
+
+use crate::{
+    figures::TrialFigures,
+    measured::Measured,
+    quantity::{Unit, count},
+    stats::{Estimate, Interval},
+    verdicts::PauseFigures,
+    window::Window,
+};
+
+/// The beginning of a span that is in no figure, where the study says nothing of it.
+const SETTLE: Span = Span::from_secs(2);
+/// A control that moves by less than this did not move: a stopped process costs the kernel's timers a little.
+const STILL: f64 = 0.001;
+
+/// What one trial says, µs of CPU a second.
+#[derive(Default)]
+struct Seen {
+    running: Option<f64>,
+    stopped: Option<f64>,
+    sham: Option<f64>,
+    share: Option<f64>,
+    sham_share: Option<f64>,
+}
+
+/// One consumer in one variant at one client count.
+struct Cell<'a> {
+    planned: Vec<&'a PlannedTrial>,
+    seen: Vec<Seen>,
+    /// The first valid trial.
+    first: Option<(&'a TrialFigures, &'a Trial)>,
+    /// Why trials are not in it.
+    why: Vec<String>,
+}
+
+type Key = (String, u32, String);
+
+/// Every consumer that was paused, the largest share first.
+pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
+    let mut figures: Vec<_> =
+        cells(measured).into_iter().filter_map(|(key, cell)| of_cell(key, &cell)).collect();
+    figures.sort_by(|a, b| b.share.mean.total_cmp(&a.share.mean));
+    figures
+}
+
+/// Who is paused in a planned trial.
+fn target(planned: &PlannedTrial) -> Option<&Target> {
+    match &planned.measure.instrument {
+        Some(Instrument::Pause(order)) => Some(&order.target),
+        _ => None,
+    }
+}
+
+/// In the order of the plan; what is not in the plan comes behind it.
+fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
+    let mut keys: Vec<Key> = Vec::new();
+    let mut cells: BTreeMap<Key, Cell> = BTreeMap::new();
+    let settle = measured.run.study.pause.as_ref().map_or(SETTLE, |pause| pause.settle);
+    let done = measured.instrumented.iter().map(|(_, trial)| &trial.planned);
+    for planned in measured.run.plan.iter().chain(done) {
+        let Some(key) = key(planned) else { continue };
+        let cell = cells.entry(key.clone()).or_insert_with(|| {
+            keys.push(key);
+            Cell { planned: Vec::new(), seen: Vec::new(), first: None, why: Vec::new() }
+        });
+        if !cell.planned.iter().any(|other| other.id == planned.id) {
+            cell.planned.push(planned);
+        }
+    }
+    for cell in cells.values_mut() {
+        for planned in cell.planned.clone() {
+            fill(measured, cell, planned, settle);
+        }
+    }
+    keys.into_iter().filter_map(|key| cells.remove_entry(&key)).collect()
+}
+
+fn key(planned: &PlannedTrial) -> Option<Key> {
+    let target = target(planned).filter(|_| planned.id.purpose == Purpose::Pause)?;
+    Some((planned.id.variant.clone(), planned.id.clients, target.to_string()))
+}
+
+fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTrial, settle: Span) {
+    let found = measured.instrumented.iter().find(|(figures, _)| figures.id == planned.id);
+    let Some((figures, trial)) = found else {
+        let invalid = measured.invalid.iter().find(|invalid| invalid.id == planned.id);
+        let why = invalid.map_or("is not done", |invalid| invalid.why.as_str());
+        cell.why.push(format!("{}: {why}", planned.id));
+        return;
+    };
+    match seen(figures, trial, settle) {
+        Ok(seen) => {
+            cell.seen.push(seen);
+            cell.first = cell.first.or(Some((figures, trial)));
+        }
+        Err(why) => cell.why.push(format!("{}: {why}", planned.id)),
+    }
+}
+
+fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, String> {
+    let Outcome::Measured(recording) = &trial.outcome else {
+        return Err("it did not measure".to_owned());
+    };
+    let pauses = recording.pauses.as_deref().ok_or("the agent did not say what it stopped")?;
+    if pauses.pids.is_empty() {
+        return Err("no process was stopped".to_owned());
+    }
+    let window = Window::of(trial, recording)?;
+    let rate = |span: &Paused| {
+        let from_ns = span.from_ns.saturating_add(settle.as_nanos());
+        window.subject_between(from_ns, span.to_ns, figures.subject.source)
+    };
+    let rates: Vec<_> = pauses.spans.iter().map(|span| (span.state, rate(span))).collect();
+    let stopped = beside(&rates, PauseState::Stopped);
+    let [running, stopped_rate] = stopped.ok_or(
+        "no stopped span lies beside a running one with two samples in each; pause for longer",
+    )?;
+    let sham = beside(&rates, PauseState::Sham);
+    Ok(Seen {
+        running: Some(running),
+        stopped: Some(stopped_rate),
+        sham: sham.map(|[_, sham]| sham),
+        share: (running > 0.0).then(|| 1.0 - stopped_rate / running),
+        sham_share: sham.and_then(|[running, sham]| (running > 0.0).then(|| 1.0 - sham / running)),
+    })
+}
+
+/// The mean of the running neighbours of every span of a state, and of those spans.
+fn beside(rates: &[(PauseState, Option<f64>)], state: PauseState) -> Option<[f64; 2]> {
+    let runs = |at: usize| match rates.get(at) {
+        Some((PauseState::Runs, rate)) => *rate,
+        _ => None,
+    };
+    let pair = |(at, (_, rate)): (usize, &(PauseState, Option<f64>))| {
+        let neighbours: Vec<f64> =
+            [at.checked_sub(1).and_then(runs), runs(at + 1)].into_iter().flatten().collect();
+        Some([mean(&neighbours)?, (*rate)?])
+    };
+    let spans = rates.iter().enumerate().filter(|(_, (is, _))| *is == state);
+    let pairs: Vec<[f64; 2]> = spans.filter_map(pair).collect();
+    let part = |at: usize| mean(&pairs.iter().map(|pair| pair[at]).collect::<Vec<_>>());
+    Some([part(0)?, part(1)?])
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn of_cell((variant, clients, consumer): Key, cell: &Cell) -> Option<PauseFigures> {
+    let estimate = |of: fn(&Seen) -> Option<f64>| {
+        Estimate::of(&cell.seen.iter().filter_map(of).collect::<Vec<_>>())
+    };
+    let (first, trial) = cell.first?;
+    let mut figures = PauseFigures {
+        subject: trial.planned.measure.subject.process.clone(),
+        variant,
+        clients,
+        consumer,
+        trials: cell.seen.len() as u32,
+        running: estimate(|seen| seen.running)?,
+        stopped: estimate(|seen| seen.stopped)?,
+        sham: estimate(|seen| seen.sham),
+        share: estimate(|seen| seen.share)?,
+        sham_share: estimate(|seen| seen.sham_share),
+        series: series(first, trial),
+        verdict: Verdict::Invalid,
+        sentence: String::new(),
+    };
+    let (verdict, why) = verdict(&figures, cell);
+    figures.verdict = verdict;
+    figures.sentence = sentence(&figures, &why);
+    Some(figures)
+}
+
+/// The steps of one trial, each with what was done in the middle of it.
+fn series(figures: &TrialFigures, trial: &Trial) -> Vec<(f64, f64, String)> {
+    let Outcome::Measured(recording) = &trial.outcome else { return Vec::new() };
+    let nothing = Pauses::default();
+    let pauses = recording.pauses.as_deref().unwrap_or(&nothing);
+    let opened = Window::of(trial, recording).map_or(0, |window| window.opened_ns());
+    let state = |at_s: f64| {
+        let at_ns = opened.saturating_add((at_s * 1e9) as u64);
+        let is_in = |span: &&Paused| (span.from_ns..span.to_ns).contains(&at_ns);
+        // Between two spans the consumer runs again.
+        pauses.spans.iter().find(is_in).map_or(PauseState::Runs, |span| span.state)
+    };
+    let one = |step: &crate::figures::Step| {
+        let name = name(state(step.at_s - step.length_s / 2.0));
+        (step.at_s, step.subject, name.to_owned())
+    };
+    figures.series.iter().map(one).collect()
+}
+
+const fn name(state: PauseState) -> &'static str {
+    match state {
+        PauseState::Runs => "runs",
+        PauseState::Stopped => "stopped",
+        PauseState::Sham => "sham",
+    }
+}
+
+fn verdict(figures: &PauseFigures, cell: &Cell) -> (Verdict, String) {
+    if let Some(why) = cell.why.first() {
+        let (missing, all) = (cell.why.len() as u32, cell.planned.len());
+        let why = format!("{missing} of {} cannot be used, {why}", count(all as u32, "trial"));
+        return (Verdict::Invalid, why);
+    }
+    let Some(share) = figures.share.interval else {
+        return (Verdict::Invalid, "one trial has no interval; measure six".to_owned());
+    };
+    let still = |sham: Interval| sham.holds(0.0) || (-STILL <= sham.low && sham.high <= STILL);
+    match figures.sham_share.map(|sham| (sham, sham.interval)) {
+        None | Some((_, None)) => {
+            (Verdict::Invalid, "there is no control to compare with".to_owned())
+        }
+        Some((sham, Some(interval))) if !still(interval) => {
+            let moved = Unit::PER_CENT.with_interval(&sham);
+            let why = format!("the control moved too, by {moved}: stopping anything shows there");
+            (Verdict::Invalid, why)
+        }
+        Some(_) if share.low > 0.0 => (Verdict::Pass, String::new()),
+        Some(_) => (Verdict::Fail, "which cannot be told from nothing".to_owned()),
+    }
+}
+
+fn sentence(figures: &PauseFigures, why: &str) -> String {
+    let PauseFigures { consumer, subject, variant, .. } = figures;
+    let share = Unit::PER_CENT.with_interval(&figures.share);
+    let control = figures.sham_share.map_or_else(String::new, |sham| {
+        format!(
+            "; with another process stopped in its place, {}",
+            Unit::PER_CENT.with_interval(&sham)
+        )
+    });
+    let verdict = figures.verdict.name();
+    let at = format!("in `{variant}` at {}", count(figures.clients, "client"));
+    let trials = count(figures.trials, "trial");
+    match figures.verdict {
+        Verdict::Pass => format!(
+            "{verdict}: `{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"
+        ),
+        Verdict::Fail => format!(
+            "{verdict}: while `{consumer}` was stopped, `{subject}` {at} took {share} less CPU, {why} ({trials}{control})"
+        ),
+        Verdict::Invalid => format!("{verdict}: what `{consumer}` causes {at} is not known: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Windows cut by what was done in them; made-up, with shares that are known.
+
+use model::{
+    pause::{PauseOrder, PauseSpan},
+    run::Run,
+    sample::{Group, Sample},
+};
+
+use super::*;
+use crate::{
+    analyse,
+    judge::made::{compared, pairs, recording},
+};
+
+const STATES: [PauseState; 5] =
+    [PauseState::Runs, PauseState::Stopped, PauseState::Runs, PauseState::Sham, PauseState::Runs];
+/// One span, s; samples are a second apart.
+const SPAN: u64 = 10;
+
+/// Trials in which the subject takes so much while the consumer runs, is stopped, or seems to be, µs/s.
+fn paused(rates: &[[f64; 3]]) -> (Run, Vec<Trial>) {
+    let (mut run, mut trials) = compared(&pairs(rates.len(), 0.0, (0.0, 1)));
+    run.versus = None;
+    trials.retain(|trial| trial.planned.id.variant == "before");
+    for (trial, rates) in trials.iter_mut().zip(rates) {
+        make(trial, *rates);
+    }
+    run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
+    (run, trials)
+}
+
+fn make(trial: &mut Trial, [runs, stopped, sham]: [f64; 3]) {
+    trial.planned.id.purpose = Purpose::Pause;
+    let span = |state| PauseSpan { state, intervals: SPAN as u32 };
+    trial.planned.measure.instrument = Some(Instrument::Pause(PauseOrder {
+        target: Target::Process("monitor".to_owned()),
+        spans: STATES.map(span).to_vec(),
+        longest: Span::from_secs(2 * SPAN),
+    }));
+    let template = recording(trial).samples[0].clone();
+    let opened = template.at_ns;
+    let mut usage_ns = 0;
+    let sample = |second: u64| {
+        let mut sample: Sample = template.clone();
+        sample.at_ns = opened + second * 1_000_000_000;
+        sample.rounds.ended += second;
+        if let Some(group) = sample.load.as_mut().and_then(|load| load.group.as_mut()) {
+            group.usage_ns += second * 1_000;
+        }
+        sample.subject.group = Some(Group { usage_ns, ..Group::default() });
+        let at = (second / SPAN).min(4) as usize;
+        // The first second of a stopped span still ends what was under way.
+        let rate = match STATES[at] {
+            PauseState::Stopped if second.is_multiple_of(SPAN) => runs,
+            PauseState::Stopped => stopped,
+            PauseState::Sham => sham,
+            PauseState::Runs => runs,
+        };
+        usage_ns += (rate * 1e3) as u64;
+        sample
+    };
+    let samples = (0..=5 * SPAN).map(sample).collect();
+    let at = |span: usize| opened + span as u64 * SPAN * 1_000_000_000 + 3_000_000;
+    let done = |(span, state): (usize, PauseState)| Paused {
+        state,
+        from_ns: at(span),
+        to_ns: at(span + 1) - 2_000_000,
+    };
+    let recording = recording(trial);
+    recording.samples = samples;
+    recording.pauses = Some(Box::new(Pauses {
+        pids: vec![77],
+        spans: STATES.into_iter().enumerate().map(done).collect(),
+    }));
+}
+
+fn only(run: &Run, trials: &[Trial]) -> PauseFigures {
+    let mut found = analyse(run, trials).pauses;
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+const USUAL: [[f64; 3]; 3] =
+    [[1_000.0, 40.0, 1_000.0], [1_100.0, 41.0, 1_101.0], [1_050.0, 43.0, 1_049.0]];
+
+#[test]
+fn the_share_is_what_goes_away_with_the_consumer() {
+    let (run, trials) = paused(&USUAL);
+    let found = only(&run, &trials);
+    let expected = (0.96 + (1.0 - 41.0 / 1_100.0) + (1.0 - 43.0 / 1_050.0)) / 3.0;
+    assert!((found.share.mean - expected).abs() < 1e-9, "{found:?}");
+    assert!((found.running.mean - 1_050.0).abs() < 1e-9, "{:?}", found.running);
+    assert!((found.stopped.mean - 124.0 / 3.0).abs() < 1e-9, "what settles is left out");
+    assert!(found.sham_share.unwrap().mean.abs() < 1e-3);
+    assert_eq!((found.consumer.as_str(), found.trials), ("monitor", 3));
+    assert_eq!(found.verdict, Verdict::Pass);
+    assert!(found.sentence.starts_with("pass: `monitor` causes 96"), "{}", found.sentence);
+}
+
+#[test]
+fn the_picture_shows_what_was_done_second_by_second() {
+    let (run, trials) = paused(&USUAL);
+    let series = only(&run, &trials).series;
+    let states: Vec<_> = series.iter().map(|(_, _, state)| state.as_str()).collect();
+    assert_eq!(states.len(), 50);
+    assert_eq!(
+        (states[5], states[15], states[25], states[35]),
+        ("runs", "stopped", "runs", "sham")
+    );
+    assert_eq!(series[15], (16.0, 40.0, "stopped".to_owned()));
+}
+
+#[test]
+fn a_consumer_that_changes_nothing_fails() {
+    let (run, trials) = paused(&[
+        [1_000.0, 1_003.0, 1_000.0],
+        [1_000.0, 996.0, 1_001.0],
+        [1_000.0, 1_000.0, 999.0],
+    ]);
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Fail);
+    assert!(found.sentence.contains("cannot be told from nothing"), "{}", found.sentence);
+}
+
+#[test]
+fn a_control_that_moves_makes_it_invalid() {
+    let (run, trials) =
+        paused(&[[1_000.0, 40.0, 900.0], [1_000.0, 41.0, 902.0], [1_000.0, 41.0, 901.0]]);
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Invalid);
+    assert!(found.sentence.contains("the control moved too, by 9.9"), "{}", found.sentence);
+}
+
+#[test]
+fn clients_that_left_or_a_missing_trial_make_it_invalid() {
+    let (run, mut trials) = paused(&USUAL);
+    let found = only(&run, &trials[..2]);
+    assert_eq!(found.verdict, Verdict::Invalid);
+    assert!(found.sentence.contains("before@60#3.pause: is not done"), "{}", found.sentence);
+    for interface in &mut recording(&mut trials[1]).after.interfaces {
+        interface.kernel = Some(0);
+        interface.hostapd = Some(0);
+    }
+    let found = only(&run, &trials);
+    assert_eq!((found.verdict, found.trials), (Verdict::Invalid, 2));
+    assert!(
+        found.sentence.contains("0 clients were associated after the window"),
+        "{}",
+        found.sentence
+    );
+}
+
+#[test]
+fn one_trial_has_no_interval_and_one_that_stopped_nobody_no_share() {
+    let (run, mut trials) = paused(&USUAL[..1]);
+    assert_eq!(only(&run, &trials).verdict, Verdict::Invalid);
+    recording(&mut trials[0]).pauses.as_mut().unwrap().pids.clear();
+    assert_eq!(analyse(&run, &trials).pauses, []);
+}
+
+#[test]
+fn consumers_are_ranked_by_what_they_cause() {
+    let (mut run, mut trials) = paused(&USUAL);
+    let (_, mut more) =
+        paused(&[[1_000.0, 700.0, 1_000.0], [1_100.0, 771.0, 1_100.0], [900.0, 631.0, 900.0]]);
+    for trial in &mut more {
+        trial.planned.id.variant = "before~exporter".to_owned();
+        if let Some(Instrument::Pause(order)) = &mut trial.planned.measure.instrument {
+            order.target = Target::Process("exporter".to_owned());
+        }
+    }
+    more.append(&mut trials);
+    run.plan = more.iter().map(|trial| trial.planned.clone()).collect();
+    let found = analyse(&run, &more).pauses;
+    let names: Vec<_> = found.iter().map(|one| one.consumer.as_str()).collect();
+    assert_eq!(names, ["monitor", "exporter"]);
+}

@@ -1,0 +1,380 @@
+//! Whether two sides differ in nothing but what their comparison names, by content.
+//!
+//! Reads identities, facts and plans of trials and lists what differs beside the named difference, one line
+//! each; any such line makes a comparison invalid. What had to be mended before a trial is no difference:
+//! it is listed elsewhere. Trials whose plan did not ask for identities have none, and nothing is said of it.
+
+use std::{collections::BTreeSet, fmt::Debug};
+
+use model::{
+    facts::Facts,
+    identity::{
+        FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, PartyIdentity, Role,
+    },
+    trial::{Outcome, Recording, Trial},
+    verdict::Difference,
+    wire::{PUT, Work},
+};
+
+/// So many characters tell two hashes apart for a reader.
+const SHORT_HASH: usize = 12;
+
+/// What differs across all pairs beyond the named difference, each line once: `(base, variant)` of each
+/// pair, and the trials of each side among themselves.
+pub fn across(pairs: &[(&Trial, &Trial)], allowed: &Difference) -> Vec<String> {
+    let Some((base, variant)) = pairs.first() else { return Vec::new() };
+    let mut found = Vec::new();
+    for (one, other) in pairs {
+        found.extend(strangers(one, other, allowed));
+        for (first, later) in [(base, one), (variant, other)] {
+            found.extend(unlike(first, later));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    found.retain(|line| seen.insert(line.clone()));
+    found
+}
+
+/// What differs between the two sides of one pair beyond the named difference, one line each.
+pub fn strangers(base: &Trial, variant: &Trial, allowed: &Difference) -> Vec<String> {
+    let mut sides = Sides::of(base, variant, allowed);
+    sides.plans();
+    let (Some(one), Some(other)) = (recording(base), recording(variant)) else {
+        return sides.found;
+    };
+    sides.facts(&one.facts, &other.facts);
+    for (trial, recording) in [(base, one), (variant, other)] {
+        sides.doubts(trial, recording);
+    }
+    if let (Some(one), Some(other)) = (&one.identity, &other.identity) {
+        sides.identities(one, other);
+    }
+    sides.found
+}
+
+/// What differs between two trials of one side: nothing may.
+fn unlike(first: &Trial, later: &Trial) -> Vec<String> {
+    let identities = [first, later].map(|trial| recording(trial)?.identity.as_deref());
+    let [Some(one), Some(other)] = identities else { return Vec::new() };
+    if one == other {
+        return Vec::new();
+    }
+    let mut sides = Sides::of(first, later, &Difference::Nothing);
+    sides.names = ["an earlier trial".to_owned(), "a later one".to_owned()];
+    sides.identities(one, other);
+    let name = &first.planned.id.variant;
+    let found = sides.found.into_iter();
+    found.map(|line| format!("trials of `{name}` differ among themselves: {line}")).collect()
+}
+
+fn recording(trial: &Trial) -> Option<&Recording> {
+    match &trial.outcome {
+        Outcome::Measured(recording) => Some(recording),
+        Outcome::Invalid { .. } => None,
+    }
+}
+
+/// Two trials, and what differs between them so far.
+struct Sides<'a> {
+    trials: [&'a Trial; 2],
+    names: [String; 2],
+    allowed: &'a Difference,
+    found: Vec<String>,
+}
+
+impl<'a> Sides<'a> {
+    fn of(base: &'a Trial, variant: &'a Trial, allowed: &'a Difference) -> Self {
+        let trials = [base, variant];
+        let names = trials.map(|trial| format!("`{}`", trial.planned.id.variant));
+        Self { trials, names, allowed, found: Vec::new() }
+    }
+
+    fn is_image(&self) -> bool {
+        matches!(self.allowed, Difference::Image { .. })
+    }
+
+    fn is_variants(&self) -> bool {
+        matches!(self.allowed, Difference::Variants)
+    }
+
+    fn stranger(&mut self, line: String) {
+        self.found.push(line);
+    }
+
+    /// Notes two values that are not the same.
+    fn same<T: PartialEq>(&mut self, what: &str, values: [&T; 2], show: impl Fn(&T) -> String) {
+        let [one, other] = values;
+        if one != other {
+            let [base, variant] = &self.names;
+            let line = format!("{what}: {} in {base}, {} in {variant}", show(one), show(other));
+            self.stranger(line);
+        }
+    }
+
+    fn plans(&mut self) {
+        let [base, variant] = self.trials;
+        let planned = [&base.planned, &variant.planned];
+        let orders = planned.map(|planned| &planned.measure);
+        self.same("the clock's mode", planned.map(|one| &one.mode), |mode| mode.name().to_owned());
+        self.same("the window", orders.map(|order| &order.window), ToString::to_string);
+        self.same("the warm-up", orders.map(|order| &order.warm_up), ToString::to_string);
+        self.same(
+            "the time between samples",
+            orders.map(|order| &order.sample_every),
+            ToString::to_string,
+        );
+        self.same("the start's phase", orders.map(|order| &order.offset), ToString::to_string);
+        self.same("the machine's state", orders.map(|order| &order.state), plain);
+        self.same("the topology that was ordered", orders.map(|order| &order.topology), plain);
+    }
+
+    fn facts(&mut self, one: &Facts, other: &Facts) {
+        let facts = [one, other];
+        self.same("CLK_TCK", facts.map(|facts| &facts.clk_tck), ToString::to_string);
+        self.same("the governor", facts.map(|facts| &facts.governor), shown);
+        self.same("turbo", facts.map(|facts| &facts.turbo), plain);
+        self.same("the clock source", facts.map(|facts| &facts.clock), shown);
+        self.same("the number of CPUs", facts.map(|facts| &facts.cpus), ToString::to_string);
+        self.same("the architecture", facts.map(|facts| &facts.machine), Clone::clone);
+        if !self.is_image() {
+            self.same("the kernel's release", facts.map(|facts| &facts.kernel), Clone::clone);
+        }
+    }
+
+    /// What speaks against one side by itself.
+    fn doubts(&mut self, trial: &Trial, recording: &Recording) {
+        let name = &trial.planned.id.variant;
+        let Some(identity) = &recording.identity else {
+            if trial.planned.measure.identify {
+                self.stranger(format!("the agent did not say what it measured in `{name}`"));
+            }
+            return;
+        };
+        for party in &identity.parties {
+            let lines = party.files.iter().filter_map(|file| doubt(file, party));
+            self.found.extend(lines);
+        }
+    }
+
+    fn identities(&mut self, one: &Identity, other: &Identity) {
+        self.interfaces(&one.interfaces, &other.interfaces);
+        if self.is_image() {
+            return;
+        }
+        let both = [one, other];
+        let kernels = both.map(|identity| &identity.kernel);
+        // A device of OpenWrt always has some; those of a party's own files are doubts of theirs.
+        self.same("the overlays", both.map(|identity| &identity.overlays), |overlays| {
+            let one = |one: &Overlay| format!("{} files in {}", one.files, one.upper);
+            overlays.iter().map(one).collect::<Vec<_>>().join(", ")
+        });
+        self.same("the agent", both.map(|identity| &identity.agent), hash);
+        self.same("the kernel", kernels.map(|kernel| &kernel.notes), hash);
+        self.same("the kernel's modules", kernels.map(|kernel| &kernel.modules), hash);
+        self.same("the kernel's command line", kernels.map(|kernel| &kernel.command_line), shown);
+        self.parties(&one.parties, &other.parties);
+        if let Difference::Program { name, base, variant } = self.allowed {
+            self.program(name, (one, base), 0);
+            self.program(name, (other, variant), 1);
+        }
+    }
+
+    fn interfaces(&mut self, one: &[InterfaceIdentity], other: &[InterfaceIdentity]) {
+        let places = |of: &[InterfaceIdentity]| -> Vec<_> {
+            let place = |each: &InterfaceIdentity| {
+                let address = each.address.clone().filter(|_| !self.is_image());
+                (each.name.clone(), each.megahertz, each.width_megahertz, address)
+            };
+            let mut places: Vec<_> = of.iter().map(place).collect();
+            places.sort();
+            places
+        };
+        let (one, other) = (places(one), places(other));
+        self.same("the access-point interfaces", [&one, &other], |places| {
+            let one = |(name, megahertz, width, address): &(
+                String,
+                Option<u32>,
+                Option<u32>,
+                Option<String>,
+            )| {
+                let number =
+                    |value: &Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
+                let address = address.as_deref().unwrap_or("?");
+                format!("{name} {address} at {} MHz ({} wide)", number(megahertz), number(width))
+            };
+            places.iter().map(one).collect::<Vec<_>>().join(", ")
+        });
+    }
+
+    fn parties(&mut self, one: &[PartyIdentity], other: &[PartyIdentity]) {
+        for party in one {
+            match twin(party, one, other) {
+                Some(twin) => self.party(party, twin),
+                None => self.lonely(party, 0),
+            }
+        }
+        for party in other.iter().filter(|party| twin(party, other, one).is_none()) {
+            self.lonely(party, 1);
+        }
+    }
+
+    fn party(&mut self, one: &PartyIdentity, other: &PartyIdentity) {
+        let name = &one.name;
+        if !self.is_variants() {
+            let words = [&one.command, &other.command];
+            self.same(&format!("the words of `{name}`"), words, |words| {
+                format!("`{}`", words.join(" "))
+            });
+        }
+        for file in &one.files {
+            match other.files.iter().find(|twin| twin.path == file.path) {
+                Some(twin) => self.file((name, file), twin),
+                None => self.lonely_file((name, file), [one, other], 0),
+            }
+        }
+        for file in &other.files {
+            if !one.files.iter().any(|twin| twin.path == file.path) {
+                self.lonely_file((name, file), [one, other], 1);
+            }
+        }
+    }
+
+    fn file(&mut self, (party, one): (&str, &FileIdentity), other: &FileIdentity) {
+        if !self.is_named_program(&one.path) {
+            let what = format!("{} of `{party}`", one.path);
+            self.same(&what, [&one.sha256, &other.sha256], hash);
+        }
+    }
+
+    /// A file that only one side's process has. Other words name other files; and another build of the named
+    /// program may need other libraries, which is a part of that difference.
+    fn lonely_file(
+        &mut self,
+        (party, file): (&str, &FileIdentity),
+        both: [&PartyIdentity; 2],
+        side: usize,
+    ) {
+        let other_words = self.is_variants() && both[0].command != both[1].command;
+        let runs_it = |party: &&PartyIdentity| {
+            party.files.first().is_some_and(|executable| self.is_named_program(&executable.path))
+        };
+        if !other_words && !both.iter().any(runs_it) {
+            let (path, name) = (&file.path, &self.names[side]);
+            self.stranger(format!("{path} is a file of `{party}` in {name} alone"));
+        }
+    }
+
+    /// A party that only one side has.
+    fn lonely(&mut self, party: &PartyIdentity, side: usize) {
+        if self.is_variants() && self.plan_differs(party.role) {
+            return;
+        }
+        let (name, side) = (&party.name, &self.names[side]);
+        self.stranger(format!("`{name}` was measured in {side} alone"));
+    }
+
+    /// Whether the sides' plans have other parties of that role.
+    fn plan_differs(&self, role: Role) -> bool {
+        let [one, other] = self.trials.map(|trial| &trial.planned.measure);
+        let programs = |work: Option<&Work>| -> Vec<String> {
+            let commands = match work {
+                Some(Work::Rounds(commands) | Work::Stays(commands)) => commands.as_slice(),
+                None => &[],
+            };
+            commands.iter().filter_map(|words| words.first().cloned()).collect()
+        };
+        match role {
+            Role::Subject => one.subject.process != other.subject.process,
+            Role::Other => one.others != other.others,
+            Role::Load => {
+                let [one, other] =
+                    [one, other].map(|order| order.load.as_ref().map(|load| &load.work));
+                programs(one) != programs(other)
+            }
+        }
+    }
+
+    fn is_named_program(&self, path: &str) -> bool {
+        match self.allowed {
+            Difference::Program { name, .. } => is_program(path, name),
+            _ => false,
+        }
+    }
+
+    /// The named program must be there, and be the one that was named.
+    fn program(&mut self, name: &str, (identity, named): (&Identity, &str), side: usize) {
+        let parties = identity.parties.iter().filter(|party| party.role != Role::Load);
+        let all = parties.chain(identity.parties.iter().filter(|party| party.role == Role::Load));
+        let mut found = false;
+        for file in all.flat_map(|party| &party.files).filter(|file| is_program(&file.path, name)) {
+            found = true;
+            if file.sha256.as_deref().is_some_and(|sha256| sha256 != named) {
+                let (is, side) = (hash(&file.sha256), &self.names[side]);
+                let named = hash(&Some(named.to_owned()));
+                self.stranger(format!(
+                    "`{name}` in {side} is {is}, and {named} was to be measured"
+                ));
+            }
+        }
+        if !found {
+            let side = &self.names[side];
+            self.stranger(format!("nothing that was measured in {side} has `{name}` in it"));
+        }
+    }
+}
+
+/// The party of the same role and name: of several, as one process for each interface, the one with the same
+/// words, else the one in the same place among them.
+fn twin<'a>(
+    party: &PartyIdentity,
+    own: &[PartyIdentity],
+    among: &'a [PartyIdentity],
+) -> Option<&'a PartyIdentity> {
+    let is_like = |other: &&PartyIdentity| other.role == party.role && other.name == party.name;
+    let place = own.iter().filter(is_like).position(|other| std::ptr::eq(other, party));
+    let same_words = among.iter().filter(is_like).find(|other| other.command == party.command);
+    same_words.or_else(|| among.iter().filter(is_like).nth(place.unwrap_or(0)))
+}
+
+/// Whether a path is the program of that name.
+fn is_program(path: &str, name: &str) -> bool {
+    path == name || path.rsplit('/').next() == Some(name)
+}
+
+/// What speaks against a file; seconds and the like differ from trial to trial and are left out.
+fn doubt(file: &FileIdentity, party: &PartyIdentity) -> Option<String> {
+    let what = match file.doubt.as_ref()? {
+        FileDoubt::ChangedSinceBoot(_) if is_ours(&file.path) => return None,
+        FileDoubt::ChangedSinceBoot(_) => "was written after the kernel booted".to_owned(),
+        FileDoubt::InOverlay(upper) => {
+            format!("comes from the overlay {upper} and hides a file of the image")
+        }
+        FileDoubt::Replaced => "is not what is at its path any more".to_owned(),
+        FileDoubt::Unreadable(why) => format!("cannot be read: {why}"),
+    };
+    Some(format!("{} of `{}` {what}", file.path, party.name))
+}
+
+/// Whether headroom put the file there.
+fn is_ours(path: &str) -> bool {
+    path.strip_prefix(PUT).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn hash(sha256: &Option<String>) -> String {
+    match sha256 {
+        Some(sha256) => sha256.chars().take(SHORT_HASH).collect(),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn shown(text: &Option<String>) -> String {
+    text.clone().unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Values that only an engineer looks at.
+fn plain<T: Debug>(value: &T) -> String {
+    format!("{value:?}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! How often this lab calls the same thing changed: kept from A/A runs, shown with every comparison.
+
+use std::{fs, path::Path};
+
+use analysis::false_alarms::{self, FalseAlarms};
+use lab::run_folder;
+use model::{run::Run, study::Mode, verdict::Difference};
+use serde::{Deserialize, Serialize};
+
+use crate::{failure::Failure, options::Options, output};
+
+/// What an A/A run told of a lab.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Known {
+    /// The image it was measured on.
+    image: String,
+    mode: Mode,
+    /// The study and the variant.
+    of: String,
+    clients: u32,
+    /// Seconds since 1970.
+    measured_unix: u64,
+    alarms: FalseAlarms,
+}
+
+/// Keeps what an A/A run says, and tells what is known of the lab of any other comparison.
+///
+/// # Errors
+///
+/// [`Failure`] where the run cannot be read or the note cannot be written.
+pub(crate) fn tell(options: &Options, folder: &Path) -> Result<(), Failure> {
+    let recorded = run_folder::read(folder)?;
+    let Some(versus) = &recorded.run.versus else { return Ok(()) };
+    let place = options.cache().join("false-alarms.json");
+    if versus.difference == Difference::Nothing {
+        let Some(alarms) = false_alarms::of(&recorded.run, &recorded.trials) else {
+            return Ok(());
+        };
+        let mut all = read(&place);
+        let known = known(&recorded.run, alarms);
+        all.retain(|one| {
+            (&one.image, &one.of, one.clients) != (&known.image, &known.of, known.clients)
+        });
+        all.push(known.clone());
+        run_folder::write_whole(&place, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
+        say(options, &known);
+        return Ok(());
+    }
+    let mode = recorded.run.study.access_point.mode;
+    let all = read(&place);
+    let of_lab = |one: &&Known| one.image == recorded.run.lab.image && one.mode == mode;
+    match all.iter().filter(of_lab).max_by_key(|one| one.measured_unix) {
+        Some(known) => say(options, known),
+        None if !options.json => {
+            output::line(
+                "false alarms: not measured on this image; `headroom compare STUDY BASE --a-a` does",
+            );
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn known(run: &Run, alarms: FalseAlarms) -> Known {
+    let versus = run.versus.as_ref();
+    Known {
+        image: run.lab.image.clone(),
+        mode: run.study.access_point.mode,
+        of: format!("{} {}", run.study_name, versus.map_or("", |versus| &versus.base)),
+        clients: versus.map_or(0, |versus| versus.clients),
+        measured_unix: run.began_unix,
+        alarms,
+    }
+}
+
+fn say(options: &Options, known: &Known) {
+    if options.json {
+        output::line(serde_json::to_string(known).unwrap_or_default());
+    } else {
+        let Known { of, clients, alarms, .. } = known;
+        output::line(format_args!(
+            "false alarms ({of} at {clients} clients): {}",
+            alarms.sentence()
+        ));
+    }
+}
+
+/// What was kept; a note that cannot be read says nothing.
+fn read(place: &Path) -> Vec<Known> {
+    let text = fs::read(place).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}

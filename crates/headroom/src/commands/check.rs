@@ -1,0 +1,200 @@
+//! `headroom check`: a run against its limits, as a table, an exit code, and files for CI.
+//!
+//! Reads a run's folder and measures nothing. Other verbs judge and conclude with the same functions.
+
+use std::{
+    env, fs,
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+};
+
+use analysis::{
+    Analysis,
+    gates::{self, Baselines},
+    profiling,
+};
+use lab::run_folder::{self, Recorded};
+use model::{
+    baseline::{Baseline, FORMAT},
+    limit::{self, Asked},
+    run::Run,
+    verdict,
+};
+use report::{junit, markdown, verdict_lines};
+use serde_json::{Value, json};
+
+use crate::{
+    code_files::SymbolFolders,
+    explain,
+    failure::{Failure, Verdict},
+    flags::{self, Limits, Outputs},
+    options::Options,
+    output,
+};
+
+pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read(&flags.run)?;
+    // What is wrong with the words is told before any work.
+    with_limits(&recorded.run, &flags.limits)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let cells = explain::cells(&recorded, &symbols)?;
+    if !cells.is_empty() {
+        profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
+    }
+    judge(&mut analysis, &recorded, &flags.limits, None)?;
+    if let Some(file) = &flags.save_baseline {
+        save(file, &recorded.run, &analysis)?;
+    }
+    conclude(options, &recorded, &analysis, &flags.outputs)
+}
+
+/// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,
+/// profiles included. Baselines are looked for from here, beside the study where `near` is its folder, and in
+/// the run's folder.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a limit that speaks of what the study does not have, and for a baseline of the
+/// command line that cannot be read.
+pub(crate) fn judge(
+    analysis: &mut Analysis,
+    recorded: &Recorded,
+    limits: &Limits,
+    near: Option<&Path>,
+) -> Result<(), Failure> {
+    let run = with_limits(&recorded.run, limits)?;
+    let given =
+        limits.baseline.as_deref().map(read_baseline).transpose().map_err(Failure::Usage)?;
+    let places = [Some(Path::new("")), near, Some(&recorded.path)];
+    let baseline = |file: String| {
+        let baseline = match &given {
+            Some(baseline) => Ok(baseline.clone()),
+            None => read_baseline(&find(&file, &places)),
+        };
+        (file, baseline)
+    };
+    let baselines: Baselines = files(&run).into_iter().map(baseline).collect();
+    gates::judge(analysis, &run, &recorded.trials, &baselines);
+    Ok(())
+}
+
+/// Prints every verdict, and writes the files that CI reads.
+///
+/// # Errors
+///
+/// [`Failure::Lab`] where a file cannot be written.
+pub(crate) fn conclude(
+    options: &Options,
+    recorded: &Recorded,
+    analysis: &Analysis,
+    outputs: &Outputs,
+) -> Result<Verdict, Failure> {
+    let run = &recorded.run;
+    if let Some(file) = &outputs.junit {
+        run_folder::write_whole(file, junit::xml(run, analysis).as_bytes())?;
+    }
+    if let Some(file) = &outputs.markdown {
+        append(file, &markdown::summary(run, analysis))?;
+    }
+    let lines = verdict_lines::all(run, analysis);
+    let told = report::overall(run, analysis);
+    if options.json {
+        let lines: Vec<Value> = lines
+            .iter()
+            .map(|line| {
+                json!({
+                    "kind": line.kind.name(), "name": line.name, "verdict": line.verdict,
+                    "counts": line.counts, "effect": line.effect, "sentence": line.sentence,
+                })
+            })
+            .collect();
+        let all = json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines});
+        output::line(all);
+    } else {
+        let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
+        output::line(verdict_lines::plain(&lines, &told, colours).trim_end());
+    }
+    Ok(match told.verdict {
+        verdict::Verdict::Pass => Verdict::Pass,
+        verdict::Verdict::Fail => Verdict::Fail,
+        verdict::Verdict::Invalid => Verdict::Invalid,
+    })
+}
+
+/// The run with the command line's limits among its study's.
+fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
+    let mut run = run.clone();
+    for limit in &limits.gates {
+        limit.check(&run.study).map_err(Failure::Usage)?;
+    }
+    let mut more: Vec<String> = limits.gates.iter().map(|limit| limit.text.clone()).collect();
+    if let Some(file) = limits.baseline.as_deref().filter(|_| limits.gates.iter().all(names_none))
+        && files(&run).is_empty()
+    {
+        let margin = run.study.compare.margin;
+        more.push(format!("no slower than {} by {margin}", file.display()));
+    }
+    if !more.is_empty() {
+        run.study.gates.get_or_insert_default().limits.extend(more);
+    }
+    Ok(run)
+}
+
+fn names_none(limit: &limit::Limit) -> bool {
+    !matches!(limit.asked, Asked::NoSlower { .. })
+}
+
+/// The baselines that a run's limits name.
+fn files(run: &Run) -> Vec<String> {
+    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
+    limits
+        .filter_map(|text| match limit::parse(text).ok()?.asked {
+            Asked::NoSlower { file, .. } => Some(file),
+            Asked::Bound { .. } => None,
+        })
+        .collect()
+}
+
+/// The first place that has the file, or its name as it stands.
+fn find(file: &str, places: &[Option<&Path>]) -> PathBuf {
+    let mut paths = places.iter().flatten().map(|place| place.join(file));
+    paths.find(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(file))
+}
+
+fn read_baseline(path: &Path) -> Result<Baseline, String> {
+    let name = path.display();
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("cannot read the baseline {name}: {error}"))?;
+    let wrong = |error| format!("{name} is no baseline: {error}");
+    let value: Value = serde_json::from_str(&text).map_err(wrong)?;
+    // A later format may have other keys, and that is what is to be told then.
+    match value.get("format").and_then(Value::as_u64) {
+        Some(format) if format != u64::from(FORMAT) => Err(format!(
+            "the baseline {name} has format {format}, this headroom reads {FORMAT}; save it again"
+        )),
+        _ => serde_json::from_value(value).map_err(wrong),
+    }
+}
+
+/// Writes what later runs are judged by.
+fn save(file: &Path, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
+    let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
+    let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
+    if planned == 0 || valid < planned {
+        return Err(Failure::Unmeasured(format!(
+            "no baseline was saved: {valid} of {planned} CPU trials are valid, and all of them are needed"
+        )));
+    }
+    let json = serde_json::to_string_pretty(&gates::baseline_of(run, analysis)).unwrap_or_default();
+    run_folder::write_whole(file, format!("{json}\n").as_bytes())?;
+    Ok(())
+}
+
+/// Adds to a summary: a CI gives one file to all steps of a job.
+fn append(file: &Path, text: &str) -> Result<(), Failure> {
+    use io::Write;
+    let open = fs::File::options().create(true).append(true).open(file);
+    let wrote = open.and_then(|mut file| file.write_all(text.as_bytes()));
+    wrote.map_err(|error| Failure::Environment(format!("cannot write {}: {error}", file.display())))
+}

@@ -1,0 +1,257 @@
+//! `headroom compare`: two sides of one question, pair by pair, to a verdict.
+//!
+//! The sides become the two variants of a study; the question is fixed in the run before its first trial.
+
+use std::path::Path;
+
+use lab::{
+    Lab, attach,
+    comparison::{Comparing, Program, place_of},
+    runner::{self, Task},
+    study_file::{self, StudyFile},
+};
+use model::{
+    study::{Count, Function, Load, Study, Variant, VariantLoad},
+    verdict::{Difference, Pairs, Versus},
+};
+
+use super::{
+    alarms,
+    run::{conclude, decided, default_folder},
+};
+use crate::{
+    code_files::SymbolFolders,
+    failure::{Failure, Verdict},
+    flags::{self, On},
+    options::Options,
+    progress::Progress,
+};
+
+/// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
+const A_A_PAIRS: u32 = 20;
+
+pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
+    let mut file = study_file::load(&flags.study).map_err(lab::Error::from)?;
+    let sides = sides(&file.study, flags)?;
+    let versus = versus(&file.study, flags, &sides)?;
+    reduce(&mut file, flags, (&versus, sides));
+    study_file::check(&file.study).map_err(Failure::Usage)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let other = other_lab(options, flags)?;
+    let program = flags.with.clone().map(|(name, path)| Program { name, path });
+    let comparing = Comparing { versus, program, other: other.as_ref() };
+    let comparing = Some(&comparing);
+    let task = Task { file: &file, path: &path, symbols: &symbols, comparing, decided: &decided };
+    let folder = match &flags.on {
+        On::Vm => runner::run(&options.lab(Progress::of(options))?, task)?,
+        On::Address(address) => {
+            attach::run(&options.lab_for_devices(Progress::of(options))?, address, task)?
+        }
+    };
+    let verdict = conclude(options, &folder, &symbols)?;
+    alarms::tell(options, folder.path())?;
+    Ok(verdict)
+}
+
+/// The two variants.
+fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure> {
+    let find = |name: &str| {
+        let known = || study.variants.iter().map(|variant| variant.name.as_str());
+        study.variants.iter().find(|variant| variant.name == name).cloned().ok_or_else(|| {
+            let known = known().collect::<Vec<_>>().join(", ");
+            Failure::Usage(format!("the study has no variant `{name}`; it has {known}"))
+        })
+    };
+    let base = find(&flags.base)?;
+    if let Some(name) = &flags.variant {
+        if *name == base.name {
+            return Err(Failure::Usage(format!(
+                "`{name}` is compared with itself; say --a-a to learn how often this lab cries wolf"
+            )));
+        }
+        return Ok([base, find(name)?]);
+    }
+    let called = |suffix: &str| Variant { name: format!("{}-{suffix}", base.name), ..base.clone() };
+    match &flags.with {
+        Some((name, _)) => with_builds(study, (&base, called("with")), name),
+        None => {
+            let variant = called(if flags.a_a { "again" } else { "other" });
+            Ok([base, variant])
+        }
+    }
+}
+
+/// Both sides with their own build in the place of a program's name.
+fn with_builds(
+    study: &Study,
+    (base, variant): (&Variant, Variant),
+    name: &str,
+) -> Result<[Variant; 2], Failure> {
+    let mut named = false;
+    let mut side = |mut variant: Variant, side: usize| {
+        let mut subject = study.subject_of(&variant).clone();
+        let place = place_of(side, name);
+        named |= replace(&mut subject.start, name, &place);
+        if let Some(load) = study.load_of(&variant) {
+            let mut run = Some(load.run.clone());
+            named |= replace(&mut run, name, &place);
+            let run = run.unwrap_or_default();
+            variant.load = Some(VariantLoad::With(Load { run, ..load.clone() }));
+        }
+        variant.subject = Some(subject);
+        variant
+    };
+    let sides = [side(base.clone(), 0), side(variant, 1)];
+    if named {
+        return Ok(sides);
+    }
+    Err(Failure::Usage(format!(
+        "`{}` starts no program `{name}`: only what the study starts can be replaced; for what the image \
+         starts, give --other-device",
+        base.name
+    )))
+}
+
+/// Puts a path in the place of a command's first word, where that is the program.
+fn replace(command: &mut Option<String>, name: &str, place: &str) -> bool {
+    let Some(text) = command else { return false };
+    let Some(rest) = text.strip_prefix(name) else { return false };
+    if !rest.is_empty() && !rest.starts_with(' ') {
+        return false;
+    }
+    *text = format!("{place}{rest}");
+    true
+}
+
+/// What is asked.
+fn versus(
+    study: &Study,
+    flags: &flags::Compare,
+    [base, variant]: &[Variant; 2],
+) -> Result<Versus, Failure> {
+    let counts = &study.access_point.clients;
+    let largest = counts.iter().max().copied().unwrap_or_default();
+    let usual = if flags.a_a { A_A_PAIRS } else { study.compare.pairs };
+    let pairs = match flags.up_to {
+        Some(most) => Pairs::UpTo(most),
+        None => Pairs::Fixed(flags.pairs.unwrap_or(usual)),
+    };
+    let named = if flags.changes.is_empty() { &variant.changes } else { &flags.changes };
+    let difference = if flags.a_a { Difference::Nothing } else { Difference::Variants };
+    if study.mode_of(base) != study.mode_of(variant) {
+        return Err(Failure::Usage(format!(
+            "`{}` and `{}` run in two modes, whose times are not one kind",
+            base.name, variant.name
+        )));
+    }
+    Ok(Versus {
+        base: base.name.clone(),
+        variant: variant.name.clone(),
+        clients: flags.clients.unwrap_or(largest),
+        difference,
+        expect: if flags.a_a { model::verdict::Expect::Same } else { flags.expect.into() },
+        margin: flags.margin.unwrap_or(study.compare.margin),
+        pairs,
+        changes: if flags.a_a { Vec::new() } else { named.clone() },
+    })
+}
+
+/// The study with nothing in it but the question.
+fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versus, [Variant; 2])) {
+    let study = &mut file.study;
+    let functions = study.count.take().map(|count| count.functions).unwrap_or_default();
+    study.count = counted(functions, &versus.changes);
+    study.access_point.clients = vec![versus.clients];
+    study.profile.repetitions = 0;
+    (study.pause, study.parity, study.gates) = (None, None, None);
+    study.trial.repetitions = versus.pairs.most();
+    study.trial.window = flags.window.unwrap_or(study.trial.window);
+    study.variants = sides.to_vec();
+    // Whom they are usually compared with is not asked here.
+    for variant in &mut study.variants {
+        variant.against.clear();
+        variant.changes.clear();
+    }
+    file.is_cut = true;
+    file.overrides.push(format!(
+        "compare {} {}, {} pairs, {} clients",
+        versus.base,
+        versus.variant,
+        versus.pairs.most(),
+        versus.clients
+    ));
+}
+
+/// What is counted once on both sides: the functions that the variant changes.
+fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
+    let function = |change: &String| {
+        let own = known.iter().find(|function| function.name == *change).cloned();
+        own.unwrap_or_else(|| Function {
+            name: change.clone(),
+            symbol: Some(change.clone()),
+            of: None,
+            kernel: None,
+            per: None,
+            census: false,
+            argument: None,
+        })
+    };
+    let mut functions: Vec<Function> = changes.iter().map(function).collect();
+    functions.iter_mut().for_each(|function| function.per = None);
+    (!functions.is_empty()).then_some(Count {
+        repetitions: 1,
+        clients: Vec::new(),
+        variants: Vec::new(),
+        read: None,
+        functions,
+    })
+}
+
+/// The lab of the variant's image, where images are compared.
+fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, Failure> {
+    let Some(folder) = &flags.other_device else { return Ok(None) };
+    let there = |folder: &Path| folder.is_dir();
+    if !there(folder) {
+        return Err(Failure::Usage(format!(
+            "{} is no folder of device programs",
+            folder.display()
+        )));
+    }
+    let mut other = options.clone();
+    other.use_device(folder.clone());
+    Ok(Some(other.lab(Progress::Silent)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_program_itself_is_replaced() {
+        let replaced = |text: &str| {
+            let mut command = Some(text.to_owned());
+            replace(&mut command, "stationd", "/put/a/stationd").then(|| command.unwrap())
+        };
+        assert_eq!(replaced("stationd --set x=y").unwrap(), "/put/a/stationd --set x=y");
+        assert_eq!(replaced("stationd").unwrap(), "/put/a/stationd");
+        assert_eq!(replaced("stationd-old"), None);
+        assert_eq!(replaced("nice stationd"), None);
+    }
+
+    #[test]
+    fn what_a_variant_changes_is_counted_by_the_studys_own_names_too() {
+        let known: Function = serde_json::from_str(
+            "{\"name\": \"transactions\", \"symbol\": \"datamodel::transaction::apply\", \"per\": \"replies\"}",
+        )
+        .unwrap();
+        let changes = ["transactions".to_owned(), "pull::bulk".to_owned()];
+        let count = counted(vec![known], &changes).unwrap();
+        assert_eq!(count.functions[0].symbol.as_deref(), Some("datamodel::transaction::apply"));
+        assert_eq!(
+            (&count.functions[0].per, count.functions[1].symbol.as_deref()),
+            (&None, Some("pull::bulk"))
+        );
+        assert!(counted(Vec::new(), &[]).is_none());
+    }
+}

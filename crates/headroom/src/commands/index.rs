@@ -1,0 +1,183 @@
+//! `headroom index`: many runs on one page, and one figure from run to run.
+//!
+//! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops nobody.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lab::run_folder;
+use model::run::FORMAT;
+use report::index::{self, Entry, Index, Unread, Wanted};
+
+use super::check;
+use crate::{
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+};
+
+/// Folders below the one that is named; runs are not looked for deeper.
+const DEEPEST: u32 = 3;
+
+pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, Failure> {
+    let folder = &flags.runs;
+    if !folder.is_dir() {
+        return Err(Failure::Usage(format!(
+            "{} is no folder; name the one that runs are in",
+            folder.display()
+        )));
+    }
+    let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
+    let wanted = flags.history.clone().unwrap_or_default();
+    let index = gather(folder, &page, &wanted);
+    let html = index::html(&index).map_err(Failure::Page)?;
+    run_folder::write_whole(&page, html.as_bytes())?;
+    if options.json {
+        output::line(serde_json::to_string(&index).unwrap_or_default());
+    } else {
+        tell(&index);
+        output::line(format_args!("index: {}", page.display()));
+    }
+    Ok(Verdict::Pass)
+}
+
+/// All runs below a folder, the latest first.
+fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
+    let mut runs = Vec::new();
+    let mut unread = Vec::new();
+    for path in run_folders(folder, DEEPEST) {
+        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        let name = if name.is_empty() { ".".to_owned() } else { name };
+        match entry(&path, (&name, page), wanted) {
+            Ok(entry) => runs.push(entry),
+            Err(why) => unread.push(Unread { folder: name, why }),
+        }
+    }
+    runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
+    let title = folder.display().to_string();
+    Index { title, figure: wanted.to_string(), runs, unread }
+}
+
+fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
+    let recorded = run_folder::read(path).map_err(|error| why_not(path, &error))?;
+    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
+    check::judge(&mut analysis, &recorded, &flags::Limits::default(), None)
+        .map_err(|failure| told(&failure))?;
+    let report = path.join("report.html");
+    let report = report.is_file().then(|| link(&report, page));
+    Ok(index::entry(&recorded.run, &analysis, wanted, (name, report)))
+}
+
+/// Why a folder cannot be read. A run of another format seldom has today's shape, and its format says more
+/// than the first field that is missing.
+fn why_not(path: &Path, error: &lab::Error) -> String {
+    let format = fs::read_to_string(path.join("run.json"))
+        .ok()
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .and_then(|run| run["format"].as_u64());
+    match format {
+        Some(format) if format != u64::from(FORMAT) => {
+            format!("its format is {format}, this headroom reads {FORMAT}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn told(failure: &Failure) -> String {
+    match failure {
+        Failure::Lab(error) => error.to_string(),
+        Failure::Usage(text) | Failure::Environment(text) => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Folders with a `run.json`, by name. A run's own folders are not entered.
+fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
+    if folder.join("run.json").is_file() {
+        return vec![folder.to_owned()];
+    }
+    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<_> =
+        inside.map(|entry| entry.path()).filter(|path| path.is_dir() && deepest > 0).collect();
+    folders.sort();
+    folders.iter().flat_map(|path| run_folders(path, deepest - 1)).collect()
+}
+
+/// A link from the page to a report: relative where the report stands below the page's folder, so that both
+/// may be moved together.
+fn link(report: &Path, page: &Path) -> String {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (report, page) = (absolute(report), absolute(page));
+    let below = page.parent().and_then(|folder| report.strip_prefix(folder).ok());
+    match below {
+        Some(path) => encoded(&path.to_string_lossy()),
+        None => format!("file://{}", encoded(&report.to_string_lossy())),
+    }
+}
+
+/// A path as a URL has it (RFC 3986 §2.3: what is not unreserved is written as bytes).
+fn encoded(path: &str) -> String {
+    let byte = |byte: u8| {
+        let letter = char::from(byte);
+        if letter.is_ascii_alphanumeric() || "-_.~/".contains(letter) {
+            letter.to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
+    path.bytes().map(byte).collect()
+}
+
+fn tell(index: &Index) {
+    for run in &index.runs {
+        output::line(format_args!(
+            "{:<8} {:<20} {}  {}",
+            run.verdict.name(),
+            run.study,
+            run.folder,
+            run.key.as_deref().unwrap_or("–")
+        ));
+    }
+    for unread in &index.unread {
+        output::line(format_args!("not read {}: {}", unread.folder, unread.why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_run_is_listed_with_its_reason() {
+        let place = tempfile::tempdir().unwrap();
+        let broken = place.path().join("a/broken");
+        fs::create_dir_all(&broken).unwrap();
+        fs::write(broken.join("run.json"), "{").unwrap();
+        fs::create_dir_all(place.path().join("nothing")).unwrap();
+        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        assert!(index.runs.is_empty());
+        assert_eq!(index.unread.len(), 1);
+        assert_eq!(index.unread[0].folder, "a/broken");
+        assert!(index.unread[0].why.contains("run.json"), "{}", index.unread[0].why);
+    }
+
+    #[test]
+    fn a_run_of_another_format_is_told_by_its_format() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
+        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        assert_eq!(index.unread[0].folder, ".");
+        assert_eq!(index.unread[0].why, format!("its format is 1, this headroom reads {FORMAT}"));
+    }
+
+    #[test]
+    fn a_link_moves_with_its_page_and_survives_odd_names() {
+        let page = Path::new("/x/runs/index.html");
+        assert_eq!(link(Path::new("/x/runs/a#1 b/report.html"), page), "a%231%20b/report.html");
+        assert_eq!(link(Path::new("/y/r/report.html"), page), "file:///y/r/report.html");
+    }
+}

@@ -1,0 +1,125 @@
+//! `headroom pause` and `headroom blame`: who causes the subject's CPU, by experiment.
+
+use lab::{attach, runner, study_file::StudyFile};
+use model::{
+    pause::Peer,
+    span::Span,
+    study::{Pause, Variant},
+    trial::Purpose,
+};
+
+use super::place;
+use crate::{
+    failure::{Failure, Verdict},
+    flags::{self, On},
+    options::Options,
+    progress::Progress,
+};
+
+/// Trials where neither the study nor the command line says how many.
+const REPETITIONS: u32 = 6;
+
+pub(crate) fn pause(options: &Options, flags: &flags::Pause) -> Result<Verdict, Failure> {
+    let mut file = place::study_of(&flags.place, Purpose::Pause)?;
+    let consumer = Some(flags.consumer.clone());
+    let (process, group) = if flags.group { (None, consumer) } else { (consumer, None) };
+    let shape = shape(&file, &flags.place, &flags.spans);
+    file.study.pause = Some(Pause { process, group, ..shape });
+    file.study.variants.iter_mut().for_each(|variant| variant.pause = None);
+    file.overrides.push(format!("pause = {}", flags.consumer));
+    place::carry_out(options, &flags.place, file)
+}
+
+pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, Failure> {
+    let mut file = place::study_of(&flags.place, Purpose::Pause)?;
+    let [variant] = file.study.variants.as_slice() else {
+        return Err(Failure::Usage(
+            "blame looks at one variant; name it with --variant".to_owned(),
+        ));
+    };
+    let variant = variant.clone();
+    let peers = peers(options, &flags.place, (&file, &variant))?;
+    if peers.is_empty() {
+        return Err(Failure::Unmeasured(format!(
+            "nobody talks to {} in `{}`: there is nobody to pause",
+            file.study.subject_of(&variant).process,
+            variant.name
+        )));
+    }
+    let shape = shape(&file, &flags.place, &flags.spans);
+    file.study.pause = Some(Pause { process: None, group: None, ..shape });
+    let names = names(&peers);
+    file.overrides.push(format!("blame = {}", names.join(", ")));
+    file.study.variants = names.into_iter().map(|name| pausing(&variant, name)).collect();
+    place::carry_out(options, &flags.place, file)
+}
+
+/// The names of those who talk, each once.
+fn names(peers: &[Peer]) -> Vec<String> {
+    let mut names: Vec<String> = peers.iter().map(|peer| peer.name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The variant in which this process is paused.
+fn pausing(variant: &Variant, process: String) -> Variant {
+    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    let tag: String = process.to_lowercase().chars().map(plain).collect();
+    Variant {
+        name: format!("{}.{tag}", variant.name),
+        against: Vec::new(),
+        pause: Some(process),
+        ..variant.clone()
+    }
+}
+
+fn peers(
+    options: &Options,
+    place: &flags::Place,
+    (file, variant): (&StudyFile, &Variant),
+) -> Result<Vec<Peer>, Failure> {
+    Ok(match &place.on {
+        On::Vm => runner::peers(&options.lab(Progress::of(options))?, file, variant)?,
+        On::Address(address) => {
+            let lab = options.lab_for_devices(Progress::of(options))?;
+            attach::peers(&lab, address, (file, variant))?
+        }
+    })
+}
+
+/// How long and how often: as typed, else as the study says, else as usual.
+fn shape(file: &StudyFile, place: &flags::Place, spans: &flags::Spans) -> Pause {
+    let usual = Pause {
+        process: None,
+        group: None,
+        variants: Vec::new(),
+        clients: Vec::new(),
+        repetitions: REPETITIONS,
+        span: Span::from_secs(10),
+        settle: Span::from_secs(2),
+    };
+    let own = file.study.pause.clone().unwrap_or(usual);
+    Pause {
+        variants: file.study.variants.iter().map(|variant| variant.name.clone()).collect(),
+        clients: place.clients.clone(),
+        repetitions: place.repetitions.unwrap_or(own.repetitions),
+        span: spans.span.unwrap_or(own.span),
+        settle: spans.settle.unwrap_or(own.settle),
+        ..own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_is_paused_once_under_a_name_that_a_file_can_have() {
+        let peer = |name: &str, pid| Peer { name: name.to_owned(), pid, through: String::new() };
+        assert_eq!(names(&[peer("b", 1), peer("a", 2), peer("b", 3)]), ["a", "b"]);
+        let variant = pausing(&Variant::named("found"), "Station_Monitor".to_owned());
+        assert_eq!(variant.name, "found.station-monitor");
+        assert_eq!(variant.pause.as_deref(), Some("Station_Monitor"));
+    }
+}

@@ -1,0 +1,47 @@
+//! The words of `headroom check`, and the limits that other verbs take too.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use model::limit::{self, Limit};
+
+use super::{Outputs, Symbols};
+
+const EXAMPLES: &str = "\
+Examples:
+  headroom check runs/station-stats-20260401-101500
+  headroom check RUN --gate 'bulk: cpu at 114 clients <= 2%' --gate 'slope <= 60us'
+  headroom check RUN --save-baseline baseline.json
+  headroom check RUN --baseline baseline.json --junit headroom.xml --markdown summary.md
+
+Limits: [VARIANT:] METRIC [at N clients] (<= or >=) VALUE, where METRIC is cpu, sum, slope, memory,
+unknown-frames, or a function that the study counts; and [VARIANT:] no slower than FILE by SHARE.
+Exit codes: 0 every limit is kept, 1 one is not, 3 it was not measured, or not closely enough.";
+
+/// A run, and what it must keep.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// The run's folder
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    /// Write what this run measured, to judge later ones by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+}
+
+/// Limits beside those of the study.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Limits {
+    /// A limit that the run must keep, beside the study's; may be given again
+    #[arg(long = "gate", value_name = "LIMIT", value_parser = limit::parse)]
+    pub(crate) gates: Vec<Limit>,
+    /// The baseline of limits that name one; alone: no slower than it, by the study's margin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+}

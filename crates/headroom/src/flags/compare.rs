@@ -1,0 +1,181 @@
+//! The words of `headroom compare`, `pause` and `blame`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use model::{share::Share, span::Span, verdict::Expect};
+
+use super::{On, Place, Symbols, place};
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  headroom compare studies/station-stats.toml brief bulk            two variants
+  headroom compare studies/station-stats.toml bulk --with stationd=target/new/stationd
+  headroom compare studies/station-stats.toml bulk --other-device ../new/target/device
+  headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
+  headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
+  headroom compare studies/station-stats.toml bulk --a-a             how often this lab cries wolf
+
+Both trials of a pair start from one snapshot in one state; states differ from pair to pair. What differs
+beside what is named makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
+
+/// Two sides, and what is to be shown.
+#[derive(Args, Debug)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct Compare {
+    /// The study file
+    pub(crate) study: PathBuf,
+    /// The variant that is compared with
+    pub(crate) base: String,
+    /// The variant in question
+    #[arg(required_unless_present_any = ["with", "other_device", "a_a"], conflicts_with_all = ["with", "other_device", "a_a"])]
+    pub(crate) variant: Option<String>,
+    /// In place of a variant: the base with another build of this program
+    #[arg(long, value_name = "PROGRAM=FILE", value_parser = with, conflicts_with_all = ["other_device", "a_a"])]
+    pub(crate) with: Option<(String, PathBuf)>,
+    /// In place of a variant: the base on an image with the device programs of this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "a_a")]
+    pub(crate) other_device: Option<PathBuf>,
+    /// In place of a variant: the base once more, to learn how often this lab calls the same thing changed
+    #[arg(long)]
+    pub(crate) a_a: bool,
+    /// Clients [default: the study's largest count]
+    #[arg(long, value_name = "N")]
+    pub(crate) clients: Option<u32>,
+    /// Pairs of trials, at least 6 [default: the study's, or 6; 20 with --a-a]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
+    pub(crate) pairs: Option<u32>,
+    /// Go on until the question is decided, for at most so many pairs
+    #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
+    pub(crate) up_to: Option<u32>,
+    /// Differences below this share of the base do not matter [default: the study's, or 0.5%]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) margin: Option<Share>,
+    /// What is to be shown
+    #[arg(long, default_value = "no-slower")]
+    pub(crate) expect: ExpectWord,
+    /// A function that the variant changes: where it never runs there is no verdict; may be given again
+    #[arg(long, value_name = "SYMBOL")]
+    pub(crate) changes: Vec<String>,
+    /// The measured span, in place of the study's
+    #[arg(long, value_name = "TIME")]
+    pub(crate) window: Option<Span>,
+    /// Where the access point is: vm, local, or ssh:HOST
+    #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
+    pub(crate) on: On,
+    /// Folder for the run [default: runs/STUDY-DATE-TIME]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) symbols: Symbols,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+fn with(text: &str) -> Result<(String, PathBuf), String> {
+    let wrong =
+        || format!("`{text}` names no build; write for instance stationd=target/new/stationd");
+    let (name, path) = text.split_once('=').ok_or_else(wrong)?;
+    if name.is_empty() || path.is_empty() {
+        return Err(wrong());
+    }
+    Ok((name.to_owned(), PathBuf::from(path)))
+}
+
+/// What a verdict is written to.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Outputs {
+    /// Write the verdicts as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write the verdicts as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+/// What is to be shown, typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExpectWord {
+    /// The variant costs no more than the base and the margin
+    NoSlower,
+    /// It costs less
+    Faster,
+    /// It costs the same, within the margin
+    Same,
+}
+
+impl From<ExpectWord> for Expect {
+    fn from(word: ExpectWord) -> Self {
+        match word {
+            ExpectWord::NoSlower => Expect::NoSlower,
+            ExpectWord::Faster => Expect::Faster,
+            ExpectWord::Same => Expect::Same,
+        }
+    }
+}
+
+const PAUSE_EXAMPLES: &str = "\
+Examples:
+  headroom pause station-monitor studies/station-stats.toml --variant found
+  headroom pause prplmesh-monitor wld --on ssh:root@192.168.1.1 --span 20s
+  headroom pause --group system.slice/telemetry.service hostapd --on local
+
+The consumer is stopped for a span and resumed, between spans in which it runs and one in which another
+process is stopped in its place. A watchdog on the access point resumes it whoever dies.";
+
+/// Who is paused, and where.
+#[derive(Args, Debug)]
+#[command(after_help = PAUSE_EXAMPLES)]
+pub(crate) struct Pause {
+    /// The process to pause, by its name; with --group, a control group's path
+    #[arg(value_name = "CONSUMER")]
+    pub(crate) consumer: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The consumer is a control group: its freezer is used
+    #[arg(long)]
+    pub(crate) group: bool,
+    #[command(flatten)]
+    pub(crate) spans: Spans,
+}
+
+/// How long the parts of a pause are.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Spans {
+    /// Each of the five spans [default: the study's, or 10s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) span: Option<Span>,
+    /// The beginning of each span that is in no figure [default: the study's, or 2s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) settle: Option<Span>,
+}
+
+const BLAME_EXAMPLES: &str = "\
+Examples:
+  headroom blame studies/station-stats.toml --variant found
+  headroom blame hostapd --on ssh:root@192.168.1.1
+
+Every process that talks to the subject is paused in turn; who causes most of its CPU comes first.";
+
+/// Whose consumers are looked for, and where.
+#[derive(Args, Debug)]
+#[command(after_help = BLAME_EXAMPLES)]
+pub(crate) struct Blame {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) spans: Spans,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_build_is_named_with_its_program() {
+        assert_eq!(with("stationd=a/b"), Ok(("stationd".to_owned(), PathBuf::from("a/b"))));
+        for wrong in ["stationd", "=a", "stationd="] {
+            assert!(with(wrong).unwrap_err().contains("names no build"), "{wrong}");
+        }
+    }
+}

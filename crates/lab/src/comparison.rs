@@ -1,0 +1,165 @@
+//! What a comparison adds to a run: the two sides, the programs that are put on the access point for them, and
+//! whoever says when it is decided.
+//!
+//! Both builds of a program are put on one access point, and the snapshot that every pair starts from holds
+//! both: the sides differ in one letter of a path. What the figures mean is not known here.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use model::{
+    run::Run,
+    trial::Trial,
+    verdict::{Difference, Versus},
+    wire::{Frame, Order, PUT, Put},
+};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    Error, Lab, cache, device::Device, image, objects, run_folder::write_whole, study_file::Hex,
+    vm::Failure,
+};
+
+/// The folders of both sides' programs, alike in length so that nothing else moves.
+pub const SIDES: [&str; 2] = ["a", "b"];
+
+/// Bytes of a file that travel together: well below the longest frame.
+const PIECE: usize = 256 * 1024;
+
+/// What is compared, and until when.
+#[derive(Clone)]
+pub struct Comparing<'a> {
+    /// The question.
+    pub versus: Versus,
+    /// Another build of a program of the access point.
+    pub program: Option<Program>,
+    /// A lab whose image is the variant's, where images are compared.
+    pub other: Option<&'a Lab>,
+}
+
+/// Whether the trials so far decide a comparison; asked at each look.
+pub type Decided = dyn Fn(&Run, &[Trial]) -> bool + Sync;
+
+impl std::fmt::Debug for Comparing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Comparing").field("versus", &self.versus).finish_non_exhaustive()
+    }
+}
+
+/// Another build of a program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What the access point calls it.
+    pub name: String,
+    /// The file here.
+    pub path: PathBuf,
+}
+
+/// Both builds of a program, as the access point gets them.
+#[derive(Clone, Debug)]
+pub struct Builds {
+    name: String,
+    files: [Vec<u8>; 2],
+}
+
+impl Builds {
+    /// The build that the access point has, and the one that is given, which loses its symbols as the image's
+    /// own programs do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the file here, or of the stream; [`Error::Count`] where the access point lacks it.
+    pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
+        let given = fs::read(&program.path).map_err(Error::file("read", &program.path))?;
+        let located = objects::locate(device, std::slice::from_ref(&program.name))?;
+        let content = located.first().map(|one| objects::bring_located(lab, device, one));
+        let absent = || Error::Count {
+            function: program.name.clone(),
+            why: "no such program on the access point".to_owned(),
+        };
+        let content = content.transpose()?.flatten().ok_or_else(absent)?;
+        let there = fs::read(&content).map_err(Error::file("read", &content))?;
+        let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
+        Ok(Self { name, files: [there, image::stripped(given)] })
+    }
+
+    /// What differs, by content.
+    pub fn difference(&self) -> Difference {
+        let [base, variant] = self.sums();
+        Difference::Program { name: self.name.clone(), base, variant }
+    }
+
+    /// Keeps both among a run's objects, so that the run can be gone on with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub fn keep(&self, objects: &Path) -> Result<(), Error> {
+        let each = self.sums().into_iter().zip(&self.files);
+        each.into_iter().try_for_each(|(sum, file)| write_whole(&objects.join(sum), file))
+    }
+
+    /// Both as a run keeps them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn kept(objects: &Path, difference: &Difference) -> Result<Option<Self>, Error> {
+        let Difference::Program { name, base, variant } = difference else { return Ok(None) };
+        let read = |sum: &String| {
+            let path = objects.join(sum);
+            fs::read(&path).map_err(Error::file("read", path))
+        };
+        Ok(Some(Self { name: name.clone(), files: [read(base)?, read(variant)?] }))
+    }
+
+    fn sums(&self) -> [String; 2] {
+        self.files.each_ref().map(|file| format!("{:x}", Hex(&Sha256::digest(file))))
+    }
+
+    /// What the cache calls an access point that has both.
+    pub fn key(&self) -> String {
+        let [base, variant] = self.sums();
+        cache::key([self.name.as_str(), &base, &variant])
+    }
+
+    /// Puts both there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the stream, or the access point's refusal.
+    pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
+        for (side, file) in SIDES.iter().zip(&self.files) {
+            let pieces = file.len().div_ceil(PIECE).max(1);
+            for (place, bytes) in file.chunks(PIECE).enumerate() {
+                device.order(&Order::Put(Put {
+                    name: format!("{side}/{}", self.name),
+                    bytes: bytes.to_vec(),
+                    first: place == 0,
+                    last: place + 1 == pieces,
+                }))?;
+                taken(device)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn taken(device: &mut dyn Device) -> Result<(), Error> {
+    loop {
+        match device.frame("a file to be taken")? {
+            Frame::Done => return Ok(()),
+            Frame::Refused(refusal) => return Err(Failure::Refused(refusal).into()),
+            // The agent's first words, where nobody has listened yet.
+            _ => {}
+        }
+    }
+}
+
+/// Where a side's build of a program lies on the access point.
+pub fn place_of(side: usize, name: &str) -> String {
+    let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    format!("{PUT}/{}/{file}", SIDES[side.min(1)])
+}

@@ -1,0 +1,155 @@
+//! Trials with an instrument: what a study wants to see beside CPU figures.
+//!
+//! Pure. Each instrument costs CPU or changes what happens, so its trials are in no CPU figure.
+
+use model::{
+    instrument::{CountsOrder, Instrument, StacksOrder},
+    parity::ParityOrder,
+    pause::{PauseOrder, PauseSpan, PauseState, Target},
+    span::Span,
+    study::{Pause, Study, Variant},
+    trial::{PlannedTrial, Purpose},
+};
+
+use super::{Probes, planned, slots};
+
+/// The spans of a trial that pauses.
+const PAUSE_SPANS: u32 = 5;
+
+/// Samples of a trial that only sees who talks to the subject.
+const PEER_SAMPLES: u64 = 3;
+
+/// The trials that record stacks.
+pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
+    let profile = &study.profile;
+    let order = StacksOrder {
+        scope: profile.scope.clone(),
+        frequency: profile.frequency,
+        stack_bytes: profile.stack_bytes,
+    };
+    let slots = slots(&plain(study), &counted(study, &profile.clients), profile.repetitions);
+    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
+        with(planned(study, variant, clients, repetition), Instrument::Stacks(order.clone()))
+    });
+    planned.collect()
+}
+
+/// The trials that count calls, of the variants that have something to count.
+pub(super) fn counts(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
+    let Some(count) = &study.count else { return Vec::new() };
+    let read = count.read.as_deref().and_then(shlex::split);
+    let order = |variant: &Variant| CountsOrder {
+        scope: study.profile.scope.clone(),
+        probes: probes.of(variant),
+        read: read.clone(),
+    };
+    let mut variants = plain(study);
+    variants.retain(|variant| study.counts_in(variant));
+    let slots = slots(&variants, &counted(study, &count.clients), count.repetitions);
+    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
+        let order = Some(order(variant)).filter(|order| !order.probes.is_empty())?;
+        Some(with(planned(study, variant, clients, repetition), Instrument::Counts(order)))
+    });
+    planned.collect()
+}
+
+/// The trials that pause a consumer.
+pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
+    let Some(pause) = &study.pause else { return Vec::new() };
+    let mut variants = plain(study);
+    variants.retain(|variant| is_paused(study, pause, variant));
+    let slots = slots(&variants, &counted(study, &pause.clients), pause.repetitions);
+    let planned = slots.into_iter().filter_map(|(repetition, clients, variant)| {
+        let own = variant.pause.clone().map(Target::Process);
+        let target = own.or_else(|| pause.target())?;
+        let mut trial = planned(study, variant, clients, repetition);
+        trial.measure.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
+        Some(with(trial, Instrument::Pause(pause_order(study, pause, (target, repetition)))))
+    });
+    planned.collect()
+}
+
+/// The variants that are named; without names, those that name their own consumer, else the first with a load.
+fn is_paused(study: &Study, pause: &Pause, variant: &Variant) -> bool {
+    let own = || study.variants.iter().any(|variant| variant.pause.is_some());
+    let first = || study.variants.iter().find(|variant| study.load_of(variant).is_some());
+    match pause.variants.as_slice() {
+        [] if own() => variant.pause.is_some(),
+        [] => first().is_some_and(|first| first.name == variant.name),
+        named => named.contains(&variant.name),
+    }
+}
+
+/// Runs, stopped, runs, control, runs; every second repetition has the control first, so that a drift
+/// within the window falls on both alike.
+fn pause_order(study: &Study, pause: &Pause, (target, repetition): (Target, u32)) -> PauseOrder {
+    let every = study.trial.sample_every.as_nanos().max(1);
+    let intervals = (pause.span.as_nanos() / every) as u32;
+    let (second, fourth) = if repetition.is_multiple_of(2) {
+        (PauseState::Sham, PauseState::Stopped)
+    } else {
+        (PauseState::Stopped, PauseState::Sham)
+    };
+    let states = [PauseState::Runs, second, PauseState::Runs, fourth, PauseState::Runs];
+    PauseOrder {
+        target,
+        spans: states.map(|state| PauseSpan { state, intervals }).to_vec(),
+        // One span more than is planned: then something is wrong, and the consumer runs again.
+        longest: Span::from_nanos(pause.span.as_nanos() * 2),
+    }
+}
+
+/// One trial of each variant that asks whether the job is still done.
+pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
+    let Some(shape) = &study.parity else { return Vec::new() };
+    let words = |command: &Option<String>| command.as_deref().and_then(shlex::split);
+    let order = ParityOrder {
+        clients: words(&shape.clients),
+        values: words(&shape.values),
+        leave: shape.leave,
+    };
+    let mut variants = plain(study);
+    variants.retain(|variant| shape.variants.is_empty() || shape.variants.contains(&variant.name));
+    let slots = slots(&variants, &counted(study, &[]), 1);
+    let planned = slots.into_iter().map(|(repetition, clients, variant)| {
+        with(planned(study, variant, clients, repetition), Instrument::Parity(order.clone()))
+    });
+    planned.collect()
+}
+
+/// One short trial that sees who talks to the subject.
+pub(super) fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
+    let clients = *study.access_point.clients.iter().min()?;
+    let mut trial = with(planned(study, variant, clients, 1), Instrument::Peers);
+    let every = trial.measure.sample_every.as_nanos();
+    trial.measure.window = Span::from_nanos(every * PEER_SAMPLES);
+    Some(trial)
+}
+
+fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
+    trial.id.purpose = match instrument {
+        Instrument::Stacks(_) => Purpose::Stacks,
+        Instrument::Counts(_) => Purpose::Counts,
+        Instrument::Pause(_) => Purpose::Pause,
+        Instrument::Parity(_) => Purpose::Parity,
+        Instrument::Peers => Purpose::Peers,
+    };
+    trial.measure.instrument = Some(instrument);
+    trial
+}
+
+/// The variants that measure a subject. What a host does beside a trial is a question about the lab, and
+/// has no stacks.
+fn plain(study: &Study) -> Vec<&Variant> {
+    study.variants.iter().filter(|variant| variant.beside.is_anything()).collect()
+}
+
+/// The client counts of trials with an instrument: those that are named, else the largest.
+fn counted(study: &Study, named: &[u32]) -> Vec<u32> {
+    let of_study = &study.access_point.clients;
+    if named.is_empty() {
+        return of_study.iter().max().copied().into_iter().collect();
+    }
+    // The command line may have taken counts away from the study.
+    named.iter().copied().filter(|clients| of_study.contains(clients)).collect()
+}

@@ -1,0 +1,324 @@
+//! The rules for what a study decides: whom a variant stands against, what it changes, `[gates]`,
+//! `[parity]`, `[pause]`, `[compare]`, and how the access point must look.
+
+use std::collections::BTreeSet;
+
+use model::{
+    limit,
+    study::{Gates, Variant},
+    verdict::FEWEST_PAIRS,
+};
+
+use super::{Fault, Rules, is_no_command, nearest};
+
+/// Centres of the channels of 2.4, 5 and 6 GHz, MHz (IEEE 802.11-2020 annex E, 802.11ax).
+const CHANNELS: std::ops::RangeInclusive<u32> = 2412..=7115;
+
+impl Rules<'_> {
+    /// All of the above but what stands in a variant.
+    pub(super) fn decisions(&self) -> Result<(), Fault> {
+        self.gates()?;
+        self.parity()?;
+        self.pause()?;
+        self.compare()?;
+        self.topology()
+    }
+
+    fn gates(&self) -> Result<(), Fault> {
+        let Some(gates) = &self.study.gates else { return Ok(()) };
+        self.budgets(gates)?;
+        for text in &gates.limits {
+            let at = ["gates", "limits"];
+            let limit = limit::parse(text).or_else(|why| self.fault(&at, why))?;
+            // A study that the command line has cut down no longer has all that its limits speak of.
+            if !self.text.is_empty() {
+                limit.check(self.study).or_else(|why| self.fault(&at, why))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn budgets(&self, gates: &Gates) -> Result<(), Fault> {
+        let at = |key| ["gates", key];
+        if let Some(budget) = gates.unknown_frames {
+            if budget.get() > 1.0 {
+                let why = format!("{budget} of the samples is more than all of them");
+                return self.fault(&at("unknown-frames"), why);
+            }
+            if self.study.profile.repetitions == 0 {
+                let why =
+                    "nothing is profiled (`[profile] repetitions = 0`), so no frame can be unknown";
+                return self.fault(&at("unknown-frames"), why.to_owned());
+            }
+        }
+        if gates.parity && self.study.parity.is_none() {
+            let why = "there is no [parity]; it says what every variant is asked";
+            return self.fault(&at("parity"), why.to_owned());
+        }
+        let memory = [
+            ("memory-per-client-kib", gates.memory_per_client_kib),
+            ("memory-growth-kib", gates.memory_growth_kib),
+        ];
+        for (key, most) in memory {
+            if let Some(most) = most.filter(|most| !most.is_finite() || *most < 0.0) {
+                return self.fault(&at(key), format!("{most} KiB is no limit"));
+            }
+        }
+        Ok(())
+    }
+
+    fn parity(&self) -> Result<(), Fault> {
+        let Some(parity) = &self.study.parity else { return Ok(()) };
+        if parity.clients.is_none() && parity.values.is_none() && !parity.leave {
+            let why = "nothing is asked; write `clients`, `values`, or `leave = true`";
+            return self.fault(&["parity"], why.to_owned());
+        }
+        for (key, command) in [("clients", &parity.clients), ("values", &parity.values)] {
+            if let Some(command) = command.as_ref().filter(|command| is_no_command(command)) {
+                let why = format!("the command line is empty or has an open quote: `{command}`");
+                return self.fault(&["parity", key], why);
+            }
+        }
+        self.known_variants(&parity.variants, &["parity", "variants"])
+    }
+
+    fn pause(&self) -> Result<(), Fault> {
+        self.own_consumers()?;
+        let Some(pause) = &self.study.pause else { return Ok(()) };
+        let at = |key| ["pause", key];
+        let own = self.study.variants.iter().any(|variant| variant.pause.is_some());
+        match (&pause.process, &pause.group) {
+            (Some(_), Some(_)) => {
+                let why = "`process` and `group` are two consumers; name one".to_owned();
+                return self.fault(&at("group"), why);
+            }
+            (None, None) if !own => {
+                let why = "nobody is paused; name a `process` or a `group`".to_owned();
+                return self.fault(&["pause"], why);
+            }
+            (Some(name), None) if is_no_process(name) => {
+                return self.fault(&at("process"), no_process(name));
+            }
+            _ => {}
+        }
+        if pause.repetitions == 0 {
+            return self.fault(&at("repetitions"), "at least 1 repetition".to_owned());
+        }
+        let every = self.study.trial.sample_every;
+        let (span, settle) = (pause.span.as_nanos(), pause.settle.as_nanos());
+        // A step of 0 has been told before.
+        if span == 0 || !span.is_multiple_of(every.as_nanos().max(1)) {
+            let why = format!("a span of {} is no whole number of {every} samples", pause.span);
+            return self.fault(&at("span"), why);
+        }
+        if settle >= span {
+            let why = format!("{} of each {} span leaves nothing of it", pause.settle, pause.span);
+            return self.fault(&at("settle"), why);
+        }
+        self.known_variants(&pause.variants, &at("variants"))?;
+        self.some_of_the_clients(&pause.clients, &at("clients"))
+    }
+
+    /// The consumers that variants name for themselves.
+    fn own_consumers(&self) -> Result<(), Fault> {
+        for variant in &self.study.variants {
+            let Some(consumer) = &variant.pause else { continue };
+            let told = |why: String| {
+                let line = self.key_line(&variant.name, "pause");
+                Err(Fault { line, why: format!("variant `{}`: {why}", variant.name) })
+            };
+            if is_no_process(consumer) {
+                return told(no_process(consumer));
+            }
+            if self.study.pause.is_none() && !self.text.is_empty() {
+                return told(format!("`{consumer}` is to be paused, but there is no [pause]"));
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&self) -> Result<(), Fault> {
+        let compare = self.study.compare;
+        if compare.pairs < FEWEST_PAIRS {
+            let why = format!(
+                "{} pairs; with fewer than {FEWEST_PAIRS} the exact p cannot reach 0.05",
+                compare.pairs
+            );
+            return self.fault(&["compare", "pairs"], why);
+        }
+        if compare.margin.get() <= 0.0 || compare.margin.get() >= 1.0 {
+            let why = format!(
+                "a margin of {}; it is above 0 and below 100%, for instance 0.5%",
+                compare.margin
+            );
+            return self.fault(&["compare", "margin"], why);
+        }
+        Ok(())
+    }
+
+    fn topology(&self) -> Result<(), Fault> {
+        let place = &self.study.access_point;
+        let mut seen = BTreeSet::new();
+        for interface in &place.interfaces {
+            let told = |why: String| self.fault(&["access-point", "interface"], why);
+            let name = interface.name.as_str();
+            if name.is_empty() || name.contains(['/', ' ']) {
+                return told(format!("`{name}` is no interface"));
+            }
+            if !seen.insert(name) {
+                return told(format!("the interface `{name}` stands there twice"));
+            }
+            if let Some(at) = interface.megahertz.filter(|at| !CHANNELS.contains(at)) {
+                return told(format!("`{name}` on {at} MHz; Wi-Fi is on 2412 to 7115"));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for process in &place.processes {
+            let told = |why: String| self.fault(&["access-point", "process"], why);
+            let name = process.name.as_str();
+            if is_no_process(name) {
+                return told(no_process(name));
+            }
+            if !seen.insert(name) {
+                return told(format!("the process `{name}` stands there twice"));
+            }
+            if let Some(command) = process.command.as_ref().filter(|words| is_no_command(words)) {
+                let why = format!(
+                    "the command line of `{name}` is empty or has an open quote: `{command}`"
+                );
+                return told(why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Variants that a table names must be there, unless the command line left them out.
+    fn known_variants(&self, names: &[String], at: &[&str]) -> Result<(), Fault> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
+        match names.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(unknown) => self.fault(at, unknown_of("variant", unknown, &known)),
+            None => Ok(()),
+        }
+    }
+
+    /// Variants that are compared with must be there, once, and others.
+    pub(super) fn against(&self, variant: &Variant) -> Result<(), String> {
+        let variants = self.study.variants.iter().map(|one| one.name.as_str());
+        let others: Vec<&str> = variants.filter(|name| *name != variant.name).collect();
+        let mut seen = BTreeSet::new();
+        for name in variant.against.iter().map(String::as_str) {
+            if name == variant.name {
+                return Err("it stands against itself".to_owned());
+            }
+            if !others.contains(&name) {
+                return Err(format!("against the {}", unknown_of("variant", name, &others)));
+            }
+            if !seen.insert(name) {
+                return Err(format!("it stands against `{name}` twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a variant changes must be counted: only so can it be seen whether it ran.
+    pub(super) fn changes(&self, variant: &Variant) -> Result<(), String> {
+        let functions = self.study.count.iter().flat_map(|count| &count.functions);
+        let known: Vec<&str> = functions.map(|function| function.name.as_str()).collect();
+        match variant.changes.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) if known.is_empty() => Err(format!(
+                "it changes `{name}`, but nothing is counted; name it in a [[count.function]]"
+            )),
+            Some(name) => Err(format!("it changes the {}", unknown_of("function", name, &known))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name that is not known, with the one that was meant or all that there are.
+fn unknown_of(what: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
+        Some(nearest) => format!("unknown {what} `{name}`; did you mean `{nearest}`?"),
+        None => format!("unknown {what} `{name}`; there are: {}", known.join(", ")),
+    }
+}
+
+fn is_no_process(name: &str) -> bool {
+    name.is_empty() || name.contains(['/', ' '])
+}
+
+fn no_process(name: &str) -> String {
+    format!("`{name}` is no process name; it is the program's, without a folder and arguments")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    fn told(keys: &str) -> String {
+        let text = format!(
+            "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n\
+             [[variant]]\nname = \"bulk\"\n{keys}\n"
+        );
+        parse(&text)
+            .map_or_else(|fault| format!("{}: {}", fault.line, fault.why), |_| String::new())
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_decision_is_told_with_its_line() {
+        let limit = |text: &str| told(&format!("[gates]\nlimits = [\"{text}\"]"));
+        let faults = [
+            told("[gates]\nmonotonous = true"),
+            told("[gates]\nunknown-frames = \"2\""),
+            told("[profile]\nrepetitions = 0\n[gates]\nunknown-frames = \"1%\""),
+            told("[gates]\nunknown-frames = \"some\""),
+            told("[gates]\nparity = true"),
+            told("[gates]\nmemory-growth-kib = -1.0"),
+            limit("cpu"),
+            limit("cpu <= 2%, slope <= 1us"),
+            limit("bluk: cpu <= 2%"),
+            limit("cpu at 61 clients <= 2%"),
+            limit("transactions <= 1/s"),
+            limit("no slower than baseline.json by much"),
+            told("[parity]\nleave = false"),
+            told("[parity]\nclients = \"'\""),
+            told("[parity]\nleave = true\nvariants = [\"bluk\"]"),
+            told("[pause]\nrepetitions = 1"),
+            told("[pause]\nprocess = \"/usr/bin/m\""),
+            told("[pause]\nprocess = \"m\"\ngroup = \"g\""),
+            told("[pause]\nprocess = \"m\"\nspan = \"1500ms\""),
+            told("[pause]\nprocess = \"m\"\nspan = \"2s\""),
+            told("[pause]\nprocess = \"m\"\nclients = [61]"),
+            told("[pause]\nprocess = \"m\"\nvariants = [\"everything\"]"),
+            told("[pause]\nprocess = \"m\"\nrepetitions = 0"),
+            told("pause = \"m\""),
+            told("pause = \"/m\"\n[pause]"),
+            told("[compare]\npairs = 5"),
+            told("[compare]\nmargin = \"0%\""),
+            told("[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 6"),
+            told(
+                "[[access-point.interface]]\nname = \"a\"\n[[access-point.interface]]\nname = \"a\"",
+            ),
+            told("[[access-point.process]]\nname = \"/sbin/x\"\nmust = \"rest\""),
+            told("[[access-point.process]]\nname = \"x\"\nmust = \"sleep\""),
+            told("[[access-point.process]]\nname = \"x\"\nmust = \"run\"\ncommand = \"'\""),
+            told("changes = [\"apply\"]"),
+            told("changes = [\"aply\"]\n[[count.function]]\nname = \"apply\"\nsymbol = \"f\""),
+        ];
+        insta::assert_snapshot!(faults.join("\n"));
+    }
+
+    #[test]
+    fn good_decisions_are_taken() {
+        let good = "changes = [\"apply\"]\n[compare]\nmargin = \"0.1%\"\npairs = 8\n\
+                    [gates]\nmonotonic = true\nunknown-frames = \"0.1%\"\nparity = true\n\
+                    limits = [\"bulk: cpu at 60 clients ≤ 2 %\", \"apply <= 1/s\"]\n\
+                    [parity]\nclients = \"count\"\nleave = true\n[pause]\nprocess = \"monitor\"\n\
+                    [[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 5180\n\
+                    [[access-point.process]]\nname = \"steerd\"\nmust = \"rest\"\n\
+                    [[count.function]]\nname = \"apply\"\nsymbol = \"f\"";
+        assert_eq!(told(good), "");
+    }
+}

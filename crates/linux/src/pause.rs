@@ -1,0 +1,421 @@
+//! Stopping a process or a control group, continuing it, and seeing that it is so.
+//!
+//! Talks to `SIGSTOP` and `SIGCONT` through descriptors of processes, to the freezer of control groups in
+//! both versions, and to `/proc` and the group's files, which say what has become of it. It waits for
+//! nothing, and continues nothing by itself: that is the caller's.
+//!
+//! Formats: <https://docs.kernel.org/admin-guide/cgroup-v2.html> (`cgroup.freeze`, 5.2),
+//! <https://docs.kernel.org/admin-guide/cgroup-v1/freezer-subsystem.html>. Descriptors of processes need
+//! 5.3; before that a process is known by its number and the moment it was born.
+
+use std::{
+    fs, io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use rustix::process::{Pid, Signal, kill_process, pidfd_send_signal};
+
+use crate::{cgroup, proc, process};
+
+/// What is seen of somebody who is to be stopped or continued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Threads that live; a frozen group is one.
+    pub alive: u32,
+    /// Those that are stopped (`T`), or the group once it is frozen.
+    pub stopped: u32,
+    /// Those in uninterruptible sleep (`D`), which take no signal; a group that is still freezing.
+    pub uninterruptible: u32,
+    /// Those that a debugger holds (`t`).
+    pub traced: u32,
+}
+
+impl Sight {
+    /// Whether nobody is left.
+    pub fn has_ended(self) -> bool {
+        self.alive == 0
+    }
+
+    /// Whether everybody who is left is stopped.
+    pub fn is_stopped(self) -> bool {
+        self.alive > 0 && self.stopped == self.alive
+    }
+
+    /// Whether somebody lives, and nobody is stopped.
+    pub fn runs(self) -> bool {
+        self.alive > 0 && self.stopped == 0
+    }
+
+    /// Adds a thread in this state of `/proc/PID/stat`.
+    fn add(&mut self, stat: proc::Stat<'_>) {
+        if stat.ended() {
+            return;
+        }
+        self.alive += 1;
+        match stat.state {
+            b'T' => self.stopped += 1,
+            b't' => self.traced += 1,
+            b'D' => self.uninterruptible += 1,
+            _ => {}
+        }
+    }
+}
+
+/// A process that can be stopped: this one, never another that has its number later.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    born: u64,
+    fd: Option<OwnedFd>,
+}
+
+impl Process {
+    /// Takes hold of a process. `born` is what somebody else saw of it, who means the same one.
+    ///
+    /// # Errors
+    ///
+    /// `ESRCH` where there is none, or another one by now; `EINVAL` for pid 0 and 1, which nobody stops.
+    pub fn open(pid: u32, born: Option<u64>) -> io::Result<Self> {
+        if pid < 2 {
+            return Err(rustix::io::Errno::INVAL.into());
+        }
+        // The descriptor first: whoever has the number afterwards, and is as old, is the one it means.
+        let fd = process::watch(pid);
+        let seen = birth_of(pid).ok_or(rustix::io::Errno::SRCH)?;
+        match born {
+            Some(born) if born != seen => Err(rustix::io::Errno::SRCH.into()),
+            _ => Ok(Self { pid, born: seen, fd }),
+        }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// When it was born, ticks since boot.
+    pub fn born(&self) -> u64 {
+        self.born
+    }
+
+    /// A descriptor that becomes readable when it ends; `None` before Linux 5.3.
+    pub fn end(&self) -> Option<BorrowedFd<'_>> {
+        self.fd.as_ref().map(AsFd::as_fd)
+    }
+
+    /// What is seen of it.
+    pub fn look(&self) -> Sight {
+        let mut sight = Sight::default();
+        if birth_of(self.pid) != Some(self.born) {
+            return sight;
+        }
+        let Ok(mut tasks) = proc::TaskList::open(self.pid) else { return sight };
+        let mut tids = Vec::new();
+        if tasks.list(&mut tids).is_err() {
+            return sight;
+        }
+        for tid in tids {
+            let text = proc::read(format!("/proc/{}/task/{tid}/stat", self.pid));
+            let text = text.unwrap_or_default();
+            proc::stat(&text).into_iter().for_each(|stat| sight.add(stat));
+        }
+        sight
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        if let Some(fd) = &self.fd {
+            match pidfd_send_signal(fd, signal) {
+                Err(rustix::io::Errno::NOSYS) => {}
+                sent => return Ok(sent?),
+            }
+        }
+        // No descriptor, so the number could be another's by now.
+        let pid = i32::try_from(self.pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
+        match pid {
+            Some(pid) if birth_of(self.pid) == Some(self.born) => Ok(kill_process(pid, signal)?),
+            _ => Err(rustix::io::Errno::SRCH.into()),
+        }
+    }
+}
+
+/// A control group with a freezer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    version: cgroup::Version,
+    folder: PathBuf,
+}
+
+impl Group {
+    /// The group of a folder; `None` where it has no freezer: it is the root, or the kernel is too old, or
+    /// there is no such group.
+    pub fn open(folder: &Path) -> Option<Self> {
+        let version =
+            [(cgroup::Version::V2, "cgroup.freeze"), (cgroup::Version::V1, "freezer.state")]
+                .into_iter()
+                .find(|(_, file)| folder.join(file).exists())?
+                .0;
+        Some(Self { version, folder: folder.to_owned() })
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What is seen of it, as of one thread.
+    pub fn look(&self) -> Sight {
+        let alive = u32::from(!cgroup::members_below(&self.folder).is_empty());
+        let (stopped, freezing) = match self.version {
+            cgroup::Version::V2 => {
+                let frozen = self.read("cgroup.events").is_some_and(|text| is_frozen(&text));
+                let asked = self.read("cgroup.freeze").is_some_and(|text| text.trim() == "1");
+                (frozen, asked && !frozen)
+            }
+            cgroup::Version::V1 => match self.read("freezer.state").as_deref().map(str::trim) {
+                Some("FROZEN") => (true, false),
+                Some("FREEZING") => (false, true),
+                _ => (false, false),
+            },
+        };
+        Sight {
+            alive,
+            stopped: alive * u32::from(stopped),
+            uninterruptible: alive * u32::from(freezing),
+            traced: 0,
+        }
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(file)).ok()
+    }
+
+    fn freeze(&self, freeze: bool) -> io::Result<()> {
+        let (file, word) = match (self.version, freeze) {
+            (cgroup::Version::V2, true) => ("cgroup.freeze", "1"),
+            (cgroup::Version::V2, false) => ("cgroup.freeze", "0"),
+            (cgroup::Version::V1, true) => ("freezer.state", "FROZEN"),
+            (cgroup::Version::V1, false) => ("freezer.state", "THAWED"),
+        };
+        fs::write(self.folder.join(file), word)
+    }
+}
+
+/// Somebody who can be stopped.
+#[derive(Debug)]
+pub enum Held {
+    /// A process, by signals.
+    Process(Process),
+    /// A control group, by its freezer.
+    Group(Group),
+}
+
+impl Held {
+    /// Stops it; it may take a moment, which [`Held::look`] tells.
+    ///
+    /// # Errors
+    ///
+    /// `ESRCH` where it has ended, `EPERM` where it is not ours, or what the group's file says.
+    pub fn stop(&self) -> io::Result<()> {
+        match self {
+            Self::Process(process) => process.signal(Signal::STOP),
+            Self::Group(group) => group.freeze(true),
+        }
+    }
+
+    /// Continues it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Held::stop`].
+    pub fn resume(&self) -> io::Result<()> {
+        match self {
+            Self::Process(process) => process.signal(Signal::CONT),
+            Self::Group(group) => group.freeze(false),
+        }
+    }
+
+    /// What is seen of it now.
+    pub fn look(&self) -> Sight {
+        match self {
+            Self::Process(process) => process.look(),
+            Self::Group(group) => group.look(),
+        }
+    }
+}
+
+/// The groups of a path below a hierarchy's root that have a freezer: of the unified tree, or of the tree
+/// with `freezer`. The first is to be taken.
+///
+/// # Errors
+///
+/// [`cgroup::Error::File`] where `/proc` is not mounted.
+pub fn groups_at(path: &Path) -> Result<Vec<Group>, cgroup::Error> {
+    Ok(freezers()?.iter().filter_map(|mount| Group::open(&mount.join(path))).collect())
+}
+
+/// Where trees are mounted that may have freezers, the unified one first.
+///
+/// # Errors
+///
+/// [`cgroup::Error::File`] where `/proc` is not mounted.
+pub fn freezers() -> Result<Vec<PathBuf>, cgroup::Error> {
+    let text = proc::read("/proc/self/mountinfo")?;
+    let mounts = cgroup::Mounts::parse(&String::from_utf8_lossy(&text));
+    Ok(mounts.unified.into_iter().chain(mounts.freezer).map(|tree| tree.mount).collect())
+}
+
+/// Whether version 2's `cgroup.events` says so.
+fn is_frozen(events: &str) -> bool {
+    events.lines().any(|line| line.trim_end() == "frozen 1")
+}
+
+fn birth_of(pid: u32) -> Option<u64> {
+    birth(&proc::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// When a process was born, from `/proc/PID/stat`: field 22 of proc(5), ticks since boot.
+fn birth(stat: &[u8]) -> Option<u64> {
+    let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
+    let mut fields = std::str::from_utf8(&stat[name_ends + 1..]).ok()?.split_ascii_whitespace();
+    // Field 3 is the first behind the name.
+    fields.nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        process::{Child, Command},
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn start() -> Self {
+            Self(Command::new("sleep").arg("60").spawn().expect("sleep is everywhere"))
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn until(held: &Held, wanted: fn(Sight) -> bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while !wanted(held.look()) {
+            assert!(Instant::now() < end, "{held:?} is {:?}", held.look());
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn stops_and_continues(held: &Held) {
+        until(held, Sight::runs);
+        held.stop().expect("it is ours");
+        until(held, Sight::is_stopped);
+        held.resume().expect("it is ours");
+        until(held, Sight::runs);
+    }
+
+    #[test]
+    fn a_process_is_stopped_and_continued_with_and_without_a_descriptor() {
+        let sleeper = Sleeper::start();
+        let process = Process::open(sleeper.0.id(), None).expect("it runs");
+        let bare = Process { fd: None, pid: process.pid, born: process.born };
+        stops_and_continues(&Held::Process(process));
+        stops_and_continues(&Held::Process(bare));
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_not_signalled() {
+        let mut sleeper = Sleeper::start();
+        let pid = sleeper.0.id();
+        let process = Process::open(pid, None).expect("it runs");
+        let bare = Process { fd: None, pid, born: process.born };
+        sleeper.0.kill().expect("it is ours");
+        sleeper.0.wait().expect("it is ours");
+        for held in [Held::Process(process), Held::Process(bare)] {
+            assert!(held.look().has_ended() && held.stop().is_err());
+        }
+        assert!(Process::open(pid, Some(0)).is_err());
+    }
+
+    #[test]
+    fn nobody_takes_hold_of_the_machine_or_of_another_ones_number() {
+        assert!(Process::open(0, None).is_err() && Process::open(1, None).is_err());
+        let own = std::process::id();
+        let born = Process::open(own, None).expect("we run").born();
+        assert!(Process::open(own, Some(born)).is_ok());
+        assert!(Process::open(own, Some(born + 1)).is_err());
+    }
+
+    #[test]
+    fn a_group_is_frozen_and_thawed_in_each_tree_that_can() {
+        let mounts = freezers().expect("/proc is mounted");
+        let name = format!("headroom-freeze.{}", std::process::id());
+        let mut tried = 0;
+        for mount in mounts {
+            let folder = mount.join(&name);
+            if cgroup::create(&folder).is_err() {
+                continue;
+            }
+            let sleeper = Sleeper::start();
+            if let Some(group) = Group::open(&folder) {
+                tried += 1;
+                assert!(group.look().has_ended(), "nobody is in it");
+                cgroup::enter(&folder, sleeper.0.id()).expect("it is ours");
+                stops_and_continues(&Held::Group(group));
+            }
+            drop(sleeper);
+            cgroup::remove(&folder).expect("it is empty");
+        }
+        if tried == 0 {
+            println!("skipped: no group with a freezer can be made here");
+        }
+    }
+
+    #[test]
+    fn the_root_has_no_freezer() {
+        assert_eq!(groups_at(Path::new("")).expect("/proc is mounted"), []);
+    }
+
+    #[test]
+    fn a_birth_is_read_whatever_the_name_holds() {
+        let stat = b"812 (a) b (c) S 1 812 812 0 -1 4194560 118 0 0 0 37 12 0 0 20 0 1 0 300 1";
+        assert_eq!(birth(stat), Some(300));
+        assert_eq!(birth(&stat[..60]), None);
+        assert_eq!(birth(b""), None);
+    }
+
+    #[test]
+    fn threads_are_told_apart_by_their_states() {
+        let mut sight = Sight::default();
+        for state in ["T", "T", "D", "t", "S", "Z"] {
+            let text = format!("9 (sh) {state} 1 9 9 0 -1 4228100 0 0 0 0 0 0 0");
+            sight.add(proc::stat(text.as_bytes()).expect("a good line"));
+        }
+        assert_eq!(sight, Sight { alive: 5, stopped: 2, uninterruptible: 1, traced: 1 });
+        assert!(!sight.runs() && !sight.is_stopped() && !sight.has_ended());
+    }
+
+    #[test]
+    fn a_group_is_frozen_when_its_events_say_so() {
+        assert!(is_frozen("populated 1\nfrozen 1\n"));
+        assert!(!is_frozen("populated 1\nfrozen 0\n") && !is_frozen(""));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_birth_panic(text: Vec<u8>) {
+            let _ = birth(&text);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A limit as people say it: `bulk: cpu at 114 clients <= 2%`, `no slower than baseline.json by 1%`.
+//!
+//! Reads the words and says what a study knows of them. Whether a run keeps a limit is `analysis::gates`'s to say.
+//!
+//! ```text
+//! [VARIANT:] METRIC [at N clients] (<= | ≤ | >= | ≥) VALUE
+//! [VARIANT:] no slower than FILE [at N clients] by SHARE
+//! ```
+
+use std::fmt;
+
+use crate::{share::Share, study::Study};
+
+/// A limit that a run must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// As it was written, without spaces at its ends.
+    pub text: String,
+    /// The variant that it is about; `None` is every one that has the figure.
+    pub variant: Option<String>,
+    /// At so many clients; `None` is at every count.
+    pub clients: Option<u32>,
+    /// What is asked.
+    pub asked: Asked,
+}
+
+/// What a limit asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// A figure on one side of a value.
+    Bound {
+        /// The figure.
+        metric: Metric,
+        /// Which side.
+        side: Side,
+        /// The value, in the metric's unit.
+        value: f64,
+    },
+    /// CPU of the subject against a baseline.
+    NoSlower {
+        /// The baseline's file, as written.
+        file: String,
+        /// By how much more it may be.
+        by: Share,
+    },
+}
+
+/// A figure that a limit can be put on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// The subject's CPU, µs a second.
+    Cpu,
+    /// CPU of subject, load and others together, µs a second.
+    Sum,
+    /// The subject's CPU for each client, µs a second.
+    Slope,
+    /// The subject's memory at the end of the window, KiB.
+    Memory,
+    /// Samples that are not explained to their root, share of 1.
+    UnknownFrames,
+    /// Calls of a function that the study counts, a second.
+    Rate(String),
+}
+
+/// The names of the metrics that every study has.
+pub const METRICS: [&str; 5] = ["cpu", "sum", "slope", "memory", "unknown-frames"];
+
+/// A side of a value, the value included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// No more.
+    AtMost,
+    /// No less.
+    AtLeast,
+}
+
+/// Operators as people type them.
+const SIDES: [(&str, Side); 4] =
+    [("<=", Side::AtMost), ("≤", Side::AtMost), (">=", Side::AtLeast), ("≥", Side::AtLeast)];
+
+/// The words between a metric and a baseline's file.
+const NO_SLOWER: &str = "no slower than ";
+
+/// One core, µs of CPU a second.
+const CORE: f64 = 1e6;
+
+impl Metric {
+    fn of(word: &str) -> Self {
+        match word {
+            "cpu" => Metric::Cpu,
+            "sum" => Metric::Sum,
+            "slope" => Metric::Slope,
+            "memory" => Metric::Memory,
+            "unknown-frames" => Metric::UnknownFrames,
+            function => Metric::Rate(function.to_owned()),
+        }
+    }
+
+    /// What a value must look like.
+    const fn example(&self) -> &'static str {
+        match self {
+            Metric::Cpu | Metric::Sum => "2% of a core, or 900us of CPU a second",
+            Metric::Slope => "60us of CPU a second for each client",
+            Metric::Memory => "12MiB or 900KiB",
+            Metric::UnknownFrames => "0.1%",
+            Metric::Rate(_) => "1/s",
+        }
+    }
+
+    /// The units of its values, each with what one of it is in the metric's unit.
+    const fn units(&self) -> &'static [(&'static str, f64)] {
+        match self {
+            Metric::Cpu | Metric::Sum | Metric::Slope => &[
+                ("ns", 1e-3),
+                ("us", 1.0),
+                ("µs", 1.0),
+                ("ms", 1e3),
+                ("s", CORE),
+                ("%", CORE / 100.0),
+            ],
+            Metric::Memory => &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)],
+            Metric::UnknownFrames => &[("%", 0.01), ("", 1.0)],
+            Metric::Rate(_) => &[("/s", 1.0)],
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Metric::Cpu => METRICS[0],
+            Metric::Sum => METRICS[1],
+            Metric::Slope => METRICS[2],
+            Metric::Memory => METRICS[3],
+            Metric::UnknownFrames => METRICS[4],
+            Metric::Rate(function) => function,
+        })
+    }
+}
+
+/// Reads a limit.
+///
+/// # Errors
+///
+/// One line: what is wrong, and what would be right.
+pub fn parse(text: &str) -> Result<Limit, String> {
+    let text = text.trim();
+    let (variant, rest) = variant_of(text);
+    let told = |why: String| format!("the limit `{text}`: {why}");
+    let (clients, asked) = match rest.strip_prefix(NO_SLOWER) {
+        Some(rest) => no_slower(rest),
+        None => bound(rest),
+    }
+    .map_err(told)?;
+    Ok(Limit { text: text.to_owned(), variant: variant.map(str::to_owned), clients, asked })
+}
+
+/// What stands before a colon; two colons are inside of a function's name.
+fn variant_of(text: &str) -> (Option<&str>, &str) {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    match text.split_once(':') {
+        Some((name, rest)) if !rest.starts_with(':') && name.trim().chars().all(plain) => {
+            (Some(name.trim()), rest.trim())
+        }
+        _ => (None, text),
+    }
+}
+
+fn no_slower(rest: &str) -> Result<(Option<u32>, Asked), String> {
+    let (file, by) = rest
+        .rsplit_once(" by ")
+        .ok_or("by how much may it be slower? write for instance `by 1%`")?;
+    let (file, clients) = at_clients(file)?;
+    let by = by.parse().map_err(|error| format!("{error}"))?;
+    Ok((clients, Asked::NoSlower { file: file.to_owned(), by }))
+}
+
+fn bound(rest: &str) -> Result<(Option<u32>, Asked), String> {
+    let sides = SIDES.iter().filter_map(|(word, side)| Some((rest.split_once(word)?, *side)));
+    let ((figure, value), side) = sides
+        .min_by_key(|((figure, _), _)| figure.len())
+        .ok_or("no <= and no >= in it; write for instance `cpu at 114 clients <= 2%`")?;
+    let (metric, clients) = at_clients(figure)?;
+    if metric.is_empty() || metric.contains(char::is_whitespace) {
+        return Err(format!("`{metric}` is no figure; known are {}", METRICS.join(", ")));
+    }
+    let metric = Metric::of(metric);
+    if clients.is_some() && metric == Metric::Slope {
+        return Err("a slope is over all client counts, not at one".to_owned());
+    }
+    let value = value_of(&metric, value.trim())?;
+    Ok((clients, Asked::Bound { metric, side, value }))
+}
+
+/// Takes `at N clients` off the end.
+fn at_clients(text: &str) -> Result<(&str, Option<u32>), String> {
+    let text = text.trim();
+    let Some((before, count)) = text.rsplit_once(" at ") else { return Ok((text, None)) };
+    let number =
+        count.trim().strip_suffix("clients").or_else(|| count.trim().strip_suffix("client"));
+    let number = number.and_then(|number| number.trim().parse().ok());
+    let number = number.ok_or_else(|| {
+        format!("`at {}` is no client count; write for instance `at 114 clients`", count.trim())
+    })?;
+    Ok((before.trim(), Some(number)))
+}
+
+fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
+    let wrong =
+        || format!("`{text}` is no value for {metric}; write for instance {}", metric.example());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let factor = metric.units().iter().find(|(name, _)| *name == unit.trim());
+    let value = number * factor.ok_or_else(wrong)?.1;
+    if value.is_finite() { Ok(value) } else { Err(wrong()) }
+}
+
+impl Limit {
+    /// Whether a study has what the limit speaks of.
+    ///
+    /// # Errors
+    ///
+    /// One line that names what is not known, and what is.
+    pub fn check(&self, study: &Study) -> Result<(), String> {
+        let told = |why: String| Err(format!("the limit `{}`: {why}", self.text));
+        if let Some(name) = &self.variant
+            && !study.variants.iter().any(|variant| variant.name == *name)
+        {
+            let known: Vec<_> = study.variants.iter().map(|one| one.name.as_str()).collect();
+            return told(format!("no variant `{name}`; there are: {}", known.join(", ")));
+        }
+        let counts = &study.access_point.clients;
+        if let Some(clients) = self.clients.filter(|clients| !counts.contains(clients)) {
+            return told(format!(
+                "{clients} clients are not among the study's, which are {counts:?}"
+            ));
+        }
+        let Asked::Bound { metric: Metric::Rate(name), .. } = &self.asked else { return Ok(()) };
+        let functions = study.count.iter().flat_map(|count| &count.functions);
+        let functions: Vec<_> = functions.map(|function| function.name.as_str()).collect();
+        if functions.contains(&name.as_str()) {
+            return Ok(());
+        }
+        let known = METRICS.iter().copied().chain(functions).collect::<Vec<_>>().join(", ");
+        told(format!("unknown metric `{name}`; known are {known}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound_of(text: &str) -> (Option<String>, Option<u32>, Metric, Side, f64) {
+        let limit = parse(text).unwrap();
+        let Asked::Bound { metric, side, value } = limit.asked else { panic!("{text}") };
+        (limit.variant, limit.clients, metric, side, value)
+    }
+
+    #[test]
+    fn a_limit_is_read_as_people_say_it() {
+        let bulk = Some("bulk".to_owned());
+        let rate = |name: &str| Metric::Rate(name.to_owned());
+        let cases = [
+            (
+                "bulk: cpu at 114 clients <= 2%",
+                (bulk.clone(), Some(114), Metric::Cpu, Side::AtMost, 2e4),
+            ),
+            ("cpu≤2 %", (None, None, Metric::Cpu, Side::AtMost, 2e4)),
+            ("sum at 1 client >= 1.5ms", (None, Some(1), Metric::Sum, Side::AtLeast, 1500.0)),
+            (" slope <= 60us ", (None, None, Metric::Slope, Side::AtMost, 60.0)),
+            ("memory ≤ 12MiB", (None, None, Metric::Memory, Side::AtMost, 12_288.0)),
+            ("unknown-frames <= 0.5", (None, None, Metric::UnknownFrames, Side::AtMost, 0.5)),
+            ("bulk: transactions <= 1/s", (bulk, None, rate("transactions"), Side::AtMost, 1.0)),
+            ("a::b ≥ 3 /s", (None, None, rate("a::b"), Side::AtLeast, 3.0)),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(bound_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_baseline_is_a_file_and_a_share() {
+        let limit = parse("found: no slower than ci/my baseline.json at 60 clients by 1%").unwrap();
+        assert_eq!((limit.variant.as_deref(), limit.clients), (Some("found"), Some(60)));
+        let (file, by) = ("ci/my baseline.json".to_owned(), Share::of(0.01));
+        assert_eq!(limit.asked, Asked::NoSlower { file, by });
+    }
+
+    #[test]
+    fn what_is_no_limit_is_told_in_one_line() {
+        let cases = [
+            ("", "no <= and no >="),
+            ("cpu", "no <= and no >="),
+            ("cpu <= a lot", "`a lot` is no value for cpu; write for instance 2%"),
+            ("cpu <= 2", "is no value for cpu"),
+            ("cpu <= -2%", "is no value for cpu"),
+            ("memory <= 2%", "write for instance 12MiB"),
+            ("calls <= 2", "write for instance 1/s"),
+            ("the cpu <= 2%", "`the cpu` is no figure; known are cpu, sum"),
+            ("cpu at many clients <= 2%", "`at many clients` is no client count"),
+            ("slope at 18 clients <= 2us", "over all client counts"),
+            ("no slower than x.json", "by how much"),
+            ("no slower than x.json by far", "`far` is no share"),
+        ];
+        for (text, expected) in cases {
+            let told = parse(text).unwrap_err();
+            assert!(told.contains(expected) && !told.contains('\n'), "{text}: {told}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_limit_or_a_fault(text: String) {
+            let _ = parse(&text);
+        }
+    }
+}

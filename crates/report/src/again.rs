@@ -1,0 +1,170 @@
+//! How to run it again: the commands, and what must be the same for the figures to be.
+//!
+//! The commands are made from what the run recorded, so that they hold the command line's changes. They are
+//! for the run's folder, which has the study file as it was given.
+
+use model::{
+    run::Run,
+    verdict::{Difference, Expect, Pairs, Versus},
+};
+
+use crate::identity::Fact;
+
+/// The commands, a line each, to be typed in the run's folder.
+pub(crate) fn commands(run: &Run) -> Vec<String> {
+    let mut commands = Vec::new();
+    if !run.study_sha256.is_empty() {
+        commands.push(format!("echo '{}  study.toml' | sha256sum --check", run.study_sha256));
+    }
+    commands.push(match &run.versus {
+        Some(versus) => compare(run, versus),
+        None => format!("headroom run study.toml{}", flags(run)),
+    });
+    commands.push("headroom report .".to_owned());
+    commands
+}
+
+/// What has to be the same.
+pub(crate) fn same(run: &Run) -> Vec<Fact> {
+    let code = |name, value: &str| Fact { name, value: value.to_owned(), code: true };
+    let mut facts = vec![
+        code("Study file, SHA-256", &run.study_sha256),
+        code("Image, SHA-256", &run.lab.image),
+        code("Agent, SHA-256", &run.lab.agent),
+        Fact {
+            name: "headroom",
+            value: format!("{} (run format {})", run.headroom, run.format),
+            code: false,
+        },
+        Fact { name: "QEMU", value: run.lab.qemu.clone(), code: false },
+    ];
+    // What no flag of `run` says, and was changed none the less, must be seen.
+    let unsaid: Vec<_> =
+        run.overrides.iter().filter(|each| flag(each).is_none()).cloned().collect();
+    facts.push(Fact {
+        name: "Changed beside the study file",
+        value: unsaid.join("; "),
+        code: true,
+    });
+    facts.retain(|fact| !fact.value.is_empty());
+    facts
+}
+
+/// The flags that bring about what the command line changed.
+fn flags(run: &Run) -> String {
+    run.overrides.iter().filter_map(|each| flag(each)).map(|flag| format!(" {flag}")).collect()
+}
+
+/// `clients = [18, 60]` as `--clients 18,60`; `None` where `run` has no such flag.
+fn flag(change: &str) -> Option<String> {
+    let (name, value) = change.split_once(" = ")?;
+    let list = |flag: &str| {
+        let words = value.split(',').map(|word| format!("--{flag} {}", quoted(word.trim())));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Some(match name {
+        "clients" => format!("--clients {}", value.replace(['[', ']', ' '], "")),
+        "repetitions" | "window" => format!("--{name} {value}"),
+        "variants" => list("variant"),
+        "only" => list("only"),
+        _ => return None,
+    })
+}
+
+/// The comparison that the run was. A build or an image that was named by a path is named by its hash here:
+/// whoever runs it again has it elsewhere.
+fn compare(run: &Run, versus: &Versus) -> String {
+    let variant = match &versus.difference {
+        Difference::Nothing => "--a-a".to_owned(),
+        Difference::Variants => quoted(&versus.variant),
+        Difference::Program { name, variant, .. } => {
+            format!("--with {}=FILE-WITH-SHA256-{variant}", quoted(name))
+        }
+        Difference::Image { .. } => "--other-device DIR".to_owned(),
+    };
+    let pairs = match versus.pairs {
+        Pairs::Fixed(pairs) => format!("--pairs {pairs}"),
+        Pairs::UpTo(pairs) => format!("--up-to {pairs}"),
+    };
+    let mut words = vec![
+        "headroom compare study.toml".to_owned(),
+        quoted(&versus.base),
+        variant,
+        format!("--clients {} --margin {}", versus.clients, versus.margin),
+        pairs,
+    ];
+    if versus.expect != Expect::NoSlower {
+        words.push(format!("--expect {}", versus.expect.name()));
+    }
+    words.extend(versus.changes.iter().map(|symbol| format!("--changes {}", quoted(symbol))));
+    let window = run.overrides.iter().filter(|each| each.starts_with("window = "));
+    words.extend(window.filter_map(|each| flag(each)));
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:+@%,=".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::fixture;
+
+    use super::*;
+
+    #[test]
+    fn a_comparison_is_run_again_as_one() {
+        let mut run = fixture::run();
+        run.overrides = vec!["window = 5s".to_owned()];
+        let mut versus = Versus {
+            base: "idle".to_owned(),
+            variant: "iw-dump".to_owned(),
+            clients: 114,
+            difference: Difference::Variants,
+            expect: Expect::Same,
+            margin: "0.1%".parse().unwrap(),
+            pairs: Pairs::UpTo(24),
+            changes: vec!["a::b".to_owned()],
+        };
+        run.versus = Some(versus.clone());
+        assert_eq!(
+            commands(&run)[1],
+            "headroom compare study.toml idle iw-dump --clients 114 --margin 0.1% --up-to 24 --expect same \
+             --changes a::b --window 5s"
+        );
+        versus.difference = Difference::Nothing;
+        run.versus = Some(versus);
+        assert!(commands(&run)[1].contains("study.toml idle --a-a --clients 114"));
+    }
+
+    #[test]
+    fn what_the_command_line_changed_is_in_the_command() {
+        let mut run = fixture::run();
+        run.overrides = [
+            "clients = [18, 60]",
+            "repetitions = 2",
+            "window = 5s",
+            "variants = idle, it's one",
+            "only = cpu",
+            "peers = 3",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let commands = commands(&run);
+        assert_eq!(
+            commands[0],
+            format!("echo '{}  study.toml' | sha256sum --check", "5e".repeat(32))
+        );
+        assert_eq!(
+            commands[1],
+            r"headroom run study.toml --clients 18,60 --repetitions 2 --window 5s --variant idle --variant 'it'\''s one' --only cpu"
+        );
+        let beside = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
+        assert_eq!(beside.map(|fact| fact.value), Some("peers = 3".to_owned()));
+    }
+}

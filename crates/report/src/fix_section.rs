@@ -1,0 +1,318 @@
+//! The section «Fixes»: each comparison that was decided, as a card.
+//!
+//! Before and after, the effect with its interval, the pairs as dots, what happens more seldom, and which
+//! parts of the profile are gone. Every figure is the analysis's.
+
+use analysis::{
+    Analysis, Estimate,
+    profiles::{Difference, FunctionChange},
+    quantity::{self, ABSENT, Unit},
+    verdicts::{Finding, Judgement, RateChange},
+};
+use askama::Template;
+use model::run::Run;
+
+use crate::{
+    pair_chart, prose,
+    signed::{of_estimate, with_interval},
+    table::{
+        Kind::{Head, Name, Number, Quiet, Text},
+        Table,
+    },
+    tables,
+};
+
+/// So many cards stand open; more begin folded, below the table that has them all.
+const STAND_OPEN: usize = 4;
+/// With at least this share of the whole a function is in every stack: it shrinks with what it calls, and
+/// says nothing of its own.
+const TRUNK: f64 = 0.999;
+/// Functions of one kind that a card lists; the table of changes has all.
+const MOST_SLICES: usize = 6;
+
+/// A name and its value.
+struct Figure {
+    name: &'static str,
+    value: String,
+}
+
+/// One comparison, ready to be shown.
+struct Card {
+    id: String,
+    title: String,
+    verdict: &'static str,
+    finding: &'static str,
+    sentence: String,
+    open: bool,
+    /// Lengths of the two bars, per cent of the dearer one, and what stands beside them.
+    sides: Vec<Side>,
+    chart: String,
+    figures: Vec<Figure>,
+    strangers: Vec<String>,
+    ran: String,
+    rates: String,
+    slices: String,
+}
+
+struct Side {
+    name: String,
+    percent: String,
+    figure: String,
+}
+
+/// The section.
+#[derive(Template)]
+#[template(path = "fixes.html")]
+struct Section {
+    /// Empty with one comparison: its card says it all.
+    table: String,
+    cards: Vec<Card>,
+    heading: &'static str,
+}
+
+/// The section's heading.
+pub(crate) fn heading(run: &Run) -> &'static str {
+    if run.versus.is_some() {
+        "Comparison: what was decided"
+    } else {
+        "Fixes: each against its base"
+    }
+}
+
+/// The section as HTML; empty where nothing was compared.
+///
+/// # Errors
+///
+/// Where the template cannot be filled; no input is known to do that.
+pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
+    let judgements = &analysis.judgements;
+    if judgements.is_empty() {
+        return Ok(String::new());
+    }
+    let open = judgements.len() <= STAND_OPEN;
+    let cards = judgements.iter().enumerate();
+    let cards = cards.map(|(at, each)| card(analysis, (at, each), open)).collect();
+    let table = if judgements.len() > 1 { overview(analysis).html() } else { String::new() };
+    Section { table, cards, heading: heading(run) }.render()
+}
+
+/// What was found, as a word.
+pub(crate) const fn finding(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Dearer => "dearer",
+        Finding::Cheaper => "cheaper",
+        Finding::Equivalent => "the same",
+        Finding::Undecided => "undecided",
+        Finding::NoOp => "no-op",
+        Finding::NotComparable => "not comparable",
+    }
+}
+
+/// All comparisons, a row each.
+fn overview(analysis: &Analysis) -> Table {
+    let unit = tables::unit_of(analysis);
+    let name = format!("{}/s", unit.name);
+    let mut table = Table::new(
+        "Every comparison, paired by repetition",
+        &[
+            (Head, "variant", ""),
+            (Text, "against", ""),
+            (Number, "clients", ""),
+            (Text, "CPU of", ""),
+            (Number, "before", &name),
+            (Number, "after", &name),
+            (Number, "effect", "%"),
+            (Quiet, "interval", "%"),
+            (Number, "p", "exact"),
+            (Number, "detectable", "%"),
+            (Number, "pairs", ""),
+            (Text, "found", ""),
+            (Text, "verdict", ""),
+        ],
+    );
+    for each in &analysis.judgements {
+        table.push(vec![
+            each.variant.clone(),
+            each.base.clone(),
+            each.clients.to_string(),
+            tables::part_name(each.part).to_owned(),
+            tables::mean(unit, each.before.as_ref()),
+            tables::mean(unit, each.after.as_ref()),
+            each.relative
+                .as_ref()
+                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect)),
+            tables::bracket(Unit::PER_CENT, each.relative.as_ref()),
+            probability(each.p),
+            tables::percent(each.detectable),
+            each.pairs.to_string(),
+            finding(each.finding).to_owned(),
+            each.verdict.name().to_owned(),
+        ]);
+    }
+    table
+}
+
+fn probability(p: Option<f64>) -> String {
+    p.map_or(ABSENT.to_owned(), |p| quantity::number(p, None))
+}
+
+fn card(analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -> Card {
+    let difference = analysis.differences.iter().find(|difference| {
+        difference.before == judgement.base
+            && difference.after == judgement.variant
+            && difference.clients == Some(judgement.clients)
+    });
+    Card {
+        id: format!("fix-{at}"),
+        title: format!(
+            "{} against {}, {} clients",
+            judgement.variant, judgement.base, judgement.clients
+        ),
+        verdict: judgement.verdict.name(),
+        finding: finding(judgement.finding),
+        sentence: prose::html(&judgement.sentence),
+        open,
+        sides: sides(judgement),
+        chart: pair_chart::draw(judgement),
+        figures: figures(judgement),
+        strangers: judgement.strangers.clone(),
+        ran: filled(ran(judgement)),
+        rates: filled(rates(&judgement.rates)),
+        slices: difference.map_or(String::new(), |difference| filled(slices(difference))),
+    }
+}
+
+fn filled(table: Table) -> String {
+    if table.rows.is_empty() { String::new() } else { table.html() }
+}
+
+/// Two bars on one scale.
+fn sides(judgement: &Judgement) -> Vec<Side> {
+    let (Some(before), Some(after)) = (judgement.before, judgement.after) else {
+        return Vec::new();
+    };
+    let most = before.mean.max(after.mean).max(f64::MIN_POSITIVE);
+    let side = |name: &str, cpu: &Estimate| Side {
+        name: name.to_owned(),
+        percent: format!("{:.2}", cpu.mean / most * 100.0),
+        figure: format!("{}/s, {} % of a core", quantity::cpu(cpu), quantity::percent_of_core(cpu)),
+    };
+    vec![side(&judgement.base, &before), side(&judgement.variant, &after)]
+}
+
+fn figures(judgement: &Judgement) -> Vec<Figure> {
+    let unit = quantity::cpu_unit(judgement.absolute.map_or(0.0, |effect| effect.mean));
+    let cpu = |effect: &Estimate, of: &str| {
+        let text = with_interval(unit, effect);
+        format!("{}{of}", text.replacen(unit.name, &format!("{}/s", unit.name), 1))
+    };
+    let level = quantity::percent(1.0 - judgement.level);
+    let all = [
+        ("Effect", judgement.relative.as_ref().map(|effect| with_interval(Unit::PER_CENT, effect))),
+        ("Absolute", judgement.absolute.as_ref().map(|effect| cpu(effect, ""))),
+        ("For each client", judgement.per_client.as_ref().map(per_client)),
+        ("p, exact, two-sided", judgement.p.map(|p| probability(Some(p)))),
+        ("p that they are the same (TOST)", judgement.p_equivalence.map(|p| probability(Some(p)))),
+        ("Margin", Some(format!("± {}", quantity::percent(judgement.margin)))),
+        ("Detectable with so many pairs", judgement.detectable.map(quantity::percent)),
+        ("Pairs", Some(pairs(judgement))),
+        ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
+        ("Asked", Some(judgement.expect.name().to_owned())),
+        ("Intervals", Some(format!("at {level}"))),
+    ];
+    let filled = all.into_iter().filter_map(|(name, value)| Some(Figure { name, value: value? }));
+    filled.collect()
+}
+
+fn per_client(effect: &Estimate) -> String {
+    with_interval(Unit::MICROS, effect).replacen("µs", "µs/s", 1)
+}
+
+fn pairs(judgement: &Judgement) -> String {
+    match judgement.look {
+        Some((look, looks)) if looks > 1 => {
+            format!("{}, look {look} of {looks}", judgement.pairs)
+        }
+        _ => judgement.pairs.to_string(),
+    }
+}
+
+/// The functions that the variant changes.
+fn ran(judgement: &Judgement) -> Table {
+    let mut table = Table::new(
+        "Did the changed code run?",
+        &[(Name, "function", ""), (Number, "calls", "in a window")],
+    );
+    for each in &judgement.ran {
+        let calls = each.calls.map_or("not counted".to_owned(), |calls| calls.to_string());
+        table.push(vec![each.function.clone(), calls]);
+    }
+    table
+}
+
+/// How often things happen on both sides.
+fn rates(rates: &[RateChange]) -> Table {
+    let mut table = Table::new(
+        "How often it happens",
+        &[
+            (Name, "counted", ""),
+            (Number, "before", "each second"),
+            (Number, "after", "each second"),
+        ],
+    );
+    for rate in rates {
+        table.push(vec![rate.function.clone(), often(rate.before), often(rate.after)]);
+    }
+    table
+}
+
+fn often(per_second: f64) -> String {
+    if per_second == 0.0 { "0".to_owned() } else { quantity::number(per_second, None) }
+}
+
+/// Whether a change is of a kind.
+type IsKind<'a> = &'a dyn Fn(&FunctionChange) -> bool;
+
+/// Parts of the profile that vanished, shrank or grew, as far as repetitions tell them apart.
+fn slices(difference: &Difference) -> Table {
+    let sizes = difference.functions.iter().map(|each| each.before.max(each.after));
+    let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
+    let name = format!("{}/s", unit.name);
+    let mut table = Table::new(
+        "Slices of the profile, with all that they call",
+        &[
+            (Head, "", ""),
+            (Name, "function", ""),
+            (Number, "before", &name),
+            (Number, "after", &name),
+            (Text, "module", ""),
+        ],
+    );
+    let whole = difference.totals().map_or(f64::INFINITY, |(before, _)| before);
+    let is_gone = |each: &FunctionChange| each.after == 0.0;
+    let is_new = |each: &FunctionChange| each.before == 0.0;
+    let kinds: [(&str, IsKind<'_>); 4] = [
+        ("vanished", &is_gone),
+        ("shrank", &|each| each.after < each.before && !is_gone(each)),
+        ("new", &is_new),
+        ("grew", &|each| each.after > each.before && !is_new(each)),
+    ];
+    for (word, is_kind) in kinds {
+        let told = difference.functions.iter().filter(|each| each.told_apart && is_kind(each));
+        let told = told.filter(|each| each.before < TRUNK * whole);
+        for each in told.take(MOST_SLICES) {
+            table.push(vec![
+                word.to_owned(),
+                each.name.clone(),
+                cost(unit, each.before),
+                cost(unit, each.after),
+                each.module.clone(),
+            ]);
+        }
+    }
+    table
+}
+
+fn cost(unit: Unit, us_per_s: f64) -> String {
+    if us_per_s == 0.0 { "0".to_owned() } else { unit.plain(us_per_s) }
+}

@@ -1,0 +1,198 @@
+//! Many runs on one page: what each asked, how it was decided, its key figure; and one figure over the runs
+//! of one study.
+//!
+//! Takes analysed runs; it opens no folder. Folders that could not be read are listed with the reason.
+
+mod chart;
+mod figure;
+
+use analysis::{Analysis, Part, quantity, quantity::Unit};
+use askama::Template;
+use model::{run::Run, verdict::Verdict};
+use serde::Serialize;
+
+pub use self::figure::{Figure, NoFigure, Wanted};
+use crate::{Error, identity, marks, overall, prose};
+
+/// One run of the index.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// The folder, as it is told.
+    pub folder: String,
+    /// Its report, as a link from the page; `None` where none was written.
+    pub report: Option<String>,
+    /// When it began, seconds since 1970.
+    pub began_unix: u64,
+    /// The study's name.
+    pub study: String,
+    /// The study's question.
+    pub question: String,
+    /// How it was decided.
+    pub verdict: Verdict,
+    /// Why.
+    pub sentence: String,
+    /// Its key figure in words.
+    pub key: Option<String>,
+    /// SHA-256 of the image.
+    pub image: String,
+    /// headroom's version.
+    pub headroom: String,
+    /// The figure that is followed, of each variant.
+    pub figures: Vec<Figure>,
+}
+
+/// A folder that holds no run that can be read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unread {
+    /// The folder.
+    pub folder: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Everything on the page.
+#[derive(Clone, Debug, Serialize)]
+pub struct Index {
+    /// What the page is about: the folder.
+    pub title: String,
+    /// The figure that is followed, in words.
+    pub figure: String,
+    /// The runs, the latest first.
+    pub runs: Vec<Entry>,
+    /// What could not be read.
+    pub unread: Vec<Unread>,
+}
+
+/// One line of the index from a run.
+pub fn entry(
+    run: &Run,
+    analysis: &Analysis,
+    wanted: &Wanted,
+    (folder, report): (&str, Option<String>),
+) -> Entry {
+    let told = overall(run, analysis);
+    Entry {
+        folder: folder.to_owned(),
+        report,
+        began_unix: run.began_unix,
+        study: run.study_name.clone(),
+        question: run.study.question.clone(),
+        verdict: told.verdict,
+        sentence: told.sentence,
+        key: key(run, analysis),
+        image: run.lab.image.clone(),
+        headroom: run.headroom.clone(),
+        figures: wanted.of(analysis),
+    }
+}
+
+/// The figure that says most about a run: the effect of a comparison, the share of a pause, the span of
+/// stages, or the first variant's CPU.
+fn key(run: &Run, analysis: &Analysis) -> Option<String> {
+    if let Some(judged) = analysis.judgements.first().filter(|_| run.versus.is_some()) {
+        let effect = judged.relative.as_ref()?;
+        let effect = crate::signed::with_interval(Unit::PER_CENT, effect);
+        return Some(format!("{} against {}: {effect}", judged.variant, judged.base));
+    }
+    let stages = &analysis.stages;
+    if !analysis.asks_for_cpu() {
+        let pause = analysis.pauses.first()?;
+        let share = Unit::PER_CENT.with_interval(&pause.share);
+        return Some(format!("{} causes {share} of {}", pause.consumer, pause.subject));
+    }
+    let rows: Vec<_> = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?))).collect();
+    let said = |(row, cpu): &(&analysis::Stage, analysis::Estimate)| {
+        format!("{} {}/s", row.variant, quantity::cpu(cpu))
+    };
+    let first = rows.first()?;
+    let cheapest = rows
+        .iter()
+        .filter(|(row, _)| row.subject == first.0.subject)
+        .min_by(|one, other| one.1.mean.total_cmp(&other.1.mean))?;
+    let clients = quantity::count(stages.clients, "client");
+    Some(if first.0.variant == cheapest.0.variant {
+        format!("{} at {clients}", said(first))
+    } else {
+        format!("{} to {} at {clients}", said(first), said(cheapest))
+    })
+}
+
+/// What a row of the page shows.
+struct Row<'a> {
+    entry: &'a Entry,
+    began: String,
+    image: String,
+    key: String,
+}
+
+/// One study's runs, and one figure over them.
+struct History {
+    study: String,
+    chart: String,
+    names: Vec<(String, &'static str, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Page<'a> {
+    headroom: &'static str,
+    index: &'a Index,
+    rows: Vec<Row<'a>>,
+    histories: Vec<History>,
+}
+
+/// The index as one HTML file.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn html(index: &Index) -> Result<String, Error> {
+    let rows = index.runs.iter().map(|entry| Row {
+        entry,
+        began: identity::utc(entry.began_unix),
+        image: short(&entry.image),
+        key: prose::html(entry.key.as_deref().unwrap_or(quantity::ABSENT)),
+    });
+    let page = Page {
+        headroom: env!("CARGO_PKG_VERSION"),
+        index,
+        rows: rows.collect(),
+        histories: histories(index),
+    };
+    Ok(page.render()?)
+}
+
+/// The first digits of a hash, to recognise it by.
+fn short(hash: &str) -> String {
+    hash.chars().take(8).collect()
+}
+
+/// Studies that were run more than once, in the order of their latest run.
+fn histories(index: &Index) -> Vec<History> {
+    let mut studies: Vec<&str> = Vec::new();
+    for entry in &index.runs {
+        if !studies.contains(&&*entry.study) {
+            studies.push(&entry.study);
+        }
+    }
+    let history = |study: &&str| {
+        let of_study = |entry: &&Entry| entry.study == *study && !entry.figures.is_empty();
+        let mut runs: Vec<_> = index.runs.iter().filter(of_study).collect();
+        runs.sort_by_key(|entry| entry.began_unix);
+        (runs.len() > 1).then(|| {
+            let names = chart::variants(&runs);
+            let keys = names.iter().enumerate();
+            let keys =
+                keys.map(|(at, name)| (marks::class(at), marks::shape(at), (*name).to_owned()));
+            History {
+                study: (*study).to_owned(),
+                chart: chart::draw(&runs, &names),
+                names: keys.collect(),
+            }
+        })
+    };
+    studies.iter().filter_map(history).collect()
+}
+
+/// What a part of the CPU is called where a person asks for it.
+const PARTS: [(&str, Part); 3] = [("cpu", Part::Subject), ("load", Part::Load), ("sum", Part::Sum)];

@@ -1,0 +1,114 @@
+//! Verdicts as JUnit XML, as CI systems read it: a suite for the run, a case for each gate, comparison and pause.
+//!
+//! What fails is a `failure`, what could not be measured an `error`: the first is about the subject, the
+//! second never is. The form is the one that Jenkins' xUnit plugin describes and GitLab and GitHub's actions
+//! take.
+
+use std::fmt::Write;
+
+use analysis::{Analysis, verdicts::Ledger};
+use model::{run::Run, verdict::Verdict};
+
+use crate::verdict_lines::{self, VerdictLine};
+
+/// The document.
+pub fn xml(run: &Run, analysis: &Analysis) -> String {
+    let lines = verdict_lines::all(run, analysis);
+    let with = |verdict| lines.iter().filter(|line| line.counts && line.verdict == verdict).count();
+    let skipped = lines.iter().filter(|line| !line.counts).count();
+    let attributes = format!(
+        "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{skipped}\" time=\"{}\"",
+        escaped(&run.study_name),
+        lines.len(),
+        with(Verdict::Fail),
+        with(Verdict::Invalid),
+        seconds(analysis.ledger.wall_s),
+    );
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "<testsuites {attributes}>");
+    let _ = writeln!(text, "  <testsuite {attributes}>");
+    text.push_str(&properties(run, analysis));
+    for line in &lines {
+        text.push_str(&case(run, line));
+    }
+    text + "  </testsuite>\n</testsuites>\n"
+}
+
+fn properties(run: &Run, analysis: &Analysis) -> String {
+    let Ledger { trials: (done, planned), .. } = analysis.ledger;
+    let all = [
+        ("headroom", run.headroom.clone()),
+        ("question", run.study.question.clone()),
+        ("study-sha256", run.study_sha256.clone()),
+        ("image-sha256", run.lab.image.clone()),
+        ("agent-sha256", run.lab.agent.clone()),
+        ("trials", format!("{done} of {planned}")),
+    ];
+    let property = |(name, value): &(&str, String)| {
+        format!("      <property name=\"{name}\" value=\"{}\"/>\n", escaped(value))
+    };
+    let properties: String = all.iter().map(property).collect();
+    format!("    <properties>\n{properties}    </properties>\n")
+}
+
+fn case(run: &Run, line: &VerdictLine) -> String {
+    let head = format!(
+        "    <testcase classname=\"{}.{}\" name=\"{}\" time=\"0\"",
+        escaped(&run.study_name),
+        line.kind.name(),
+        escaped(&line.name)
+    );
+    let sentence = escaped(&line.sentence);
+    let inner = match line.verdict {
+        _ if !line.counts => format!("<skipped message=\"A finding, no limit: {sentence}\"/>"),
+        Verdict::Pass => format!("<system-out>{sentence}</system-out>"),
+        Verdict::Fail => format!("<failure type=\"fail\" message=\"{sentence}\"/>"),
+        Verdict::Invalid => format!("<error type=\"invalid\" message=\"{sentence}\"/>"),
+    };
+    format!("{head}>\n      {inner}\n    </testcase>\n")
+}
+
+fn seconds(seconds: f64) -> String {
+    format!("{seconds:.3}")
+}
+
+/// Text that may stand between tags and in an attribute. Characters that XML 1.0 forbids (§2.2) become U+FFFD.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&apos;"),
+            // A line break in an attribute would be read as a space.
+            '\t' | '\n' | '\r' => {
+                let _ = write!(safe, "&#{};", u32::from(c));
+            }
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_can_end_an_attribute_or_the_document() {
+        assert_eq!(
+            escaped("<a href=\"x\">'&'\u{0}\u{1b}\n"),
+            "&lt;a href=&quot;x&quot;&gt;&apos;&amp;&apos;\u{fffd}\u{fffd}&#10;"
+        );
+    }
+
+    #[test]
+    fn a_document_is_what_ci_systems_read() {
+        let (run, analysis) = verdict_lines::fixture();
+        insta::assert_snapshot!(xml(&run, &analysis));
+    }
+}

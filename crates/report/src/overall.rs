@@ -1,0 +1,130 @@
+//! The verdict on a whole run: one word and the sentence that goes with it.
+//!
+//! Puts together what the analysis decided; it decides nothing of its own. What counts: every gate, every
+//! pause, the judgement that the run was made for, and whether all trials of the plan are there and valid.
+//! Judgements of a study that is no comparison are findings and do not count: that `iw` is dearer than the
+//! daemon fails nobody.
+
+use analysis::{Analysis, quantity::count};
+use model::{run::Run, verdict::Verdict};
+
+/// The verdict on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overall {
+    /// The word.
+    pub verdict: Verdict,
+    /// Why: one sentence.
+    pub sentence: String,
+}
+
+/// One decision, and what it was about.
+struct Decided {
+    verdict: Verdict,
+    sentence: String,
+}
+
+/// The verdict on a run: one decision that fails fails it, else one that is invalid makes it invalid.
+pub fn overall(run: &Run, analysis: &Analysis) -> Overall {
+    let decided = decisions(run, analysis);
+    let verdict = Verdict::of_all(decided.iter().map(|each| each.verdict));
+    let of_word = decided.iter().filter(|each| each.verdict == verdict);
+    let others = of_word.clone().count().saturating_sub(1);
+    let first = of_word.map(|each| each.sentence.clone()).next();
+    let sentence = match (verdict, first) {
+        (Verdict::Pass, _) => passed(run, analysis),
+        (_, None) => String::new(),
+        (_, Some(first)) if others == 0 => first,
+        (Verdict::Fail, Some(first)) => {
+            format!("{first} {} beside it.", more(others, "fails", "fail"))
+        }
+        (_, Some(first)) => {
+            format!("{first} {} beside it.", more(others, "is invalid", "are invalid"))
+        }
+    };
+    Overall { verdict, sentence }
+}
+
+/// `One more fails`, `3 more fail`.
+fn more(others: usize, one: &str, many: &str) -> String {
+    if others == 1 { format!("One more {one}") } else { format!("{others} more {many}") }
+}
+
+fn decisions(run: &Run, analysis: &Analysis) -> Vec<Decided> {
+    let judgements = analysis.judgements.iter().filter(|_| run.versus.is_some());
+    let judgements =
+        judgements.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
+    let pauses = analysis.pauses.iter();
+    let pauses =
+        pauses.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
+    let gates = analysis.gates.iter().map(|gate| Decided {
+        verdict: gate.verdict,
+        sentence: format!("Gate {}: {}", gate.name, stopped(&gate.sentence)),
+    });
+    judgements.chain(pauses).chain(gates).chain(incomplete(run, analysis)).collect()
+}
+
+/// Trials that are missing or invalid: what was asked for was not measured in full.
+fn incomplete(run: &Run, analysis: &Analysis) -> Option<Decided> {
+    // A comparison that was decided early has a shorter plan, and lacks nothing.
+    let lacking = (run.plan.len() as u32).saturating_sub(analysis.valid);
+    (lacking > 0).then(|| Decided {
+        verdict: Verdict::Invalid,
+        sentence: format!(
+            "{lacking} of {} {} missing or invalid, so not all that was asked for was measured.",
+            count(run.plan.len() as u32, "trial"),
+            if lacking == 1 { "is" } else { "are" }
+        ),
+    })
+}
+
+fn passed(run: &Run, analysis: &Analysis) -> String {
+    let of_run = analysis.judgements.iter().find(|_| run.versus.is_some());
+    let told = of_run.map(|each| &each.sentence);
+    if let Some(told) = told.or(analysis.pauses.first().map(|pause| &pause.sentence)) {
+        return stopped(told);
+    }
+    let trials = count(analysis.valid, "trial");
+    match analysis.gates.len() {
+        0 => format!(
+            "All is measured ({trials}, each of them valid); the study sets no limit that it could fail."
+        ),
+        1 => format!("The one gate is kept: {}", stopped(&analysis.gates[0].sentence)),
+        gates => format!("All {gates} gates are kept, over {trials}, each of them valid."),
+    }
+}
+
+/// A sentence with its stop.
+fn stopped(sentence: &str) -> String {
+    let ends = sentence.ends_with(['.', '!', '?', ')']);
+    if ends { sentence.to_owned() } else { format!("{sentence}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::{analyse, fixture, verdicts::Gate};
+
+    use super::*;
+
+    fn gate(verdict: Verdict, sentence: &str) -> Gate {
+        Gate { name: "monotonic".to_owned(), verdict, sentence: sentence.to_owned() }
+    }
+
+    #[test]
+    fn a_failure_outweighs_what_could_not_be_measured() {
+        let run = fixture::run();
+        let mut analysis = analyse(&run, &fixture::troubled(&run));
+        assert_eq!(overall(&run, &analysis).verdict, Verdict::Invalid);
+        analysis.gates = vec![gate(Verdict::Fail, "18 clients cost more than 60")];
+        let told = overall(&run, &analysis);
+        assert_eq!(told.verdict, Verdict::Fail);
+        assert_eq!(told.sentence, "Gate monotonic: 18 clients cost more than 60.");
+    }
+
+    #[test]
+    fn a_whole_run_without_limits_passes_and_says_that_nothing_was_asked() {
+        let run = fixture::run();
+        let told = overall(&run, &analyse(&run, &fixture::trials(&run)));
+        assert_eq!(told.verdict, Verdict::Pass);
+        assert!(told.sentence.contains("sets no limit"), "{}", told.sentence);
+    }
+}

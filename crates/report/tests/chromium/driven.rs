@@ -1,0 +1,229 @@
+//! A headless browser that a test drives as a person would: real mouse and key events, by the DevTools
+//! protocol over a pipe (descriptors 3 and 4, a NUL after each message; no port is opened).
+//!
+//! Remembers every exception and every error on the page's console.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    os::fd::OwnedFd,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use command_fds::{CommandFdExt, FdMapping};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A page in a browser of its own.
+pub(crate) struct Page {
+    child: Child,
+    orders: File,
+    answers: BufReader<File>,
+    session: Option<String>,
+    last: u64,
+    /// What the page complained of.
+    pub(crate) wrong: Vec<String>,
+    events: Vec<String>,
+    _folder: TempDir,
+}
+
+impl Page {
+    /// Opens a page from its text, in a window of so many pixels.
+    pub(crate) fn open(browser: &Path, html: &str, (width, height): (u32, u32)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("page.html");
+        std::fs::write(&file, html).expect("the page is written");
+        let (theirs, orders) = io::pipe().expect("a pipe");
+        let (answers, also_theirs) = io::pipe().expect("a pipe");
+        let mut command = Command::new(browser);
+        command
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args(["--disable-background-networking", "--disable-component-update"])
+            .args(["--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .fd_mappings(vec![
+                FdMapping { parent_fd: OwnedFd::from(theirs), child_fd: 3 },
+                FdMapping { parent_fd: OwnedFd::from(also_theirs), child_fd: 4 },
+            ])
+            .expect("two different descriptors");
+        let child = command.spawn().expect("the browser starts");
+        // The browser's ends are closed here, so that its end is seen.
+        drop(command);
+        let mut page = Self {
+            child,
+            orders: File::from(OwnedFd::from(orders)),
+            answers: BufReader::new(File::from(OwnedFd::from(answers))),
+            session: None,
+            last: 0,
+            wrong: Vec::new(),
+            events: Vec::new(),
+            _folder: folder,
+        };
+        page.begin((width, height), &format!("file://{}", file.display()));
+        page
+    }
+
+    fn begin(&mut self, size: (u32, u32), address: &str) {
+        let target = self.order("Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = self.order("Target.attachToTarget", attach);
+        self.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log"] {
+            self.order(&format!("{domain}.enable"), json!({}));
+        }
+        self.size(size);
+        self.order("Page.navigate", json!({ "url": address }));
+        self.await_event("Page.loadEventFired");
+    }
+
+    /// The window's size, in pixels of the page.
+    pub(crate) fn size(&mut self, (width, height): (u32, u32)) {
+        self.order(
+            "Emulation.setDeviceMetricsOverride",
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 }),
+        );
+    }
+
+    /// The value of an expression of the page's script.
+    pub(crate) fn read(&mut self, expression: &str) -> Value {
+        let order =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.order("Runtime.evaluate", order);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {}",
+            answer["exceptionDetails"]
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&mut self, expression: &str) -> String {
+        self.read(expression).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Clicks at a place of the window, as a mouse does.
+    pub(crate) fn click(&mut self, (x, y): (f64, f64)) {
+        self.mouse("mouseMoved", (x, y));
+        self.mouse("mousePressed", (x, y));
+        self.mouse("mouseReleased", (x, y));
+    }
+
+    /// Moves the mouse to a place of the window.
+    pub(crate) fn point(&mut self, at: (f64, f64)) {
+        self.mouse("mouseMoved", at);
+    }
+
+    fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
+        let button = if kind == "mouseMoved" { "none" } else { "left" };
+        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": 1 });
+        self.order("Input.dispatchMouseEvent", event);
+    }
+
+    /// Types into whatever has the focus.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.order("Input.insertText", json!({ "text": text }));
+    }
+
+    /// Presses a key that types nothing.
+    pub(crate) fn press(&mut self, key: &str, code: u32) {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            self.order("Input.dispatchKeyEvent", event);
+        }
+    }
+
+    /// The middle of the first element that the selector finds, scrolled into sight; and its size.
+    pub(crate) fn find(&mut self, selector: &str) -> ((f64, f64), (f64, f64)) {
+        let found = self.read(&format!(
+            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
+             const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2, b.width, b.height]; }})()"
+        ));
+        let number = |at: usize| found[at].as_f64().expect("a place");
+        ((number(0), number(1)), (number(2), number(3)))
+    }
+
+    /// A picture of an element, PNG; for eyes.
+    pub(crate) fn picture(&mut self, selector: &str) -> Vec<u8> {
+        let clip = self.read(&format!(
+            "(() => {{ const b = document.querySelector({selector:?}).getBoundingClientRect(); \
+             return {{x: 0, y: b.top + scrollY, width: innerWidth, height: Math.min(b.height, 4000), scale: 1}}; }})()"
+        ));
+        let order = json!({ "clip": clip, "captureBeyondViewport": true });
+        let answer = self.order("Page.captureScreenshot", order);
+        from_base64(answer["data"].as_str().unwrap_or_default())
+    }
+
+    fn order(&mut self, method: &str, parameters: Value) -> Value {
+        self.last += 1;
+        let mut message = json!({ "id": self.last, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        let mut bytes = serde_json::to_vec(&message).expect("an order is JSON");
+        bytes.push(0);
+        self.orders.write_all(&bytes).expect("the browser listens");
+        loop {
+            let answer = self.message();
+            if answer["id"] == json!(self.last) {
+                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+                return answer["result"].clone();
+            }
+        }
+    }
+
+    fn await_event(&mut self, name: &str) {
+        while !self.events.iter().any(|seen| seen == name) {
+            self.message();
+        }
+    }
+
+    /// The next message; events are remembered.
+    fn message(&mut self) -> Value {
+        let mut bytes = Vec::new();
+        self.answers.read_until(0, &mut bytes).expect("the browser answers");
+        assert_eq!(bytes.pop(), Some(0), "the browser ended");
+        let message: Value = serde_json::from_slice(&bytes).expect("an answer is JSON");
+        let parameters = &message["params"];
+        let complaint = match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => Some(&parameters["exceptionDetails"]),
+            Some("Log.entryAdded") => Some(&parameters["entry"]),
+            Some("Runtime.consoleAPICalled") if parameters["type"] == "error" => Some(parameters),
+            _ => None,
+        };
+        self.wrong.extend(complaint.map(Value::to_string));
+        self.events.extend(message["method"].as_str().map(str::to_owned));
+        message
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Base64 as RFC 4648 §4 has it; pictures come as that.
+fn from_base64(text: &str) -> Vec<u8> {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let value = |letter: u8| LETTERS.iter().position(|known| *known == letter).map(|at| at as u32);
+    let values: Vec<u32> = text.bytes().filter_map(value).collect();
+    let mut bytes = Vec::with_capacity(values.len() / 4 * 3);
+    for four in values.chunks(4) {
+        let bits = four.iter().fold(0, |bits, value| bits << 6 | value) << (6 * (4 - four.len()));
+        let whole = bits.to_be_bytes();
+        bytes.extend(whole[1..four.len()].iter());
+    }
+    bytes
+}

@@ -1,0 +1,117 @@
+//! Verdicts between two sides, in real guests: cheaper, the same, another build, code that never ran.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study, number, stationd};
+
+const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
+
+/// Two ways to ask the driver, and one of them twice.
+fn study() -> Study {
+    let variant = |flags: &str| {
+        format!(
+            "subject = {{ {STARTED}, start = \"stationd{flags}\" }}\n\
+             load = {{ run = \"station-monitor --brief --every 1s\", stays = true }}"
+        )
+    };
+    Study::small()
+        .process("stationd")
+        .variant("one-by-one", &variant(" --set pull=per-station"))
+        .variant("bulk", &variant(""))
+}
+
+fn judgement(analysis: &Value) -> &Value {
+    let all = analysis["judgements"].as_array().unwrap();
+    assert_eq!(all.len(), 1, "{all:?}");
+    &all[0]
+}
+
+#[test]
+fn a_cure_is_cheaper_and_the_files_for_ci_say_so() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let words = ["compare", "study.toml", "one-by-one", "bulk", "--expect", "faster"];
+    let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
+    let analysis = place.headroom(words).words(files).run().code(0).last_json();
+    let told = judgement(&analysis);
+    assert_eq!((&told["finding"], &told["verdict"]), (&"cheaper".into(), &"pass".into()));
+    assert_eq!((&told["pairs"], &told["strangers"]), (&6.into(), &Value::Array(Vec::new())));
+    assert!(number(told, "/relative/interval/high") < -0.1, "{told:#}");
+    // All six pairs have one sign.
+    assert_eq!(number(told, "/p"), 2.0 / 64.0);
+    assert!(number(told, "/detectable") < 0.05);
+    assert!(fs::read_to_string(place.path("junit.xml")).unwrap().contains("<testsuite"));
+    assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("bulk"));
+    // The same run read again says the same.
+    let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
+    assert_eq!(judgement(&again), told);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn the_wrong_way_round_it_fails() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let words = ["compare", "study.toml", "bulk", "one-by-one", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(1).last_json();
+    assert_eq!(judgement(&analysis)["finding"], "dearer");
+}
+
+#[test]
+fn another_build_that_does_the_same_is_the_same() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let mut build = fs::read(stationd()).unwrap();
+    // Behind the end of what is loaded: another file, and the same program.
+    build.extend_from_slice(b"another build");
+    fs::write(place.path("stationd"), &build).unwrap();
+    let words = ["compare", "study.toml", "bulk", "--with", "stationd=stationd"];
+    let asked = ["--expect", "same", "--margin", "5%", "--out", "run", "--json"];
+    let analysis = place.headroom(words).words(asked).run().code(0).last_json();
+    let told = judgement(&analysis);
+    assert_eq!((&told["verdict"], &told["strangers"]), (&"pass".into(), &Value::Array(Vec::new())));
+    assert_eq!(told["difference"]["program"]["name"], "stationd");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_change_to_code_that_never_runs_has_no_verdict() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let words = ["compare", "study.toml", "bulk", "one-by-one", "--out", "run", "--json"];
+    let changed = ["--changes", "datamodel::transaction::apply"];
+    let analysis = place.headroom(words).words(changed).run().code(3).last_json();
+    let told = judgement(&analysis);
+    assert_eq!((&told["finding"], &told["verdict"]), (&"no-op".into(), &"invalid".into()));
+    assert!(told["sentence"].as_str().unwrap().contains("this code never ran here"), "{told:#}");
+}
+
+#[test]
+fn it_goes_on_only_until_it_is_decided() {
+    let place = Place::with_guests();
+    place.write("study.toml", &study().text());
+    let words = ["compare", "study.toml", "one-by-one", "bulk", "--up-to", "48", "--out", "run"];
+    let analysis = place.headroom(words).words(["--json"]).run().code(0).last_json();
+    let told = judgement(&analysis);
+    assert_eq!((&told["pairs"], &told["look"][0]), (&6.into(), &1.into()), "{told:#}");
+    assert_eq!(fs::read_dir(place.path("run/trials")).unwrap().count(), 12);
+}
+
+#[test]
+fn what_cannot_be_compared_is_told_before_anything_is_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", &study().text());
+    let refused = |words: &[&str], told: &str| {
+        let all = ["compare", "study.toml"].iter().chain(words).copied();
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(told);
+        assert!(!place.path("run").exists());
+    };
+    refused(&["bulk", "bulk"], "compared with itself");
+    refused(&["bulk", "no-such"], "the study has no variant `no-such`; it has one-by-one, bulk");
+    refused(&["bulk", "one-by-one", "--pairs", "5"], "5 is not in 6..=10000");
+    refused(&["bulk", "--with", "hostapd=/bin/true"], "starts no program `hostapd`");
+    refused(&["bulk", "one-by-one", "--margin", "-1%"], "`-1%` is no share");
+    refused(&["bulk", "--other-device", "nowhere"], "nowhere is no folder of device programs");
+}

@@ -1,0 +1,137 @@
+//! `cargo xtask sensitivity`: what the lab finds, and how often it cries wolf.
+//!
+//! A build of stationd that has a cost of known size in every reply is measured beside itself, pair by pair,
+//! each pair in a machine state of its own; comparisons are then drawn from the pairs. Needs `make build`.
+//! The judgement is `analysis`'s own; here are the plan, the draws and the table.
+
+mod draws;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use analysis::{Analysis, TrialFigures};
+use anyhow::{Context, Result, ensure};
+
+use self::draws::Row;
+
+/// The device's programs.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+/// Planted costs, as shares of the subject's.
+const PLANTED: [f64; 3] = [0.001, 0.002, 0.01];
+/// Pairs of each size, unless the command line says otherwise.
+const PAIRS: u32 = 120;
+/// What is measured without a plant to know what one round of it costs.
+const CALIBRATION: (u32, u64) = (6, 100_000);
+
+/// Measures with so many pairs; whether every promise holds.
+///
+/// # Errors
+///
+/// Where the planted build or the measurement cannot be made.
+pub(crate) fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
+    let pairs: u32 = pairs.map_or(Ok(PAIRS), str::parse).context("that is no number of pairs")?;
+    let bench = Bench::of(root)?;
+    let (repetitions, rounds) = CALIBRATION;
+    let calibrated =
+        bench.measure("calibration", &[("plain", 0), ("planted", rounds)], repetitions)?;
+    let [plain, planted] = ["plain", "planted"].map(|variant| mean(&calibrated, variant));
+    let per_round = (planted - plain) / rounds as f64;
+    ensure!(per_round > 0.0, "the planted work costs nothing: is the feature `planted` built in?");
+    println!("sensitivity: stationd polled in full by 18 clients' access point, counted mode");
+    println!(
+        "  without a plant it takes {plain:.1} µs of CPU a second; one round costs {per_round:.6} µs"
+    );
+    let sizes: Vec<(String, u64)> = std::iter::once(("unchanged".to_owned(), 0))
+        .chain(PLANTED.map(|share| {
+            (format!("plus-{}", share * 100.0), (plain * share / per_round).round() as u64)
+        }))
+        .collect();
+    let mut variants = vec![("plain", 0)];
+    variants.extend(sizes.iter().map(|(name, rounds)| (name.as_str(), *rounds)));
+    let measured = bench.measure("pairs", &variants, pairs)?;
+    let rows: Vec<Row> =
+        sizes.iter().map(|(name, _)| Row::of(name, &of_pairs(&measured, name))).collect();
+    Ok(draws::print(&rows))
+}
+
+/// `(variant, base)` of each repetition, µs of CPU a second.
+fn of_pairs(analysis: &Analysis, variant: &str) -> Vec<(f64, f64)> {
+    let of = |variant: &str, repetition: u32| {
+        let is = |trial: &&TrialFigures| {
+            trial.id.variant == variant && trial.id.repetition == repetition
+        };
+        analysis.trials.iter().find(is).map(|trial| trial.subject.us_per_second)
+    };
+    let repetitions = analysis.trials.iter().map(|trial| trial.id.repetition).max().unwrap_or(0);
+    (1..=repetitions).filter_map(|one| Some((of(variant, one)?, of("plain", one)?))).collect()
+}
+
+fn mean(analysis: &Analysis, variant: &str) -> f64 {
+    let of = analysis.trials.iter().filter(|trial| trial.id.variant == variant);
+    let values: Vec<f64> = of.map(|trial| trial.subject.us_per_second).collect();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Where it is measured.
+struct Bench {
+    root: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn of(root: &Path) -> Result<Self> {
+        let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args(["build", "--locked", "--profile", "device", "--target", TARGET])
+            .args(["--package", "agent", "--package", "stationd", "--features", "stationd/planted"])
+            .current_dir(root)
+            .env("RUSTFLAGS", "-C target-feature=+crt-static")
+            .env("CARGO_TARGET_DIR", root.join("target/planted"))
+            .status()
+            .context("cannot run cargo")?;
+        ensure!(status.success(), "the planted build failed");
+        Ok(Self { root: root.to_owned(), folder: tempfile::tempdir()? })
+    }
+
+    /// Trials of variants that differ in the rounds of planted work alone.
+    fn measure(&self, name: &str, variants: &[(&str, u64)], repetitions: u32) -> Result<Analysis> {
+        let study = self.folder.path().join(format!("{name}.toml"));
+        fs::write(&study, study_of(variants, repetitions)).context("cannot write a study")?;
+        let run = self.folder.path().join(name);
+        let status = Command::new(self.root.join("target/release/headroom"))
+            .arg("--device")
+            .arg(self.root.join("target/planted").join(TARGET).join("device"))
+            .args(["--quiet", "run"])
+            .arg(&study)
+            .arg("--out")
+            .arg(&run)
+            .stdout(std::process::Stdio::null())
+            .status()
+            .context("cannot run headroom; `make build` makes it")?;
+        ensure!(status.success(), "headroom run: {status}");
+        let recorded = lab::run_folder::read(&run).context("cannot read the run")?;
+        Ok(analysis::analyse(&recorded.run, &recorded.trials))
+    }
+}
+
+fn study_of(variants: &[(&str, u64)], repetitions: u32) -> String {
+    let head = format!(
+        "question = \"What does the lab find?\"\n\
+         [access-point]\nclients = [18]\n\
+         [subject]\nprocess = \"stationd\"\n\
+         [load]\nrun = \"station-monitor --full --every 1s\"\nstays = true\n\
+         [trial]\nwarm-up = \"2s\"\nwindow = \"5s\"\nrepetitions = {repetitions}\n\
+         [profile]\nrepetitions = 0\n"
+    );
+    let variant = |(name, rounds): &(&str, u64)| {
+        format!(
+            "[[variant]]\nname = \"{name}\"\n[variant.subject]\nprocess = \"stationd\"\n\
+             ready = \"/run/stationd.sock\"\n\
+             start = \"env STATIOND_PLANT={rounds:08} stationd --set trace-check=walk --set pull=per-station \
+             --set write-back=each-poll\"\n"
+        )
+    };
+    variants.iter().fold(head, |text, one| text + &variant(one))
+}
