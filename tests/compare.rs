@@ -64,8 +64,13 @@ fn another_build_that_does_the_same_is_the_same() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
     let mut build = fs::read(stationd()).unwrap();
-    // Behind the end of what is loaded: another file, and the same program.
-    build.extend_from_slice(b"another build");
+    let same = ["compare", "study.toml", "bulk", "--with", "stationd=stationd", "--out", "none"];
+    fs::write(place.path("stationd"), &build).unwrap();
+    place.headroom(same).run().code(2).says("nothing differs");
+    // A word that is never said: another file, and the same program.
+    let word = b"cannot read or print the stations";
+    let at = build.windows(word.len()).position(|here| here == word).unwrap();
+    build[at] = b'C';
     fs::write(place.path("stationd"), &build).unwrap();
     let words = ["compare", "study.toml", "bulk", "--with", "stationd=stationd"];
     let asked = ["--expect", "same", "--margin", "5%", "--out", "run", "--json"];
@@ -112,6 +117,6 @@ fn what_cannot_be_compared_is_told_before_anything_is_done() {
     refused(&["bulk", "no-such"], "the study has no variant `no-such`; it has one-by-one, bulk");
     refused(&["bulk", "one-by-one", "--pairs", "5"], "5 is not in 6..=10000");
     refused(&["bulk", "--with", "hostapd=/bin/true"], "starts no program `hostapd`");
-    refused(&["bulk", "one-by-one", "--margin", "-1%"], "`-1%` is no share");
+    refused(&["bulk", "one-by-one", "--margin=-1%"], "`-1%` is no share");
     refused(&["bulk", "--other-device", "nowhere"], "nowhere is no folder of device programs");
 }

@@ -29,6 +29,7 @@ mod image;
 mod interrupted;
 mod lab_faults;
 mod pause;
+mod pause_weather;
 mod profile;
 mod repeatability;
 mod run;

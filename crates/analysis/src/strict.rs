@@ -13,7 +13,7 @@ use model::{
     },
     trial::{Outcome, Recording, Trial},
     verdict::Difference,
-    wire::{PUT, Work},
+    wire::{PUT, SIDES, Work},
 };
 
 /// So many characters tell two hashes apart for a reader.
@@ -221,8 +221,8 @@ impl<'a> Sides<'a> {
     fn party(&mut self, one: &PartyIdentity, other: &PartyIdentity) {
         let name = &one.name;
         if !self.is_variants() {
-            let words = [&one.command, &other.command];
-            self.same(&format!("the words of `{name}`"), words, |words| {
+            let words = [one, other].map(|party| without_sides(&party.command));
+            self.same(&format!("the words of `{name}`"), [&words[0], &words[1]], |words| {
                 format!("`{}`", words.join(" "))
             });
         }
@@ -353,6 +353,15 @@ fn doubt(file: &FileIdentity, party: &PartyIdentity) -> Option<String> {
         FileDoubt::Unreadable(why) => format!("cannot be read: {why}"),
     };
     Some(format!("{} of `{}` {what}", file.path, party.name))
+}
+
+/// Words in which both sides' builds have one place: that they lie in two folders is headroom's doing.
+fn without_sides(words: &[String]) -> Vec<String> {
+    let folders = SIDES.map(|side| format!("{PUT}/{side}/"));
+    let plain = |word: &String| {
+        folders.iter().fold(word.clone(), |word, folder| word.replace(folder, &format!("{PUT}/")))
+    };
+    words.iter().map(plain).collect()
 }
 
 /// Whether headroom put the file there.

@@ -161,6 +161,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
     pub(crate) only: Vec<PurposeWord>,
     #[command(flatten)]
+    pub(crate) limits: Limits,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+    #[command(flatten)]
     pub(crate) symbols: Symbols,
 }
 

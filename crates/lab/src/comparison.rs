@@ -13,7 +13,7 @@ use model::{
     run::Run,
     trial::Trial,
     verdict::{Difference, Versus},
-    wire::{Frame, Order, PUT, Put},
+    wire::{Frame, Order, PUT, Put, SIDES},
 };
 use sha2::{Digest, Sha256};
 
@@ -21,9 +21,6 @@ use crate::{
     Error, Lab, cache, device::Device, image, objects, run_folder::write_whole, study_file::Hex,
     vm::Failure,
 };
-
-/// The folders of both sides' programs, alike in length so that nothing else moves.
-pub const SIDES: [&str; 2] = ["a", "b"];
 
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
@@ -70,19 +67,22 @@ impl Builds {
     ///
     /// # Errors
     ///
-    /// [`Error`] of the file here, or of the stream; [`Error::Count`] where the access point lacks it.
+    /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
+    /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
         let given = fs::read(&program.path).map_err(Error::file("read", &program.path))?;
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
-        let absent = || Error::Count {
-            function: program.name.clone(),
-            why: "no such program on the access point".to_owned(),
-        };
+        let absent = || Error::NoProgram(program.name.clone());
         let content = content.transpose()?.flatten().ok_or_else(absent)?;
         let there = fs::read(&content).map_err(Error::file("read", &content))?;
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
-        Ok(Self { name, files: [there, image::stripped(given)] })
+        let builds = Self { name, files: [there, image::stripped(given)] };
+        let [base, variant] = builds.sums();
+        if base == variant {
+            return Err(Error::SameBuild(program.path.clone()));
+        }
+        Ok(builds)
     }
 
     /// What differs, by content.

@@ -18,6 +18,12 @@ pub enum Error {
         /// Why, and what there is.
         why: String,
     },
+    /// A program of which another build is compared is not there.
+    #[error("the access point has no program `{0}` to compare another build with")]
+    NoProgram(String),
+    /// A build that is to be compared is the one that is there.
+    #[error("{} is the build that the access point has already, symbols aside: nothing differs", .0.display())]
+    SameBuild(PathBuf),
     /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {

@@ -116,6 +116,9 @@ pub struct Put {
 /// The folder of files that were put on the access point.
 pub const PUT: &str = "/run/headroom/put";
 
+/// The folders in it of two builds that are compared, alike in length so that nothing else moves.
+pub const SIDES: [&str; 2] = ["a", "b"];
+
 /// The subject: one that runs, or one to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectOrder {

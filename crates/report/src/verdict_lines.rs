@@ -96,6 +96,10 @@ pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
         text.push_str(&fold(&line.sentence.replace('`', ""), INDENT, INDENT));
         text.push('\n');
     }
+    // One line says it all already.
+    if lines.iter().filter(|line| line.counts).count() == 1 && lines.len() == 1 {
+        return text;
+    }
     let word = word(told.verdict, true, colours);
     text + &fold(&format!("{word}  {}", told.sentence.replace('`', "")), "", INDENT) + "\n"
 }

@@ -15,7 +15,7 @@ use crate::{
     verdicts::{Ran, RateChange},
 };
 
-/// The functions that the variant changes, with the most calls in one window.
+/// The functions that the variant changes, with the most calls in one window of either side.
 pub(super) fn ran(measured: &Measured, question: &Question) -> Vec<Ran> {
     let of = |function: &String| Ran {
         function: function.clone(),
@@ -33,7 +33,8 @@ fn was_watched(counted: &Counted) -> bool {
     counted.probed > 0 || counted.mapped_by.is_none_or(|mapped| mapped == 0)
 }
 
-/// What the variant's windows counted of a function, by the name or the symbol that the study gives it.
+/// What both sides' windows counted of a function: a cure that spares calls leaves them to the base alone.
+/// It is found by the name or the symbol that the study gives it.
 fn counted<'a>(measured: &'a Measured, question: &Question, function: &str) -> Vec<&'a Counted> {
     let functions = measured.run.study.count.as_ref().map(|count| count.functions.as_slice());
     let is = |one: &&Function| {
@@ -45,7 +46,7 @@ fn counted<'a>(measured: &'a Measured, question: &Question, function: &str) -> V
     let windows = measured.instrumented.iter().filter(|(figures, _)| {
         let id = &figures.id;
         id.purpose == Purpose::Counts
-            && id.variant == question.variant
+            && [&question.variant, &question.base].contains(&&id.variant)
             && id.clients == question.clients
     });
     let counts = windows.filter_map(|(_, trial)| match &trial.outcome {

@@ -4,7 +4,11 @@ use std::{fs, path::Path};
 
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder;
-use model::{run::Run, study::Mode, verdict::Difference};
+use model::{
+    run::Run,
+    study::{Kind, Mode},
+    verdict::Difference,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{failure::Failure, options::Options, output};
@@ -12,7 +16,7 @@ use crate::{failure::Failure, options::Options, output};
 /// What an A/A run told of a lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Known {
-    /// The image it was measured on.
+    /// The image, or the device, that it was measured on.
     image: String,
     mode: Mode,
     /// The study and the variant.
@@ -31,24 +35,25 @@ struct Known {
 pub(crate) fn tell(options: &Options, folder: &Path) -> Result<(), Failure> {
     let recorded = run_folder::read(folder)?;
     let Some(versus) = &recorded.run.versus else { return Ok(()) };
-    let place = options.cache().join("false-alarms.json");
+    let file = options.cache().join("false-alarms.json");
     if versus.difference == Difference::Nothing {
         let Some(alarms) = false_alarms::of(&recorded.run, &recorded.trials) else {
             return Ok(());
         };
-        let mut all = read(&place);
+        let mut all = read(&file);
         let known = known(&recorded.run, alarms);
         all.retain(|one| {
             (&one.image, &one.of, one.clients) != (&known.image, &known.of, known.clients)
         });
         all.push(known.clone());
-        run_folder::write_whole(&place, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
+        run_folder::write_whole(&file, &serde_json::to_vec_pretty(&all).unwrap_or_default())?;
         say(options, &known);
         return Ok(());
     }
-    let mode = recorded.run.study.access_point.mode;
-    let all = read(&place);
-    let of_lab = |one: &&Known| one.image == recorded.run.lab.image && one.mode == mode;
+    let mode = mode_of(&recorded.run);
+    let all = read(&file);
+    let place = place_of(&recorded.run);
+    let of_lab = |one: &&Known| one.image == place && one.mode == mode;
     match all.iter().filter(of_lab).max_by_key(|one| one.measured_unix) {
         Some(known) => say(options, known),
         None if !options.json => {
@@ -61,11 +66,25 @@ pub(crate) fn tell(options: &Options, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where a run was: the image's content, or what the command line called the device.
+fn place_of(run: &Run) -> String {
+    match &run.study.access_point.kind {
+        Kind::Vm => run.lab.image.clone(),
+        Kind::Device(address) => address.clone(),
+    }
+}
+
+/// How time passed for both sides.
+fn mode_of(run: &Run) -> Mode {
+    let variant = run.study.variants.first();
+    variant.map_or(run.study.access_point.mode, |variant| run.study.mode_of(variant))
+}
+
 fn known(run: &Run, alarms: FalseAlarms) -> Known {
     let versus = run.versus.as_ref();
     Known {
-        image: run.lab.image.clone(),
-        mode: run.study.access_point.mode,
+        image: place_of(run),
+        mode: mode_of(run),
         of: format!("{} {}", run.study_name, versus.map_or("", |versus| &versus.base)),
         clients: versus.map_or(0, |versus| versus.clients),
         measured_unix: run.began_unix,

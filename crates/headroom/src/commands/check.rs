@@ -18,6 +18,7 @@ use model::{
     baseline::{Baseline, FORMAT},
     limit::{self, Asked},
     run::Run,
+    study::Study,
     verdict,
 };
 use report::{junit, markdown, verdict_lines};
@@ -46,7 +47,9 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
     if let Some(file) = &flags.save_baseline {
         save(file, &recorded.run, &analysis)?;
     }
-    conclude(options, &recorded, &analysis, &flags.outputs)
+    write(&recorded.run, &analysis, &flags.outputs)?;
+    tell(options, &recorded.run, &analysis);
+    Ok(verdict_of(&recorded.run, &analysis))
 }
 
 /// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,
@@ -79,24 +82,23 @@ pub(crate) fn judge(
     Ok(())
 }
 
-/// Prints every verdict, and writes the files that CI reads.
+/// Writes the files that CI reads.
 ///
 /// # Errors
 ///
-/// [`Failure::Lab`] where a file cannot be written.
-pub(crate) fn conclude(
-    options: &Options,
-    recorded: &Recorded,
-    analysis: &Analysis,
-    outputs: &Outputs,
-) -> Result<Verdict, Failure> {
-    let run = &recorded.run;
+/// [`Failure`] where a file cannot be written.
+pub(crate) fn write(run: &Run, analysis: &Analysis, outputs: &Outputs) -> Result<(), Failure> {
     if let Some(file) = &outputs.junit {
         run_folder::write_whole(file, junit::xml(run, analysis).as_bytes())?;
     }
-    if let Some(file) = &outputs.markdown {
-        append(file, &markdown::summary(run, analysis))?;
+    match &outputs.markdown {
+        Some(file) => append(file, &markdown::summary(run, analysis)),
+        None => Ok(()),
     }
+}
+
+/// Prints every verdict.
+pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
     let lines = verdict_lines::all(run, analysis);
     let told = report::overall(run, analysis);
     if options.json {
@@ -109,25 +111,37 @@ pub(crate) fn conclude(
                 })
             })
             .collect();
-        let all = json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines});
-        output::line(all);
-    } else {
+        output::line(
+            json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
+        );
+    } else if !lines.is_empty() {
         let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
         output::line(verdict_lines::plain(&lines, &told, colours).trim_end());
     }
-    Ok(match told.verdict {
+}
+
+/// How a run ends.
+pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
+    match report::overall(run, analysis).verdict {
         verdict::Verdict::Pass => Verdict::Pass,
         verdict::Verdict::Fail => Verdict::Fail,
         verdict::Verdict::Invalid => Verdict::Invalid,
-    })
+    }
+}
+
+/// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(crate) fn refuse(study: &Study, limits: &Limits) -> Result<(), Failure> {
+    limits.gates.iter().try_for_each(|limit| limit.check(study)).map_err(Failure::Usage)
 }
 
 /// The run with the command line's limits among its study's.
 fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
     let mut run = run.clone();
-    for limit in &limits.gates {
-        limit.check(&run.study).map_err(Failure::Usage)?;
-    }
+    refuse(&run.study, limits)?;
     let mut more: Vec<String> = limits.gates.iter().map(|limit| limit.text.clone()).collect();
     if let Some(file) = limits.baseline.as_deref().filter(|_| limits.gates.iter().all(names_none))
         && files(&run).is_empty()

@@ -17,6 +17,7 @@ use model::{
 
 use super::{
     alarms,
+    report::Wanted,
     run::{conclude, decided, default_folder},
 };
 use crate::{
@@ -49,9 +50,11 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
             attach::run(&options.lab_for_devices(Progress::of(options))?, address, task)?
         }
     };
-    let verdict = conclude(options, &folder, &symbols)?;
+    let page = folder.path().join("report.html");
+    let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
+    // Before the verdict, which is what is read last.
     alarms::tell(options, folder.path())?;
-    Ok(verdict)
+    conclude(options, &folder, &wanted)
 }
 
 /// The two variants.
@@ -211,6 +214,11 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
 /// The lab of the variant's image, where images are compared.
 fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, Failure> {
     let Some(folder) = &flags.other_device else { return Ok(None) };
+    if flags.on != On::Vm {
+        let why =
+            "a device has one image; compare two with --other-device on the virtual access point";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let there = |folder: &Path| folder.is_dir();
     if !there(folder) {
         return Err(Failure::Usage(format!(

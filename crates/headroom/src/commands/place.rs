@@ -19,7 +19,10 @@ use model::{
     trial::Purpose,
 };
 
-use super::run::{changed, conclude, decided, default_folder};
+use super::{
+    report::Wanted,
+    run::{changed, conclude, decided, default_folder},
+};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -118,7 +121,8 @@ pub(crate) fn carry_out(
             attach::run(&lab, address, task)?
         }
     };
-    conclude(options, &folder, &symbols)
+    let page = folder.path().join("report.html");
+    conclude(options, &folder, &Wanted::of(&page, &symbols))
 }
 
 /// A plan without a trial would end as an empty page.

@@ -26,29 +26,55 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
             let recorded = run_folder::read(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join("report.html"));
             keep(run, &flags.effort)?;
-            publish(options, &recorded, (&page, &symbols))
+            publish(options, &recorded, &Wanted::of(&page, &symbols))
         }
         (None, Some(file)) => recording(options, flags, (file, &symbols)),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
     }
 }
 
-/// Analyses a run, writes its page and prints its table.
+/// What is wanted of a run that is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// Where its page goes.
+    pub(crate) page: &'a Path,
+    /// Where names come from.
+    pub(crate) symbols: &'a SymbolFolders,
+    /// Limits beside the study's.
+    pub(crate) limits: &'a flags::Limits,
+    /// The study's folder, where baselines may lie.
+    pub(crate) near: Option<&'a Path>,
+    /// Files that CI reads.
+    pub(crate) outputs: &'a flags::Outputs,
+}
+
+impl<'a> Wanted<'a> {
+    /// The page alone.
+    pub(crate) fn of(page: &'a Path, symbols: &'a SymbolFolders) -> Self {
+        Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS }
+    }
+}
+
+static NO_LIMITS: flags::Limits = flags::Limits { gates: Vec::new(), baseline: None };
+static NO_OUTPUTS: flags::Outputs = flags::Outputs { junit: None, markdown: None };
+
+/// Analyses a run, writes its page and prints its table and its verdicts.
 ///
 /// # Errors
 ///
-/// [`Failure`] where a recording cannot be read or the page cannot be written.
+/// [`Failure`] where a recording cannot be read, or a page or file cannot be written.
 pub(crate) fn publish(
     options: &Options,
     recorded: &Recorded,
-    (page, symbols): (&Path, &SymbolFolders),
+    wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
+    let Wanted { page, symbols, .. } = *wanted;
     let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     let cells = explain::cells(recorded, symbols)?;
     if !cells.is_empty() {
         profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
     }
-    check::judge(&mut analysis, recorded, &flags::Limits::default(), None)?;
+    check::judge(&mut analysis, recorded, wanted.limits, wanted.near)?;
     analysis.ledger.effort = effort(&recorded.path)?;
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
@@ -58,13 +84,11 @@ pub(crate) fn publish(
     } else {
         output::line(format_args!("{}", report::text::table(&analysis)));
         tell_instruments(&analysis);
+        check::tell(options, &recorded.run, &analysis);
         output::line(format_args!("report: {}", page.display()));
     }
-    Ok(match report::overall(&recorded.run, &analysis).verdict {
-        model::verdict::Verdict::Pass => Verdict::Pass,
-        model::verdict::Verdict::Fail => Verdict::Fail,
-        model::verdict::Verdict::Invalid => Verdict::Invalid,
-    })
+    check::write(&recorded.run, &analysis, wanted.outputs)?;
+    Ok(check::verdict_of(&recorded.run, &analysis))
 }
 
 /// What a person said of their hours and costs, in a run's folder.

@@ -1,6 +1,6 @@
 //! `headroom run`: a study file to a run folder, with its report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::looks;
 use indicatif::HumanDuration;
@@ -18,7 +18,10 @@ use model::{
 };
 use serde_json::json;
 
-use super::report;
+use super::{
+    check,
+    report::{self, Wanted},
+};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -34,6 +37,7 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
         (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run, &decided)?,
         (None, Some(study)) => {
             let file = changed(study_file::load(study).map_err(lab::Error::from)?, flags)?;
+            check::refuse(&file.study, &flags.limits)?;
             if flags.dry_run {
                 return Ok(dry_run(options, &file));
             }
@@ -51,7 +55,10 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
             return Err(Failure::Usage("name a study file, or --resume RUN".to_owned()));
         }
     };
-    conclude(options, &folder, &symbols)
+    let page = folder.path().join("report.html");
+    let near = flags.study.as_deref().and_then(Path::parent);
+    let (limits, outputs) = (&flags.limits, &flags.outputs);
+    conclude(options, &folder, &Wanted { page: &page, symbols: &symbols, limits, near, outputs })
 }
 
 /// Whether the pairs so far decide a comparison.
@@ -63,11 +70,10 @@ pub(crate) fn decided(run: &Run, trials: &[Trial]) -> bool {
 pub(crate) fn conclude(
     options: &Options,
     folder: &RunFolder,
-    symbols: &SymbolFolders,
+    wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read(folder.path())?;
-    let page = folder.path().join("report.html");
-    report::publish(options, &recorded, (&page, symbols))
+    report::publish(options, &recorded, wanted)
 }
 
 pub(crate) fn default_folder(study: &str) -> PathBuf {

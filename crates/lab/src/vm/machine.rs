@@ -225,6 +225,13 @@ impl Machine {
         self.console.tap()
     }
 
+    /// Ends the agent's stream for good, as if headroom were gone, while the machine goes on. Nothing can
+    /// be ordered afterwards; [`Device::frame`] tells of a machine that died.
+    pub fn hang_up(&mut self) {
+        // What has ended already has hung up by itself.
+        let _ = self.agent.shutdown(std::net::Shutdown::Both);
+    }
+
     /// CPU time of QEMU so far, ms; `None` where it is gone.
     pub fn cpu_ms(&self) -> Option<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.qemu.id())).ok()?;
