@@ -28,6 +28,7 @@ mod full_disk;
 mod image;
 mod interrupted;
 mod lab_faults;
+mod mending;
 mod pause;
 mod pause_weather;
 mod profile;

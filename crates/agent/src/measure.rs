@@ -154,12 +154,20 @@ impl Found {
         let load = order.load.as_ref();
         let others: Vec<u32> = self.others.iter().flat_map(|other| &other.pids).copied().collect();
         let pids: Vec<u32> = self.subject.pids.iter().chain(&others).copied().collect();
-        let mut programs = programs::running(&pids);
-        programs.extend(load.map(programs::of_load).unwrap_or_default());
+        let parties = || identity::Parties { subject: &self.subject.pids, others: &others, load };
+        let identity = order.identify.then(|| identity::of(parties()));
+        // Hashing is dear on a small core: nothing is hashed twice.
+        let programs = match &identity {
+            Some(identity) => programs::of_identity(identity),
+            None => {
+                let mut programs = programs::running(&pids);
+                programs.extend(load.map(programs::of_load).unwrap_or_default());
+                programs
+            }
+        };
         session.hello(programs)?;
-        if order.identify {
-            let parties = identity::Parties { subject: &self.subject.pids, others: &others, load };
-            session.send(&Frame::Identity(Box::new(identity::of(parties))))?;
+        if let Some(identity) = identity {
+            session.send(&Frame::Identity(Box::new(identity)))?;
         }
         session.census()
     }

@@ -91,13 +91,16 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn variants(&self) -> &'a [Variant] {
-        &self.run.study.variants
+    /// The variants that are judged.
+    fn variants(&self) -> Vec<&'a Variant> {
+        let named = self.run.study.gates.as_ref().map_or(&[][..], |gates| &gates.variants);
+        let all = self.run.study.variants.iter();
+        all.filter(|variant| named.is_empty() || named.contains(&variant.name)).collect()
     }
 
     /// Variants in which something is made to work.
     fn working(&self) -> impl Iterator<Item = &'a Variant> {
-        self.variants().iter().filter(|variant| self.works(variant))
+        self.variants().into_iter().filter(|variant| self.works(variant))
     }
 
     fn works(&self, variant: &Variant) -> bool {

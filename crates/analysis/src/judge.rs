@@ -48,7 +48,10 @@ pub(crate) fn all(measured: &Measured) -> Vec<Judgement> {
 
 fn of_study(measured: &Measured) -> Vec<Judgement> {
     let Some(clients) = measured.counts().last().copied() else { return Vec::new() };
-    let questions = compare::first_bases(measured).into_iter().map(|[base, variant]| Question {
+    let bases = compare::first_bases(measured).into_iter();
+    // A fix is of one program; what another one costs is in the comparisons, and no verdict on a change.
+    let fixes = bases.filter(|pair| part(measured, *pair) == Part::Subject);
+    let questions = fixes.map(|[base, variant]| Question {
         base: base.name.clone(),
         variant: variant.name.clone(),
         clients,

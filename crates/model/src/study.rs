@@ -275,6 +275,10 @@ impl Default for Compare {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Gates {
+    /// The variants whose CPU, stacks and memory are judged; empty is every one. Rivals that are shown beside
+    /// them need not keep these limits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
     /// The CPU of every variant with a load rises with the clients: an ordered-alternative test.
     #[serde(skip_serializing_if = "is_false")]
     pub monotonic: bool,

@@ -1,16 +1,17 @@
 //! The watchdog: a process of its own that continues whoever is stopped when the agent no longer can.
 //!
-//! It is this very executable with a word that no person needs, so that nothing else has to be on the
+//! It is a copy in memory of this very executable, with a word that no person needs, so that nothing else has to be on the
 //! device; a fork would keep all of the agent's descriptors, and with them the stream. It is told over a
 //! socket who is about to be stopped and who runs again, and answers each line with a sign. When the socket
 //! ends, however the agent ended, or when somebody has been stopped for too long, it continues them. It
 //! leads a session of its own and takes no signal but those that nobody can refuse. It stops nobody.
 
 use std::{
+    fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::net::UnixStream,
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
     },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -26,11 +27,15 @@ use linux::{
 use model::span::Span;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
+    fs::{MemfdFlags, memfd_create},
     process::{Signal, setsid},
 };
 
 /// The word that makes the agent a watchdog, followed by the longest time that somebody may be stopped, ns.
 pub const WORD: &str = "--continue-paused";
+
+/// What it is called, so that who ends all agents does not end it.
+const NAME: &str = "headroom-watch";
 
 /// So long it may take to start, or to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -57,6 +62,13 @@ const REFUSED: [Signal; 8] = [
     Signal::TSTP,
 ];
 
+/// Our own program as another file: busybox's `killall` finds whoever runs the same one, whatever its name.
+fn copy() -> io::Result<File> {
+    let mut copy = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
+    io::copy(&mut File::open("/proc/self/exe")?, &mut copy)?;
+    Ok(copy)
+}
+
 /// The agent's end. Dropping it ends the watchdog, which continues whoever is still stopped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
@@ -76,8 +88,13 @@ impl Watchdog {
     pub(crate) fn start(longest: Span) -> io::Result<Self> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
-        let mut command = Command::new("/proc/self/exe");
-        command.arg(WORD).arg(longest.as_nanos().to_string()).env_clear();
+        let copy = copy().ok();
+        let program = copy.as_ref().map_or_else(
+            || PathBuf::from("/proc/self/exe"),
+            |copy| PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
+        );
+        let mut command = Command::new(program);
+        command.arg0(NAME).arg(WORD).arg(longest.as_nanos().to_string()).env_clear();
         command.stdin(Stdio::from(OwnedFd::from(its)));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = spawn_in(None, command)?;

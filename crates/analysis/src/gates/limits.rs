@@ -59,7 +59,9 @@ impl Cells<'_> {
             Some(name) => name == variant.name,
             None => !only_working || self.evidence.works(variant),
         };
-        self.evidence.variants().iter().filter(is)
+        // A limit that names a variant means it, whoever else is judged.
+        let all = || self.evidence.run.study.variants.iter().collect();
+        wanted.map_or_else(|| self.evidence.variants(), |_| all()).into_iter().filter(is)
     }
 
     /// Judges each cell for which there are planned trials, all of which it needs.

@@ -90,7 +90,7 @@ fn each(name: &str, evidence: &Evidence, of: impl Fn(&str, &[u32], Kind) -> Part
         }
         Some(of(&variant.name, &counts, Kind::of(&trials)))
     };
-    let parts: Vec<Part> = evidence.variants().iter().filter_map(part).collect();
+    let parts: Vec<Part> = evidence.variants().into_iter().filter_map(part).collect();
     if parts.is_empty() {
         return nothing(name, "the run has no CPU trials");
     }

@@ -25,7 +25,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     };
     let is_asked =
         |variant: &&Variant| shape.variants.is_empty() || shape.variants.contains(&variant.name);
-    let variants: Vec<&Variant> = evidence.variants().iter().filter(is_asked).collect();
+    let variants: Vec<&Variant> = evidence.run.study.variants.iter().filter(is_asked).collect();
     let mut parts = Vec::new();
     let mut first: Option<Asked> = None;
     for variant in &variants {

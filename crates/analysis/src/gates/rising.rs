@@ -1,4 +1,5 @@
-//! Does the CPU of every working variant rise with its clients?
+//! Does the CPU of every working variant rise with its clients? All of it that is counted: a tool is not cheap
+//! because another process pays.
 //!
 //! The ordered test says whether it rises at all; the slopes between neighbouring counts, repetition by
 //! repetition, say whether it falls somewhere on the way.
@@ -38,7 +39,10 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
 fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part {
     let name = &variant.name;
     let cpu = |clients: &u32| {
-        evidence.values((name, *clients), |trial| Some(trial.subject.us_per_second))
+        evidence.values((name, *clients), |trial| {
+            // What a tool makes another process do is a part of what it costs.
+            Some(trial.part(Whose::Sum).unwrap_or(trial.subject.us_per_second))
+        })
     };
     let groups: Vec<Vec<f64>> = counts.iter().map(cpu).collect();
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();

@@ -19,7 +19,12 @@ pub(super) fn gate(evidence: &Evidence, budget: Share) -> Gate {
 pub(super) fn parts(evidence: &Evidence, only: Option<&str>, budget: Share) -> Vec<Part> {
     let mut parts = Vec::new();
     let wanted = |name: &str| only.is_none_or(|only| only == name);
-    for variant in evidence.variants().iter().filter(|variant| wanted(&variant.name)) {
+    // A limit that names a variant means it, whoever else is judged.
+    let variants = match only {
+        Some(_) => evidence.run.study.variants.iter().collect(),
+        None => evidence.variants(),
+    };
+    for variant in variants.into_iter().filter(|variant| wanted(&variant.name)) {
         let ids = evidence.planned(Purpose::Stacks, &variant.name);
         for clients in Evidence::counts(&ids) {
             let cell: Vec<_> = ids.iter().copied().filter(|id| id.clients == clients).collect();

@@ -16,8 +16,8 @@ use super::{Probes, planned, slots};
 /// The spans of a trial that pauses.
 const PAUSE_SPANS: u32 = 5;
 
-/// Samples of a trial that only sees who talks to the subject.
-const PEER_SAMPLES: u64 = 3;
+/// Intervals of a trial that only asks something of a subject at work.
+const SHORT_SAMPLES: u64 = 3;
 
 /// The trials that record stacks.
 pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
@@ -112,18 +112,23 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     variants.retain(|variant| shape.variants.is_empty() || shape.variants.contains(&variant.name));
     let slots = slots(&variants, &counted(study, &[]), 1);
     let planned = slots.into_iter().map(|(repetition, clients, variant)| {
-        with(planned(study, variant, clients, repetition), Instrument::Parity(order.clone()))
+        let planned = planned(study, variant, clients, repetition);
+        short(with(planned, Instrument::Parity(order.clone())))
     });
     planned.collect()
+}
+
+/// A trial whose window only lets the subject work for a while.
+fn short(mut trial: PlannedTrial) -> PlannedTrial {
+    let every = trial.measure.sample_every.as_nanos();
+    trial.measure.window = Span::from_nanos(every * SHORT_SAMPLES);
+    trial
 }
 
 /// One short trial that sees who talks to the subject.
 pub(super) fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
     let clients = *study.access_point.clients.iter().min()?;
-    let mut trial = with(planned(study, variant, clients, 1), Instrument::Peers);
-    let every = trial.measure.sample_every.as_nanos();
-    trial.measure.window = Span::from_nanos(every * PEER_SAMPLES);
-    Some(trial)
+    Some(short(with(planned(study, variant, clients, 1), Instrument::Peers)))
 }
 
 fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {

@@ -20,7 +20,11 @@ pub(super) fn all(study: &Study, versus: &Versus) -> Vec<PlannedTrial> {
     let pair = |repetition| ordered(repetition, [base, variant]);
     (1..=versus.pairs.most())
         .flat_map(|repetition| pair(repetition).map(|side| (repetition, side)))
-        .map(|(repetition, side)| planned(study, side, versus.clients, repetition))
+        .map(|(repetition, side)| {
+            let mut trial = planned(study, side, versus.clients, repetition);
+            trial.measure.identify = true;
+            trial
+        })
         .collect()
 }
 
