@@ -54,7 +54,7 @@ fn a_study_without_gates_is_asked_nothing() {
 #[test]
 fn cpu_that_rises_with_its_clients_passes() {
     let gates = || Gates { monotonic: true, ..Gates::default() };
-    // The subject of `iw-dump` works for nobody, so only the other variant is asked.
+    // The subject of `iw-dump` works for nobody; the tool itself does, and is counted.
     let only = |name: &'static str| {
         move |run: &mut Run, trials: &mut Vec<Trial>| {
             run.study.variants.retain(|variant| variant.name == name);
@@ -62,8 +62,8 @@ fn cpu_that_rises_with_its_clients_passes() {
             trials.retain(|trial| trial.planned.id.variant == name);
         }
     };
-    says(one(gates(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 6.");
-    says(one(gates(), only("iw-dump")), Verdict::Fail, "`iw-dump` does not rise");
+    says(one(gates(), only("hostapd-cli")), Verdict::Pass, "`hostapd-cli` rises from 13.");
+    says(one(gates(), only("iw-dump")), Verdict::Pass, "`iw-dump` rises");
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
         // Whoever had 114 clients had 18, and the other way round.
