@@ -47,7 +47,8 @@ pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, 
         )));
     }
     let shape = shape(&file, &flags.place, &flags.spans);
-    file.study.pause = Some(Pause { process: None, group: None, ..shape });
+    // Each variant names its own.
+    file.study.pause = Some(Pause { process: None, group: None, variants: Vec::new(), ..shape });
     let names = names(&peers);
     file.overrides.push(format!("blame = {}", names.join(", ")));
     file.study.variants = names.into_iter().map(|name| pausing(&variant, name)).collect();
