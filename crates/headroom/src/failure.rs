@@ -100,7 +100,12 @@ impl Failure {
 fn lab_code(error: &lab::Error) -> u8 {
     use lab::Error as E;
     match error {
-        E::Study(_) | E::Count { .. } | E::NoProgram(_) | E::SameBuild(_) | E::Exists(_) | E::NotARun { .. } => USAGE,
+        E::Study(_)
+        | E::Count { .. }
+        | E::NoProgram(_)
+        | E::SameBuild(_)
+        | E::Exists(_)
+        | E::NotARun { .. } => USAGE,
         E::Machine(_) | E::Changed { .. } => INVALID,
         E::File { .. }
         | E::DiskFull { .. }

@@ -79,22 +79,28 @@ fn incomplete(run: &Run, analysis: &Analysis) -> Option<Decided> {
 
 fn passed(run: &Run, analysis: &Analysis) -> String {
     let of_run = analysis.judgements.iter().find(|_| run.versus.is_some());
-    let told = of_run.map(|each| &each.sentence);
-    if let Some(told) = told.or(analysis.pauses.first().map(|pause| &pause.sentence)) {
-        return stopped(told);
+    if let Some(judgement) = of_run {
+        return stopped(&judgement.sentence);
     }
     let trials = count(analysis.valid, "trial");
-    match analysis.gates.len() {
-        0 => format!(
+    let pause = analysis.pauses.first().map(|pause| stopped(&pause.sentence));
+    match (analysis.gates.len(), pause) {
+        (0, Some(pause)) => pause,
+        (1, Some(pause)) => format!("The one gate is kept; and {pause}"),
+        (gates, Some(pause)) => format!("All {gates} gates are kept; and {pause}"),
+        (0, None) => format!(
             "All is measured ({trials}, each of them valid); the study sets no limit that it could fail."
         ),
-        1 => format!("The one gate is kept: {}", stopped(&analysis.gates[0].sentence)),
-        gates => format!("All {gates} gates are kept, over {trials}, each of them valid."),
+        (1, None) => format!("The one gate is kept: {}", stopped(&analysis.gates[0].sentence)),
+        (gates, None) => format!("All {gates} gates are kept, over {trials}, each of them valid."),
     }
 }
 
-/// A sentence with its stop.
+/// A sentence with its stop, and without the verdict's word, which stands beside it.
 fn stopped(sentence: &str) -> String {
+    let words = [Verdict::Pass, Verdict::Fail, Verdict::Invalid].map(Verdict::name);
+    let without = |word: &str| sentence.strip_prefix(word)?.strip_prefix(": ");
+    let sentence = words.into_iter().find_map(without).unwrap_or(sentence);
     let ends = sentence.ends_with(['.', '!', '?', ')']);
     if ends { sentence.to_owned() } else { format!("{sentence}.") }
 }
