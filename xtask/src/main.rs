@@ -25,7 +25,8 @@ Commands:
   check          the rules of CONTRIBUTING.md, formatting and lints
   check --rules  the rules alone, in a second
   against-perf   our recording of stacks beside `perf record`, in one guest (needs `make build`)
-  sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`)
+  sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
+                 --of RUN: from a run that is there
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         }
         ["check"] => told(check::everything(&root())),
         ["against-perf"] => told(against_perf::run(&root())),
+        ["sensitivity", "--of", run] => told(sensitivity::again(run)),
         ["sensitivity"] => told(sensitivity::run(&root(), None)),
         ["sensitivity", pairs] => told(sensitivity::run(&root(), Some(pairs))),
         ["fuzz", target, seconds] => told(fuzz::run(&root(), target, seconds)),

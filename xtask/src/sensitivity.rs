@@ -23,6 +23,8 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 const PLANTED: [f64; 3] = [0.001, 0.002, 0.01];
 /// Pairs of each size, unless the command line says otherwise.
 const PAIRS: u32 = 120;
+/// What everything is compared with: nothing is planted.
+const BASE: &str = "plain";
 /// What is measured without a plant to know what one round of it costs.
 const CALIBRATION: (u32, u64) = (6, 100_000);
 
@@ -36,8 +38,8 @@ pub(crate) fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
     let bench = Bench::of(root)?;
     let (repetitions, rounds) = CALIBRATION;
     let calibrated =
-        bench.measure("calibration", &[("plain", 0), ("planted", rounds)], repetitions)?;
-    let [plain, planted] = ["plain", "planted"].map(|variant| mean(&calibrated, variant));
+        bench.measure("calibration", &[(BASE, 0), ("planted", rounds)], repetitions)?;
+    let [plain, planted] = [BASE, "planted"].map(|variant| mean(&calibrated, variant));
     let per_round = (planted - plain) / rounds as f64;
     ensure!(per_round > 0.0, "the planted work costs nothing: is the feature `planted` built in?");
     println!("sensitivity: stationd polled in full by 18 clients' access point, counted mode");
@@ -49,12 +51,32 @@ pub(crate) fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
             (format!("plus-{}", share * 100.0), (plain * share / per_round).round() as u64)
         }))
         .collect();
-    let mut variants = vec![("plain", 0)];
+    let mut variants = vec![(BASE, 0)];
     variants.extend(sizes.iter().map(|(name, rounds)| (name.as_str(), *rounds)));
-    let measured = bench.measure("pairs", &variants, pairs)?;
+    Ok(told(&bench.measure("pairs", &variants, pairs)?))
+}
+
+/// The table of a run that is there, whole or cut short; whether every promise holds.
+///
+/// # Errors
+///
+/// Where the folder holds no run.
+pub(crate) fn again(run: &str) -> Result<bool> {
+    let recorded = lab::run_folder::read(Path::new(run)).context("cannot read the run")?;
+    Ok(told(&analysis::analyse(&recorded.run, &recorded.trials)))
+}
+
+/// A row for every variant but the one that all are compared with.
+fn told(measured: &Analysis) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in measured.cells.iter().filter(|cell| cell.variant != BASE) {
+        if !names.contains(&cell.variant.as_str()) {
+            names.push(&cell.variant);
+        }
+    }
     let rows: Vec<Row> =
-        sizes.iter().map(|(name, _)| Row::of(name, &of_pairs(&measured, name))).collect();
-    Ok(draws::print(&rows))
+        names.iter().map(|name| Row::of(name, &of_pairs(measured, name))).collect();
+    draws::print(&rows)
 }
 
 /// `(variant, base)` of each repetition, µs of CPU a second.
@@ -66,7 +88,7 @@ fn of_pairs(analysis: &Analysis, variant: &str) -> Vec<(f64, f64)> {
         analysis.trials.iter().find(is).map(|trial| trial.subject.us_per_second)
     };
     let repetitions = analysis.trials.iter().map(|trial| trial.id.repetition).max().unwrap_or(0);
-    (1..=repetitions).filter_map(|one| Some((of(variant, one)?, of("plain", one)?))).collect()
+    (1..=repetitions).filter_map(|one| Some((of(variant, one)?, of(BASE, one)?))).collect()
 }
 
 fn mean(analysis: &Analysis, variant: &str) -> f64 {
