@@ -34,7 +34,8 @@ fn stationd_stays_near_the_floor_and_far_below_what_was_found() {
     let mut words = vec!["run", STUDY, "--clients", "114", "--repetitions", "1", "--window", "6s"];
     words.extend(variants.iter().flat_map(|variant| ["--variant", variant]));
     words.extend(["--only", "cpu", "--out", Path::to_str(&out).unwrap()]);
-    place.headroom(words).run().code(0);
+    // One repetition of a part of it: the study's gates cannot be judged, and say so.
+    place.headroom(words).run().code(3);
     let measured = measured(&place);
     let subject = |variant: &str| measured[variant].0 as f64;
     let (default, floor, found) = (subject("bulk"), subject("floor"), subject("found"));

@@ -82,6 +82,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let instrument = found.instrument(session, order)?;
 
     let (sampler, room) = found.count(order, &mut groups);
+    let (pids, others) = found.parties();
     let Found { subject, started, .. } = found;
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
@@ -90,6 +91,12 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
+    }
+    if order.identify {
+        // After the window, in which it leaves no trace; everybody in question still runs.
+        let load = order.load.as_ref();
+        let parties = identity::Parties { subject: &pids, others: &others, load };
+        session.send(&Frame::Identity(Box::new(identity::of(parties))))?;
     }
     window.stop_load(session)?;
     // The load first, so that it never meets a subject that is gone.
@@ -154,22 +161,16 @@ impl Found {
         let load = order.load.as_ref();
         let others: Vec<u32> = self.others.iter().flat_map(|other| &other.pids).copied().collect();
         let pids: Vec<u32> = self.subject.pids.iter().chain(&others).copied().collect();
-        let parties = || identity::Parties { subject: &self.subject.pids, others: &others, load };
-        let identity = order.identify.then(|| identity::of(parties()));
-        // Hashing is dear on a small core: nothing is hashed twice.
-        let programs = match &identity {
-            Some(identity) => programs::of_identity(identity),
-            None => {
-                let mut programs = programs::running(&pids);
-                programs.extend(load.map(programs::of_load).unwrap_or_default());
-                programs
-            }
-        };
+        let mut programs = programs::running(&pids);
+        programs.extend(load.map(programs::of_load).unwrap_or_default());
         session.hello(programs)?;
-        if let Some(identity) = identity {
-            session.send(&Frame::Identity(Box::new(identity)))?;
-        }
         session.census()
+    }
+
+    /// Whose identity is told.
+    fn parties(&self) -> (Vec<u32>, Vec<u32>) {
+        let others = self.others.iter().flat_map(|other| &other.pids).copied().collect();
+        (self.subject.pids.clone(), others)
     }
 
     /// Puts the instrument in place, where there is one.

@@ -12,11 +12,7 @@ use std::{
 };
 
 use linux::proc::LONGEST_COMM;
-use model::{
-    facts::Program,
-    identity::{Identity, Role},
-    wire::LoadOrder,
-};
+use model::{facts::Program, wire::LoadOrder};
 use sha2::{Digest, Sha256};
 
 /// Where programs are looked for when the environment has no `PATH`.
@@ -35,23 +31,6 @@ pub fn running(pids: &[u32]) -> Vec<Program> {
         .into_iter()
         .filter_map(|((name, path), sha)| Some(program(name, &path, sha.ok()?)))
         .collect()
-}
-
-/// The executables of an identity, each once.
-pub(crate) fn of_identity(identity: &Identity) -> Vec<Program> {
-    let mut programs = BTreeMap::new();
-    for party in &identity.parties {
-        // Its first file is what it executes.
-        let Some(file) = party.files.first() else { continue };
-        if let Some(sha256) = &file.sha256 {
-            let name = match party.role {
-                Role::Load => name_of(file.path.as_ref()),
-                _ => party.name.clone(),
-            };
-            programs.entry((name, file.path.clone())).or_insert_with(|| sha256.clone());
-        }
-    }
-    programs.into_iter().map(|((name, path), sha256)| Program { name, path, sha256 }).collect()
 }
 
 /// The programs of a load, each once.

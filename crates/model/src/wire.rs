@@ -80,7 +80,7 @@ pub struct Measure {
     pub instrument: Option<Instrument>,
     /// How the access point must look; mended before anything else, told by [`Frame::Corrections`].
     pub topology: Option<TopologyOrder>,
-    /// Say by content what is measured: [`Frame::Identity`] before the first census.
+    /// Say by content what is measured: [`Frame::Identity`] after the last sample.
     pub identify: bool,
     /// What is varied from pair to pair, so that a claim is not about one machine state.
     pub state: Option<State>,

@@ -15,7 +15,11 @@ pub(crate) fn gates(analysis: &Analysis) -> Table {
     let columns = [(Head, "gate", ""), (Text, "verdict", ""), (Text, "why", "")];
     let mut table = Table::new("Limits that the run must keep", &columns);
     for gate in &analysis.gates {
-        table.push(vec![gate.name.clone(), gate.verdict.name().to_owned(), gate.sentence.clone()]);
+        table.push(vec![
+            gate.name.clone(),
+            gate.verdict.name().to_owned(),
+            gate.sentence.replace('`', ""),
+        ]);
     }
     table
 }
