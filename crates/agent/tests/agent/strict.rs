@@ -11,13 +11,16 @@ use model::{
 
 use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, starting};
 
-/// The identity that a measurement tells, between its hello and its first census.
+/// The identity that a measurement tells, after its last sample.
 fn identity(order: Measure) -> Identity {
     let mut agent = Agent::ordered(&Order::measure(Measure { identify: true, ..order }));
     agent.hello();
-    match agent.frame() {
-        Frame::Identity(identity) => *identity,
-        other => panic!("expected an identity, got {other:?}"),
+    loop {
+        match agent.frame() {
+            Frame::Identity(identity) => return *identity,
+            Frame::Census(_) | Frame::Sample(_) => {}
+            other => panic!("expected an identity, got {other:?}"),
+        }
     }
 }
 
@@ -123,11 +126,11 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     let order = Measure { identify: true, ..starting(&name, 2, &[path.to_str().unwrap(), "60"]) };
     agent.order(&Order::measure(order));
     agent.hello();
+    agent.census();
+    (0..3).for_each(|_| drop(agent.sample()));
     let Frame::Identity(told) = agent.frame() else { panic!("no identity") };
     let executable = &of_role(&told, Role::Subject).files[0];
     assert_eq!((&executable.sha256, &executable.doubt), (&Some(sum(&path)), &None));
-    agent.census();
-    (0..3).for_each(|_| drop(agent.sample()));
     agent.census();
     assert_eq!(agent.frame(), Frame::Done);
     agent.orders = None;
