@@ -20,7 +20,7 @@ use rustix::{
 };
 
 use crate::{
-    census, facts, fetch, locate,
+    census, contention, facts, fetch, locate,
     measure::{End, measure},
     programs, put,
     stream::{Lost, Stream},
@@ -152,6 +152,10 @@ impl Session {
             Order::Put(piece) => {
                 let taken = self.files.take(piece);
                 self.conclude(taken.map(|()| Frame::Done).map_err(End::from))
+            }
+            Order::Contend(bout) => {
+                let ended = contention::fight(self, bout);
+                self.conclude(ended.map(|()| Frame::Done))
             }
         }
     }

@@ -22,6 +22,8 @@
 //!
 
 pub mod baseline;
+pub mod cache;
+pub mod contention;
 pub mod event;
 pub mod facts;
 pub mod identity;

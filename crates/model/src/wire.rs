@@ -10,10 +10,12 @@
 //! | 2 | a subject that is started for the trial, other processes, a load that stays |
 //! | 3 | stacks and counts of calls, files brought from the access point |
 //! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
+//! | 5 | bouts of contention |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
+    contention::{Bout, Record},
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
@@ -25,7 +27,7 @@ use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 4;
+pub const PROTOCOL: u16 = 5;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -50,6 +52,8 @@ pub enum Order {
     /// Keep a file on the access point until the stream ends; pieces come in order, each answered by
     /// [`Frame::Done`] or [`Frame::Refused`].
     Put(Put),
+    /// Fight one bout of contention: answered by `Hello`, `Contended` and `Done`.
+    Contend(Box<Bout>),
 }
 
 impl Order {
@@ -204,6 +208,8 @@ pub enum Frame {
     Parity(Box<Parity>),
     /// Who talks to the subject, after the last sample.
     Peers(Vec<Peer>),
+    /// What a bout counted.
+    Contended(Box<Record>),
 }
 
 /// How many clients each party believes are associated.
@@ -313,6 +319,14 @@ pub enum Refusal {
         /// The file.
         path: String,
         /// The system's words.
+        why: String,
+    },
+    /// A bout cannot be fought here.
+    #[error("{what}: {why}")]
+    Contention {
+        /// What was tried, as «cannot make the veth pair».
+        what: String,
+        /// The system's words, and what to do.
         why: String,
     },
     /// The agent could not read what it needs.

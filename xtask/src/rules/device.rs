@@ -3,7 +3,7 @@
 use crate::{fault::Fault, workspace::Package};
 
 /// The crates that the device's programs are made of.
-const DEVICE: [&str; 3] = ["agent", "linux", "stationd"];
+const DEVICE: [&str; 4] = ["agent", "guard", "linux", "stationd"];
 
 /// Crates that stay away, and why.
 const KEPT_OUT: [(&[&str], &str); 4] = [
@@ -16,6 +16,13 @@ const KEPT_OUT: [(&[&str], &str); 4] = [
     (&["clap", "clap_builder"], "its few words are read by hand"),
 ];
 
+/// Crates that one program has all the same, and why it may.
+const ADMITTED: [(&str, &str); 2] = [
+    // guard's verbs are headroom's too: one parser, one help, one set of completions.
+    ("guard", "clap"),
+    ("guard", "clap_builder"),
+];
+
 /// Crates of a device's program that stay away from it.
 pub(super) fn faults(package: &Package) -> Vec<Fault> {
     if !DEVICE.contains(&package.name.as_str()) {
@@ -24,7 +31,8 @@ pub(super) fn faults(package: &Package) -> Vec<Fault> {
     let kept_out = KEPT_OUT
         .iter()
         .flat_map(|(names, why)| names.iter().map(move |name| (*name, *why)))
-        .filter(|(name, _)| package.made_of.contains(*name));
+        .filter(|(name, _)| package.made_of.contains(*name))
+        .filter(|(name, _)| !ADMITTED.contains(&(package.name.as_str(), name)));
     kept_out
         .map(|(name, why)| {
             Fault::at(package.manifest_path(), 1).is(
@@ -51,6 +59,12 @@ mod tests {
     fn a_runtime_does_not_get_onto_the_device() {
         assert_eq!(faults(&made_of("agent", &["serde", "tokio"])).len(), 1);
         assert_eq!(faults(&made_of("agent", &["serde"])), []);
+    }
+
+    #[test]
+    fn one_program_may_have_what_another_may_not() {
+        assert_eq!(faults(&made_of("guard", &["clap", "clap_builder"])), []);
+        assert_eq!(faults(&made_of("agent", &["clap"])).len(), 1);
     }
 
     #[test]

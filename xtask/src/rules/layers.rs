@@ -10,8 +10,9 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 8] = [
-    ("headroom", &["lab", "analysis", "report", "model"]),
+const LAYERS: [(&str, &[&str]); 9] = [
+    ("headroom", &["lab", "analysis", "report", "guard", "model"]),
+    ("guard", &["linux", "model"]),
     ("report", &["analysis", "model"]),
     ("analysis", &["model"]),
     ("lab", &["model"]),

@@ -1,0 +1,1 @@
+//! The verbs, the same in `guard` and in `headroom guard`: parse, dispatch, print, exit code.

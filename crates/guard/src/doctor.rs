@@ -1,0 +1,1 @@
+//! What is misplaced on this device, and what to do about it. Changes nothing.

@@ -1,0 +1,1 @@
+//! Old values, written ahead of every change, and their exact restoring.

@@ -1,0 +1,46 @@
+//! guard: Wi-Fi keeps its throughput while other applications run.
+//!
+//! A policy says what is protected and what may be bounded; readings say how the access point is; a pure
+//! function decides; one hand applies, and a journal puts everything back. Nothing here kills a process,
+//! makes one real-time, or moves an interrupt.
+//!
+//! ```text
+//! Policy ─┐
+//! Reading ┼─(decide: pure)──► Decision: wanted Bounds, in words why ──(act)──► kernel
+//! State ──┘        ▲                                                    │ journal: old values first
+//!                  └── recorder: every reading and decision, for replay ◄┘
+//! ```
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`policy`] | the file that a person writes |
+//! | [`reading`] | what was seen in one tick |
+//! | [`bounds`] | how an application is bounded, and Wi-Fi's own work placed |
+//! | [`decide`] | the pure function |
+//! | [`sense`] | readings from `/proc`, `/sys`, netlink, and the canary |
+//! | [`groups`] | hierarchies, and which processes an application is |
+//! | [`act`] | bounds to the kernel, verified, and back |
+//! | [`journal`] | old values, written ahead; restoring them |
+//! | [`watchdog`] | the process that restores when guard dies |
+//! | [`recorder`] | readings and decisions on disk, and their replay |
+//! | [`run`] | the loop |
+//! | [`status`] | who is bounded, why, what it costs: for people, JSON, OpenMetrics |
+//! | [`characterize`] | this device's curve of Wi-Fi kept against application work kept |
+//! | [`doctor`] | what is misplaced on this device |
+//! | [`command`] | the verbs, the same in `guard` and `headroom guard` |
+
+pub mod act;
+pub mod bounds;
+pub mod characterize;
+pub mod command;
+pub mod decide;
+pub mod doctor;
+pub mod groups;
+pub mod journal;
+pub mod policy;
+pub mod reading;
+pub mod recorder;
+pub mod run;
+pub mod sense;
+pub mod status;
+pub mod watchdog;

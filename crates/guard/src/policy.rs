@@ -1,0 +1,155 @@
+//! The policy: what is protected, what may be bounded, how far. The file that a person writes.
+//!
+//! Reading it refuses what could never work, with one line: what, where, what to do. Which processes an
+//! application is on this device is `groups`' question.
+
+use model::share::Share;
+use serde::{Deserialize, Serialize};
+
+/// A policy file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Policy {
+    /// How hard Wi-Fi is defended, 0 to 100. 0 gives way early and only by weights; 100 defends it with
+    /// every lever that is allowed.
+    #[serde(default = "eighty")]
+    pub aggressiveness: u8,
+    /// What is protected.
+    #[serde(default)]
+    pub protect: Protect,
+    /// What all applications together keep, of one CPU, whatever Wi-Fi wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Share>,
+    /// What guard may use beyond weights.
+    #[serde(default)]
+    pub allow: Allow,
+    /// What may be bounded.
+    #[serde(default, rename = "application", skip_serializing_if = "Vec::is_empty")]
+    pub applications: Vec<Rule>,
+}
+
+fn eighty() -> u8 {
+    80
+}
+
+/// What is protected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Protect {
+    /// Interfaces by name, `*` at the end for the rest: `wlan*`. Empty: every wireless one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<String>,
+    /// Daemons that are never bounded and whose waiting counts: process names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<String>,
+    /// The target: `95%` of the CPU time that Wi-Fi's work asks for, or a rate as `400 Mb/s` (kept while there is
+    /// demand for it). Without one, aggressiveness gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+}
+
+/// A target in Wi-Fi's terms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Target {
+    /// A share of what Wi-Fi would have alone.
+    Kept(Share),
+    /// Bits in a second, received and sent, over all protected interfaces.
+    Rate(u64),
+}
+
+impl From<Target> for String {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Kept(share) => share.to_string(),
+            Target::Rate(bits) => format!("{bits} b/s"),
+        }
+    }
+}
+
+impl TryFrom<String> for Target {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let no_target = || format!("`{text}` is no target; write 95% or 400 Mb/s");
+        let trimmed = text.trim();
+        let Some(number) = trimmed.strip_suffix("b/s") else {
+            return trimmed.parse().map(Target::Kept).map_err(|_| no_target());
+        };
+        let (number, scale) = match number.chars().last() {
+            Some('G') => (&number[..number.len() - 1], 1e9),
+            Some('M') => (&number[..number.len() - 1], 1e6),
+            Some('k') => (&number[..number.len() - 1], 1e3),
+            _ => (number, 1.0),
+        };
+        let bits: f64 = number.trim().parse().map_err(|_| no_target())?;
+        if bits.is_finite() && bits > 0.0 {
+            Ok(Target::Rate((bits * scale) as u64))
+        } else {
+            Err(no_target())
+        }
+    }
+}
+
+/// What guard may use beyond weights; everything else is never touched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Allow {
+    /// Idle class.
+    pub idle: bool,
+    /// Packing applications onto fewer CPUs.
+    pub packing: bool,
+    /// Duty cycles by quota.
+    pub quota: bool,
+    /// `memory.high` of applications.
+    pub memory: bool,
+    /// resctrl classes.
+    pub cache: bool,
+    /// Nice values of Wi-Fi's own threads, and a group of their own.
+    pub placement: bool,
+    /// Switching NAPI to threads. It changes how the driver works, so it is asked for.
+    pub threaded_napi: bool,
+}
+
+impl Default for Allow {
+    fn default() -> Self {
+        Self {
+            idle: true,
+            packing: true,
+            quota: true,
+            memory: true,
+            cache: true,
+            placement: true,
+            threaded_napi: false,
+        }
+    }
+}
+
+/// An application: exactly one of the ways to find it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Rule {
+    /// Its name in every line about it.
+    pub name: String,
+    /// A procd service (`/etc/init.d/NAME`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// A systemd unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// A control group, below the hierarchy's root: `/apps/backup`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// An executable: a name as in `/proc/PID/comm`, or a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// A user, by name or number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// A container: its id, or the beginning of it, as the group's name has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// What it keeps at least, of one CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Share>,
+}

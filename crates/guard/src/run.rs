@@ -1,0 +1,1 @@
+//! The loop: sense, decide, act, record, tell.

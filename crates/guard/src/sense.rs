@@ -1,0 +1,1 @@
+//! Readings: `/proc`, `/sys`, netlink, and the canary. Decides nothing.

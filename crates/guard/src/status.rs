@@ -1,0 +1,1 @@
+//! Who is bounded, why, and what it costs: for people, as JSON, as OpenMetrics.

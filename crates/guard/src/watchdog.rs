@@ -1,0 +1,1 @@
+//! The process that restores when guard dies without a word.

@@ -1,0 +1,493 @@
+//! Contention: Wi-Fi's traffic beside an application, under a control, as one bout on one place.
+//!
+//! A [`Bout`] is the order, a [`Record`] what was counted; both are plain values that cross the wire. The study
+//! that plans bouts is [`Study`]. Raw counters only: kept shares, intervals and verdicts are `analysis`'.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{cache::Geometry, share::Share, span::Span, study::Mode};
+
+/// A contention study: `studies/app-contention.toml` in shape. The loader knows it by its table `[contention]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    /// The question that the page opens with.
+    pub question: String,
+    /// How long and how often.
+    pub contention: Shape,
+    /// The caches that the virtual access point's model has; without it none is attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Geometry>,
+    /// Where bouts are fought.
+    #[serde(rename = "place")]
+    pub places: Vec<Place>,
+    /// Traffic by name.
+    #[serde(rename = "traffic")]
+    pub traffics: Vec<NamedTraffic>,
+    /// Applications by name.
+    #[serde(rename = "application")]
+    pub applications: Vec<NamedApplication>,
+    /// Controls by name; `none` and `alone` need no entry.
+    #[serde(rename = "control")]
+    pub controls: Vec<NamedControl>,
+    /// What is tried: traffic beside an application at a place.
+    #[serde(rename = "cell")]
+    pub cells: Vec<Cell>,
+}
+
+/// How long a bout is and how often each is repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Shape {
+    /// Traffic and application run this long before the window opens.
+    pub warm_up: Span,
+    /// The measured span: whole seconds.
+    pub window: Span,
+    /// Blocks: each has every arm of its cell once, in an order of its own, and begins and ends alone.
+    pub blocks: u32,
+    /// The seed of those orders.
+    pub seed: u64,
+    /// A real-time bout begins only where the machine was idle for this share of the second before.
+    pub idle_gate: Share,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            warm_up: Span::from_secs(3),
+            window: Span::from_secs(10),
+            blocks: 8,
+            seed: 1,
+            idle_gate: Share::of(0.94),
+        }
+    }
+}
+
+/// Where bouts are fought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Place {
+    /// Short and unique.
+    pub name: String,
+    /// Which machine.
+    pub on: Machine,
+    /// How its time passes; a `host` is always real-time.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What the traffic crosses.
+    pub road: Road,
+}
+
+/// Which machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Machine {
+    /// The virtual access point.
+    Vm,
+    /// The machine that headroom runs on, in namespaces of its own.
+    Host,
+}
+
+/// What the traffic crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Road {
+    /// WAN namespace, veth, this machine's routing, `wlan0`, the air, a station in the clients' namespace.
+    Radio,
+    /// Namespace, veth, a router namespace, veth, namespace: any Linux, no radio.
+    Veth,
+}
+
+/// Traffic with its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NamedTraffic {
+    /// Short and unique.
+    pub name: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub traffic: Traffic,
+}
+
+/// Traffic from the WAN side to the client's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Traffic {
+    /// iperf3's protocol.
+    pub flow: Flow,
+    /// Payload of a datagram, bytes; TCP does as it likes.
+    #[serde(default = "full_packet")]
+    pub bytes: u32,
+    /// The offered rate, bits in a second; `None`: as fast as the sender can. UDP only.
+    #[serde(default)]
+    pub rate: Option<u64>,
+    /// The offered rate as a share of what this traffic at full rate reached alone in the same place: `60%`.
+    /// The runner measures that first and orders `rate`.
+    #[serde(default)]
+    pub paced: Option<Share>,
+    /// How the endpoints are scheduled. At normal priority they starve beside an application, and what looks
+    /// like lost Wi-Fi is theirs.
+    #[serde(default)]
+    pub endpoints: Endpoints,
+    /// Source addresses are translated on the way.
+    #[serde(default)]
+    pub nat: bool,
+    /// The router's receive work runs in threads (threaded NAPI).
+    #[serde(default)]
+    pub threaded: bool,
+    /// One packet per buffer: no segmentation offload on the way.
+    #[serde(default)]
+    pub no_offload: bool,
+    /// The far link carries no more than this, bits in a second: traffic that the radio limits.
+    #[serde(default)]
+    pub link_limit: Option<u64>,
+    /// On for so long, off for so long, again and again.
+    #[serde(default)]
+    pub bursts: Option<(Span, Span)>,
+    /// Round trips that are probed in a second, across the same road.
+    #[serde(default = "probes")]
+    pub probes: u32,
+}
+
+fn full_packet() -> u32 {
+    1400
+}
+
+fn probes() -> u32 {
+    100
+}
+
+/// iperf3's protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    /// Datagrams.
+    Udp,
+    /// So many streams.
+    Tcp(u32),
+}
+
+/// How endpoints are scheduled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endpoints {
+    /// `SCHED_RR`, priority 1: they cannot starve beside an application.
+    #[default]
+    RealTime,
+    /// As any process.
+    Normal,
+}
+
+/// An application with its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NamedApplication {
+    /// Short and unique.
+    pub name: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub application: Application,
+}
+
+/// An application: stress-ng in a control group of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Application {
+    /// stress-ng's words without the number of workers and the time, as `--stream`, `--cache`, `--memcpy`,
+    /// `--matrix`, `--vm`, `--iomix`; more words follow it, as `--vm-bytes 64m`.
+    pub stressor: String,
+    /// Words after it.
+    #[serde(default)]
+    pub words: Vec<String>,
+    /// Workers for each online CPU.
+    pub workers: u32,
+    /// A second stressor that takes its place in turn, each for so long: load that is swapped. `""` is a pause.
+    #[serde(default)]
+    pub swap: Option<(String, Span)>,
+}
+
+/// A control with its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NamedControl {
+    /// Short and unique.
+    pub name: String,
+    /// What it is.
+    pub control: Control,
+    /// Whether it is a candidate of the oracle: the best fixed setting.
+    #[serde(default)]
+    pub fixed: bool,
+}
+
+/// What is done about the application.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// Nothing: its group is as any.
+    #[default]
+    None,
+    /// A weight against 1024; the field report's is 512.
+    Weight(u32),
+    /// Idle class.
+    Idle,
+    /// The most CPU time of all CPUs together that it gets, 1 is all of them; period 10 ms.
+    Quota(Share),
+    /// A rule of the data centre: each second the application's quota is what leaves this share of all CPUs idle.
+    Headroom(Share),
+    /// `guard run` with this policy: the TOML text. `{group}` and `{interface}` stand for the application's
+    /// group and the protected interface.
+    Guard(String),
+}
+
+/// What is tried: traffic beside an application at a place, under every control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cell {
+    /// The place's name.
+    pub place: String,
+    /// The traffic's name; `None`: the application alone, as a control of guard.
+    #[serde(default)]
+    pub traffic: Option<String>,
+    /// The application's name; `None`: traffic alone, as a control of guard.
+    #[serde(default)]
+    pub application: Option<String>,
+    /// Names of the controls; empty is every one of the study.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
+    /// The four cases are shown for this cell, with counters and modelled caches.
+    #[serde(default)]
+    pub four_cases: bool,
+    /// What the cell is for.
+    #[serde(default)]
+    pub role: Role,
+}
+
+/// What a cell is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A candidate for harm: Gate 0 judges it.
+    #[default]
+    Harm,
+    /// Paced traffic below capacity.
+    Paced,
+    /// Load that comes and goes.
+    Changing,
+    /// A negative control: nothing may be throttled, nothing lost.
+    NoHarm,
+}
+
+/// One bout, as the agent gets it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bout {
+    /// What the traffic crosses.
+    pub road: Road,
+    /// The traffic; `None`: none.
+    pub traffic: Option<Traffic>,
+    /// The application; `None`: none.
+    pub application: Option<Application>,
+    /// What is done about it.
+    pub control: Control,
+    /// Wait this long before anything else: the repetition's phase.
+    pub offset: Span,
+    /// Traffic and application run this long before the window opens.
+    pub warm_up: Span,
+    /// The measured span: whole seconds.
+    pub window: Span,
+    /// Execute the marks of the emulator's cache model at the window's ends.
+    pub marks: bool,
+}
+
+/// What one bout counted. Spans of time are of the window unless a doc says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its length as it was, ns.
+    pub window_ns: u64,
+    /// Each second of the window, in order.
+    pub seconds: Vec<Second>,
+    /// Round trips of the window, in order of sending.
+    pub round_trips: Vec<RoundTrip>,
+    /// Online CPUs.
+    pub cpus: Vec<CpuTime>,
+    /// Threads that carry the forwarding, the endpoints, the application's processes summed, guard.
+    pub threads: Vec<ThreadTime>,
+    /// The application.
+    pub application: Option<Work>,
+    /// guard, where it was the control.
+    pub guard: Option<Guarding>,
+    /// Counters of the PMU over all CPUs, where there is one.
+    pub counters: Option<Counters>,
+    /// Whether the forwarding's threads ran at all; how packets were carried: `softirq`, `ksoftirqd`, `napi`.
+    pub carried: Vec<(String, u64)>,
+}
+
+/// One second of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Bytes that the receiving interface got.
+    pub received_bytes: u64,
+    /// Packets that it got.
+    pub received_packets: u64,
+    /// Bytes that the sending interface gave.
+    pub offered_bytes: u64,
+    /// Packets that it gave.
+    pub offered_packets: u64,
+    /// CPU time of the application, ns, as its group counts.
+    pub application_ns: u64,
+    /// Whether traffic was on for all of it (bursts).
+    pub busy: bool,
+}
+
+/// One probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// When it was sent, ms from the window's start.
+    pub at_ms: u32,
+    /// How long it took, µs; `None`: it did not come back within a second.
+    pub took_us: Option<u32>,
+}
+
+/// A CPU's time, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// Its number.
+    pub cpu: u32,
+    /// User and nice.
+    pub user_ns: u64,
+    /// System.
+    pub system_ns: u64,
+    /// Interrupts.
+    pub irq_ns: u64,
+    /// Softirqs.
+    pub softirq_ns: u64,
+    /// Idle and waiting for IO.
+    pub idle_ns: u64,
+    /// Stolen.
+    pub steal_ns: u64,
+    /// Packets that its softirqs took (softnet).
+    pub packets: u64,
+    /// Packets that its backlog had no room for.
+    pub dropped: u64,
+    /// Times that its softirq work was cut short.
+    pub squeezed: u64,
+}
+
+/// A thread's time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// Its name, as `ksoftirqd/0`; `sender`, `receiver`, `prober` for the endpoints.
+    pub name: String,
+    /// CPU time, ns.
+    pub ran_ns: u64,
+    /// Time that it was runnable and did not run, ns.
+    pub waited_ns: Option<u64>,
+}
+
+/// What the application got done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// stress-ng's own count of operations over its life.
+    pub operations: f64,
+    /// Its life, from its start to its end, ns.
+    pub life_ns: u64,
+    /// Its CPU time over its life, ns, as its group counts.
+    pub life_ran_ns: u64,
+    /// Its CPU time in the window, ns, as its group counts; softirqs may be charged to it.
+    pub ran_ns: u64,
+    /// Its threads' time runnable and not running, ns in the window.
+    pub waited_ns: Option<u64>,
+    /// Time that a quota held it back, ns in the window.
+    pub throttled_ns: Option<u64>,
+}
+
+/// guard as a control.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Guarding {
+    /// CPU time of guard and its watchdog in the window, ns.
+    pub ran_ns: u64,
+    /// Its resident memory at the window's end, KiB.
+    pub resident_kib: u64,
+    /// Writes that it made in the window.
+    pub writes: u64,
+    /// From the start of contention to the first second in which the target was held, ms; `None`: never.
+    pub protect_ms: Option<u64>,
+    /// Its decisions that changed something, in its words, with ms from the application's start.
+    pub decisions: Vec<(i64, String)>,
+    /// Whether everything was as before after it ended.
+    pub restored: bool,
+}
+
+/// Counters of a PMU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Name as perf has it (`instructions`, `branch-misses`, `L1-dcache-load-misses`), and count; `None`: this
+    /// CPU has no such event.
+    pub events: Vec<(String, Option<u64>)>,
+}
+
+/// The version of a contention run's folder: `contention.json`, the study's text, and `bouts/N.json`.
+pub const FORMAT: u32 = 1;
+
+/// What stands in `contention.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// headroom's version.
+    pub headroom: String,
+    /// The study as it was carried out: what the command line changed is in it.
+    pub study: Study,
+    /// SHA-256 of the access point's image, where the virtual one was used.
+    pub image: Option<String>,
+    /// The machine that it ran on, in a line: kernel, CPU, number of CPUs.
+    pub host: String,
+    /// When it began, ms of Unix time.
+    pub started_ms: u64,
+}
+
+/// One bout with its outcome, as `bouts/N.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fought {
+    /// The cell's place in the study, from 0.
+    pub cell: u32,
+    /// Under which arm.
+    pub arm: Arm,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its turn in the block, from 0.
+    pub turn: u32,
+    /// The order that was given, with rates as they were.
+    pub bout: Bout,
+    /// What was counted, or why nothing was.
+    pub outcome: Outcome,
+    /// Modelled caches of the window, where the model was attached.
+    #[serde(default)]
+    pub caches: Option<crate::cache::Window>,
+    /// How idle the machine was in the second before, where its time is real.
+    #[serde(default)]
+    pub idle_before: Option<Share>,
+    /// Seconds of wall time that it took.
+    pub wall_s: f64,
+}
+
+/// Under which arm a bout was fought.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arm {
+    /// Traffic without the application: first and last in every block.
+    Alone,
+    /// The application without traffic.
+    Application,
+    /// Both, under the control of this name; `none` is no control.
+    Control(String),
+}
+
+/// What became of a bout.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was fought.
+    Fought(Box<Record>),
+    /// It could not be: one line.
+    Failed(String),
+}
