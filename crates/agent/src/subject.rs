@@ -159,7 +159,7 @@ fn running() -> Result<Vec<String>, Refusal> {
 }
 
 /// Shows every process; one that ends meanwhile is left out.
-fn visit(mut see: impl FnMut(u32, proc::Stat<'_>)) -> Result<(), Refusal> {
+pub(crate) fn visit(mut see: impl FnMut(u32, proc::Stat<'_>)) -> Result<(), Refusal> {
     let pids = proc::pids().map_err(|error| Refusal::Machine(chain(&error)))?;
     for pid in pids {
         let Ok(text) = proc::read(format!("/proc/{pid}/stat")) else { continue };

@@ -20,6 +20,8 @@ use model::{
 mod profiled;
 mod stations;
 
+#[cfg(test)]
+pub(crate) use profiled::counted;
 pub use profiled::profiled;
 pub use stations::stations;
 

@@ -49,7 +49,7 @@ pub mod profiles;
 pub mod profiling;
 mod programs;
 pub mod quantity;
-mod random;
+pub mod random;
 pub mod stacks;
 mod stages;
 mod stats;

@@ -5,15 +5,16 @@
 
 /// A stream of numbers that its seed decides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) const fn seeded(seed: u64) -> Self {
+    /// The stream of a seed.
+    pub const fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
     /// 64 bits, each as likely set as not.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -22,12 +23,12 @@ impl Random {
 
     /// A number below `end`, which is at least 1. The high half of a product, so that no end has a
     /// favourite beyond one part in 2^64.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
     /// So many different numbers below `end`, rising: the first places of a shuffle.
-    pub(crate) fn choose(&mut self, chosen: usize, end: usize) -> Vec<usize> {
+    pub fn choose(&mut self, chosen: usize, end: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..end).collect();
         let chosen = chosen.min(end);
         for at in 0..chosen {

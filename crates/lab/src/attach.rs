@@ -102,7 +102,7 @@ fn all(kept: &Kept<'_>, device: &mut Remote, run: Run) -> Result<(), Error> {
     let mut parts = VecDeque::from(kept.parts(run.plan.clone()));
     while let Some(part) = parts.pop_front() {
         for planned in &part {
-            kept.trial(planned, |places| trial(kept, device, planned, places))?;
+            kept.trial(planned, |places| trial(kept.lab(), device, (planned, places)))?;
         }
         if kept.is_decided(&run) {
             break;
@@ -127,7 +127,7 @@ pub fn peers(
     let file = on_device(file, address, &there);
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(Vec::new()) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-    let outcome = measure(lab, &mut device, (&planned, &Places::below(folder.path())))?.outcome;
+    let outcome = trial(lab, &mut device, (&planned, &Places::below(folder.path())))?.outcome;
     seen(outcome)
 }
 
@@ -154,15 +154,6 @@ fn clients(census: &Census) -> u32 {
 }
 
 fn trial(
-    kept: &Kept<'_>,
-    device: &mut Remote,
-    planned: &PlannedTrial,
-    places: &Places,
-) -> Result<Trial, Error> {
-    measure(kept.lab(), device, (planned, places))
-}
-
-fn measure(
     lab: &Lab,
     device: &mut Remote,
     (planned, places): (&PlannedTrial, &Places),

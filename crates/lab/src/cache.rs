@@ -14,7 +14,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{Error, study_file::Hex};
+use crate::Error;
 
 /// The file of an entry that holds the sums of the others.
 const SUMS: &str = "sums.json";
@@ -128,7 +128,16 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    format!("{:x}", Hex(&hash.finalize()[..16]))
+    hexadecimal(&hash.finalize()[..16])
+}
+
+/// SHA-256 of bytes, hexadecimal.
+pub(crate) fn sum(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of a file, hexadecimal.
@@ -139,7 +148,7 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 pub fn sha256(path: &Path) -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(path)?, &mut HashWriter(&mut hash))?;
-    Ok(format!("{:x}", Hex(&hash.finalize())))
+    Ok(hexadecimal(&hash.finalize()))
 }
 
 struct HashWriter<'a>(&'a mut Sha256);

@@ -15,11 +15,9 @@ use model::{
     verdict::{Difference, Versus},
     wire::{Frame, Order, PUT, Put, SIDES},
 };
-use sha2::{Digest, Sha256};
 
 use crate::{
-    Error, Lab, cache, device::Device, image, objects, run_folder::write_whole, study_file::Hex,
-    vm::Failure,
+    Error, Lab, cache, device::Device, image, objects, run_folder::write_whole, vm::Failure,
 };
 
 /// Bytes of a file that travel together: well below the longest frame.
@@ -116,7 +114,7 @@ impl Builds {
     }
 
     fn sums(&self) -> [String; 2] {
-        self.files.each_ref().map(|file| format!("{:x}", Hex(&Sha256::digest(file))))
+        self.files.each_ref().map(|file| cache::sum(file))
     }
 
     /// What the cache calls an access point that has both.

@@ -6,7 +6,6 @@
 
 use std::{
     fs,
-    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -16,9 +15,14 @@ use model::{
     trial::Stacks,
     wire::{Frame, Order},
 };
-use sha2::{Digest, Sha256};
 
-use crate::{Error, Lab, cache::Name, device::Device, study_file::Hex, vm::Failure};
+use crate::{
+    Error, Lab,
+    cache::{self, Name},
+    device::Device,
+    run_folder::write_whole,
+    vm::Failure,
+};
 
 /// The kind of the cache's entries.
 pub const KIND: &str = "object";
@@ -84,7 +88,7 @@ fn keep(lab: &Lab, brought: Result<PathBuf, Error>, to: &Path) -> Result<(), Err
         Ok(_) if to.exists() => Ok(()),
         Ok(from) => {
             let bytes = fs::read(&from).map_err(Error::file("read", from))?;
-            write_apart(to, &bytes).map_err(Error::file("write", to))
+            write_whole(to, &bytes)
         }
         Err(Error::Machine(Failure::Refused(refusal))) => {
             lab.emit(Event::Doubt { text: refusal.to_string() });
@@ -92,15 +96,6 @@ fn keep(lab: &Lab, brought: Result<PathBuf, Error>, to: &Path) -> Result<(), Err
         }
         Err(error) => Err(error),
     }
-}
-
-/// Writes a file whole, beside others that write the same one: trials of one run bring the same objects at
-/// the same time, so each has a partial file of its own.
-fn write_apart(to: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut partial = tempfile::NamedTempFile::new_in(to.parent().unwrap_or(Path::new(".")))?;
-    partial.write_all(bytes)?;
-    partial.as_file().sync_all()?;
-    partial.persist(to).map(drop).map_err(|error| error.error)
 }
 
 /// Something to bring.
@@ -116,7 +111,7 @@ impl Object<'_> {
         let name = Name { kind: KIND, key: self.key };
         let entry = lab.cache.obtain(name, |folder| {
             let bytes = fetch(device, &self.wanted)?;
-            let sha256 = format!("{:x}", Hex(&Sha256::digest(&bytes)));
+            let sha256 = cache::sum(&bytes);
             if self.checked && sha256 != self.key {
                 let why = format!("its content changed while it was read: {sha256}");
                 return Err(refused(&self.wanted, why).into());
@@ -166,24 +161,5 @@ pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>,
         if let Frame::Located(located) = device.frame("where programs are")? {
             return Ok(located);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_object_may_be_written_by_many_at_once() {
-        let place = tempfile::tempdir().unwrap();
-        let to = place.path().join("object");
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| (0..50).try_for_each(|_| write_apart(&to, &[7; 4096]))))
-                .collect();
-            writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
-        });
-        assert_eq!(fs::read(&to).unwrap(), [7; 4096]);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a partial file is left");
     }
 }

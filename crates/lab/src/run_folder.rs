@@ -3,7 +3,7 @@
 //! Each file is written beside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
 //! tells of trials that were edited since.
 
-mod sums;
+pub(crate) mod sums;
 
 use std::{
     fs::{self, File, TryLockError},
@@ -17,7 +17,7 @@ use model::{
     run::{FORMAT, Run},
     trial::{Outcome, PlannedTrial, Trial, TrialId},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use self::sums::Sums;
 use crate::Error;
@@ -101,13 +101,7 @@ impl RunFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        let lock = path.join("lock");
-        let file = File::create(&lock).map_err(Error::file("write", &lock))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Busy(path.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(Error::file("lock", lock)(error)),
-        }
+        let file = lock(path)?;
         for name in ["trials", "stacks", OBJECTS, "consoles"] {
             let folder = path.join(name);
             fs::create_dir_all(&folder).map_err(Error::file("make", folder))?;
@@ -170,6 +164,21 @@ impl RunFolder {
     }
 }
 
+/// Takes a run's folder for this process, for as long as the file lives.
+///
+/// # Errors
+///
+/// [`Error::Busy`] if another headroom is at it.
+pub(crate) fn lock(folder: &Path) -> Result<File, Error> {
+    let lock = folder.join("lock");
+    let file = File::create(&lock).map_err(Error::file("write", &lock))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.to_owned())),
+        Err(TryLockError::Error(error)) => Err(Error::file("lock", lock)(error)),
+    }
+}
+
 /// The stacks of a trial, in a run's folder.
 pub fn stacks_path(run: &Path, id: &TrialId) -> PathBuf {
     run.join("stacks").join(format!("{id}.perf.data"))
@@ -189,7 +198,7 @@ fn trial_name(id: &TrialId) -> String {
     format!("trials/{id}.json")
 }
 
-fn no_run(path: &Path, why: impl ToString) -> Error {
+pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
     Error::NotARun { path: path.to_owned(), why: why.to_string() }
 }
 
@@ -199,15 +208,9 @@ fn no_run(path: &Path, why: impl ToString) -> Error {
 ///
 /// [`Error::NotARun`].
 pub fn read(path: &Path) -> Result<Recorded, Error> {
-    let run: Run = read_json(&path.join("run.json")).map_err(|why| no_run(path, why))?;
-    if run.format != FORMAT {
-        return Err(no_run(
-            path,
-            format!("its format is {}, this headroom reads {FORMAT}", run.format),
-        ));
-    }
-    let study_text =
-        fs::read_to_string(path.join("study.toml")).map_err(|error| no_run(path, error))?;
+    let run = read_run(&path.join("run.json")).map_err(|why| no_run(path, why))?;
+    let study_text = fs::read_to_string(path.join("study.toml"))
+        .map_err(|error| no_run(path, format!("study.toml: {error}")))?;
     let sums = Sums::read(path);
     let mut edited = Vec::new();
     let mut done = |planned: &PlannedTrial| {
@@ -225,41 +228,56 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
 }
 
 /// Why a trial is not valid whose file is not the one that was written.
-const EDITED: &str = "its file was edited since it was measured (see SHA256SUMS); measure it again with `headroom run --resume`";
+pub(crate) const EDITED: &str = "its file was edited since it was measured (see SHA256SUMS); measure it again with `headroom run --resume`";
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-    serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+/// Reads `run.json`. A run of another format seldom has today's shape, and its format says more than the first
+/// field that is missing.
+fn read_run(path: &Path) -> Result<Run, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("run.json: {error}"))?;
+    match serde_json::from_str(&text) {
+        Ok(Formatted { format }) if format != u64::from(FORMAT) => {
+            Err(format!("its format is {format}, this headroom reads {FORMAT}"))
+        }
+        _ => serde_json::from_str(&text).map_err(|error| format!("run.json: {error}")),
+    }
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+/// What every `run.json` has, whatever its format.
+#[derive(Deserialize)]
+struct Formatted {
+    format: u64,
+}
+
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_whole(path, &json(value))
 }
 
-fn json(value: &impl Serialize) -> Vec<u8> {
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
 }
 
-/// Writes a file so that it is there whole or not at all, also after a loss of power.
+/// Writes a file so that it is there whole or not at all, also after a loss of power, and beside others that
+/// write the same one.
 ///
 /// # Errors
 ///
 /// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let partial = path.with_added_extension("partial");
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // Trials of one run bring the same objects at the same time, so each has a partial file of its own.
     let write = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
+        let mut partial = tempfile::Builder::new()
+            .prefix(path.file_name().unwrap_or_default())
+            .suffix(".partial")
+            // As any file of ours is made: a temporary one is for nobody else to read.
+            .make_in(folder, |partial| File::create_new(partial))?;
+        partial.as_file_mut().write_all(bytes)?;
+        partial.as_file().sync_all()?;
+        partial.persist(path).map(drop).map_err(|error| error.error)
     };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&partial);
-        Error::file("write", path)(error)
-    })
+    write().map_err(Error::file("write", path))
 }
 
 #[cfg(test)]
@@ -371,6 +389,32 @@ mod tests {
             .output()
             .unwrap();
         assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    }
+
+    #[test]
+    fn a_file_may_be_written_by_many_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let to = place.path().join("object");
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| (0..50).try_for_each(|_| write_whole(&to, &[7; 4096]))))
+                .collect();
+            writers.into_iter().for_each(|writer| writer.join().unwrap().unwrap());
+        });
+        assert_eq!(fs::read(&to).unwrap(), [7; 4096]);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a partial file is left");
+        // Whoever may read what a program usually writes may read this too.
+        let usual = place.path().join("usual");
+        fs::write(&usual, "").unwrap();
+        let permissions = |path: &Path| fs::metadata(path).unwrap().permissions();
+        assert_eq!(permissions(&to), permissions(&usual));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_by_its_own_name() {
+        let place = tempfile::tempdir().unwrap();
+        let told = write_whole(&place.path().join("none/page"), b"").unwrap_err().to_string();
+        assert!(told.ends_with("none/page: No such file or directory (os error 2)"), "{told}");
     }
 
     #[test]

@@ -16,8 +16,9 @@ use model::{
     study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
     trial::Purpose,
 };
-use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
+
+use crate::cache;
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
 pub const STATIONS_A_RADIO: u32 = 2007;
@@ -76,17 +77,20 @@ impl StudyFile {
     pub fn of(name: &str, study: Study) -> Result<Self, String> {
         let text = toml::to_string(&study).map_err(|error| error.to_string())?;
         Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
-        let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
-        let name = name.to_owned();
-        Ok(Self {
-            name,
+        Ok(Self::given(name, text, study))
+    }
+
+    /// As it was given: nothing is changed, and nothing left out.
+    fn given(name: &str, text: String, study: Study) -> Self {
+        Self {
+            name: name.to_owned(),
+            sha256: cache::sum(text.as_bytes()),
             text,
-            sha256,
             study,
             overrides: Vec::new(),
             only: Vec::new(),
             is_cut: false,
-        })
+        }
     }
 
     /// Whether trials for this are done.
@@ -108,17 +112,8 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
         line,
         why,
     })?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let sha256 = format!("{:x}", Hex(&Sha256::digest(text.as_bytes())));
-    Ok(StudyFile {
-        name,
-        text,
-        sha256,
-        study,
-        overrides: Vec::new(),
-        only: Vec::new(),
-        is_cut: false,
-    })
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(StudyFile::given(&name, text, study))
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.
@@ -128,15 +123,6 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
 /// What is wrong.
 pub fn check(study: &Study) -> Result<(), String> {
     Rules { text: "", study }.check().map_err(|fault| fault.why)
-}
-
-/// Bytes as hexadecimal.
-pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
-
-impl std::fmt::LowerHex for Hex<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }
 
 /// What is wrong with a text, and on which line.
@@ -160,14 +146,14 @@ pub fn parse(text: &str) -> Result<Study, Fault> {
 }
 
 /// A fault of shape, in our words where serde's can be bettered.
-fn shape_fault(text: &str, error: &toml::de::Error) -> Fault {
+pub(crate) fn shape_fault(text: &str, error: &toml::de::Error) -> Fault {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let why = nearest_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; "));
     Fault { line, why }
 }
 
 /// The line of a byte offset, from 1.
-fn line_at(text: &str, offset: usize) -> usize {
+pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
@@ -187,7 +173,7 @@ fn nearest_key(message: &str) -> Option<String> {
 }
 
 /// What somebody meant who wrote `wrong`, if one of these is close.
-fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
     let distances =
         known.iter().map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate));
     distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, nearest)| nearest)

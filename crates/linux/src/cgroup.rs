@@ -167,15 +167,9 @@ fn mount(line: &str) -> Option<(Tree, &str)> {
         "cgroup2" => Version::V2,
         _ => return None,
     };
-    let tree = Tree { version, mount: unescape(point).into(), root: unescape(root) };
+    let root = proc::path_of(root.as_bytes()).to_string_lossy().into_owned();
+    let tree = Tree { version, mount: proc::path_of(point.as_bytes()), root };
     Some((tree, after.nth(1).unwrap_or_default()))
-}
-
-/// `mountinfo` writes spaces, tabs, line ends and backslashes as three octal digits.
-fn unescape(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (code, sign)| text.replace(code, sign))
 }
 
 /// Makes a group.
@@ -406,7 +400,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_a_parser_panic(text: String, bytes: Vec<u8>) {
-            let _ = (Mounts::parse(&text), tree(Version::V2, "/a").folder(&text), unescape(&text));
+            let _ = (Mounts::parse(&text), tree(Version::V2, "/a").folder(&text));
             let _ = (cpu_stat(&bytes), nanos(&bytes));
         }
     }

@@ -10,9 +10,13 @@
 //! Formats: <https://docs.kernel.org/filesystems/proc.html>.
 
 use std::{
+    ffi::OsString,
     io,
     mem::MaybeUninit,
-    os::fd::{AsRawFd, OwnedFd, RawFd},
+    os::{
+        fd::{AsRawFd, OwnedFd, RawFd},
+        unix::ffi::OsStringExt,
+    },
     path::{Path, PathBuf},
 };
 
@@ -342,6 +346,22 @@ pub fn cpu_times(text: &[u8]) -> Option<CpuTimes> {
     Some(CpuTimes { busy, idle: idle.wrapping_add(wait), softirq, steal })
 }
 
+/// A path of a line of `/proc/PID/mountinfo`, which writes spaces, ends of lines and backslashes as three octal
+/// digits behind a backslash.
+pub fn path_of(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = after.first_chunk::<3>().filter(|_| first == b'\\');
+        let byte = octal
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &after[3..] } else { after };
+    }
+    OsString::from_vec(bytes).into()
+}
+
 /// The first number after a label that begins a line.
 fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
     let line = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(label))?;
@@ -495,11 +515,18 @@ mod tests {
         assert!(during.contains(&tid));
     }
 
+    #[test]
+    fn a_path_of_mountinfo_is_what_was_mounted() {
+        assert_eq!(path_of(b"/a\\040b\\134040\\011"), Path::new("/a b\\040\t"));
+        assert_eq!(path_of(b"/a\\04\\"), Path::new("/a\\04\\"), "no three digits");
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_a_parser_panic(text: Vec<u8>) {
             let _ = (stat(&text), schedstat(&text), switches(&text), io(&text));
             let _ = (resident_pages(&text), rollup(&text), memory_kib(&text), cpu_times(&text));
+            let _ = path_of(&text);
         }
 
         #[test]

@@ -5,7 +5,7 @@
 
 use analysis::{quantity, verdicts::PauseFigures};
 
-use crate::svg::{Scale, escape, tick_label, ticks};
+use crate::svg::{Scale, escape, level, tick_label, ticks};
 
 struct Frame {
     width: f64,
@@ -46,8 +46,10 @@ fn chart(pause: &PauseFigures, frame: &Frame, class: &str) -> String {
     let x = Scale::new((0.0, end), (frame.left, frame.width - 8.0));
     let y = Scale::new((0.0, top), (frame.height - BOTTOM, TOP));
     let step = levels.get(1).copied().unwrap_or(1.0);
-    let grid: String =
-        levels.iter().map(|tick| level(frame, y.at(*tick), &tick_label(*tick, step))).collect();
+    let across = (frame.left, frame.width - 8.0);
+    let line_at =
+        |tick: &f64| level(y.at(*tick), across, (&tick_label(*tick, step), frame.left - 6.0));
+    let grid: String = levels.iter().map(line_at).collect();
     let spans: String = stretches(pause).iter().map(|stretch| shade(stretch, frame, x)).collect();
     let floor = frame.height - 12.0;
     format!(
@@ -60,16 +62,6 @@ fn chart(pause: &PauseFigures, frame: &Frame, class: &str) -> String {
         escape(&pause.subject),
         frame.left,
         frame.width - 8.0,
-    )
-}
-
-fn level(frame: &Frame, y: f64, label: &str) -> String {
-    format!(
-        r#"<path class="grid" d="M{} {y:.1}H{}"/><text class="axis end" x="{}" y="{:.1}">{label}</text>"#,
-        frame.left,
-        frame.width - 8.0,
-        frame.left - 6.0,
-        y + 4.0
     )
 }
 

@@ -74,6 +74,14 @@ pub(crate) fn tick_label(value: f64, step: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A line of the grid from left to right, and its value, which ends at a place before it.
+pub(crate) fn level(y: f64, (left, right): (f64, f64), (label, end): (&str, f64)) -> String {
+    format!(
+        r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="axis end" x="{end}" y="{:.1}">{label}</text>"#,
+        y + 4.0
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

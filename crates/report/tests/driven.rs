@@ -8,6 +8,7 @@ mod driven;
 #[path = "chromium/installed.rs"]
 mod installed;
 mod story;
+mod tree;
 
 use std::{env, fs, path::PathBuf};
 
@@ -19,6 +20,7 @@ use analysis::{
 use driven::Page;
 use installed::browser;
 use serde_json::Value;
+use tree::middle;
 
 const DESK: (u32, u32) = (1200, 900);
 const TELEPHONE: (u32, u32) = (390, 844);
@@ -52,19 +54,9 @@ fn shown<'a>(analysis: &'a Analysis, label: &str) -> &'a Difference {
 /// A frame of the picture before: its node, its depth, and where its middle is, as a share of the whole.
 fn frame(difference: &Difference, name: &str) -> (DifferenceNode, f64) {
     let tree = &difference.tree;
-    let whole: f64 = tree.nodes.iter().filter(|node| node.depth == 0).map(|node| node.before).sum();
-    let mut begins = vec![0.0];
-    for node in &tree.nodes {
-        begins.truncate(node.depth as usize + 1);
-        let Some(next) = begins.last_mut() else { continue };
-        let from = *next;
-        *next += node.before;
-        begins.push(from);
-        if tree.frames[node.frame as usize].name == name {
-            return (*node, (from + node.before / 2.0) / whole);
-        }
-    }
-    panic!("no frame is called {name}");
+    let called = |node: &DifferenceNode| tree.frames[node.frame as usize].name == name;
+    let (at, share) = middle(tree.nodes.iter().map(|node| (node.depth, node.before, called(node))));
+    (tree.nodes[at], share)
 }
 
 /// The place of a frame on the first canvas, scrolled into sight: rows are 18 pixels high, the first one

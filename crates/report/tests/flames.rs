@@ -4,6 +4,7 @@
 //! would, and writes down what the page says. Skips, saying why, where there is no Chromium.
 
 mod chromium;
+mod tree;
 
 use analysis::{
     fixture,
@@ -13,6 +14,7 @@ use analysis::{
 };
 use chromium::{browser, dom_of};
 use report::Recorded;
+use tree::middle;
 
 /// Words for the steps of the tests.
 const HANDS: &str = include_str!("hands.js");
@@ -45,20 +47,10 @@ fn page_of(profiles: &[ProfileFigures], differences: &[Difference]) -> String {
 
 /// A frame of a tree: its node, and where its middle is, as a share of the whole.
 fn find<'a>(tree: &'a Tree, name: &str) -> (&'a Node, f64) {
-    let total: f64 =
-        tree.nodes.iter().filter(|node| node.depth == 0).map(|node| node.us_per_s).sum();
-    let mut begins = vec![0.0];
-    for node in &tree.nodes {
-        begins.truncate(node.depth as usize + 1);
-        let Some(next) = begins.last_mut() else { continue };
-        let from = *next;
-        *next += node.us_per_s;
-        begins.push(from);
-        if tree.frames[node.frame as usize].name == name {
-            return (node, (from + node.us_per_s / 2.0) / total);
-        }
-    }
-    panic!("no frame is called {name}");
+    let called = |node: &Node| tree.frames[node.frame as usize].name == name;
+    let (at, share) =
+        middle(tree.nodes.iter().map(|node| (node.depth, node.us_per_s, called(node))));
+    (&tree.nodes[at], share)
 }
 
 #[test]

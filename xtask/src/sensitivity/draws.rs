@@ -3,7 +3,10 @@
 //! Draws are without replacement within a comparison and seeded; comparisons share pairs, so their number is
 //! no number of independent experiments. That is why the disjoint ones are counted too.
 
-use analysis::paired::{self, Paired};
+use analysis::{
+    paired::{self, Paired},
+    random::Random,
+};
 
 /// Comparisons of each size.
 const COMPARISONS: usize = 100;
@@ -33,9 +36,9 @@ impl Row {
         let n = ratios.len().max(1) as f64;
         let mean = ratios.iter().sum::<f64>() / n;
         let spread = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
-        let mut dice = Dice(0x5eed);
+        let mut random = Random::seeded(0x5eed);
         let said = PAIRS.map(|size| {
-            let drawn: Vec<_> = (0..COMPARISONS).map(|_| dice.draw(pairs, size)).collect();
+            let drawn: Vec<_> = (0..COMPARISONS).map(|_| draw(&mut random, pairs, size)).collect();
             let count = |holds: fn(&[(f64, f64)]) -> bool| {
                 drawn.iter().filter(|comparison| holds(comparison)).count()
             };
@@ -104,28 +107,9 @@ pub(super) fn print(rows: &[Row]) -> bool {
     rows.iter().all(Row::holds)
 }
 
-/// Seeded numbers (xorshift64*, Vigna 2016): the same pairs give the same table.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// So many different pairs (Fisher and Yates).
-    fn draw(&mut self, pairs: &[(f64, f64)], size: usize) -> Vec<(f64, f64)> {
-        let mut left = pairs.to_vec();
-        let size = size.min(left.len());
-        for at in 0..size {
-            let other = at + (self.next() % (left.len() - at) as u64) as usize;
-            left.swap(at, other);
-        }
-        left.truncate(size);
-        left
-    }
+/// So many different pairs.
+fn draw(random: &mut Random, pairs: &[(f64, f64)], size: usize) -> Vec<(f64, f64)> {
+    random.choose(size, pairs.len()).into_iter().map(|at| pairs[at]).collect()
 }
 
 #[cfg(test)]
@@ -134,9 +118,9 @@ mod tests {
 
     /// Pairs with a noise of a ten-thousandth that has no mean.
     fn pairs(effect: f64) -> Vec<(f64, f64)> {
-        let mut dice = Dice(7);
+        let mut random = Random::seeded(7);
         let noise: Vec<f64> =
-            (0..120).map(|_| dice.next() as f64 / u64::MAX as f64 - 0.5).collect();
+            (0..120).map(|_| random.bits() as f64 / u64::MAX as f64 - 0.5).collect();
         let mean = noise.iter().sum::<f64>() / noise.len() as f64;
         noise.iter().map(|one| (100.0 * (1.0 + effect + (one - mean) * 2e-4), 100.0)).collect()
     }
@@ -153,7 +137,7 @@ mod tests {
     #[test]
     fn a_draw_holds_each_pair_once() {
         let all: Vec<_> = (0..9).map(|one| (f64::from(one), 1.0)).collect();
-        let mut drawn = Dice(3).draw(&all, 6);
+        let mut drawn = draw(&mut Random::seeded(3), &all, 6);
         drawn.sort_by(|one, other| one.0.total_cmp(&other.0));
         drawn.dedup();
         assert_eq!(drawn.len(), 6);

@@ -3,12 +3,11 @@
 //! Talks to `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`) and walks the upper layers of overlays.
 
 use std::{
-    ffi::OsStr,
     fs,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
+use linux::proc::path_of;
 use model::identity::Overlay;
 
 /// Counting the files of an upper layer ends here; so does the walk, folders included.
@@ -73,7 +72,7 @@ impl Mounts {
 /// `36 35 98:0 /root /at options [optional …] - type source super-options`
 fn mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|&byte| byte == b' ');
-    let at = path(fields.nth(4)?);
+    let at = path_of(fields.nth(4)?);
     let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
     let kind = String::from_utf8_lossy(rest.next()?).into_owned();
     let options = rest.nth(1).unwrap_or_default();
@@ -81,22 +80,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
         .split(|&byte| byte == b',')
         .find_map(|option| option.strip_prefix(b"upperdir="))
         .filter(|_| kind == "overlay");
-    Some(Mount { at, kind, upper: upper.map(path) })
-}
-
-/// Spaces, ends of lines and backslashes are three octal digits behind a backslash.
-fn path(escaped: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(escaped.len());
-    let mut rest = escaped;
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = after.first_chunk::<3>().filter(|_| first == b'\\');
-        let byte = octal
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        bytes.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &after[3..] } else { after };
-    }
-    OsStr::from_bytes(&bytes).into()
+    Some(Mount { at, kind, upper: upper.map(path_of) })
 }
 
 /// How many files there are below a folder, which are not folders; `None` where it cannot be read.
@@ -177,7 +161,6 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text: Vec<u8>) {
             let _ = Mounts::parse(&text);
-            let _ = path(&text);
         }
     }
 }

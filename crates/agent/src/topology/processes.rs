@@ -6,7 +6,6 @@
 use std::{io, process::Child};
 
 use linux::{
-    error::chain,
     pause::{Held, Process},
     proc,
 };
@@ -15,10 +14,9 @@ use model::{
     topology::{Must, WantedProcess},
     wire::Refusal,
 };
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Fault, Mended};
-use crate::{measure::End, pause::Watchdog, session::Session, words::Words};
+use crate::{measure::End, pause::Watchdog, session::Session, subject, words::Words};
 
 /// A signal takes effect within this, or not at all; and how often is looked, ns.
 const SIGNALLED: (u64, u64) = (2_000_000_000, 10_000_000);
@@ -105,7 +103,7 @@ impl Mending<'_> {
 
     fn resume(&mut self, stopped: &[u32]) -> Result<(), End> {
         for &pid in stopped {
-            let sent = pid_of(pid).and_then(|pid| kill_process(pid, Signal::CONT));
+            let sent = Process::open(pid, None).and_then(|process| Held::Process(process).resume());
             sent.map_err(|error| self.fault("stopped").refused(error))?;
         }
         let name = self.process.name.as_str();
@@ -192,11 +190,6 @@ fn begin(command: &str) -> io::Result<Child> {
     Words::new(&["sh", "-c", command].map(str::to_owned)).start(None, |_| Ok(()))
 }
 
-fn pid_of(pid: u32) -> rustix::io::Result<Pid> {
-    let pid = i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
-    pid.ok_or(rustix::io::Errno::SRCH)
-}
-
 /// A process as `/proc` shows it.
 #[derive(Debug)]
 struct Seen {
@@ -232,15 +225,15 @@ fn now(name: &str) -> Option<State> {
 
 /// Every live process that is not the kernel's own, which nobody stops.
 fn all() -> Result<Vec<Seen>, Refusal> {
-    let pids = proc::pids().map_err(|error| Refusal::Machine(chain(&error)))?;
-    Ok(pids.into_iter().filter_map(seen).collect())
-}
-
-fn seen(pid: u32) -> Option<Seen> {
-    let text = proc::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = proc::stat(&text).filter(|stat| !stat.ended() && !stat.kernel_thread)?;
-    // Also one that a debugger has stopped.
-    Some(Seen { pid, comm: stat.comm.to_vec(), stopped: matches!(stat.state, b'T' | b't') })
+    let mut all = Vec::new();
+    subject::visit(|pid, stat| {
+        if !stat.ended() && !stat.kernel_thread {
+            // Also one that a debugger has stopped.
+            let stopped = matches!(stat.state, b'T' | b't');
+            all.push(Seen { pid, comm: stat.comm.to_vec(), stopped });
+        }
+    })?;
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -265,6 +258,6 @@ mod tests {
         assert!(unstoppable(&[std::process::id()]).is_some_and(|why| why.contains("agent")));
         assert!(unstoppable(&[9, 1]).is_some());
         assert_eq!(unstoppable(&[u32::MAX]), None);
-        assert!(pid_of(1).is_err() && pid_of(0).is_err());
+        assert!(Process::open(1, None).is_err() && Process::open(0, None).is_err());
     }
 }

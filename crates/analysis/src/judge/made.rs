@@ -1,7 +1,7 @@
 //! Made-up comparisons for tests: pairs whose subject took exactly what is said. **Synthetic.**
 
 use model::{
-    instrument::{Counted, Counts},
+    instrument::Counts,
     run::Run,
     sample::Group,
     share::Share,
@@ -102,16 +102,8 @@ pub(crate) fn counted(trials: &[Trial], side: &str, (function, hits): (&str, u64
         .expect("the side has a trial")
         .clone();
     trial.planned.id.purpose = Purpose::Counts;
-    let probe = Counted {
-        name: function.to_owned(),
-        hits,
-        probed: 1,
-        mapped_by: Some(1),
-        spans: Vec::new(),
-        unpaired: 0,
-        lost: 0,
-    };
-    let counts = Counts { probes: vec![probe], hit_ns: None, read: None };
+    let counts =
+        Counts { probes: vec![fixture::counted(function, hits)], hit_ns: None, read: None };
     recording(&mut trial).counts = Some(Box::new(counts));
     trial
 }

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use analysis::false_alarms::{self, FalseAlarms};
-use lab::run_folder;
+use lab::run_folder::{self, Recorded};
 use model::{
     run::Run,
     study::{Kind, Mode},
@@ -31,9 +31,8 @@ struct Known {
 ///
 /// # Errors
 ///
-/// [`Failure`] where the run cannot be read or the note cannot be written.
-pub(crate) fn tell(options: &Options, folder: &Path) -> Result<(), Failure> {
-    let recorded = run_folder::read(folder)?;
+/// [`Failure`] where the note cannot be written.
+pub(crate) fn tell(options: &Options, recorded: &Recorded) -> Result<(), Failure> {
     let Some(versus) = &recorded.run.versus else { return Ok(()) };
     let file = options.cache().join("false-alarms.json");
     if versus.difference == Difference::Nothing {

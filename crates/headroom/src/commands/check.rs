@@ -38,18 +38,33 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
     // What is wrong with the words is told before any work.
     with_limits(&recorded.run, &flags.limits)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
-    let cells = explain::cells(&recorded, &symbols)?;
-    if !cells.is_empty() {
-        profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
-    }
-    judge(&mut analysis, &recorded, &flags.limits, None)?;
+    let analysis = analysed(&recorded, &symbols, &flags.limits, None)?;
     if let Some(file) = &flags.save_baseline {
         save(file, &recorded.run, &analysis)?;
     }
     write(&recorded.run, &analysis, &flags.outputs)?;
     tell(options, &recorded.run, &analysis);
     Ok(verdict_of(&recorded.run, &analysis))
+}
+
+/// All that a run says: its figures, its profiles, and what [`judge`] makes of its gates.
+///
+/// # Errors
+///
+/// As [`judge`], and [`Failure`] where a recording cannot be read.
+pub(crate) fn analysed(
+    recorded: &Recorded,
+    symbols: &SymbolFolders,
+    limits: &Limits,
+    near: Option<&Path>,
+) -> Result<Analysis, Failure> {
+    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    let cells = explain::cells(recorded, symbols)?;
+    if !cells.is_empty() {
+        profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
+    }
+    judge(&mut analysis, recorded, limits, near)?;
+    Ok(analysis)
 }
 
 /// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,

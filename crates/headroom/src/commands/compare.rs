@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use lab::{
-    Lab, attach,
+    Lab,
     comparison::{Comparing, Program, place_of},
-    runner::{self, Task},
+    run_folder,
+    runner::Task,
     study_file::{self, StudyFile},
 };
 use model::{
@@ -16,9 +17,9 @@ use model::{
 };
 
 use super::{
-    alarms,
-    report::Wanted,
-    run::{conclude, decided, default_folder},
+    alarms, place,
+    report::{self, Wanted},
+    run::{default_folder, plain},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -42,19 +43,14 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let other = other_lab(options, flags)?;
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
-    let comparing = Some(&comparing);
-    let task = Task { file: &file, path: &path, symbols: &symbols, comparing, decided: &decided };
-    let folder = match &flags.on {
-        On::Vm => runner::run(&options.lab(Progress::of(options))?, task)?,
-        On::Address(address) => {
-            attach::run(&options.lab_for_devices(Progress::of(options))?, address, task)?
-        }
-    };
+    let task = Task { comparing: Some(&comparing), ..plain(&file, &path, &symbols) };
+    let folder = place::measured(options, &flags.on, task)?;
     let page = folder.path().join("report.html");
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
+    let recorded = run_folder::read(folder.path())?;
     // Before the verdict, which is what is read last.
-    alarms::tell(options, folder.path())?;
-    conclude(options, &folder, &wanted)
+    alarms::tell(options, &recorded)?;
+    report::publish(options, &recorded, &wanted)
 }
 
 /// The two variants.

@@ -8,7 +8,6 @@ use std::{
 };
 
 use lab::run_folder;
-use model::run::FORMAT;
 use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::check;
@@ -62,7 +61,7 @@ fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
 }
 
 fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
-    let recorded = run_folder::read(path).map_err(|error| why_not(path, &error))?;
+    let recorded = run_folder::read(path).map_err(why_not)?;
     let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
     check::judge(&mut analysis, &recorded, &flags::Limits::default(), None)
@@ -72,18 +71,11 @@ fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<En
     Ok(index::entry(&recorded.run, &analysis, wanted, (name, report)))
 }
 
-/// Why a folder cannot be read. A run of another format seldom has today's shape, and its format says more
-/// than the first field that is missing.
-fn why_not(path: &Path, error: &lab::Error) -> String {
-    let format = fs::read_to_string(path.join("run.json"))
-        .ok()
-        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
-        .and_then(|run| run["format"].as_u64());
-    match format {
-        Some(format) if format != u64::from(FORMAT) => {
-            format!("its format is {format}, this headroom reads {FORMAT}")
-        }
-        _ => error.to_string(),
+/// Why a folder cannot be read, which stands beside its name already.
+fn why_not(error: lab::Error) -> String {
+    match error {
+        lab::Error::NotARun { why, .. } => why,
+        other => other.to_string(),
     }
 }
 
@@ -149,6 +141,8 @@ fn tell(index: &Index) {
 
 #[cfg(test)]
 mod tests {
+    use model::run::FORMAT;
+
     use super::*;
 
     #[test]

@@ -21,7 +21,7 @@ use model::{
 
 use super::{
     report::Wanted,
-    run::{changed, conclude, decided, default_folder},
+    run::{changed, conclude, default_folder, plain},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -112,17 +112,22 @@ pub(crate) fn carry_out(
     refuse_nothing(&file)?;
     let path = place.out.clone().unwrap_or_else(|| default_folder(&file.name));
     let symbols = SymbolFolders::of(options, &place.symbols);
-    let task =
-        Task { file: &file, path: &path, symbols: &symbols, comparing: None, decided: &decided };
-    let folder: RunFolder = match &place.on {
-        On::Vm => runner::run(&options.lab(Progress::of(options))?, task)?,
-        On::Address(address) => {
-            let lab = options.lab_for_devices(Progress::of(options))?;
-            attach::run(&lab, address, task)?
-        }
-    };
+    let folder = measured(options, &place.on, plain(&file, &path, &symbols))?;
     let page = folder.path().join("report.html");
     conclude(options, &folder, &Wanted::of(&page, &symbols))
+}
+
+/// Carries a task out where the place is.
+///
+/// # Errors
+///
+/// [`Failure`] of the lab.
+pub(crate) fn measured(options: &Options, on: &On, task: Task<'_>) -> Result<RunFolder, Failure> {
+    let progress = Progress::of(options);
+    Ok(match on {
+        On::Vm => runner::run(&options.lab(progress)?, task)?,
+        On::Address(address) => attach::run(&options.lab_for_devices(progress)?, address, task)?,
+    })
 }
 
 /// A plan without a trial would end as an empty page.

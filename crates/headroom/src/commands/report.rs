@@ -68,13 +68,8 @@ pub(crate) fn publish(
     recorded: &Recorded,
     wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
-    let Wanted { page, symbols, .. } = *wanted;
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
-    let cells = explain::cells(recorded, symbols)?;
-    if !cells.is_empty() {
-        profiling::with_profiles(&mut analysis, &recorded.run, &recorded.trials, &cells);
-    }
-    check::judge(&mut analysis, recorded, wanted.limits, wanted.near)?;
+    let Wanted { page, symbols, limits, near, outputs } = *wanted;
+    let mut analysis = check::analysed(recorded, symbols, limits, near)?;
     analysis.ledger.effort = effort(&recorded.path)?;
     let html =
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
@@ -87,7 +82,7 @@ pub(crate) fn publish(
         check::tell(options, &recorded.run, &analysis);
         output::line(format_args!("report: {}", page.display()));
     }
-    check::write(&recorded.run, &analysis, wanted.outputs)?;
+    check::write(&recorded.run, &analysis, outputs)?;
     Ok(check::verdict_of(&recorded.run, &analysis))
 }
 

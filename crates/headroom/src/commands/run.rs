@@ -42,14 +42,7 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
                 return Ok(dry_run(options, &file));
             }
             let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
-            let task = Task {
-                file: &file,
-                path: &path,
-                symbols: &symbols,
-                comparing: None,
-                decided: &decided,
-            };
-            runner::run(&options.lab(Progress::of(options))?, task)?
+            runner::run(&options.lab(Progress::of(options))?, plain(&file, &path, &symbols))?
         }
         (None, None) => {
             return Err(Failure::Usage("name a study file, or --resume RUN".to_owned()));
@@ -61,8 +54,17 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
     conclude(options, &folder, &Wanted { page: &page, symbols: &symbols, limits, near, outputs })
 }
 
+/// A study that is to be carried out and compares nothing.
+pub(crate) fn plain<'a>(
+    file: &'a StudyFile,
+    path: &'a Path,
+    symbols: &'a SymbolFolders,
+) -> Task<'a> {
+    Task { file, path, symbols, comparing: None, decided: &decided }
+}
+
 /// Whether the pairs so far decide a comparison.
-pub(crate) fn decided(run: &Run, trials: &[Trial]) -> bool {
+fn decided(run: &Run, trials: &[Trial]) -> bool {
     !matches!(looks::decide(run, trials), looks::Progress::GoOn(_))
 }
 

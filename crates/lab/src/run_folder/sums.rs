@@ -5,21 +5,19 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use sha2::{Digest, Sha256};
-
 use super::write_whole;
-use crate::{Error, study_file::Hex};
+use crate::{Error, cache::sum};
 
 /// The file's name.
-pub(super) const NAME: &str = "SHA256SUMS";
+pub(crate) const NAME: &str = "SHA256SUMS";
 
 /// Sums by path, as `trials/a@18#1.json`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sums(BTreeMap<String, String>);
+pub(crate) struct Sums(BTreeMap<String, String>);
 
 impl Sums {
     /// The sums of a run. Without a file there are none; lines that are no sums are left out.
-    pub(super) fn read(run: &Path) -> Self {
+    pub(crate) fn read(run: &Path) -> Self {
         let text = fs::read_to_string(run.join(NAME)).unwrap_or_default();
         let line = |line: &str| {
             let (sum, path) = line.split_once("  ")?;
@@ -30,18 +28,14 @@ impl Sums {
 
     /// Keeps the sum of a file that is about to be written. The sums come first: a crash between the two leaves
     /// a file without its trial, and never a trial that seems edited.
-    pub(super) fn keep(&mut self, run: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn keep(&mut self, run: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
         self.0.insert(path.to_owned(), sum(bytes));
         let lines = self.0.iter().map(|(path, sum)| format!("{sum}  {path}\n"));
         write_whole(&run.join(NAME), lines.collect::<String>().as_bytes())
     }
 
     /// Whether a file is as it was written.
-    pub(super) fn holds(&self, path: &str, bytes: &[u8]) -> bool {
+    pub(crate) fn holds(&self, path: &str, bytes: &[u8]) -> bool {
         self.0.get(path).is_some_and(|kept| *kept == sum(bytes))
     }
-}
-
-fn sum(bytes: &[u8]) -> String {
-    format!("{:x}", Hex(&Sha256::digest(bytes)))
 }

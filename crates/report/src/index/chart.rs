@@ -8,7 +8,7 @@ use analysis::quantity;
 use super::{Entry, short};
 use crate::{
     identity, marks,
-    svg::{Scale, decade_ticks, escape, tick_label, ticks},
+    svg::{Scale, decade_ticks, escape, level, tick_label, ticks},
 };
 
 const WIDTH: f64 = 760.0;
@@ -98,17 +98,11 @@ pub(super) fn draw(runs: &[&Entry], names: &[&str]) -> String {
 
 fn grid(plot: &Plot) -> String {
     let step = plot.ticks.get(1).copied().unwrap_or(1.0);
-    let level = |tick: &f64| {
-        let y = plot.of_tick(*tick);
+    let line_at = |tick: &f64| {
         let label = if plot.decades { format!("{tick}") } else { tick_label(*tick, step) };
-        format!(
-            r#"<path class="grid" d="M{LEFT} {y:.1}H{}"/><text class="axis end" x="{}" y="{:.1}">{label}</text>"#,
-            WIDTH - RIGHT + 14.0,
-            LEFT - 8.0,
-            y + 4.0
-        )
+        level(plot.of_tick(*tick), (LEFT, WIDTH - RIGHT + 14.0), (&label, LEFT - 8.0))
     };
-    plot.ticks.iter().map(level).collect()
+    plot.ticks.iter().map(line_at).collect()
 }
 
 /// Days and images, as many as have room.
