@@ -31,6 +31,7 @@ mod compare;
 mod counters;
 mod curve;
 mod doubt;
+pub mod contention;
 pub mod false_alarms;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]

@@ -1,0 +1,268 @@
+//! The four cases of the field report, beside its published tables.
+
+use model::{
+    cache::Window,
+    contention::{Arm, Counters, Fought, Outcome, Record, Run},
+};
+use serde::Serialize;
+
+use super::{Cell, FourCases, Movement, arms::NONE, frontier::GUARD, seconds};
+
+/// One case of a cell, from its first bout that was fought.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// `application alone`, `Wi-Fi alone`, `both`, `both, shares-512`, `both, guard-100`.
+    pub name: String,
+    /// Megabits in a second that arrived.
+    pub megabits: Option<f64>,
+    /// Round trips, µs: median and 99th percentile.
+    pub p50_us: Option<f64>,
+    /// The 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Operations of the application in a second.
+    pub operations: Option<f64>,
+    /// Each CPU's time.
+    pub cpus: Vec<CpuShare>,
+    /// Counters of the PMU.
+    pub counters: Option<Counters>,
+    /// Modelled caches.
+    pub caches: Option<Window>,
+    /// The field report's case, where it has one.
+    pub published: Option<&'static Published>,
+}
+
+/// A CPU's time, shares of its window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CpuShare {
+    /// Its number.
+    pub cpu: u32,
+    /// User and nice.
+    pub user: f64,
+    /// System, without interrupts.
+    pub system: f64,
+    /// Interrupts and softirqs.
+    pub softirq: f64,
+    /// Idle and waiting for IO.
+    pub idle: f64,
+    /// Taken by the hypervisor.
+    pub steal: f64,
+}
+
+/// What the field report published of a case: a 4-core router, PMU counters, per cent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Its name here.
+    pub name: &'static str,
+    /// Gigabits in a second.
+    pub gigabits: Option<f64>,
+    /// All CPUs: user, system, idle.
+    pub cpu: (f64, f64, f64),
+    /// Instructions per cycle as it gives them, per cent.
+    pub ipc: f64,
+    /// Branch misses.
+    pub branch_misses: f64,
+    /// L1 instruction-cache load misses.
+    pub l1i: f64,
+    /// L1 data-cache load misses.
+    pub l1d: f64,
+    /// L2 load misses.
+    pub l2: f64,
+}
+
+/// The four cases of «Techniques for Cache Performance Improvement using Cgroups on Wi-Fi Router» (Jangir,
+/// Rajendranath, 2022).
+pub const PUBLISHED: [Published; 4] = [
+    Published {
+        name: "application alone",
+        gigabits: None,
+        cpu: (97.53, 2.47, 0.0),
+        ipc: 20.32,
+        branch_misses: 0.06,
+        l1i: 4.86,
+        l1d: 7.07,
+        l2: 8.15,
+    },
+    Published {
+        name: "Wi-Fi alone",
+        gigabits: Some(9.0),
+        cpu: (0.08, 54.75, 45.17),
+        ipc: 46.04,
+        branch_misses: 3.39,
+        l1i: 1.60,
+        l1d: 2.25,
+        l2: 9.19,
+    },
+    Published {
+        name: "both",
+        gigabits: Some(2.0),
+        cpu: (40.85, 59.13, 0.02),
+        ipc: 25.83,
+        branch_misses: 0.84,
+        l1i: 0.31,
+        l1d: 5.24,
+        l2: 16.04,
+    },
+    Published {
+        name: "both, shares-512",
+        gigabits: Some(6.5),
+        cpu: (18.67, 81.31, 0.02),
+        ipc: 29.40,
+        branch_misses: 0.93,
+        l1i: 0.34,
+        l1d: 4.37,
+        l2: 22.52,
+    },
+];
+
+/// The cases of every cell that asks for them.
+pub(super) fn all(run: &Run, fought: &[Fought], cells: &[Cell]) -> Vec<FourCases> {
+    let asks = |cell: &&Cell| run.study.cells[cell.number as usize].four_cases;
+    cells.iter().filter(asks).map(|cell| of(cell, fought)).collect()
+}
+
+fn of(cell: &Cell, fought: &[Fought]) -> FourCases {
+    let control = |name: &str| Arm::Control(name.to_owned());
+    let wanted = [
+        ("application alone".to_owned(), Arm::Application),
+        ("Wi-Fi alone".to_owned(), Arm::Alone),
+        ("both".to_owned(), control(NONE)),
+        ("both, shares-512".to_owned(), control("shares-512")),
+        (format!("both, {GUARD}"), control(GUARD)),
+    ];
+    let cases: Vec<Case> = wanted
+        .into_iter()
+        .filter_map(|(name, arm)| case(name, &arm, &bouts(cell, fought)))
+        .collect();
+    FourCases {
+        cell: cell.number,
+        name: cell.name.clone(),
+        movements: movements(&cases),
+        cases,
+        model_check: model_check(cell, fought),
+    }
+}
+
+fn bouts<'a>(cell: &Cell, fought: &'a [Fought]) -> Vec<(&'a Fought, &'a Record)> {
+    let of_cell = fought.iter().filter(|bout| bout.cell == cell.number);
+    of_cell
+        .filter_map(|bout| match &bout.outcome {
+            Outcome::Fought(record) => Some((bout, record.as_ref())),
+            Outcome::Failed(_) => None,
+        })
+        .collect()
+}
+
+fn case(name: String, arm: &Arm, bouts: &[(&Fought, &Record)]) -> Option<Case> {
+    let of_arm = || bouts.iter().filter(|(bout, _)| bout.arm == *arm);
+    // Figures come from a bout without the model, where there is one; counts of caches from one with it.
+    let plain = of_arm().find(|(bout, _)| bout.caches.is_none());
+    let (_, record) = plain.or_else(|| of_arm().next())?;
+    let has_traffic = *arm != Arm::Application;
+    Some(Case {
+        megabits: seconds::received(record).filter(|_| has_traffic).map(|bytes| bytes * 8.0 / 1e6),
+        p50_us: seconds::round_trip(record, 0.5).filter(|_| has_traffic),
+        p99_us: seconds::round_trip(record, 0.99).filter(|_| has_traffic),
+        operations: seconds::operations(record),
+        cpus: cpus(record),
+        counters: record.counters.clone(),
+        caches: of_arm().find_map(|(bout, _)| bout.caches),
+        published: PUBLISHED.iter().find(|published| published.name == name),
+        name,
+    })
+}
+
+fn cpus(record: &Record) -> Vec<CpuShare> {
+    let of = |cpu: &model::contention::CpuTime| {
+        let interrupts = cpu.irq_ns + cpu.softirq_ns;
+        let all = cpu.user_ns + cpu.system_ns + interrupts + cpu.idle_ns + cpu.steal_ns;
+        let share = |ns: u64| ns as f64 / all.max(1) as f64;
+        CpuShare {
+            cpu: cpu.cpu,
+            user: share(cpu.user_ns),
+            system: share(cpu.system_ns),
+            softirq: share(interrupts),
+            idle: share(cpu.idle_ns),
+            steal: share(cpu.steal_ns),
+        }
+    };
+    record.cpus.iter().map(of).collect()
+}
+
+/// A modelled share, per cent.
+type Modelled = fn(&Window) -> Option<f64>;
+
+/// A share as the field report gives it, per cent.
+type Reported = fn(&Published) -> f64;
+
+fn movements(cases: &[Case]) -> Vec<Movement> {
+    let shares: [(&str, Modelled, Reported); 2] = [
+        ("L1d load misses", l1d, |published| published.l1d),
+        ("L2 load misses", l2, |published| published.l2),
+    ];
+    let pairs = [
+        ("application alone", "Wi-Fi alone"),
+        ("Wi-Fi alone", "both"),
+        ("application alone", "both"),
+        ("both", "both, shares-512"),
+    ];
+    let mut movements = Vec::new();
+    for (what, modelled, reported) in shares {
+        for (from, to) in pairs {
+            movements.extend(movement(cases, (from, to), (what, modelled, reported)));
+        }
+    }
+    movements
+}
+
+fn l1d(window: &Window) -> Option<f64> {
+    window.total().l1d_loads.miss_share().map(|share| 100.0 * share)
+}
+
+fn l2(window: &Window) -> Option<f64> {
+    window.total().l2_loads.miss_share().map(|share| 100.0 * share)
+}
+
+fn movement(
+    cases: &[Case],
+    (from, to): (&str, &str),
+    (what, modelled, reported): (&str, Modelled, Reported),
+) -> Option<Movement> {
+    let case = |name: &str| cases.iter().find(|case| case.name == name);
+    let (left, right) = (case(from)?, case(to)?);
+    let published = (reported(left.published?), reported(right.published?));
+    let modelled = (modelled(left.caches.as_ref()?)?, modelled(right.caches.as_ref()?)?);
+    Some(Movement {
+        what: format!("{what}: {from} → {to}"),
+        published,
+        modelled,
+        agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,
+    })
+}
+
+/// Whether the model left the counted figures alone: the same bout with and without it.
+fn model_check(cell: &Cell, fought: &[Fought]) -> Option<String> {
+    let all = bouts(cell, fought);
+    let modelled = all.iter().filter(|(bout, _)| bout.caches.is_some());
+    let apart = |(with, record): &&(&Fought, &Record)| {
+        let same = |bout: &Fought| {
+            bout.caches.is_none() && bout.arm == with.arm && bout.bout.offset == with.bout.offset
+        };
+        let (_, plain) = all.iter().find(|(bout, _)| same(bout))?;
+        let (left, right) = (used(record), used(plain));
+        (right > 0).then(|| left.abs_diff(right) as f64 / right as f64)
+    };
+    let differences: Vec<f64> = modelled.filter_map(|bout| apart(&bout)).collect();
+    let worst = differences
+        .iter()
+        .copied()
+        .fold(None, |worst: Option<f64>, next| Some(worst.map_or(next, |worst| worst.max(next))))?;
+    Some(format!(
+        "CPU time of the same {} bouts with and without the model differs by at most {:.3} %",
+        differences.len(),
+        100.0 * worst
+    ))
+}
+
+fn used(record: &Record) -> u64 {
+    record.cpus.iter().map(|cpu| cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns).sum()
+}

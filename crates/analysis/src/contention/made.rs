@@ -1,0 +1,157 @@
+//! A made-up contention run for tests: one harm cell, whose figures are chosen.
+
+use model::contention::{
+    Application, Arm, Bout, Cell, Control, Endpoints, Flow, Fought, Machine, NamedApplication,
+    NamedControl, NamedTraffic, Outcome, Place, Record, Road, RoundTrip, Run, Second, Shape, Study,
+    ThreadTime, Traffic, Work,
+};
+use model::{span::Span, study::Mode};
+
+/// What one bout is to say: bytes in each second, round trip in µs, operations in the window's ten seconds.
+#[derive(Clone, Copy)]
+pub(super) struct Said {
+    pub(super) bytes: u64,
+    pub(super) took_us: u32,
+    pub(super) operations: f64,
+}
+
+pub(super) fn run(controls: &[(&str, bool)]) -> Run {
+    let traffic = traffic();
+    let control = |(name, fixed): &(&str, bool)| NamedControl {
+        name: (*name).to_owned(),
+        control: Control::Weight(512),
+        fixed: *fixed,
+    };
+    Run {
+        format: model::contention::FORMAT,
+        headroom: "0".to_owned(),
+        study: Study {
+            question: "Why?".to_owned(),
+            contention: Shape::default(),
+            caches: None,
+            places: vec![Place {
+                name: "virtual".to_owned(),
+                on: Machine::Vm,
+                mode: Mode::Counted,
+                road: Road::Radio,
+            }],
+            traffics: vec![NamedTraffic { name: "saturated".to_owned(), traffic }],
+            applications: vec![NamedApplication {
+                name: "stream".to_owned(),
+                application: application(),
+            }],
+            controls: controls.iter().map(control).collect(),
+            cells: vec![Cell {
+                place: "virtual".to_owned(),
+                traffic: Some("saturated".to_owned()),
+                application: Some("stream".to_owned()),
+                controls: Vec::new(),
+                four_cases: false,
+                role: model::contention::Role::Harm,
+            }],
+        },
+        image: None,
+        host: "a machine".to_owned(),
+        started_ms: 0,
+    }
+}
+
+fn traffic() -> Traffic {
+    Traffic {
+        flow: Flow::Udp,
+        bytes: 1400,
+        rate: None,
+        paced: None,
+        endpoints: Endpoints::RealTime,
+        nat: false,
+        threaded: false,
+        no_offload: false,
+        link_limit: None,
+        bursts: None,
+        probes: 100,
+    }
+}
+
+fn application() -> Application {
+    Application { stressor: "--stream".to_owned(), words: Vec::new(), workers: 4, swap: None }
+}
+
+pub(super) fn fought(arm: Arm, (block, turn): (u32, u32), said: Said) -> Fought {
+    Fought {
+        cell: 0,
+        arm,
+        block,
+        turn,
+        bout: Bout {
+            road: Road::Radio,
+            traffic: Some(traffic()),
+            application: Some(application()),
+            control: Control::None,
+            offset: Span::from_secs(0),
+            warm_up: Span::from_secs(3),
+            window: Span::from_secs(10),
+            marks: false,
+        },
+        outcome: Outcome::Fought(Box::new(record(said))),
+        caches: None,
+        idle_before: None,
+        wall_s: 1.0,
+    }
+}
+
+fn record(said: Said) -> Record {
+    let second = Second {
+        received_bytes: said.bytes,
+        received_packets: said.bytes / 1400,
+        offered_bytes: 20_000_000,
+        offered_packets: 14_000,
+        application_ns: 0,
+        busy: true,
+    };
+    let work = Work {
+        operations: 2.0 * said.operations,
+        life_ns: 20_000_000_000,
+        life_ran_ns: 10_000_000_000,
+        ran_ns: 5_000_000_000,
+        waited_ns: None,
+        throttled_ns: None,
+    };
+    let thread = |name: &str, ran_ns, waited_ns| ThreadTime {
+        name: name.to_owned(),
+        ran_ns,
+        waited_ns: Some(waited_ns),
+    };
+    Record {
+        window_ns: 10_000_000_000,
+        seconds: vec![second; 10],
+        round_trips: vec![RoundTrip { at_ms: 0, took_us: Some(said.took_us) }; 100],
+        cpus: vec![model::contention::CpuTime { user_ns: 5, idle_ns: 5, ..Default::default() }],
+        threads: vec![
+            thread("ksoftirqd/0", 3_000_000_000, 4_000_000_000),
+            thread("sender", 2_000_000_000, 1_000_000),
+            thread("receiver", 2_000_000_000, 1_000_000),
+        ],
+        application: Some(work),
+        ..Record::default()
+    }
+}
+
+/// A block: alone first and last, the application, and every control with its Wi-Fi and work, of alone.
+pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Fought> {
+    let alone = |bytes: f64| Said { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
+    let last = arms.len() as u32 + 2;
+    let mut all = vec![
+        fought(Arm::Alone, (number, 0), alone(1e7)),
+        fought(Arm::Alone, (number, last), alone(1e7 * (1.0 + drift))),
+        fought(Arm::Application, (number, 1), Said { bytes: 0, took_us: 1, operations: 1000.0 }),
+    ];
+    for (turn, (name, kept, work)) in (2..).zip(arms) {
+        let said = Said {
+            bytes: (1e7 * kept) as u64,
+            took_us: (1000.0 / kept) as u32,
+            operations: 1000.0 * work,
+        };
+        all.push(fought(Arm::Control((*name).to_owned()), (number, turn), said));
+    }
+    all
+}

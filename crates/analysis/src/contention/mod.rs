@@ -1,0 +1,319 @@
+//! Contention: what an application takes from Wi-Fi, and what each control gives back. Pure.
+//!
+//! A cell is one traffic beside one application at one place. Its bouts come in blocks, and every figure is a
+//! ratio inside a block, so that what drifts between blocks is in none of them. Intervals are Student's over
+//! blocks; claims use the interval's bound. Wi-Fi kept is capped at 1: more than alone is no win.
+//!
+//! ```text
+//! Fought ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
+//!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(targets)──► verdicts
+//! ```
+
+mod arms;
+mod blocks;
+mod cases;
+mod frontier;
+mod harm;
+#[cfg(test)]
+mod made;
+mod seconds;
+mod targets;
+#[cfg(test)]
+mod tests;
+
+use model::{
+    contention::{Fought, Outcome, Role, Run},
+    verdict::Verdict,
+};
+use serde::Serialize;
+
+pub use self::cases::{Case, CpuShare, PUBLISHED, Published};
+use crate::stats::Estimate;
+
+/// Everything that a contention run says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contention {
+    /// The study's question.
+    pub question: String,
+    /// The answer, in sentences: harm first, then the cure, then what it cost.
+    pub answer: Vec<String>,
+    /// The cells, in the study's order; those without a bout too.
+    pub cells: Vec<Cell>,
+    /// The four cases, of each cell that asks for them.
+    pub cases: Vec<FourCases>,
+    /// What was to be shown, and whether it was.
+    pub targets: Vec<Target>,
+    /// Bouts that could not be fought or do not count, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Bouts that count.
+    pub counted: u32,
+}
+
+/// One traffic beside one application at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Its place in the study, from 0.
+    pub number: u32,
+    /// `saturated beside stream ×4, virtual`.
+    pub name: String,
+    /// The place's name.
+    pub place: String,
+    /// The traffic's name.
+    pub traffic: Option<String>,
+    /// The application's name.
+    pub application: Option<String>,
+    /// What it is for.
+    pub role: Role,
+    /// Blocks that count.
+    pub blocks: u32,
+    /// Traffic alone.
+    pub alone: Option<Level>,
+    /// The application alone, operations in a second.
+    pub application_alone: Option<Estimate>,
+    /// Every control, in the study's order; `none` first.
+    pub arms: Vec<Arm>,
+    /// Gate 0: whether there is harm at all.
+    pub harm: Option<Harm>,
+    /// The best fixed setting that keeps as much Wi-Fi as guard's target.
+    pub oracle: Option<Oracle>,
+    /// guard against fixed 512 and against quotas, at the same Wi-Fi kept.
+    pub contests: Vec<Contest>,
+}
+
+impl Cell {
+    /// The arm of a control.
+    pub fn arm(&self, control: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.control == control)
+    }
+
+    /// Whether Gate 0 says that there is harm.
+    pub fn is_harmed(&self) -> bool {
+        self.harm.as_ref().is_some_and(|harm| harm.shown)
+    }
+}
+
+/// Traffic alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    /// Megabits in a second that arrived.
+    pub megabits: Estimate,
+    /// Packets in a second that arrived.
+    pub packets: Estimate,
+    /// Median round trip, µs.
+    pub p50_us: Option<Estimate>,
+    /// 99th percentile of round trips, µs.
+    pub p99_us: Option<Estimate>,
+    /// Share of all CPUs that was in use.
+    pub cpu: Estimate,
+}
+
+/// What became of both under one control. Shares are of the same block's `alone` and `application`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Arm {
+    /// The control's name.
+    pub control: String,
+    /// Whether it is a fixed setting, a candidate of the oracle.
+    pub fixed: bool,
+    /// Megabits in a second that arrived.
+    pub megabits: Option<Estimate>,
+    /// Wi-Fi kept, each block capped at 1.
+    pub kept: Option<Estimate>,
+    /// Wi-Fi kept as it was, above 1 too.
+    pub kept_uncapped: Option<Estimate>,
+    /// Wi-Fi kept in the first percentile of all seconds of all blocks, uncapped.
+    pub kept_p01: Option<f64>,
+    /// Every second's share, in order of blocks and time: for pictures.
+    pub seconds: Vec<f64>,
+    /// The share of the loss without control that it restored; `None` where nothing was lost.
+    pub restored: Option<Estimate>,
+    /// Median round trip, µs.
+    pub p50_us: Option<Estimate>,
+    /// 99th percentile of round trips, µs.
+    pub p99_us: Option<Estimate>,
+    /// The 99th percentile against alone.
+    pub p99_ratio: Option<Estimate>,
+    /// Application work kept, against the application alone.
+    pub work: Option<Estimate>,
+    /// Share of all CPUs that was in use.
+    pub cpu: Option<Estimate>,
+    /// guard's own figures, where it was the control.
+    pub guard: Option<Guarding>,
+}
+
+/// guard's own figures over the bouts of an arm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Guarding {
+    /// Its CPU time, a share of one core.
+    pub core: Estimate,
+    /// Its resident memory, the most, KiB.
+    pub resident_kib: u64,
+    /// Writes in a minute of the window.
+    pub writes_a_minute: Estimate,
+    /// From the beginning of contention until the target was held, ms, each bout; those in which it never was
+    /// are `None`.
+    pub protect_ms: Vec<Option<u64>>,
+    /// Its decisions in the first block, in its words, with ms from the application's start.
+    pub decisions: Vec<(i64, String)>,
+    /// Bouts after which everything was as before.
+    pub restored: u32,
+    /// Bouts.
+    pub bouts: u32,
+}
+
+/// Gate 0 of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Harm {
+    /// Whether the harm is shown by its bound: Wi-Fi kept ≤ 75 %, or p99 ≥ 1.5 × alone, and endpoints that cannot
+    /// have starved.
+    pub shown: bool,
+    /// What the endpoints lost: their time runnable and not running, against the window, without control.
+    pub endpoints_waited: Option<f64>,
+    /// Offered packets without control against alone: endpoints that starve offer less.
+    pub offered: Option<f64>,
+    /// Which mechanism starves Wi-Fi, in a sentence with figures.
+    pub mechanism: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+/// The best fixed setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Oracle {
+    /// Its name.
+    pub control: String,
+    /// Wi-Fi that it kept.
+    pub kept: Estimate,
+    /// Application work that it kept.
+    pub work: Estimate,
+    /// The Wi-Fi that was asked of it: guard's target, or what guard kept where that is less.
+    pub asked: f64,
+    /// How much less application work guard left, of the oracle's: `1 − guard / oracle`; below 0 where guard
+    /// left more.
+    pub regret: Option<Estimate>,
+}
+
+/// guard against another control at the same Wi-Fi kept. guard's work is read off the line between its own
+/// settings at the Wi-Fi that the other kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contest {
+    /// The other control.
+    pub against: String,
+    /// The Wi-Fi that both keep.
+    pub kept: f64,
+    /// The other's application work.
+    pub work: f64,
+    /// guard's at the same Wi-Fi, against the other's: 1.25 is a quarter more. `None`: guard has no settings
+    /// around that point.
+    pub ratio: Option<Estimate>,
+}
+
+/// The four cases of the field report for one cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FourCases {
+    /// The cell's place in the study.
+    pub cell: u32,
+    /// Its name.
+    pub name: String,
+    /// Application alone, Wi-Fi alone, both, both under control (the field report's), both under guard.
+    pub cases: Vec<Case>,
+    /// Whether the modelled shares move as the field report's do, a sentence for each pair of cases; empty
+    /// without a model.
+    pub movements: Vec<Movement>,
+    /// Whether bouts with the cache model counted the same CPU as those without, in a sentence.
+    pub model_check: Option<String>,
+}
+
+/// Whether a modelled share moves from one case to the next as the field report's does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Movement {
+    /// `L1d load misses: Wi-Fi alone → both`.
+    pub what: String,
+    /// The field report's two values, per cent.
+    pub published: (f64, f64),
+    /// Ours, per cent.
+    pub modelled: (f64, f64),
+    /// Whether both go the same way.
+    pub agrees: bool,
+}
+
+/// What was to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// Short: `Wi-Fi kept under guard`.
+    pub name: String,
+    /// The limit in words: `≥ 95 % (lower bound) in every harm cell`.
+    pub limit: String,
+    /// The figure in words, of the worst cell: `97.1 % [96.8, 97.4] in …`.
+    pub found: String,
+    /// Whether it was shown.
+    pub verdict: Verdict,
+    /// The cause, where it was missed.
+    pub cause: Option<String>,
+}
+
+/// A bout that does not count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// The cell's name.
+    pub cell: String,
+    /// The arm's name.
+    pub arm: String,
+    /// Its block.
+    pub block: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// Analyses a run, whole or partial. Bouts may come in any order.
+pub fn analyse(run: &Run, fought: &[Fought]) -> Contention {
+    let (cells, left_out): (Vec<_>, Vec<_>) =
+        (0..run.study.cells.len()).map(|number| cell(run, fought, number)).unzip();
+    let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
+    let cases = cases::all(run, fought, &cells);
+    let targets = targets::all(&cells, &cases);
+    let of_outcome = |bout: &&Fought| matches!(bout.outcome, Outcome::Fought(_));
+    let counted = fought.iter().filter(of_outcome).count().saturating_sub(left_out.len()) as u32;
+    Contention {
+        question: run.study.question.clone(),
+        answer: targets::answer(&cells, &targets),
+        cells,
+        cases,
+        targets,
+        left_out,
+        counted,
+    }
+}
+
+/// One cell's figures, and its bouts that do not count.
+fn cell(run: &Run, fought: &[Fought], number: usize) -> (Cell, Vec<LeftOut>) {
+    let name = name_of(run, number);
+    let (blocks, left_out) = blocks::of(run, fought, number, &name);
+    let shape = &run.study.cells[number];
+    let mut cell = Cell {
+        number: number as u32,
+        name,
+        place: shape.place.clone(),
+        traffic: shape.traffic.clone(),
+        application: shape.application.clone(),
+        role: shape.role,
+        blocks: blocks.len() as u32,
+        alone: arms::alone(&blocks),
+        application_alone: arms::application_alone(&blocks),
+        arms: arms::all(run, &blocks),
+        harm: None,
+        oracle: None,
+        contests: Vec::new(),
+    };
+    cell.harm = harm::of(&cell, &blocks);
+    cell.oracle = frontier::oracle(&cell, &blocks);
+    cell.contests = frontier::contests(&cell, &blocks);
+    (cell, left_out)
+}
+
+/// `saturated beside stream ×4, virtual`.
+fn name_of(run: &Run, number: usize) -> String {
+    let cell = &run.study.cells[number];
+    let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
+    let application = cell.application.as_deref().unwrap_or("no application");
+    format!("{traffic} beside {application}, {}", cell.place)
+}

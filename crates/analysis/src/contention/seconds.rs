@@ -1,0 +1,84 @@
+//! What one bout's record says by itself: rates, round trips, shares of the CPU. No comparison.
+
+use model::contention::{Record, Second};
+
+/// A probe that did not come back within a second took at least so long, µs.
+const LOST_US: f64 = 1e6;
+
+/// The seconds in which traffic was on; all of them where it never pauses.
+pub(super) fn busy(record: &Record) -> impl Iterator<Item = &Second> {
+    let pauses = record.seconds.iter().any(|second| second.busy);
+    record.seconds.iter().filter(move |second| second.busy || !pauses)
+}
+
+fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value as f64, n + 1.0));
+    (n > 0.0).then(|| sum / n)
+}
+
+/// Bytes that arrived in a busy second; `None` for a bout without seconds.
+pub(super) fn received(record: &Record) -> Option<f64> {
+    mean(busy(record).map(|second| second.received_bytes))
+}
+
+/// Packets that arrived in a busy second.
+pub(super) fn received_packets(record: &Record) -> Option<f64> {
+    mean(busy(record).map(|second| second.received_packets))
+}
+
+/// Packets that were offered in a busy second.
+pub(super) fn offered_packets(record: &Record) -> Option<f64> {
+    mean(busy(record).map(|second| second.offered_packets))
+}
+
+/// A quantile of the round trips, µs, by the nearest rank; `None` where nothing was probed.
+pub(super) fn round_trip(record: &Record, quantile: f64) -> Option<f64> {
+    let took = |trip: &model::contention::RoundTrip| trip.took_us.map_or(LOST_US, f64::from);
+    let mut all: Vec<f64> = record.round_trips.iter().map(took).collect();
+    nearest_rank(&mut all, quantile)
+}
+
+/// A quantile by the nearest rank: `⌈q n⌉`-th smallest, at least the first.
+pub(super) fn nearest_rank(values: &mut [f64], quantile: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (quantile * values.len() as f64).ceil() as usize;
+    values.get(rank.max(1) - 1).copied()
+}
+
+/// The share of all CPUs that was in use.
+pub(super) fn cpu_used(record: &Record) -> Option<f64> {
+    let (used, all) = record.cpus.iter().fold((0.0, 0.0), |(used, all), cpu| {
+        let busy = cpu.user_ns + cpu.system_ns + cpu.irq_ns + cpu.softirq_ns;
+        (used + busy as f64, all + (busy + cpu.idle_ns + cpu.steal_ns) as f64)
+    });
+    (all > 0.0).then(|| used / all)
+}
+
+/// The share of all CPUs that the hypervisor took away.
+pub(super) fn stolen(record: &Record) -> f64 {
+    let steal: u64 = record.cpus.iter().map(|cpu| cpu.steal_ns).sum();
+    steal as f64 / (record.window_ns as f64 * record.cpus.len() as f64).max(1.0)
+}
+
+/// Operations of the application in a second of the window: its operations over its life, as far as it ran in
+/// the window. stress-ng tells its operations at its end only.
+pub(super) fn operations(record: &Record) -> Option<f64> {
+    let work = record.application.as_ref()?;
+    let ran = work.ran_ns as f64 / work.life_ran_ns as f64;
+    let a_second = work.operations * ran / (record.window_ns as f64 / 1e9);
+    a_second.is_finite().then_some(a_second)
+}
+
+/// What the threads of these names waited, of the window.
+pub(super) fn waited(record: &Record, names: impl Fn(&str) -> bool) -> Option<f64> {
+    let waited = record.threads.iter().filter(|thread| names(&thread.name));
+    let known: Vec<u64> = waited.filter_map(|thread| thread.waited_ns).collect();
+    let all: u64 = known.iter().sum();
+    (!known.is_empty()).then(|| all as f64 / record.window_ns.max(1) as f64)
+}
+
+/// What the threads of these names ran, of the window.
+pub(super) fn ran(record: &Record, names: impl Fn(&str) -> bool) -> f64 {
+    let ran = record.threads.iter().filter(|thread| names(&thread.name));
+    ran.map(|thread| thread.ran_ns).sum::<u64>() as f64 / record.window_ns.max(1) as f64
+}

@@ -1,0 +1,178 @@
+//! What the analysis of a contention run says of chosen figures.
+
+use model::{
+    contention::{Arm, Fought, Machine, Outcome, Role},
+    verdict::Verdict,
+};
+
+use super::{
+    Contention, Target, analyse,
+    made::{Said, block, fought, run},
+};
+
+const CONTROLS: [(&str, bool); 4] =
+    [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];
+
+/// Three blocks that differ a little, as phases do.
+fn three(arms: &[(&str, f64, f64)]) -> Vec<Fought> {
+    let nudged = |number: u32| {
+        let nudge = 1.0 + f64::from(number) * 0.001;
+        let arms: Vec<_> =
+            arms.iter().map(|(name, kept, work)| (*name, kept * nudge, work * nudge)).collect();
+        block(number, 0.0, &arms)
+    };
+    (0..3).flat_map(nudged).collect()
+}
+
+fn usual() -> Vec<Fought> {
+    three(&[
+        ("none", 0.60, 0.40),
+        ("shares-512", 0.70, 0.30),
+        ("weight-2", 0.98, 0.02),
+        ("guard-100", 0.97, 0.03),
+        ("quota-20", 0.80, 0.10),
+    ])
+}
+
+fn target<'a>(analysis: &'a Contention, name: &str) -> &'a Target {
+    analysis.targets.iter().find(|target| target.name == name).unwrap()
+}
+
+fn close(left: f64, right: f64) -> bool {
+    (left - right).abs() < 0.005
+}
+
+#[test]
+fn kept_restored_and_work_are_ratios_inside_blocks() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    let cell = &analysis.cells[0];
+    let guard = cell.arm("guard-100").unwrap();
+    assert!(close(guard.kept.unwrap().mean, 0.971));
+    assert!(close(guard.restored.unwrap().mean, (0.971 - 0.601) / (1.0 - 0.601)));
+    assert!(close(guard.work.unwrap().mean, 0.03));
+    assert_eq!(cell.alone.as_ref().unwrap().megabits.mean, 80.0);
+}
+
+#[test]
+fn harm_is_shown_by_the_bound_and_named() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    let harm = analysis.cells[0].harm.as_ref().unwrap();
+    assert!(harm.shown, "{}", harm.why);
+    assert!(harm.mechanism.contains("ksoftirqd"), "{}", harm.mechanism);
+}
+
+#[test]
+fn one_block_is_no_bound_and_shows_nothing() {
+    let analysis = analyse(&run(&CONTROLS), &block(0, 0.0, &[("none", 0.3, 0.4)]));
+    assert!(!analysis.cells[0].is_harmed());
+}
+
+#[test]
+fn a_loss_of_endpoints_that_waited_is_no_harm() {
+    let mut fought = usual();
+    for bout in &mut fought {
+        let Outcome::Fought(record) = &mut bout.outcome else { continue };
+        record.threads[1].waited_ns = Some(2_000_000_000);
+    }
+    let harm = analyse(&run(&CONTROLS), &fought).cells[0].harm.clone().unwrap();
+    assert!(!harm.shown);
+    assert!(harm.why.contains("endpoints'"), "{}", harm.why);
+}
+
+#[test]
+fn more_than_alone_is_no_win() {
+    let fought = three(&[("none", 0.6, 0.4), ("guard-100", 1.17, 0.1)]);
+    let analysis = analyse(&run(&CONTROLS), &fought);
+    let arm = analysis.cells[0].arm("guard-100").unwrap();
+    assert_eq!(arm.kept.unwrap().mean, 1.0);
+    assert!(arm.kept_uncapped.unwrap().mean > 1.1);
+}
+
+#[test]
+fn the_oracle_is_the_best_fixed_setting_that_keeps_what_is_asked() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    let oracle = analysis.cells[0].oracle.as_ref().unwrap();
+    assert_eq!(oracle.control, "weight-2");
+    assert!(close(oracle.regret.unwrap().mean, 1.0 - 0.03 / 0.02));
+}
+
+#[test]
+fn guard_is_compared_at_the_same_wifi() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    let contest = &analysis.cells[0].contests[0];
+    assert_eq!(contest.against, "shares-512");
+    // On the line from (0.6, 0.4) to (0.97, 0.03), at 0.7 there is 0.3.
+    assert!(close(contest.ratio.unwrap().mean, 1.0));
+    let quota = &analysis.cells[0].contests[1];
+    assert!(close(quota.ratio.unwrap().mean, 2.0));
+}
+
+#[test]
+fn targets_are_decided_by_bounds() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    assert_eq!(target(&analysis, "Wi-Fi kept under guard").verdict, Verdict::Pass);
+    assert_eq!(target(&analysis, "harm cells").verdict, Verdict::Fail);
+    assert_eq!(target(&analysis, "guard's own CPU, of one core").verdict, Verdict::Invalid);
+    assert_eq!(target(&analysis, "the same, median cell").verdict, Verdict::Fail);
+    let wide: Vec<Fought> = [0.90, 0.97, 1.0]
+        .into_iter()
+        .zip(0..)
+        .flat_map(|(kept, number)| {
+            block(number, 0.0, &[("none", 0.6, 0.4), ("guard-100", kept, 0.1)])
+        })
+        .collect();
+    let unsure = analyse(&run(&CONTROLS), &wide);
+    assert_eq!(target(&unsure, "Wi-Fi kept under guard").verdict, Verdict::Fail);
+}
+
+#[test]
+fn a_real_time_block_whose_baselines_drift_is_left_out() {
+    let mut run = run(&CONTROLS);
+    run.study.places[0].on = Machine::Host;
+    let mut fought = usual();
+    fought.extend(block(3, 0.2, &[("none", 0.6, 0.4)]));
+    let analysis = analyse(&run, &fought);
+    assert_eq!(analysis.cells[0].blocks, 3);
+    assert!(analysis.left_out.iter().all(|bout| bout.block == 3), "{:?}", analysis.left_out);
+    assert_eq!(analysis.left_out.len(), 4);
+}
+
+#[test]
+fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
+    let mut fought = block(0, 0.04, &[("none", 0.51, 0.4)]);
+    // Turn 2 of 0 to 3: the baseline is two thirds of the way from 1 to 1.04.
+    let analysis = analyse(&run(&CONTROLS), &fought);
+    let kept = analysis.cells[0].arm("none").unwrap().kept.unwrap().mean;
+    assert!((kept - 0.51 / (1.0 + 0.04 * 2.0 / 3.0)).abs() < 1e-6, "{kept}");
+    fought.clear();
+    assert_eq!(analyse(&run(&CONTROLS), &fought).cells[0].arms.len(), 0);
+}
+
+#[test]
+fn a_bout_that_failed_is_named() {
+    let mut bouts = usual();
+    let said = Said { bytes: 1, took_us: 1, operations: 1.0 };
+    let mut failed = fought(Arm::Control("none".to_owned()), (7, 2), said);
+    failed.outcome = Outcome::Failed("no veth".to_owned());
+    bouts.push(failed);
+    let analysis = analyse(&run(&CONTROLS), &bouts);
+    assert_eq!(analysis.left_out[0].why, "no veth");
+    assert_eq!(analysis.cells[0].blocks, 3);
+}
+
+#[test]
+fn load_that_comes_and_goes_is_judged_while_it_is_there() {
+    let mut run = run(&CONTROLS);
+    run.study.cells[0].role = Role::Changing;
+    let mut fought = usual();
+    for bout in &mut fought {
+        let Outcome::Fought(record) = &mut bout.outcome else { continue };
+        for second in record.seconds.iter_mut().step_by(2) {
+            second.busy = false;
+            second.received_bytes = 0;
+        }
+    }
+    let analysis = analyse(&run, &fought);
+    let kept = target(&analysis, "Wi-Fi kept while busy, load that comes and goes");
+    assert_eq!(kept.verdict, Verdict::Pass);
+}
