@@ -97,6 +97,6 @@ mod tests {
 
     #[test]
     fn a_new_crate_needs_a_place() {
-        assert_eq!(faults(&package("guard", &[])).len(), 1);
+        assert_eq!(faults(&package("newcomer", &[])).len(), 1);
     }
 }
