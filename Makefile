@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study client-scale self-check test clean
+.PHONY: help setup setup-test build check study client-scale self-check contention test clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -28,9 +28,12 @@ client-scale: build ## what each associated client costs, idle and polled (about
 self-check: build ## measure the lab itself: how far its figures can be trusted
 	$(headroom) run studies/self-check.toml
 
+contention: build ## what applications take from Wi-Fi, and what each control gives back (about 30 minutes)
+	$(headroom) run studies/app-contention.toml
+
 build: setup ## headroom, and the static programs for the access point
 	cargo build --locked --release --package headroom
-	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package stationd --target $(device)
+	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --target $(device)
 
 check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check

@@ -18,9 +18,12 @@
 mod harness;
 
 mod cache_damage;
+mod cache_model;
+mod cache_model_oracle;
 mod ci_examples;
 mod command_line;
 mod compare;
+mod contention;
 mod count;
 mod doctor;
 mod environment;

@@ -213,6 +213,7 @@ impl Guest {
             radios: 3,
             clients: 6,
             shell: true,
+            wan: false,
             forward: None,
         };
         let snapshot = snapshot::obtain(&lab, &image, &shape).unwrap();

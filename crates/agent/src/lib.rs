@@ -25,7 +25,7 @@
 pub mod burner;
 mod calibrate;
 pub mod census;
-mod contention;
+pub mod contention;
 pub mod facts;
 mod fetch;
 pub mod groups;

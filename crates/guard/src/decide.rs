@@ -6,6 +6,28 @@
 //! meanwhile. So on each CPU `lost = min(Σ waited of workers, Σ ran of applications)`, and
 //! `kept = ran / (ran + lost)` over all workers: the share of the CPU time that Wi-Fi's work asked for and got,
 //! as far as applications can be blamed. Waiting that no application caused is not theirs to give back.
+//!
+//! # The order of things
+//!
+//! ```text
+//! Reading ─► signal ─► condition ─┬─ starved ─► floors ► take back ► recall ► prove ► weigh ► climb
+//!   (CPUs instead of ns)          ├─ served, by others, link ─► prove ► ease (one step, slowly)
+//!                                 └─ idle ─► rest (all off after 5 s, and remembered)
+//! ```
+//!
+//! docs/design/guard-decisions.md has the law, its constants and what was rejected.
+
+mod condition;
+mod defend;
+mod ease;
+mod knob;
+mod ladder;
+mod offenders;
+mod outcome;
+mod signal;
+mod state;
+mod weigh;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +37,31 @@ use crate::{
     reading::Reading,
 };
 
-/// What the function remembers from tick to tick. Serialised with the first record of a file, so that a replay
-/// begins where the record does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct State {}
+pub use signal::Source;
+pub use state::{Flow, Held, Relaxed, Spent, State, Trial};
+
+use knob::Law;
+use signal::Signal;
+
+/// The tick that the constants are made for, ns.
+pub const TICK_NS: u64 = 200_000_000;
+/// The tick where nothing has to be protected, ns.
+pub const IDLE_TICK_NS: u64 = 2_000_000_000;
+/// Air that is busy for this share of the time is full: contention and acknowledgements take the rest.
+pub const AIR_FULL: f64 = 0.9;
+
+/// Smoothing of what is acted on at once, ns.
+const FAST_NS: u64 = 200_000_000;
+/// Smoothing of what is given back by, ns.
+const SLOW_NS: u64 = 2_000_000_000;
+/// Wi-Fi's work that asks for less than this, in CPUs, is not starved by anybody.
+const LEAST_DEMAND: f64 = 0.02;
+/// Nothing is given back for so long after a change, ns; doubled by each step back that failed.
+const FIRST_COOLDOWN_NS: u64 = 5_000_000_000;
+/// The longest that it gets, ns.
+const LONGEST_COOLDOWN_NS: u64 = 60_000_000_000;
+/// The noise before any was seen.
+const FIRST_NOISE: f64 = 0.005;
 
 /// What Wi-Fi's condition is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +138,20 @@ pub enum Lever {
     Threaded,
 }
 
+impl Lever {
+    /// All, from the cheapest up.
+    pub const LADDER: [Self; 8] = [
+        Self::Weight,
+        Self::Placement,
+        Self::Packing,
+        Self::Idle,
+        Self::Quota,
+        Self::Memory,
+        Self::Cache,
+        Self::Threaded,
+    ];
+}
+
 /// The decision for one tick.
 pub fn decide(
     policy: &Policy,
@@ -103,7 +159,108 @@ pub fn decide(
     reading: &Reading,
     outcome: &Outcome,
 ) -> (State, Decision) {
-    let _ = (reading, outcome);
-    let bounds = vec![Bounds::default(); policy.applications.len()];
-    (state.clone(), Decision { bounds, ..Decision::default() })
+    let mut state = state.clone();
+    state.align(policy);
+    let mut controller = Controller {
+        policy,
+        law: Law::of(policy),
+        signal: Signal::of(policy, reading),
+        now: reading.at_ns,
+        tick: None,
+        state,
+    };
+    controller.heed(outcome);
+    let bounds_before: Vec<Bounds> =
+        controller.state.held.iter().map(|held| held.bounds.clone()).collect();
+    let placement_before = controller.state.placement.clone();
+    let condition = controller.judge(reading);
+    let measured = controller.state.fast.clone();
+    controller.state.condition = condition;
+    let blamed = controller.offenders();
+    let reason = controller.steer(condition);
+    let is_same = |(held, before): (&Held, &Bounds)| held.bounds == *before;
+    let changed = controller.state.placement != placement_before
+        || !controller.state.held.iter().zip(&bounds_before).all(is_same);
+    if changed {
+        controller.state.changed_at_ns = controller.now;
+        controller.state.forget_flow();
+    }
+    let knows = !matches!(condition, Condition::Unknown | Condition::Idle);
+    let decision = Decision {
+        condition,
+        kept: controller.law.measure(&measured).filter(|_| knows).map(|kept| kept.min(1.0)),
+        target: controller.law.target,
+        bounds: controller.state.held.iter().map(|held| held.bounds.clone()).collect(),
+        placement: controller.state.placement.clone(),
+        changed,
+        reason,
+        offenders: blamed.iter().map(|(at, part)| (controller.name(*at), *part)).collect(),
+    };
+    (controller.state, decision)
 }
+
+/// How long the next tick is to be, ns: short while there is something to protect, or an application that could
+/// take something at once; long where neither is.
+pub fn next_tick_ns(reading: &Reading, decision: &Decision) -> u64 {
+    let second = reading.span_ns.max(1) as f64;
+    let works = |one: &crate::reading::Application| one.ran_ns as f64 / second >= LEAST_DEMAND;
+    let quiet = decision.condition == Condition::Idle
+        && decision.bounds.iter().all(Bounds::are_none)
+        && !reading.applications.iter().any(works);
+    if quiet { IDLE_TICK_NS } else { TICK_NS }
+}
+
+/// One tick's work: what is known, and the state that becomes the next one.
+#[derive(Debug)]
+struct Controller<'a> {
+    policy: &'a Policy,
+    law: Law,
+    signal: Signal,
+    now: u64,
+    /// This tick's measure alone.
+    tick: Option<f64>,
+    state: State,
+}
+
+impl Controller<'_> {
+    /// Does what the condition asks for, and says why in one sentence.
+    fn steer(&mut self, condition: Condition) -> String {
+        if condition == Condition::Unknown {
+            return words::unknown(self.state.span_ns);
+        }
+        if let Some(why) = self.leave_the_absent() {
+            return why;
+        }
+        match condition {
+            Condition::Unknown => String::new(),
+            Condition::Idle => self.rest(),
+            Condition::Starved => self.defend(),
+            Condition::Served | Condition::LinkLimited | Condition::StarvedByOthers => {
+                self.ease(condition)
+            }
+        }
+    }
+
+    /// An application's name.
+    fn name(&self, application: usize) -> String {
+        self.state.held[application].name.clone()
+    }
+
+    /// What an application keeps at least, in CPUs: what its rule says, or its part of the policy's floor, or
+    /// what the knob leaves.
+    fn floor(&self, application: usize) -> f64 {
+        let running = self.signal.runs.iter().filter(|runs| **runs).count().max(1);
+        let rule = self.policy.applications[application].floor.map(|floor| floor.get());
+        let total: f64 = self.state.fast.ran_by.iter().sum();
+        let ran = self.state.fast.ran_by.get(application).copied().unwrap_or(0.0);
+        let part = if total > 0.0 { ran / total } else { 1.0 / running as f64 };
+        let shared = self.policy.floor.map(|floor| floor.get() * part);
+        match (rule, shared) {
+            (None, None) => self.law.floor(running),
+            (one, other) => one.unwrap_or(0.0).max(other.unwrap_or(0.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,455 @@
 //! Old values, written ahead of every change, and their exact restoring.
+//!
+//! Every change of guard's goes through a [`Journal`]: the line about it is on the disk before the deed, so
+//! that whoever comes after a guard that died, at whatever moment, knows what to put back. The journal knows
+//! files and their texts; which value is wanted is `act`'s question. docs/design/guard-restore.md says how
+//! restoring decides.
+
+pub mod fake;
+mod files;
+mod knob;
+mod ledger;
+mod lock;
+mod record;
+mod report;
+mod restore;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+pub use files::{Disk, Files, Life};
+pub use knob::Knob;
+pub(crate) use knob::{list, listed, schema};
+use ledger::{Ledger, Value};
+use lock::Lock;
+pub use record::{Record, records};
+pub use report::Report;
+
+/// The journal's name in the state folder.
+const NAME: &str = "journal";
+
+/// Its name once the watchdog has taken it from a guard that is stuck.
+const TAKEN: &str = "journal.taken";
+
+/// Lines after which a journal is written anew, with one line for each value that is still held.
+const LONGEST: usize = 4096;
+
+/// Why guard cannot work with its state folder.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Another guard has it.
+    #[error("guard runs already as pid {pid} with {}; end that one first, or name another state folder", folder.display())]
+    Busy {
+        /// The other guard.
+        pid: u32,
+        /// The state folder.
+        folder: PathBuf,
+    },
+    /// The process that restores when guard dies cannot be started.
+    #[error("cannot start the watchdog, without which guard changes nothing")]
+    Watchdog {
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// It cannot be used.
+    #[error("cannot use {} for the journal; name another state folder", path.display())]
+    Folder {
+        /// The folder or file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Why a change was not made. After each the value is as it was before.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A person has changed the value since guard wrote it.
+    Overruled(String),
+    /// The kernel, or the disk of the journal, does not take it: one line, and the system's number.
+    Refused(String, Option<i32>),
+    /// The watchdog has restored everything, because guard was stuck.
+    TakenOver,
+}
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Set {
+    /// It was so already.
+    Same,
+    /// It was written, and reads so.
+    Written,
+}
+
+/// The journal of one guard.
+#[derive(Debug)]
+pub struct Journal {
+    files: Box<dyn Files>,
+    folder: PathBuf,
+    /// Its name there.
+    name: &'static str,
+    ledger: Ledger,
+    /// The inode of the file that our lines are in, once there is one.
+    file: Option<u64>,
+    lines: usize,
+    /// Whether the last line may be without its end.
+    torn: bool,
+    /// Putting back is never held up by a journal that takes no line any more.
+    restoring: bool,
+    _lock: Option<Lock>,
+}
+
+/// Puts back what an earlier guard left, and removes its journal. Without a journal it does nothing.
+///
+/// # Errors
+///
+/// [`Error::Busy`] while a guard runs, which restores by itself when it ends.
+pub fn restore(state: &Path) -> Result<Report, Error> {
+    restore_at(Path::new("/"), state)
+}
+
+/// The same on a device whose `/` is `root`.
+pub(crate) fn restore_at(root: &Path, state: &Path) -> Result<Report, Error> {
+    if !state.join(NAME).exists() && !state.join(TAKEN).exists() {
+        return Ok(Report::default());
+    }
+    Journal::open(Box::new(Disk::at(root)), state).map(|(_, report)| report)
+}
+
+/// Puts back what a guard that is stuck holds, and makes it notice. For the watchdog alone.
+pub(crate) fn take_over(files: Box<dyn Files>, state: &Path) -> Report {
+    let mut journal = Journal { name: TAKEN, ..Journal::without_lock(files, state) };
+    // Nothing to rename: nothing was changed, or another watchdog was here before.
+    let _ = journal.files.rename(&state.join(NAME), &state.join(TAKEN));
+    journal.settle()
+}
+
+impl Journal {
+    /// Takes the state folder, and puts back what an earlier guard left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub fn open(files: Box<dyn Files>, folder: &Path) -> Result<(Self, Report), Error> {
+        let lock = Lock::take(folder)?;
+        let mut journal = Self { _lock: Some(lock), ..Self::without_lock(files, folder) };
+        journal.rejoin().map_err(|source| Error::Folder { path: journal.path(), source })?;
+        let report = journal.settle();
+        Ok((journal, report))
+    }
+
+    fn without_lock(files: Box<dyn Files>, folder: &Path) -> Self {
+        Self {
+            files,
+            folder: folder.to_owned(),
+            name: NAME,
+            ledger: Ledger::default(),
+            file: None,
+            lines: 0,
+            torn: false,
+            restoring: false,
+            _lock: None,
+        }
+    }
+
+    /// The world that it writes to.
+    pub(crate) fn files(&self) -> &dyn Files {
+        self.files.as_ref()
+    }
+
+    /// The values that are held.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.ledger.values()
+    }
+
+    /// What a value was before guard first changed it; `None` where guard has not.
+    pub(crate) fn original(&self, path: &Path) -> Option<&str> {
+        self.ledger.value(path).map(|value| value.original.as_str())
+    }
+
+    /// What a value reads now, and whether that is what guard left there. A file that was made anew since is
+    /// forgotten.
+    pub(crate) fn look(&mut self, path: &Path, knob: Knob) -> Result<String, Failure> {
+        let now = self.read(path, knob)?;
+        let Some(value) = self.ledger.value(path) else { return Ok(now) };
+        if self.inode(path, knob).ok() != Some(value.inode) {
+            self.note(Record::Gone { path: path.to_owned() })?;
+            return Ok(now);
+        }
+        if value.last.trim() == now.trim() {
+            return Ok(now);
+        }
+        let (last, now) = (value.last.trim(), now.trim());
+        Err(Failure::Overruled(format!(
+            "{} reads {now} where guard left {last}; guard leaves it until it reads {last} again",
+            path.display()
+        )))
+    }
+
+    /// Has a value be `wanted`.
+    pub(crate) fn set(&mut self, path: &Path, knob: Knob, wanted: &str) -> Result<Set, Failure> {
+        let now = self.look(path, knob)?;
+        if knob.holds(wanted, &now) {
+            return Ok(Set::Same);
+        }
+        self.change(path, knob, (&now, wanted))?;
+        Ok(Set::Written)
+    }
+
+    /// Makes a group, unless it is there.
+    pub(crate) fn make_group(&mut self, folder: &Path) -> Result<Set, Failure> {
+        if self.files.inode(folder).is_ok() {
+            return Ok(Set::Same);
+        }
+        self.note(Record::Made { folder: folder.to_owned() })?;
+        self.check()?;
+        self.files.make_group(folder).map_err(|error| refused("make", folder, &error))?;
+        match self.check() {
+            Ok(()) => Ok(Set::Written),
+            Err(failure) => {
+                let _ = self.files.remove_group(folder);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Moves a process from group to group. One that has ended meanwhile needs no move.
+    pub(crate) fn move_process(
+        &mut self,
+        pid: u32,
+        from: &Path,
+        to: &Path,
+    ) -> Result<Set, Failure> {
+        let Some(life) = self.files.life(pid) else { return Ok(Set::Same) };
+        let (from, file) = (from.to_owned(), to.join("cgroup.procs"));
+        let moved = Record::Moved { pid, born: life.born, from: from.clone(), to: to.to_owned() };
+        self.note(moved)?;
+        self.check()?;
+        match self.files.write(&file, &format!("{pid}\n")) {
+            Ok(()) => {}
+            Err(error) if is(&error, rustix::io::Errno::SRCH) => return Ok(Set::Same),
+            Err(error) => return Err(refused(&format!("move pid {pid} by"), &file, &error)),
+        }
+        match self.check() {
+            Ok(()) => Ok(Set::Written),
+            Err(failure) => {
+                let _ = self.files.write(&from.join("cgroup.procs"), &format!("{pid}\n"));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Gives a group that guard has just made what it needs before anybody can enter it. That is not told in the
+    /// journal: it goes with the group.
+    pub(crate) fn furnish(&mut self, path: &Path, text: &str) -> Result<(), Failure> {
+        self.check()?;
+        let written = self.files.write(path, text);
+        written.map_err(|error| refused(&format!("write {} to", shown(text)), path, &error))
+    }
+
+    /// Puts a thread into a class of resctrl that guard made. It is not told in the journal: removing the class
+    /// gives all of its threads back.
+    pub(crate) fn enlist(&mut self, tid: u32, class: &Path) -> Result<(), Failure> {
+        self.check()?;
+        let file = class.join("tasks");
+        match self.files.write(&file, &format!("{tid}\n")) {
+            Err(error) if !is(&error, rustix::io::Errno::SRCH) => {
+                Err(refused("write to", &file, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Changes a value from what it reads now: journal, deed, look.
+    fn change(
+        &mut self,
+        path: &Path,
+        knob: Knob,
+        (now, wanted): (&str, &str),
+    ) -> Result<(), Failure> {
+        for (beside, its, text) in knob.effects(path, now, wanted) {
+            // Only one of the two names exists: each version has its own.
+            if let Ok(old) = self.files.read(&beside) {
+                self.note(self.record(&beside, its, (&old, &text))?)?;
+            }
+        }
+        self.note(self.record(path, knob, (now, wanted))?)?;
+        self.check()?;
+        let written = self.write(path, knob, &knob.text(now, wanted));
+        let reads = self.read(path, knob);
+        if self.check().is_err() {
+            self.leave(path, knob);
+            return Err(Failure::TakenOver);
+        }
+        let failure = match (written, reads) {
+            (Ok(()), Ok(reads)) if knob.holds(wanted, &reads) => {
+                if reads.trim() != wanted.trim() {
+                    self.note(Record::Became { path: path.to_owned(), text: reads })?;
+                }
+                return Ok(());
+            }
+            (Err(error), _) => refused(&format!("write {} to", shown(wanted)), path, &error),
+            (Ok(()), Err(failure)) => failure,
+            (Ok(()), Ok(reads)) => {
+                let line = format!(
+                    "{} was given {} and reads {}",
+                    path.display(),
+                    shown(wanted),
+                    shown(&reads)
+                );
+                Failure::Refused(line, None)
+            }
+        };
+        self.take_back(path, knob, now);
+        Err(failure)
+    }
+
+    /// After a refused write: the value, and those that were to change with it, are as they were.
+    fn take_back(&mut self, path: &Path, knob: Knob, before: &str) {
+        let reads = self.read(path, knob).unwrap_or_default();
+        if reads.trim() != before.trim() {
+            let _ = self.write(path, knob, &knob.text(&reads, before));
+        }
+        let beside = ["cpu.shares", "cpu.weight"].map(|name| path.with_file_name(name));
+        let others = if knob == Knob::Idle { &beside[..] } else { &[] };
+        for path in others.iter().map(PathBuf::as_path).chain([path]) {
+            if let Ok(text) = self.files.read(path) {
+                // A line that cannot be written costs nothing: both values are in the line before it.
+                let _ = self.note(Record::Became { path: path.to_owned(), text });
+            }
+        }
+    }
+
+    /// The watchdog has restored everything while we were about to write: what we wrote goes, too.
+    fn leave(&mut self, path: &Path, knob: Knob) {
+        let Some(value) = self.ledger.value(path) else { return };
+        let original = value.original.clone();
+        let now = self.read(path, knob).unwrap_or_default();
+        let _ = self.write(path, knob, &knob.text(&now, &original));
+        for (beside, its, _) in knob.effects(path, &now, &original) {
+            if let Some(value) = self.ledger.value(&beside) {
+                let original = its.text("", &value.original);
+                let _ = self.files.write(&beside, &original);
+            }
+        }
+    }
+
+    fn record(&self, path: &Path, knob: Knob, (old, new): (&str, &str)) -> Result<Record, Failure> {
+        let inode = self.inode(path, knob).map_err(|error| refused("find", path, &error))?;
+        let (old, new) = (old.to_owned(), new.trim_end().to_owned());
+        Ok(Record::Change { path: path.to_owned(), inode, knob, old, new })
+    }
+
+    /// Writes a line, and remembers what it says.
+    fn note(&mut self, record: Record) -> Result<(), Failure> {
+        let failed =
+            |path: &Path, error: &io::Error| refused("change anything, for want of", path, error);
+        let path = self.path();
+        let line = record.line().map_err(|error| failed(&path, &error.into()))?;
+        let long = self.lines >= LONGEST.max(4 * self.ledger.len());
+        if self.file.is_none() || (long && !self.restoring) {
+            self.write_anew().map_err(|error| failed(&path, &error))?;
+        }
+        // A line that was cut ends here, so that it does not spoil this one.
+        let line = if self.torn { format!("\n{line}") } else { line };
+        self.torn = true;
+        match self.files.append(&path, &line) {
+            Ok(()) => self.torn = false,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Failure::TakenOver);
+            }
+            Err(_) if self.restoring => {}
+            Err(error) => return Err(failed(&path, &error)),
+        }
+        self.lines += 1;
+        self.ledger.take(record);
+        Ok(())
+    }
+
+    /// The journal with one line for each thing that is held, in the place of the one that is there.
+    fn write_anew(&mut self) -> io::Result<()> {
+        let begin = Record::Begin { version: record::VERSION, boot: self.files.boot() };
+        let mut text = begin.line()?;
+        let held: Vec<Record> = self.ledger.records().collect();
+        for record in &held {
+            text += &record.line()?;
+        }
+        let path = self.path();
+        self.files.replace(&path, &text)?;
+        (self.file, self.lines, self.torn) = (self.files.inode(&path).ok(), held.len(), false);
+        Ok(())
+    }
+
+    /// Whether the journal is still ours.
+    fn check(&self) -> Result<(), Failure> {
+        let ours = self.file.is_none() || self.files.inode(&self.path()).ok() == self.file;
+        if ours { Ok(()) } else { Err(Failure::TakenOver) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join(self.name)
+    }
+
+    fn read(&self, path: &Path, knob: Knob) -> Result<String, Failure> {
+        let text = match thread_of(path, knob) {
+            Some(tid) => self.files.nice(tid).map(|nice| nice.to_string()),
+            None => self.files.read(path),
+        };
+        text.map_err(|error| refused("read", path, &error))
+    }
+
+    fn write(&mut self, path: &Path, knob: Knob, text: &str) -> io::Result<()> {
+        let Some(tid) = thread_of(path, knob) else { return self.files.write(path, text) };
+        let nice = text.trim().parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.files.set_nice(tid, nice)
+    }
+
+    /// What tells a file from another that has its name later; of a thread, when it started.
+    fn inode(&self, path: &Path, knob: Knob) -> io::Result<u64> {
+        let Some(tid) = thread_of(path, knob) else { return self.files.inode(path) };
+        let life = self.files.life(tid).ok_or(rustix::io::Errno::SRCH)?;
+        Ok(life.born)
+    }
+}
+
+/// The name by which the journal knows the nice value of a thread.
+pub(crate) fn nice_of(tid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{tid}/nice"))
+}
+
+fn thread_of(path: &Path, knob: Knob) -> Option<u32> {
+    if knob != Knob::Nice {
+        return None;
+    }
+    path.parent()?.file_name()?.to_str()?.parse().ok()
+}
+
+fn is(error: &io::Error, errno: rustix::io::Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+fn shown(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { "nothing".to_owned() } else { text.replace('\n', "; ") }
+}
+
+/// One line: what was tried, where, the system's reason, and what that means here.
+fn refused(what: &str, path: &Path, error: &io::Error) -> Failure {
+    use rustix::io::Errno;
+    let advice = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::ROFS) => "; the file system is mounted read-only, mount it writable",
+        Some(Errno::ACCESS | Errno::PERM) => "; guard has to run as root",
+        Some(Errno::NOENT | Errno::NODEV) => "; it is gone, or this kernel does not have it",
+        Some(Errno::BUSY) => "; something below it or in it needs it as it is",
+        Some(Errno::INVAL) => "; the kernel does not take it here",
+        _ => "",
+    };
+    Failure::Refused(
+        format!("cannot {what} {}: {error}{advice}", path.display()),
+        error.raw_os_error(),
+    )
+}

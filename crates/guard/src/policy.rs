@@ -3,6 +3,14 @@
 //! Reading it refuses what could never work, with one line: what, where, what to do. Which processes an
 //! application is on this device is `groups`' question.
 
+mod rules;
+mod text;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
 use model::share::Share;
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +151,7 @@ pub struct Rule {
     /// An executable: a name as in `/proc/PID/comm`, or a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
-    /// A user, by name or number.
+    /// A user, by name or number, but not root: most of what keeps the device alive is root's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// A container: its id, or the beginning of it, as the group's name has it.
@@ -153,3 +161,66 @@ pub struct Rule {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<Share>,
 }
+
+impl Policy {
+    /// Reads and checks a policy file, with what stands in the folder beside it: for `guard.toml` the files
+    /// `guard.d/*.toml` in the order of their names. Their applications are added; whatever else they set stands
+    /// in place of what was set before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: which file, which line, what is wrong, and what to do.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        text::read(path)
+    }
+
+    /// Checks what the types cannot say; for a policy that was not read from a file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what to do.
+    pub fn check(&self) -> Result<(), String> {
+        rules::check(self).map_err(|wrong| wrong.why)
+    }
+}
+
+/// Reads and checks a policy from text; `name` is what errors call it.
+///
+/// # Errors
+///
+/// [`Error::Wrong`].
+pub fn parse(text: &str, name: &str) -> Result<Policy, Error> {
+    text::parse(text, name)
+}
+
+/// A policy that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder cannot be read.
+    #[error("cannot read the policy {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{file}:{line}: {why}")]
+    Wrong {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}
+
+impl From<Error> for String {
+    fn from(error: Error) -> Self {
+        error.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -115,6 +115,8 @@ pub(crate) enum Verb {
     Up(Up),
     /// Say what can be measured here, what cannot, and how to mend it
     Doctor(Doctor),
+    /// Defend Wi-Fi's throughput on this device while other applications run
+    Guard(guard::command::Guard),
     /// Make the virtual access point's image
     Image(Image),
     /// Print completions for a shell
@@ -126,6 +128,7 @@ Examples:
   headroom run studies/client-scale.toml
   headroom run studies/client-scale.toml --dry-run
   headroom run studies/client-scale.toml --clients 18,114 --variant idle --variant iw-dump
+  headroom run studies/app-contention.toml --cell 1,2 --variant guard-100 --repetitions 1
   headroom run --resume runs/client-scale-20260401-101500
 
 The folder is complete after every trial. Ctrl-C loses the trials in flight and no other.";
@@ -148,10 +151,13 @@ pub(crate) struct Run {
     /// Client counts, in place of the study's
     #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
     pub(crate) clients: Vec<u32>,
-    /// Only this variant; may be given again
+    /// Only this variant, or control; may be given again
     #[arg(long, value_name = "NAME", conflicts_with = "resume")]
     pub(crate) variant: Vec<String>,
-    /// Trials of every variant at every client count, in place of the study's
+    /// Only these cells of a contention study, counted from 1
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "resume")]
+    pub(crate) cell: Vec<u32>,
+    /// Trials of every variant at every client count, or blocks, in place of the study's
     #[arg(long, value_name = "N", conflicts_with = "resume")]
     pub(crate) repetitions: Option<u32>,
     /// The measured span, in place of the study's

@@ -81,6 +81,16 @@ struct Lines {
     done: u32,
 }
 
+impl Lines {
+    fn step(&mut self, what: &str) {
+        self.done += 1;
+        let tenth = self.trials.div_ceil(10).max(1);
+        if self.done.is_multiple_of(tenth) || self.done == self.trials {
+            eprintln!("{what}: {} of {}", self.done, self.trials);
+        }
+    }
+}
+
 impl Tell for Lines {
     fn tell(&mut self, event: Event) {
         match event {
@@ -89,12 +99,12 @@ impl Tell for Lines {
                 eprintln!("run: {folder}: {trials} trials, {done} done before");
             }
             Event::TrialEnded { invalid, id, .. } => {
-                self.done += 1;
-                let tenth = self.trials.div_ceil(10).max(1);
-                if self.done.is_multiple_of(tenth) || self.done == self.trials {
-                    eprintln!("trials: {} of {}", self.done, self.trials);
-                }
+                self.step("trials");
                 invalid.into_iter().for_each(|why| eprintln!("invalid: {id}: {why}"));
+            }
+            Event::BoutEnded { name, failed, .. } => {
+                self.step("bouts");
+                failed.into_iter().for_each(|why| eprintln!("failed: {name}: {why}"));
             }
             other => sentence(&other).into_iter().for_each(|line| eprintln!("{line}")),
         }
@@ -191,6 +201,10 @@ impl Tell for Bars {
             }
             Event::TrialEnded { id, invalid, .. } => {
                 invalid.into_iter().for_each(|why| self.say(&format!("invalid: {id}: {why}")));
+                self.step_run();
+            }
+            Event::BoutEnded { name, failed, .. } => {
+                failed.into_iter().for_each(|why| self.say(&format!("failed: {name}: {why}")));
                 self.step_run();
             }
             Event::RunEnded { .. } => {

@@ -20,8 +20,10 @@
 
 pub mod attach;
 pub mod cache;
+pub mod cache_model;
 pub mod cancel;
 pub mod comparison;
+pub mod contention;
 pub mod device;
 pub mod error;
 pub mod host;

@@ -148,11 +148,14 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
 fn offset(perturb: Perturb, repetition: u32) -> Span {
     match perturb {
         Perturb::Nothing => Span::default(),
-        Perturb::Start => {
-            let turn = (f64::from(repetition - 1) * GOLDEN).fract();
-            Span::from_nanos((turn * 1e6) as u64 * 1_000)
-        }
+        Perturb::Start => phase(repetition - 1),
     }
+}
+
+/// The phase of the repetition after so many others.
+pub(crate) fn phase(before: u32) -> Span {
+    let turn = (f64::from(before) * GOLDEN).fract();
+    Span::from_nanos((turn * 1e6) as u64 * 1_000)
 }
 
 /// The state of a repetition: a function of the repetition alone, as its phase is.

@@ -5,6 +5,8 @@
 //! else is left there. Which ssh, port, key and jump host is the business of ssh's own configuration.
 
 use std::{
+    env,
+    ffi::OsString,
     fmt,
     fs::{self, File},
     io::{ErrorKind, Read, Write},
@@ -95,7 +97,8 @@ impl Remote {
         let stderr = folder.path().join("stderr");
         let mut command = host::bound("TERM");
         match address {
-            Address::Local => command.arg(&agent),
+            // What the agent starts beside the machine's programs, as guard, is beside the agent.
+            Address::Local => command.arg(&agent).env("PATH", before_path(agent.parent())),
             Address::Ssh(host) => {
                 host::require("ssh", "openssh-client")?;
                 let length = fs::metadata(&agent).map_err(Error::file("read", &agent))?.len();
@@ -200,6 +203,14 @@ fn agent_program(folders: &[PathBuf]) -> Result<PathBuf, Error> {
     let name = "headroom-agent";
     let path = folders.iter().map(|folder| folder.join(name)).find(|path: &PathBuf| is_file(path));
     path.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))
+}
+
+/// `PATH` with a folder before all others.
+fn before_path(folder: Option<&Path>) -> OsString {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let all = folder.map(Path::to_owned).into_iter().chain(env::split_paths(&path));
+    // A folder with a colon in its name cannot be said there; its programs are not found then.
+    env::join_paths(all).unwrap_or(path)
 }
 
 fn is_file(path: &Path) -> bool {

@@ -319,11 +319,11 @@ fn shape_of(image: &Image, radios: u32, (clients, mode): (u32, Mode)) -> Shape {
         Mode::Counted => Accelerator::Tcg,
         Mode::RealTime => vm::accelerator(image),
     };
-    Shape { mode, accelerator, radios, clients, shell: false, forward: None }
+    Shape { mode, accelerator, radios, clients, shell: false, wan: false, forward: None }
 }
 
 /// Works a queue off until it is empty or something fails.
-fn take_all<T, R>(
+pub(crate) fn take_all<T, R>(
     queue: &Mutex<VecDeque<T>>,
     mut work: impl FnMut(T) -> Result<R, Error>,
 ) -> Result<Vec<R>, Error> {
@@ -343,7 +343,7 @@ fn take_all<T, R>(
 }
 
 /// Runs the same work on so many threads; the first failure is the one that is told.
-fn side_by_side<R: Send>(
+pub(crate) fn side_by_side<R: Send>(
     threads: usize,
     work: impl Fn() -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {

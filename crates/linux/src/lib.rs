@@ -8,16 +8,24 @@
 //! | [`cgroup`] | control groups, both versions | 2.6.24 |
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
+//! | [`masquerade`] | translated source addresses (nf_tables) | 3.18 |
+//! | [`namespace`] | network namespaces, and a `/sys` that fits | 3.0, 5.2 |
 //! | [`netlink`] | sockets, messages, attributes, generic families | 2.6.15 |
 //! | [`nl80211`] | wireless interfaces, their stations, and who comes and goes | 3.0 |
+//! | [`load`] | where the time and the packets of each CPU go | 2.6 |
 //! | [`maps`] | what a process has mapped | 2.6 |
+//! | [`mark`] | marks for a model below the kernel | none |
 //! | [`pause`] | stopping processes and control groups | 2.6.24, 5.3 (descriptors) |
 //! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 4.17 (probes) |
+//! | [`place`] | starting a program in groups, a namespace and a class | 3.0 |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |
+//! | [`qdisc`] | queues in front of interfaces | 2.6.10 |
 //! | [`random`] | mixing into the kernel's random numbers | 2.6, 4.14 (beginning anew) |
+//! | [`sched`] | the real-time class, and CPUs | 2.6.32 |
 //! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
+//! | [`veth`] | pairs of virtual links | 2.6.24 |
 //!
 //! [`error`] puts an error and its causes into one line.
 
@@ -25,13 +33,21 @@ pub mod cgroup;
 pub mod error;
 pub mod kmod;
 pub mod link;
+pub mod load;
 pub mod maps;
+pub mod mark;
+pub mod masquerade;
+pub mod namespace;
 pub mod netlink;
 pub mod nl80211;
 pub mod pause;
 pub mod perf;
 pub mod proc;
+pub mod place;
 pub mod process;
+pub mod qdisc;
 pub mod random;
+pub mod sched;
 pub mod sockets;
 pub mod system;
+pub mod veth;

@@ -119,6 +119,8 @@ pub enum Protocol {
     Generic,
     /// Sockets, and what they are connected with.
     Sockets,
+    /// Rules about packets.
+    Netfilter,
 }
 
 /// What it took to read a reply.

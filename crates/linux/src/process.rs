@@ -111,7 +111,7 @@ fn own_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw)
 }
 
-fn unblock_all() -> io::Result<()> {
+pub(crate) fn unblock_all() -> io::Result<()> {
     let set = set_of(&[]);
     // SAFETY: `set` is an initialised signal set that outlives the call, and the old set may be null.
     match unsafe { libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()) } {

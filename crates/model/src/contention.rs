@@ -45,6 +45,10 @@ pub struct Shape {
     pub window: Span,
     /// Blocks: each has every arm of its cell once, in an order of its own, and begins and ends alone.
     pub blocks: u32,
+    /// The first so many blocks hold the oracle's candidates too (`fixed` controls but for a weight of 512);
+    /// `None`: all blocks do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep_blocks: Option<u32>,
     /// The seed of those orders.
     pub seed: u64,
     /// A real-time bout begins only where the machine was idle for this share of the second before.
@@ -57,6 +61,7 @@ impl Default for Shape {
             warm_up: Span::from_secs(3),
             window: Span::from_secs(10),
             blocks: 8,
+            sweep_blocks: None,
             seed: 1,
             idle_gate: Share::of(0.94),
         }
@@ -466,7 +471,8 @@ pub struct Fought {
     /// How idle the machine was in the second before, where its time is real.
     #[serde(default)]
     pub idle_before: Option<Share>,
-    /// Seconds of wall time that it took.
+    /// Seconds of wall time that it took; 0 where a counted order was fought before in this run, at the same place
+    /// and phase, and its record stands here again: it would be the same instruction for instruction.
     pub wall_s: f64,
 }
 

@@ -6,6 +6,7 @@
 //! ImageStarted → ImageStep* → ImageReady
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
+//! RunStarted → BoutEnded* → RunEnded                      in a contention study
 //! Doubt may come at any time
 //! ```
 
@@ -82,6 +83,17 @@ pub enum Event {
         took_ms: u64,
         /// Why it is invalid, if it is.
         invalid: Option<String>,
+    },
+    /// A bout of contention ended and is on disk.
+    BoutEnded {
+        /// Its number in the plan.
+        number: u32,
+        /// What people call it, as «cell 1 none, block 2».
+        name: String,
+        /// Wall time, ms.
+        took_ms: u64,
+        /// Why it could not be fought, if it could not.
+        failed: Option<String>,
     },
     /// The run ended.
     RunEnded {

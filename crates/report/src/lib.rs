@@ -20,6 +20,7 @@
 
 mod again;
 mod bars;
+pub mod contention;
 mod count_tables;
 mod cpu_section;
 mod curve_chart;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, pause,
+    burner, contention, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -36,6 +36,9 @@ fn main() -> ExitCode {
         [burner::WORD, cpu_ns] => burn(cpu_ns),
         [pause::WATCHDOG, longest_ns] => {
             lived(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
+        }
+        [contention::tidy::WORD, folder, ref groups @ ..] => {
+            lived(contention::tidy::live(folder, groups))
         }
         [pause::DECOY] => lived(pause::sleep_until_told()),
         _ => {

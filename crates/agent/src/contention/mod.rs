@@ -1,10 +1,42 @@
 //! One bout of contention: traffic across a road of its own, an application in a group of its own, a control.
 //!
-//! What it makes it removes, also when the stream breaks. Judging what it counts is `analysis`' work.
+//! ```text
+//! order ─offset─► road ─► prober ─► endpoints ─► guard ─► application ──warm-up──► window ──────────► ended
+//! samples:                                                                        ▲  ▲  ▲  …  ▲
+//! marks of a model below:                                                        open        close
+//! ```
+//!
+//! The agent itself runs above the endpoints meanwhile, so that no sample is late. Whatever is made here goes
+//! again when the function returns, also when the stream breaks; what only a kill of the agent could leave,
+//! its groups, [`tidy`] takes away. Judging what is counted is `analysis`' work.
 
-use model::{contention::Bout, wire::Refusal};
+mod application;
+mod control;
+mod counting;
+mod endpoints;
+mod fought;
+mod group;
+mod guarding;
+mod inside;
+mod pmu;
+mod prober;
+mod road;
+pub mod tidy;
 
-use crate::{measure::End, session::Session};
+use linux::{error::chain, sched, system::monotonic_ns};
+use model::{
+    contention::{Bout, Control, Endpoints, Flow, Traffic},
+    wire::{Frame, Refusal},
+};
+
+use self::{fought::Fight, group::Group, road::Road, tidy::Tidier};
+use crate::{
+    measure::End,
+    session::{Session, Woken},
+};
+
+/// The agent's priority while a bout is fought: above [`prober::PRIORITY`].
+const PRIORITY: u8 = 3;
 
 /// Fights one bout and sends what it counted.
 ///
@@ -12,7 +44,152 @@ use crate::{measure::End, session::Session};
 ///
 /// [`End`] where the machine refuses, another order comes, or the stream is lost.
 pub(crate) fn fight(session: &mut Session, bout: &Bout) -> Result<(), End> {
-    let _ = (session, bout);
-    let why = "this agent cannot yet".to_owned();
-    Err(End::Refused(Refusal::Contention { what: "fight a bout".to_owned(), why }))
+    let begun = monotonic_ns();
+    check(bout)?;
+    session.hello(Vec::new())?;
+    sleep_until(session, begun + bout.offset.as_nanos())?;
+    let record = fought(session, bout)?;
+    Ok(session.send(&Frame::Contended(Box::new(record)))?)
+}
+
+/// Everything is gone again when this returns.
+fn fought(session: &mut Session, bout: &Bout) -> Result<model::contention::Record, End> {
+    let group = bout.application.as_ref().map(|_| Group::make()).transpose()?;
+    // Dropped after everything else: it takes away what could not be removed in the ordinary way.
+    let tidier = Tidier::start(group.as_ref())?;
+    let urgent = Urgent::take(bout)?;
+    // guard protects a road also where nobody is on it.
+    let guarded = matches!(bout.control, Control::Guard(_)).then(nobody);
+    let crossed = bout.traffic.as_ref().or(guarded.as_ref());
+    let road = crossed.map(|traffic| Road::make(bout.road, traffic)).transpose()?;
+    let mut fight = Fight::prepare(session, bout, (group, road, tidier.folder()))?;
+    let record = fight.fight(session);
+    let ended = fight.end(session);
+    drop(urgent);
+    let mut record = record?;
+    ended?.complete(&mut record);
+    Ok(record)
+}
+
+/// Refuses what has no meaning, before anything is touched.
+fn check(bout: &Bout) -> Result<(), Refusal> {
+    let window = bout.window.as_nanos();
+    let refused = |why: &str| Err(no_bout(why));
+    if window == 0 || !window.is_multiple_of(1_000_000_000) || window > 3_600_000_000_000 {
+        return refused("its window is not of whole seconds, 1 to 3600");
+    }
+    if bout.traffic.is_none() && bout.application.is_none() {
+        return refused("it has neither traffic nor an application");
+    }
+    if bout.application.is_none() && !matches!(bout.control, Control::None | Control::Guard(_)) {
+        return refused("it has no application that a control could bound");
+    }
+    if bout
+        .traffic
+        .as_ref()
+        .is_some_and(|traffic| traffic.paced.is_some() && traffic.rate.is_none())
+    {
+        return refused("its rate is a share of one that the runner has to measure first");
+    }
+    Ok(())
+}
+
+/// The traffic of a road that nobody is on.
+fn nobody() -> Traffic {
+    Traffic {
+        flow: Flow::Udp,
+        bytes: 0,
+        rate: None,
+        paced: None,
+        endpoints: Endpoints::Normal,
+        nat: false,
+        threaded: false,
+        no_offload: false,
+        link_limit: None,
+        bursts: None,
+        probes: 0,
+    }
+}
+
+fn no_bout(why: &str) -> Refusal {
+    Refusal::Contention { what: "cannot fight this bout".to_owned(), why: why.to_owned() }
+}
+
+/// A refusal with the error's causes.
+fn refused<E: std::error::Error>(what: impl Into<String>) -> impl FnOnce(E) -> Refusal {
+    let what = what.into();
+    move |error| Refusal::Contention { what, why: chain(&error) }
+}
+
+fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
+    loop {
+        match session.wait(Some(until), &[])? {
+            Woken::Due => return Ok(()),
+            Woken::Order(order) => return Err(End::Order(order.into())),
+            Woken::Child | Woken::Ended(_) | Woken::Ring => {}
+        }
+    }
+}
+
+/// The agent above its endpoints, until the value is dropped.
+#[derive(Debug)]
+struct Urgent;
+
+impl Urgent {
+    fn take(bout: &Bout) -> Result<Option<Self>, Refusal> {
+        let Some(traffic) = &bout.traffic else { return Ok(None) };
+        match sched::round_robin(0, PRIORITY, sched::Children::Normal) {
+            Ok(()) => Ok(Some(Self)),
+            Err(_) if traffic.endpoints == Endpoints::Normal => Ok(None),
+            Err(error) => Err(Refusal::Contention {
+                what: "cannot schedule the endpoints in real time".to_owned(),
+                why: format!(
+                    "{error}; the agent must run as root, in a control group with real-time budget"
+                ),
+            }),
+        }
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        // It was allowed to leave the class before, and entering the usual one is never refused.
+        let _ = sched::normal(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        contention::{Application, Road as Crossed},
+        span::Span,
+    };
+
+    use super::*;
+
+    fn bout() -> Bout {
+        Bout {
+            road: Crossed::Veth,
+            traffic: None,
+            application: Some(Application {
+                stressor: "--cache".to_owned(),
+                words: Vec::new(),
+                workers: 1,
+                swap: None,
+            }),
+            control: Control::None,
+            offset: Span::default(),
+            warm_up: Span::default(),
+            window: Span::from_secs(2),
+            marks: false,
+        }
+    }
+
+    #[test]
+    fn a_bout_without_anybody_or_with_half_a_second_is_refused() {
+        assert!(check(&bout()).is_ok());
+        assert!(check(&Bout { application: None, ..bout() }).is_err());
+        assert!(check(&Bout { window: Span::from_nanos(500_000_000), ..bout() }).is_err());
+        assert!(check(&Bout { window: Span::default(), ..bout() }).is_err());
+    }
 }

@@ -68,6 +68,7 @@ fn told(result: Result<(), Error>) -> bool {
 impl Life {
     fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
         modules::load(topology)?;
+        mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
         line::open(topology)?;

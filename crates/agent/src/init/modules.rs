@@ -1,8 +1,9 @@
 //! The kernel modules, in the order that the image gives.
 //!
-//! Reads `/etc/headroom/modules` and, for a line to the host, `/etc/headroom/modules-forward`: one absolute path a line, then parameters if there are any, each
-//! module behind those that it needs (there is no modprobe in the guest). Two modules get a
-//! parameter from here, because it follows from the topology or from the country of [`hostapd`].
+//! Reads `/etc/headroom/modules`, for a line to the host `/etc/headroom/modules-forward`, and for a WAN side
+//! `/etc/headroom/modules-wan`: one absolute path a line, then parameters if there are any, each module behind
+//! those that it needs (there is no modprobe in the guest). Two modules get a parameter from here, because it
+//! follows from the topology or from the country of [`hostapd`].
 //!
 //! [`hostapd`]: super::hostapd
 
@@ -11,6 +12,7 @@ use std::{fs, path::Path};
 use linux::kmod;
 
 use super::{
+    console::say,
     error::{Doing, Error},
     hostapd::COUNTRY,
     topology::Topology,
@@ -19,11 +21,20 @@ use super::{
 const LIST: &str = "/etc/headroom/modules";
 /// What only a machine with a line to the host needs.
 const FORWARD_LIST: &str = "/etc/headroom/modules-forward";
+/// What only a machine with a WAN side needs.
+const WAN_LIST: &str = "/etc/headroom/modules-wan";
 
 /// Loads every module that the machine needs.
 pub(super) fn load(topology: &Topology) -> Result<(), Error> {
     load_all(LIST, topology)?;
-    if topology.forward { load_all(FORWARD_LIST, topology) } else { Ok(()) }
+    if topology.forward {
+        load_all(FORWARD_LIST, topology)?;
+    }
+    if topology.wan {
+        // One that is missing is missed by the bout that needs it, which says so; the others can be fought.
+        load_all(WAN_LIST, topology).unwrap_or_else(|error| say(error.line()));
+    }
+    Ok(())
 }
 
 fn load_all(path: &str, topology: &Topology) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! The file systems that an access point has, and its name.
 //!
-//! Talks to `mount` and `sethostname`. It makes the mount points that are missing; the root stays
+//! Talks to `mount`, `sethostname` and, where applications are to be bounded, to the root group. It makes the mount points that are missing; the root stays
 //! the unpacked initramfs.
 
 use std::fs;
@@ -10,7 +10,10 @@ use rustix::{
     system::sethostname,
 };
 
-use super::error::{Doing, Error};
+use super::{
+    error::{Doing, Error},
+    topology::Topology,
+};
 
 /// Type, place and options, in the order in which they depend on each other.
 const MOUNTS: [(&str, &str, Option<&std::ffi::CStr>); 10] = [
@@ -30,6 +33,19 @@ const MOUNTS: [(&str, &str, Option<&std::ffi::CStr>); 10] = [
 pub(super) const STATE: &str = "/run/headroom";
 /// Where control groups are made.
 pub(super) const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The controllers that can bound an application.
+const CONTROLLERS: &str = "+cpu +memory +cpuset";
+
+/// Lets the groups below the root be bounded, where the machine has a WAN side to protect. Elsewhere they only
+/// count, and no group's weight means anything.
+pub(super) fn let_groups_be_bounded(topology: &Topology) -> Result<(), Error> {
+    if !topology.wan {
+        return Ok(());
+    }
+    let file = format!("{GROUPS}/cgroup.subtree_control");
+    fs::write(&file, CONTROLLERS).doing(|| format!("write {CONTROLLERS} to {file}"))
+}
 
 /// Mounts everything and names the machine.
 pub(super) fn prepare() -> Result<(), Error> {

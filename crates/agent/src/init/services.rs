@@ -1,7 +1,8 @@
 //! The services: each started in a control group of its own, watched, and started again if it may.
 //!
 //! Talks to cgroup2 (makes one folder a service), to [`Launch`] (which becomes the program) and to
-//! `waitpid`. It enables no controllers: who wants to limit a service does that, and undoes it.
+//! `waitpid`. It enables no controllers: [`super::mounts`] does, in a
+//! machine where services are to be limited.
 //!
 //! [`Launch`]: super::launch::Launch
 

@@ -1,7 +1,7 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
-//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`
-//! and `headroom.forward=` of the kernel command line; all that is derived from them is derived here.
+//! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`,
+//! `headroom.forward=` and `headroom.wan=` of the kernel command line; all that is derived from them is derived here.
 
 use std::net::Ipv4Addr;
 
@@ -30,6 +30,8 @@ pub struct Topology {
     pub hold: bool,
     /// Whether the machine has a line to the host.
     pub forward: bool,
+    /// Whether the machine can have a WAN side, and applications that are bounded beside it.
+    pub wan: bool,
 }
 
 /// What the serial console offers.
@@ -55,8 +57,14 @@ pub struct Channel {
 impl Topology {
     /// Reads the kernel command line; words that are missing have defaults: no client, three radios.
     pub fn from_command_line(line: &str) -> Result<Self, Error> {
-        let mut topology =
-            Self { clients: 0, radios: 3, console: ConsoleMode::None, hold: false, forward: false };
+        let mut topology = Self {
+            clients: 0,
+            radios: 3,
+            console: ConsoleMode::None,
+            hold: false,
+            forward: false,
+            wan: false,
+        };
         for word in line.split_ascii_whitespace() {
             match word.split_once('=') {
                 Some(("headroom.clients", value)) => topology.clients = number(word, value)?,
@@ -64,6 +72,7 @@ impl Topology {
                 Some(("headroom.console", value)) => topology.console = console(word, value)?,
                 Some(("headroom.hold", value)) => topology.hold = value == "yes",
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
+                Some(("headroom.wan", value)) => topology.wan = value == "yes",
                 _ => {}
             }
         }
@@ -182,7 +191,7 @@ mod tests {
     fn the_command_line_is_read_among_the_kernels_own_words() {
         let read = topology(
             "console=ttyS0 quiet headroom.clients=114 headroom.radios=2 headroom.console=shell \
-             headroom.forward=yes\n",
+             headroom.forward=yes headroom.wan=yes\n",
         );
         assert_eq!(
             read,
@@ -191,7 +200,8 @@ mod tests {
                 radios: 2,
                 console: ConsoleMode::Shell,
                 hold: false,
-                forward: true
+                forward: true,
+                wan: true,
             }
         );
     }
@@ -205,7 +215,8 @@ mod tests {
                 radios: 3,
                 console: ConsoleMode::None,
                 hold: false,
-                forward: false
+                forward: false,
+                wan: false,
             },
         );
     }

@@ -6,6 +6,7 @@
     reason = "what a test cannot do ends the test, and a skip or a figure is printed"
 )]
 
+mod contention;
 mod counts;
 mod dialogue;
 mod files;

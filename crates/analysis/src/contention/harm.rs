@@ -7,7 +7,7 @@ use super::{Cell, Harm, arms::NONE, blocks::Block, seconds};
 use crate::stats::Estimate;
 
 /// Harm: Wi-Fi kept is at most this, by its upper bound.
-const KEPT: f64 = 0.75;
+pub const KEPT: f64 = 0.75;
 /// Harm: the 99th percentile of round trips is at least this many times that of traffic alone, by its lower
 /// bound.
 const SLOWER: f64 = 1.5;

@@ -27,7 +27,10 @@ use model::{
 };
 use serde::Serialize;
 
-pub use self::cases::{Case, CpuShare, PUBLISHED, Published};
+pub use self::{
+    cases::{Case, CpuShare, PUBLISHED, Published},
+    harm::KEPT,
+};
 use crate::stats::Estimate;
 
 /// Everything that a contention run says.

@@ -24,7 +24,7 @@ enum Side {
 
 /// Every target, harm first.
 pub(super) fn all(cells: &[Cell], cases: &[FourCases]) -> Vec<Target> {
-    let harmed: Vec<&Cell> = cells.iter().filter(|cell| cell.is_harmed()).collect();
+    let harmed = harmed(cells);
     let mut targets = vec![gate(cells, harmed.len())];
     targets.extend(protection(&harmed));
     targets.extend(contest(&harmed));
@@ -37,13 +37,27 @@ pub(super) fn all(cells: &[Cell], cases: &[FourCases]) -> Vec<Target> {
     targets
 }
 
+/// The candidates in which harm is shown; load that changes is judged by itself.
+fn harmed(cells: &[Cell]) -> Vec<&Cell> {
+    cells.iter().filter(|cell| cell.role == Role::Harm && cell.is_harmed()).collect()
+}
+
 fn gate(cells: &[Cell], harmed: usize) -> Target {
-    let candidates = cells.iter().filter(|cell| cell.role == Role::Harm).count();
+    let candidates: Vec<&Cell> = of_role(cells, Role::Harm);
+    let is_known = |cell: &&&Cell| {
+        let kept = cell.arm(NONE).and_then(|arm| arm.kept);
+        kept.is_some_and(|kept| kept.interval.is_some())
+    };
+    let known = candidates.iter().filter(is_known).count();
     Target {
         name: "harm cells".to_owned(),
         limit: format!("at least {FEWEST_CELLS}"),
-        found: format!("{harmed} of {candidates} candidates"),
-        verdict: if harmed >= FEWEST_CELLS { Verdict::Pass } else { Verdict::Fail },
+        found: format!("{harmed} of {} candidates", candidates.len()),
+        verdict: match (harmed >= FEWEST_CELLS, known) {
+            (true, _) => Verdict::Pass,
+            (false, 0) => Verdict::Invalid,
+            (false, _) => Verdict::Fail,
+        },
         cause: None,
     }
 }
@@ -165,7 +179,12 @@ fn contest(harmed: &[&Cell]) -> Vec<Target> {
             least(&shares),
             Some(work),
         ),
-        spread("the same, median cell", (Side::AtLeast, 1.25), median(&shares), Some(work)),
+        spread(
+            "work against shares-512 at the same Wi-Fi, median cell",
+            (Side::AtLeast, 1.25),
+            median(&shares),
+            Some(work),
+        ),
         spread(
             "work against a quota at the same Wi-Fi, median cell",
             (Side::AtLeast, 1.5),
@@ -178,7 +197,12 @@ fn contest(harmed: &[&Cell]) -> Vec<Target> {
             median(&regrets),
             None,
         ),
-        spread("the same, worst cell", (Side::AtMost, 0.20), most(&regrets), None),
+        spread(
+            "regret against the best fixed setting, worst cell",
+            (Side::AtMost, 0.20),
+            most(&regrets),
+            None,
+        ),
     ]
 }
 
@@ -275,9 +299,7 @@ fn paced(cells: &[Cell]) -> Vec<Target> {
 }
 
 fn agility(cells: &[Cell]) -> Vec<Target> {
-    let own = || {
-        cells.iter().filter(|cell| cell.is_harmed()).filter_map(|cell| guard(cell)?.guard.as_ref())
-    };
+    let own = || harmed(cells).into_iter().filter_map(|cell| guard(cell)?.guard.as_ref());
     let mut all: Vec<f64> = own()
         .flat_map(|guard| &guard.protect_ms)
         .map(|ms| ms.map_or(f64::INFINITY, |ms| ms as f64))
@@ -385,7 +407,9 @@ fn quiet(cells: &[&Cell]) -> Target {
         limit: "no decision that changes anything".to_owned(),
         found: loud.first().and_then(|guard| guard.decisions.first()).map_or_else(
             || format!("none in {} cells", tried.len()),
-            |(at, reason)| format!("after {at} ms: {reason}"),
+            |(at, reason)| {
+                format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")
+            },
         ),
         verdict: match (tried.is_empty(), loud.is_empty()) {
             (true, _) => Verdict::Invalid,
@@ -422,7 +446,7 @@ fn caches(cases: &[FourCases]) -> Vec<Target> {
 
 /// The answer: harm, cure, price.
 pub(super) fn answer(cells: &[Cell], targets: &[Target]) -> Vec<String> {
-    let harmed: Vec<&Cell> = cells.iter().filter(|cell| cell.is_harmed()).collect();
+    let harmed = harmed(cells);
     let candidates = cells.iter().filter(|cell| cell.role == Role::Harm).count();
     let mut answer = vec![format!(
         "{} of {candidates} candidates show harm: without control an application takes at least a quarter of Wi-Fi, \

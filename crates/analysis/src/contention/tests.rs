@@ -113,7 +113,10 @@ fn targets_are_decided_by_bounds() {
     assert_eq!(target(&analysis, "Wi-Fi kept under guard").verdict, Verdict::Pass);
     assert_eq!(target(&analysis, "harm cells").verdict, Verdict::Fail);
     assert_eq!(target(&analysis, "guard's own CPU, of one core").verdict, Verdict::Invalid);
-    assert_eq!(target(&analysis, "the same, median cell").verdict, Verdict::Fail);
+    assert_eq!(
+        target(&analysis, "work against shares-512 at the same Wi-Fi, median cell").verdict,
+        Verdict::Fail
+    );
     let wide: Vec<Fought> = [0.90, 0.97, 1.0]
         .into_iter()
         .zip(0..)

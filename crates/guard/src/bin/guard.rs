@@ -2,6 +2,15 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use guard::{
+    command::{Program, carry_out},
+    watchdog,
+};
+
 fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    if let Some(ended) = watchdog::called() {
+        return ended;
+    }
+    ExitCode::from(carry_out(&Program::parse().guard, "guard"))
 }

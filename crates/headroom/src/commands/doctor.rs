@@ -197,6 +197,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
         radios: 3,
         clients: 18,
         shell: false,
+        wan: false,
         forward: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab::run_folder;
+use lab::{contention, run_folder};
 use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::check;
@@ -61,6 +61,9 @@ fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
 }
 
 fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
+    if contention::folder::is_one(path) {
+        return Err("a contention run has figures of another kind; see its report.html".to_owned());
+    }
     let recorded = run_folder::read(path).map_err(why_not)?;
     let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
@@ -87,9 +90,9 @@ fn told(failure: &Failure) -> String {
     }
 }
 
-/// Folders with a `run.json`, by name. A run's own folders are not entered.
+/// Folders with a run, by name. A run's own folders are not entered.
 fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
-    if folder.join("run.json").is_file() {
+    if folder.join("run.json").is_file() || contention::folder::is_one(folder) {
         return vec![folder.to_owned()];
     }
     let inside = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -157,6 +160,17 @@ mod tests {
         assert_eq!(index.unread.len(), 1);
         assert_eq!(index.unread[0].folder, "a/broken");
         assert!(index.unread[0].why.contains("run.json"), "{}", index.unread[0].why);
+    }
+
+    #[test]
+    fn a_contention_run_is_listed_and_its_bouts_are_no_runs() {
+        let place = tempfile::tempdir().unwrap();
+        let run = place.path().join("app-contention-1");
+        fs::create_dir_all(run.join("bouts")).unwrap();
+        fs::write(run.join(contention::folder::MARK), "{}").unwrap();
+        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        assert_eq!(index.unread.len(), 1);
+        assert!(index.unread[0].why.contains("report.html"), "{}", index.unread[0].why);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
 
-use super::check;
+use super::{check, contention};
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
     explain,
@@ -20,6 +20,10 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
+    let fought = flags.run.as_ref().map(|run| contention::report(options, run, flags.out.as_deref()));
+    if let Some(verdict) = fought.transpose()?.flatten() {
+        return Ok(verdict);
+    }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     match (&flags.run, &flags.perf_data) {
         (Some(run), _) => {

@@ -19,7 +19,7 @@ use model::{
 use serde_json::json;
 
 use super::{
-    check,
+    check, contention,
     report::{self, Wanted},
 };
 use crate::{
@@ -32,6 +32,14 @@ use crate::{
 };
 
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
+    let fought = match (&flags.resume, &flags.study) {
+        (Some(run), _) => contention::resume(options, run)?,
+        (None, Some(study)) => contention::run(options, flags, study)?,
+        (None, None) => None,
+    };
+    if let Some(verdict) = fought {
+        return Ok(verdict);
+    }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let folder = match (&flags.resume, &flags.study) {
         (Some(run), _) => runner::resume(&options.lab(Progress::of(options))?, run, &decided)?,
@@ -85,6 +93,10 @@ pub(crate) fn default_folder(study: &str) -> PathBuf {
 /// The study with what the command line changes in it.
 pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
+    if !flags.cell.is_empty() {
+        let why = "only a contention study has cells; leave --cell out";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     if !flags.clients.is_empty() {
         study.access_point.clients.clone_from(&flags.clients);
         file.overrides.push(format!("clients = {:?}", flags.clients));

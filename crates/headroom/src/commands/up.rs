@@ -56,6 +56,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         radios: flags.radios,
         clients: flags.clients,
         shell: true,
+        wan: false,
         forward: flags.forward,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;

@@ -277,6 +277,8 @@ struct Modules {
     all: Vec<Module>,
     /// So many of them, the first, are loaded in every guest.
     always: usize,
+    /// So many behind them in one with a line to the host.
+    forward: usize,
 }
 
 impl Modules {
@@ -284,7 +286,9 @@ impl Modules {
         let always = modules::in_load_order(&recipe::MODULES, index, tar)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [&recipe::MODULES[..], &recipe::FORWARD_MODULES[..]].concat();
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always })
+        let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
+        let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
+        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
     }
 }
 
@@ -301,8 +305,10 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io:
         }
         root.file(&module.path, false, &module.content)?;
     }
-    let (always, forward) = modules.all.split_at(modules.always);
-    for (name, modules) in [("modules", always), ("modules-forward", forward)] {
+    let (always, rest) = modules.all.split_at(modules.always);
+    let (forward, wan) = rest.split_at(modules.forward);
+    for (name, modules) in [("modules", always), ("modules-forward", forward), ("modules-wan", wan)]
+    {
         let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
         root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())?;
     }

@@ -41,11 +41,17 @@ pub(super) const MODULES: [&str; 8] = [
 /// Modules that pid 1 loads only where the guest has a line to the host: never in a measured one.
 pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];
 
+/// Modules that pid 1 loads only where the guest has a WAN side: its link, a link that is slower than the
+/// radio, and translated addresses, which need a sum that their code asks for by name.
+pub(super) const WAN_MODULES: [&str; 6] =
+    ["veth", "sch_tbf", "crc32c_generic", "nf_tables", "nft_chain_nat", "nft_masq"];
+
 /// Our own programs, as the build names them, and where the guest has them.
-pub(super) const PROGRAMS: [(&str, &str); 5] = [
+pub(super) const PROGRAMS: [(&str, &str); 6] = [
     ("headroom-init", "init"),
     (AGENT, "sbin/headroom-agent"),
     ("stationd", "usr/sbin/stationd"),
+    ("guard", "usr/sbin/guard"),
     ("station-monitor", "usr/bin/station-monitor"),
     ("station-floor", "usr/bin/station-floor"),
 ];
@@ -121,6 +127,6 @@ pub(super) const FILES: [(&str, &str); 3] = [
 /// Everything above but our own programs as one text, for the base's name.
 pub(super) fn text() -> String {
     format!(
-        "3 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+        "3 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
     )
 }

@@ -23,6 +23,8 @@ pub struct Shape {
     pub clients: u32,
     /// Whether the console has a shell.
     pub shell: bool,
+    /// Whether the guest has a WAN side, from which traffic is forwarded to the clients.
+    pub wan: bool,
     /// A line from the host to the guest. A measured guest has none.
     pub forward: Option<Forward>,
 }
@@ -161,9 +163,10 @@ impl Shape {
         // emulated CPU has no leaks, and an access point's core has none of x86's mitigations.
         // `cryptomgr.notests`: two seconds of self-tests that nobody reads.
         let forward = if self.forward.is_some() { " headroom.forward=yes" } else { "" };
+        let wan = if self.wan { " headroom.wan=yes" } else { "" };
         format!(
             "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr mitigations=off cryptomgr.notests \
-             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}",
+             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}{wan}",
             self.clients, self.radios
         )
     }
@@ -189,6 +192,18 @@ pub fn counted_arguments() -> Vec<String> {
         "-smp",
         "1",
     ])
+}
+
+/// The arguments for a plugin of QEMU's translator. They stand apart from the machine's: a plugin watches a
+/// guest and is no part of it, nor of a snapshot's key.
+pub(super) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
+    // A comma ends a value, and two are one.
+    let doubled = |text: &str| text.replace(',', ",,");
+    let all: Vec<String> = std::iter::once(format!("file={}", library.display()))
+        .chain(arguments.iter().cloned())
+        .map(|word| doubled(&word))
+        .collect();
+    words(["-plugin", &all.join(",")])
 }
 
 /// Agent, console and control, each on a socket that is already connected.
@@ -234,6 +249,7 @@ mod tests {
             radios: 3,
             clients,
             shell: false,
+            wan: false,
             forward: None,
         }
     }
@@ -264,6 +280,7 @@ mod tests {
         assert_ne!(base.key(), shape(18, Mode::RealTime).key());
         assert_ne!(base.key(), Shape { shell: true, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { radios: 2, ..base.clone() }.key());
+        assert_ne!(base.key(), Shape { wan: true, ..base.clone() }.key());
     }
 
     #[test]
@@ -272,6 +289,13 @@ mod tests {
         let (boot, restore) = (shape.boot(Path::new("k"), Path::new("r")), shape.restore());
         let machine = shape.machine();
         assert!(boot.starts_with(&machine) && restore.starts_with(&machine));
+    }
+
+    #[test]
+    fn a_plugins_commas_are_its_own() {
+        let arguments = ["l2=1:2:3".to_owned(), "out=/a,b/counts".to_owned()];
+        let words = plugin(Path::new("/c,d/cache.so"), &arguments);
+        assert_eq!(words, ["-plugin", "file=/c,,d/cache.so,l2=1:2:3,out=/a,,b/counts"]);
     }
 
     #[test]

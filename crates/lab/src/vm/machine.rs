@@ -25,7 +25,7 @@ use model::{
 use serde_json::json;
 
 use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
-use crate::{Cancel, Error, device::Device, host, image::Image};
+use crate::{Cancel, Error, cache_model::Attached, device::Device, host, image::Image};
 
 /// How often a wait looks for bad news.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -41,6 +41,8 @@ pub enum Start<'a> {
     Boot(&'a Image),
     /// A snapshot's file; the machine then waits for [`Machine::go`].
     Restore(&'a Path),
+    /// The same with a model of caches that watches the machine.
+    Modelled(&'a Path, &'a Attached),
 }
 
 /// A running virtual access point.
@@ -91,7 +93,7 @@ impl Machine {
         let decoder = Decoder::default();
         let (patience, cancel) = (around.patience, around.cancel.clone());
         let mut machine = Self { qemu, qmp, agent, decoder, console, stderr, patience, cancel };
-        if let Start::Restore(_) = start {
+        if let Start::Restore(_) | Start::Modelled(..) = start {
             machine.control(|qmp| qmp.wait_while("query-status", &["inmigrate", "postmigrate"]))?;
         }
         Ok(machine)
@@ -360,9 +362,12 @@ fn spawn(
     let words = match start {
         Start::Boot(image) => shape.boot(&image.kernel, &image.root),
         Start::Restore(memory) => {
-            let file = File::open(memory).map_err(Error::file("read", memory))?;
-            descriptors.push((file.into(), arguments::INCOMING_FD));
+            descriptors.push(incoming(memory)?);
             shape.restore()
+        }
+        Start::Modelled(memory, model) => {
+            descriptors.push(incoming(memory)?);
+            [shape.restore(), arguments::plugin(model.library(), &model.words())].concat()
         }
     };
     let mappings =
@@ -380,6 +385,12 @@ fn spawn(
         .fd_mappings(mappings.collect())
         .map_err(|error| Failure::Start(std::io::Error::other(error)))?;
     Ok(command.spawn().map_err(Failure::Start)?)
+}
+
+/// The snapshot, as QEMU finds it.
+fn incoming(memory: &Path) -> Result<(OwnedFd, i32), Error> {
+    let file = File::open(memory).map_err(Error::file("read", memory))?;
+    Ok((file.into(), arguments::INCOMING_FD))
 }
 
 /// QEMU ended before it could be greeted.

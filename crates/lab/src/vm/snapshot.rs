@@ -217,6 +217,7 @@ mod tests {
             radios: 3,
             clients,
             shell: false,
+            wan: false,
             forward: None,
         };
         check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())

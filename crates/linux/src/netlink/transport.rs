@@ -174,6 +174,7 @@ fn open_fd(protocol: Protocol) -> Result<OwnedFd, Errno> {
         Protocol::Route => None,
         Protocol::Generic => Some(netlink::GENERIC),
         Protocol::Sockets => Some(netlink::SOCK_DIAG),
+        Protocol::Netfilter => Some(netlink::NETFILTER),
     };
     let fd =
         net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, number)?;

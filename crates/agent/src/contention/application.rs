@@ -1,0 +1,251 @@
+//! The application: stress-ng in the bout's group, and what it got done.
+//!
+//! It is ended by SIGINT, on which it says what it has done; its operations are read from the file that it
+//! then writes. A swap ends one stressor and starts the other; operations of both are added up, so that a
+//! swapped application's work is better read from its CPU time.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use linux::{place::Place, system, system::monotonic_ns};
+use model::{
+    contention::{Application as Ordered, Work},
+    wire::Refusal,
+};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::{Pid, Signal, kill_process},
+};
+
+use super::{group::Group, refused};
+
+/// The application at work. Dropping it ends it, by its group.
+#[derive(Debug)]
+pub(super) struct Application {
+    ordered: Ordered,
+    folder: PathBuf,
+    groups: Vec<PathBuf>,
+    running: Option<Stressor>,
+    /// When it began, ns of the monotonic clock.
+    began_ns: u64,
+    /// Its group's CPU time then.
+    began_used_ns: u64,
+    /// Which of the two it is now.
+    swapped: bool,
+    next_swap_ns: u64,
+    /// Those that have been asked to end.
+    ended: Vec<Stressor>,
+    starts: u32,
+}
+
+/// One start of stress-ng.
+#[derive(Debug)]
+struct Stressor {
+    child: Child,
+    said: File,
+    figures: PathBuf,
+    status: Option<bool>,
+}
+
+impl Application {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where stress-ng is not there.
+    pub(super) fn start(ordered: &Ordered, group: &Group, folder: &Path) -> Result<Self, Refusal> {
+        let began_ns = monotonic_ns();
+        let every = ordered.swap.as_ref().map(|(_, every)| every.as_nanos().max(1_000_000));
+        let mut application = Self {
+            ordered: ordered.clone(),
+            folder: folder.to_owned(),
+            groups: group.folders().to_vec(),
+            running: None,
+            began_ns,
+            began_used_ns: group.used_ns().unwrap_or_default(),
+            swapped: false,
+            next_swap_ns: every.map_or(u64::MAX, |every| began_ns + every),
+            ended: Vec::new(),
+            starts: 0,
+        };
+        application.begin()?;
+        Ok(application)
+    }
+
+    /// When it began, ns.
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began_ns
+    }
+
+    /// When there is something to do.
+    pub(super) fn due_ns(&self) -> u64 {
+        self.next_swap_ns
+    }
+
+    /// Swaps stressors where that is due.
+    ///
+    /// # Errors
+    ///
+    /// As [`Application::start`].
+    pub(super) fn advance(&mut self, now: u64) -> Result<(), Refusal> {
+        if now < self.next_swap_ns {
+            return Ok(());
+        }
+        if let Some((_, every)) = &self.ordered.swap {
+            self.next_swap_ns += every.as_nanos().max(1_000_000);
+        }
+        self.swapped = !self.swapped;
+        self.ask_to_end();
+        self.begin()
+    }
+
+    fn begin(&mut self) -> Result<(), Refusal> {
+        let stressor = match (&self.ordered.swap, self.swapped) {
+            (Some((other, _)), true) => other.clone(),
+            _ => self.ordered.stressor.clone(),
+        };
+        if stressor.is_empty() {
+            return Ok(());
+        }
+        self.starts += 1;
+        let figures = self.folder.join(format!("figures.{}", self.starts));
+        let workers = u64::from(self.ordered.workers) * system::cpus_online();
+        let mut words = vec![stressor, workers.to_string()];
+        words.extend(self.ordered.words.iter().cloned());
+        words.extend(["--metrics", "--temp-path", ".", "--yaml"].map(str::to_owned));
+        words.push(figures.display().to_string());
+        self.running = Some(Stressor::start(&words, (&self.groups, &self.folder), figures)?);
+        Ok(())
+    }
+
+    fn ask_to_end(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        running.signal(Signal::INT);
+        self.ended.push(running);
+    }
+
+    /// Refuses where it has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] with its last words.
+    pub(super) fn look(&mut self) -> Result<(), Refusal> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        match running.has_ended() {
+            true => Err(Refusal::Contention {
+                what: "the application ended by itself".to_owned(),
+                why: running.last_words(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Asks it to end; [`Application::is_over`] says when it has.
+    pub(super) fn wind_up(&mut self) {
+        self.next_swap_ns = u64::MAX;
+        self.ask_to_end();
+    }
+
+    /// Whether nothing of it runs.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.ended.iter_mut().all(Stressor::has_ended) && self.running.is_none()
+    }
+
+    /// What it got done in its life, once it is over.
+    pub(super) fn work(&self, group: &Group) -> Work {
+        let used_ns = group.used_ns().unwrap_or_default();
+        Work {
+            operations: self.ended.iter().map(Stressor::operations).fold(0.0, |sum, one| sum + one),
+            life_ns: monotonic_ns().saturating_sub(self.began_ns),
+            life_ran_ns: used_ns.saturating_sub(self.began_used_ns),
+            ..Work::default()
+        }
+    }
+}
+
+impl Stressor {
+    fn start(
+        words: &[String],
+        (groups, folder): (&[PathBuf], &Path),
+        figures: PathBuf,
+    ) -> Result<Self, Refusal> {
+        let what = || format!("cannot start `stress-ng {}`", words.join(" "));
+        let said = memfd_create("stress-ng", MemfdFlags::CLOEXEC).map_err(io::Error::from);
+        let said = File::from(said.map_err(refused(what()))?);
+        let output = || said.try_clone().map_err(refused(what()));
+        let mut command = Command::new("stress-ng");
+        command.args(words).current_dir(folder).stdin(Stdio::null());
+        command.stdout(output()?).stderr(output()?);
+        let place = Place::default().groups(groups).map_err(refused(what()))?.ends_with_us();
+        let child = place.start(command).map_err(|error| {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            let why =
+                if missing { "stress-ng is not installed".to_owned() } else { error.to_string() };
+            Refusal::Contention { what: what(), why }
+        })?;
+        Ok(Self { child, said, figures, status: None })
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // One that has ended takes none.
+        let _ = pid.map(|pid| kill_process(pid, signal));
+    }
+
+    fn has_ended(&mut self) -> bool {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten().map(|status| status.success());
+        }
+        self.status.is_some()
+    }
+
+    fn last_words(&self) -> String {
+        let mut bytes = vec![0; 4096];
+        let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
+        let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
+        let last = said.lines().rev().find(|line| !line.trim().is_empty());
+        last.map_or_else(|| "it said nothing".to_owned(), |line| line.trim().to_owned())
+    }
+
+    fn operations(&self) -> f64 {
+        fs::read_to_string(&self.figures).map_or(0.0, |text| operations(&text))
+    }
+}
+
+impl Drop for Stressor {
+    fn drop(&mut self) {
+        // Its workers end with it, and else with the group.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Operations of all stressors, from what `stress-ng --yaml` writes.
+fn operations(text: &str) -> f64 {
+    let values = text.lines().filter_map(|line| line.trim().strip_prefix("bogo-ops:"));
+    values.filter_map(|value| value.trim().parse::<f64>().ok()).fold(0.0, |sum, value| sum + value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_are_those_of_all_stressors_and_no_rate() {
+        let text = "\
+metrics:
+    - stressor: stream
+      bogo-ops: 7
+      bogo-ops-per-second-real-time: 3.097888
+    - stressor: vm
+      bogo-ops: 30
+";
+        assert!((operations(text) - 37.0).abs() < 1e-9);
+        assert!(operations("").abs() < 1e-9);
+    }
+}

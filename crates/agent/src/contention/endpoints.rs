@@ -1,0 +1,264 @@
+//! Sender and receiver: iperf3, each at its end of the road.
+//!
+//! Bursts stop the sender and continue it where it sends as fast as it can; where it has a rate it is started
+//! anew, because iperf3 makes up for time in which it was stopped. Nothing is read of what iperf3 counts: the
+//! links count.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    process::{Child, Command, Stdio},
+};
+
+use linux::{place::Place, system::monotonic_ns};
+use model::{
+    contention::{Endpoints, Flow, Traffic},
+    wire::Refusal,
+};
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::{Pid, Signal, kill_process},
+};
+
+use super::{group::Group, refused, road::Road};
+use crate::{measure::End, session::Session};
+
+/// The endpoints' priority in the round-robin class: the least.
+const PRIORITY: u8 = 1;
+
+/// So long the receiver may take to listen, and so often it is looked at, ns.
+const LISTENS: (u64, u64) = (10_000_000_000, 10_000_000);
+
+/// Longer than any bout, s; the longest that iperf3 takes.
+const LONG: &str = "86400";
+
+/// A program at one end.
+#[derive(Debug)]
+struct Endpoint {
+    child: Child,
+    said: File,
+}
+
+impl Endpoint {
+    fn start(words: &[String], place: Place) -> Result<Self, Refusal> {
+        let what = || format!("cannot start `iperf3 {}`", words.join(" "));
+        let said = memfd_create("iperf3", MemfdFlags::CLOEXEC).map_err(io::Error::from);
+        let said = File::from(said.map_err(refused(what()))?);
+        let output = || said.try_clone().map_err(refused(what()));
+        let mut command = Command::new("iperf3");
+        command.args(words).stdin(Stdio::null()).stdout(output()?).stderr(output()?);
+        let child = place.start(command).map_err(|error| {
+            let missing = error.kind() == io::ErrorKind::NotFound;
+            let why =
+                if missing { "iperf3 is not installed".to_owned() } else { error.to_string() };
+            Refusal::Contention { what: what(), why }
+        })?;
+        Ok(Self { child, said })
+    }
+
+    fn said(&self) -> String {
+        let mut bytes = vec![0; 4096];
+        let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // One that has ended takes none.
+        let _ = pid.map(|pid| kill_process(pid, signal));
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        // One that has ended takes neither.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Both ends at work. Dropping it ends them.
+#[derive(Debug)]
+pub(super) struct Senders {
+    // Dropped first: the receiver is not told of a sender's end that it could complain about.
+    sender: Option<Endpoint>,
+    receiver: Endpoint,
+    words: Vec<String>,
+    bursts: Option<Bursts>,
+    stops: bool,
+}
+
+/// On and off, again and again.
+#[derive(Clone, Copy, Debug)]
+struct Bursts {
+    from_ns: u64,
+    on_ns: u64,
+    off_ns: u64,
+}
+
+impl Bursts {
+    /// The next change after a moment, and whether traffic is on until then.
+    fn next(self, now: u64) -> (u64, bool) {
+        let period = (self.on_ns + self.off_ns).max(1);
+        let since = now.saturating_sub(self.from_ns);
+        let begun = self.from_ns + since / period * period;
+        if now < begun + self.on_ns { (begun + self.on_ns, true) } else { (begun + period, false) }
+    }
+}
+
+impl Senders {
+    /// Starts the receiver, waits until it listens, and starts the sender.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where iperf3 is not there or complains; [`End`] of an order meanwhile.
+    pub(super) fn start(
+        session: &mut Session,
+        traffic: &Traffic,
+        (road, group): (&Road, Option<&Group>),
+    ) -> Result<Self, End> {
+        let receiver = road.receiver.to_string();
+        let words = ["-s", "-B", &receiver, "-i", "0", "--forceflush"].map(str::to_owned);
+        let receiver = Endpoint::start(&words, place(road, group, traffic, true)?)?;
+        let listens =
+            session.until(LISTENS, || receiver.said().contains("listening").then_some(()))?;
+        if listens.is_none() {
+            return Err(complaint("the receiver does not listen", &receiver).into());
+        }
+        let bursts = traffic.bursts.map(|(on, off)| Bursts {
+            from_ns: monotonic_ns(),
+            on_ns: on.as_nanos(),
+            off_ns: off.as_nanos(),
+        });
+        let words = sender(traffic, &road.receiver.to_string());
+        let stops = traffic.rate.is_none() || traffic.flow != Flow::Udp;
+        let begun = Endpoint::start(&words, place(road, group, traffic, false)?)?;
+        Ok(Self { sender: Some(begun), receiver, words, bursts, stops })
+    }
+
+    /// When there is something to do.
+    pub(super) fn due_ns(&self) -> u64 {
+        self.bursts.map_or(u64::MAX, |bursts| bursts.next(monotonic_ns()).0)
+    }
+
+    /// Whether traffic is on for all of a span.
+    pub(super) fn is_on(&self, from_ns: u64, to_ns: u64) -> bool {
+        self.bursts.is_none_or(|bursts| {
+            let (until, on) = bursts.next(from_ns);
+            on && until >= to_ns
+        })
+    }
+
+    /// Stops or continues the sender where that is due.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where it cannot be started anew.
+    pub(super) fn advance(
+        &mut self,
+        place: impl FnOnce() -> Result<Place, Refusal>,
+    ) -> Result<(), Refusal> {
+        let Some(bursts) = self.bursts else { return Ok(()) };
+        let on = bursts.next(monotonic_ns()).1;
+        match (&self.sender, on) {
+            (Some(sender), on) if self.stops => {
+                sender.signal(if on { Signal::CONT } else { Signal::STOP })
+            }
+            (Some(_), false) => self.sender = None,
+            (None, true) => self.sender = Some(Endpoint::start(&self.words, place()?)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where a sender that is started anew belongs.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`].
+    pub(super) fn place_of_sender(
+        traffic: &Traffic,
+        road: &Road,
+        group: Option<&Group>,
+    ) -> Result<Place, Refusal> {
+        place(road, group, traffic, false)
+    }
+
+    /// Refuses where one of them has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] with its last words.
+    pub(super) fn look(&mut self) -> Result<(), Refusal> {
+        let both =
+            [("the sender", self.sender.as_mut()), ("the receiver", Some(&mut self.receiver))];
+        for (name, endpoint) in both {
+            let Some(endpoint) = endpoint else { continue };
+            if !matches!(endpoint.child.try_wait(), Ok(None)) {
+                return Err(complaint(&format!("{name} ended by itself"), endpoint));
+            }
+        }
+        Ok(())
+    }
+
+    /// Their processes, by what they are.
+    pub(super) fn pids(&self) -> Vec<(&'static str, u32)> {
+        let sender = self.sender.as_ref().map(|sender| ("sender", sender.child.id()));
+        sender.into_iter().chain([("receiver", self.receiver.child.id())]).collect()
+    }
+}
+
+fn complaint(what: &str, endpoint: &Endpoint) -> Refusal {
+    let said = endpoint.said();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Refusal::Contention { what: what.to_owned(), why: last.trim().to_owned() }
+}
+
+/// iperf3's words for the sender.
+fn sender(traffic: &Traffic, receiver: &str) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["-c", receiver, "-t", LONG, "-i", "0"].map(str::to_owned).to_vec();
+    match traffic.flow {
+        Flow::Udp => {
+            // 0 is «as fast as you can».
+            let rate = traffic.rate.unwrap_or(0).to_string();
+            let length = traffic.bytes.to_string();
+            words.extend(["-u", "-b", &rate, "-l", &length].map(str::to_owned));
+        }
+        Flow::Tcp(streams) => words.extend(["-P".to_owned(), streams.to_string()]),
+    }
+    words
+}
+
+/// The root group of every hierarchy, the right namespace, off the router's CPU.
+fn place(
+    road: &Road,
+    group: Option<&Group>,
+    traffic: &Traffic,
+    far: bool,
+) -> Result<Place, Refusal> {
+    let what = "cannot place an endpoint";
+    let network = if far { &road.lan } else { &road.wan };
+    let roots = group.map(|group| group.roots().collect::<Vec<_>>()).unwrap_or_default();
+    let place = Place::default().network(network).map_err(refused(what))?;
+    let place = place.groups(roots).map_err(refused(what))?.cpus(&road.near).ends_with_us();
+    Ok(match traffic.endpoints {
+        Endpoints::RealTime => place.round_robin(PRIORITY),
+        Endpoints::Normal => place,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_change_when_they_are_due() {
+        let bursts = Bursts { from_ns: 100, on_ns: 10, off_ns: 5 };
+        assert_eq!(bursts.next(100), (110, true));
+        assert_eq!(bursts.next(109), (110, true));
+        assert_eq!(bursts.next(110), (115, false));
+        assert_eq!(bursts.next(115), (125, true));
+    }
+}

@@ -1,0 +1,348 @@
+//! The application's group: of its own, directly below the root, in every hierarchy that can bound it.
+//!
+//! Directly below the root, because a weight counts among siblings only: there the group competes as one entity
+//! of 1024 (version 1: spread over the CPUs where it is busy; version 2: a weight of 100) with each process
+//! and kernel thread of the root group, 1024 each; ksoftirqd, NAPI's threads and the endpoints are there. What
+//! it has no limit for keeps the kernel's default. It touches no group but its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use linux::{
+    cgroup::{self, Meter, Version},
+    proc, process, system,
+};
+use model::{share::Share, wire::Refusal};
+
+use super::refused;
+
+/// The hierarchies of version 1 that can bound or count an application.
+const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "freezer"];
+
+/// A quota's period, µs: short, so that a held-back application is not held for long.
+const PERIOD_US: u64 = 10_000;
+
+/// The least quota that the kernel takes, µs.
+const LEAST_US: u64 = 1000;
+
+/// So long processes may take to leave.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The files by which an application is bounded: whoever bounds it must leave them as they were.
+const BOUNDS: [&str; 14] = [
+    "cpu.shares",
+    "cpu.idle",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "cpu.weight",
+    "cpu.weight.nice",
+    "cpu.max",
+    "cpuset.cpus",
+    "cpuset.mems",
+    "memory.limit_in_bytes",
+    "memory.soft_limit_in_bytes",
+    "memory.high",
+    "cgroup.freeze",
+    "freezer.state",
+];
+
+/// The group.
+#[derive(Debug)]
+pub(super) struct Group {
+    version: Version,
+    /// Its path below each hierarchy's root.
+    path: String,
+    /// One folder for each hierarchy.
+    folders: Vec<PathBuf>,
+    /// The folder with `cpu`, where that can be bounded.
+    cpu: Option<PathBuf>,
+    meter: Meter,
+}
+
+impl Group {
+    /// Makes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where no group that counts CPU time can be made.
+    pub(super) fn make() -> Result<Self, Refusal> {
+        let text =
+            proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
+        let text = String::from_utf8_lossy(&text);
+        let path = format!("/headroom-bout-{}", std::process::id());
+        let roots = Roots::of(&text);
+        let folders: Vec<PathBuf> =
+            roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();
+        let mut made = Made(Vec::new());
+        for (root, folder) in roots.all.iter().zip(&folders) {
+            cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
+            made.0.push(folder.clone());
+            inherit(root, folder)?;
+        }
+        let counting = roots.counting.and_then(|place| folders.get(place));
+        let Some(counting) = counting else {
+            return Err(Refusal::Contention {
+                what: "cannot make the application's group".to_owned(),
+                why: "no control group counts CPU time here: mount cgroup2, or cgroup with cpuacct"
+                    .into(),
+            });
+        };
+        let meter = Meter::open(roots.version, counting)
+            .map_err(refused("cannot count the application's CPU time"))?;
+        let cpu = roots.cpu.and_then(|place| folders.get(place)).cloned();
+        let cpu = cpu.filter(|folder| {
+            ["cpu.shares", "cpu.weight"].iter().any(|name| folder.join(name).exists())
+        });
+        made.0.clear();
+        Ok(Self { version: roots.version, path, folders, cpu, meter })
+    }
+
+    /// Its path below a hierarchy's root.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// One folder for each hierarchy.
+    pub(super) fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// The root group of each hierarchy, where the endpoints belong.
+    pub(super) fn roots(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().filter_map(|folder| folder.parent())
+    }
+
+    /// CPU time that it used, ns.
+    pub(super) fn used_ns(&self) -> Option<u64> {
+        self.meter.read(&mut Vec::new()).ok().map(|usage| usage.total_ns)
+    }
+
+    /// Time that a quota held it back, ns.
+    pub(super) fn throttled_ns(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.cpu.as_ref()?.join("cpu.stat")).ok()?;
+        let field = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim().parse::<u64>().ok()
+        };
+        field("throttled_time ").or_else(|| field("throttled_usec ").map(|us| us * 1000))
+    }
+
+    /// Its processes, children included.
+    pub(super) fn members(&self) -> Vec<u32> {
+        self.folders.first().map(|folder| cgroup::members_below(folder)).unwrap_or_default()
+    }
+
+    /// A weight against 1024.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where the kernel says no, or bounds nobody's CPU time.
+    pub(super) fn set_weight(&self, shares: u32) -> Result<(), Refusal> {
+        match self.version {
+            Version::V1 => self.write("cpu.shares", &shares.to_string()),
+            Version::V2 => self.write("cpu.weight", &weight(shares).to_string()),
+        }
+    }
+
+    /// The idle class.
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::set_weight`].
+    pub(super) fn set_idle(&self) -> Result<(), Refusal> {
+        self.write("cpu.idle", "1")
+    }
+
+    /// The most CPU time, as a share of that of all CPUs; `None` takes the limit away.
+    ///
+    /// # Errors
+    ///
+    /// As [`Group::set_weight`].
+    pub(super) fn set_quota(&self, share: Option<Share>) -> Result<(), Refusal> {
+        let quota_us = share.map(|share| quota_us(share, system::cpus_online()));
+        match (self.version, quota_us) {
+            (Version::V1, Some(quota_us)) => {
+                self.write("cpu.cfs_period_us", &PERIOD_US.to_string())?;
+                self.write("cpu.cfs_quota_us", &quota_us.to_string())
+            }
+            (Version::V1, None) => self.write("cpu.cfs_quota_us", "-1"),
+            (Version::V2, Some(quota_us)) => {
+                self.write("cpu.max", &format!("{quota_us} {PERIOD_US}"))
+            }
+            (Version::V2, None) => self.write("cpu.max", "max"),
+        }
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<(), Refusal> {
+        let Some(cpu) = &self.cpu else {
+            return Err(Refusal::Contention {
+                what: "cannot bound the application".to_owned(),
+                why: "its group has no cpu controller: write +cpu to cgroup.subtree_control of the root \
+                      (the guest does with headroom.wan=yes)"
+                    .to_owned(),
+            });
+        };
+        let file = cpu.join(name);
+        fs::write(&file, value)
+            .map_err(refused(format!("cannot write {value} to {}", file.display())))
+    }
+
+    /// What stands in every file by which it can be bounded.
+    pub(super) fn bounds(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let files = self.folders.iter().flat_map(|folder| BOUNDS.map(|name| folder.join(name)));
+        files.filter_map(|file| fs::read(&file).ok().map(|text| (file, text))).collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        take_away(&self.folders);
+    }
+}
+
+/// Folders that are removed again where the next one cannot be made.
+struct Made(Vec<PathBuf>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        take_away(&self.0);
+    }
+}
+
+/// Ends whoever is in groups, and removes them.
+pub(super) fn take_away(folders: &[PathBuf]) {
+    let until = Instant::now() + PATIENCE;
+    for folder in folders {
+        // One that is frozen could not end.
+        let _ = fs::write(folder.join("cgroup.freeze"), "0");
+        let _ = fs::write(folder.join("freezer.state"), "THAWED");
+        while folder.exists() && Instant::now() < until {
+            for pid in cgroup::members_below(folder) {
+                let _ = process::kill(pid);
+            }
+            if cgroup::remove(folder).is_err() {
+                sleep(LOOK);
+            }
+        }
+    }
+}
+
+/// A new group of `cpuset` may run nowhere until it is told where.
+fn inherit(root: &Path, folder: &Path) -> Result<(), Refusal> {
+    for name in ["cpuset.cpus", "cpuset.mems"] {
+        // In version 2 the root has no such file, and a group that is empty has its parent's.
+        let Ok(value) = fs::read(root.join(name)) else { continue };
+        fs::write(folder.join(name), value).map_err(refused(format!("cannot write {name}")))?;
+    }
+    Ok(())
+}
+
+/// Where the hierarchies are mounted.
+#[derive(Debug, PartialEq, Eq)]
+struct Roots {
+    version: Version,
+    all: Vec<PathBuf>,
+    /// Which of them counts CPU time.
+    counting: Option<usize>,
+    /// Which of them has `cpu`.
+    cpu: Option<usize>,
+}
+
+impl Roots {
+    /// From the text of `mountinfo` (proc(5)). Where any hierarchy of version 1 has `cpu`, that version is used.
+    fn of(mountinfo: &str) -> Self {
+        let mut v1 = Self { version: Version::V1, all: Vec::new(), counting: None, cpu: None };
+        let mut unified = None;
+        for (point, kind, options) in mountinfo.lines().filter_map(mount) {
+            let has = |wanted: &str| options.split(',').any(|name| name == wanted);
+            if kind == "cgroup2" {
+                unified = unified.or(Some(point));
+            } else if CONTROLLERS.iter().any(|name| has(name)) && !v1.all.contains(&point) {
+                let place = Some(v1.all.len());
+                v1.counting = v1.counting.or(place.filter(|_| has("cpuacct")));
+                v1.cpu = v1.cpu.or(place.filter(|_| has("cpu")));
+                v1.all.push(point);
+            }
+        }
+        match unified {
+            Some(point) if v1.cpu.is_none() => {
+                Self { version: Version::V2, all: vec![point], counting: Some(0), cpu: Some(0) }
+            }
+            _ => v1,
+        }
+    }
+}
+
+/// Mount point, type and options of a hierarchy whose root is mounted.
+fn mount(line: &str) -> Option<(PathBuf, &str, &str)> {
+    let (before, after) = line.split_once(" - ")?;
+    let mut before = before.split(' ').skip(3);
+    let (root, point) = (before.next()?, before.next()?);
+    let mut after = after.split(' ');
+    let kind = after.next().filter(|kind| kind.starts_with("cgroup"))?;
+    (root == "/").then_some((proc::path_of(point.as_bytes()), kind, after.nth(1)?))
+}
+
+/// Version 2's weight for shares of version 1: 100 is what 1024 was.
+fn weight(shares: u32) -> u32 {
+    (shares * 100).div_ceil(1024).clamp(1, 10_000)
+}
+
+fn quota_us(share: Share, cpus: u64) -> u64 {
+    let all = (PERIOD_US * cpus) as f64;
+    ((all * share.get()) as u64).max(LEAST_US)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1: &str = "\
+31 30 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+32 30 0:28 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct
+33 30 0:29 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd
+34 30 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn a_hybrid_machine_is_bounded_by_version_1() {
+        let roots = Roots::of(V1);
+        assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V1, Some(0), Some(1)));
+        assert_eq!(roots.all.len(), 2);
+    }
+
+    #[test]
+    fn a_unified_machine_is_bounded_by_version_2() {
+        let roots = Roots::of("24 1 0:22 / /sys/fs/cgroup rw - cgroup2 none rw,nsdelegate\n");
+        assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V2, Some(0), Some(0)));
+        assert_eq!(Roots::of("").all, [""; 0].map(PathBuf::from));
+    }
+
+    #[test]
+    fn weights_and_quotas_are_those_of_the_kernel() {
+        assert_eq!([1024, 512, 2, 102_400].map(weight), [100, 50, 1, 10_000]);
+        assert_eq!(quota_us(Share::of(0.2), 2), 4000);
+        assert_eq!(quota_us(Share::of(0.01), 1), LEAST_US);
+    }
+
+    #[test]
+    fn a_group_is_made_bounded_and_leaves_nothing() {
+        let group = match Group::make() {
+            Ok(group) => group,
+            Err(why) => return eprintln!("skipped: {why}"),
+        };
+        let folders = group.folders().to_vec();
+        assert!(folders.iter().all(|folder| folder.exists()) && group.used_ns() == Some(0));
+        if let Err(why) = group.set_weight(512).and_then(|()| group.set_quota(Some(Share::of(0.5))))
+        {
+            eprintln!("skipped: {why}");
+        }
+        drop(group);
+        assert!(!folders.iter().any(|folder| folder.exists()));
+    }
+}

@@ -1,0 +1,54 @@
+//! Doing something in another network namespace: on a thread of its own, because entering is for good.
+
+use std::thread;
+
+use linux::link::{self, Links};
+use linux::namespace::{self, Network};
+use model::wire::Refusal;
+
+use super::refused;
+
+/// Does something in a namespace, with a `/sys` that shows its devices.
+///
+/// # Errors
+///
+/// What `work` says, or that the namespace cannot be entered.
+pub(super) fn inside<T: Send>(
+    network: &Network,
+    work: impl FnOnce() -> Result<T, Refusal> + Send,
+) -> Result<T, Refusal> {
+    apart(|| {
+        network.enter().map_err(refused("cannot enter a network namespace"))?;
+        namespace::see_own_devices().map_err(refused("cannot mount a sysfs of the namespace"))?;
+        work()
+    })
+}
+
+/// A new namespace whose loopback is up.
+///
+/// # Errors
+///
+/// That none can be made.
+pub(super) fn new_network() -> Result<Network, Refusal> {
+    apart(|| {
+        link::enter_new_network_namespace()
+            .map_err(refused("cannot make a network namespace (the agent must run as root)"))?;
+        without_ipv6();
+        let up = Links::open().and_then(|mut links| links.set_up(1));
+        up.map_err(refused("cannot bring the loopback up"))?;
+        Network::of_this_thread().map_err(refused("cannot hold a network namespace"))
+    })
+}
+
+/// Nothing moves on an idle link: no router solicitations, no duplicate-address detection.
+fn without_ipv6() {
+    for scope in ["all", "default"] {
+        // A kernel without IPv6 has nothing to disable.
+        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
+    }
+}
+
+fn apart<T: Send>(work: impl FnOnce() -> Result<T, Refusal> + Send) -> Result<T, Refusal> {
+    let panicked = || Refusal::Machine("a thread of the bout panicked".to_owned());
+    thread::scope(|scope| scope.spawn(work).join().map_err(|_| panicked()))?
+}

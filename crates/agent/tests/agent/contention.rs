@@ -1,0 +1,189 @@
+//! Bouts on the machine that runs the tests: a road of namespaces, iperf3, stress-ng.
+//!
+//! A machine without one of them skips with the reason. How fast anything was is judged nowhere here: the
+//! machine may be busy.
+
+use std::{fs, process::Command, thread::sleep, time::Duration};
+
+use model::{
+    contention::{Application, Bout, Control, Endpoints, Flow, Record, Road, Traffic},
+    span::Span,
+    wire::{Frame, Order, Refusal},
+};
+
+use super::dialogue::{Agent, eventually};
+
+fn traffic() -> Traffic {
+    Traffic {
+        flow: Flow::Udp,
+        bytes: 1400,
+        rate: Some(20_000_000),
+        paced: None,
+        endpoints: Endpoints::RealTime,
+        nat: false,
+        threaded: false,
+        no_offload: false,
+        link_limit: None,
+        bursts: None,
+        probes: 50,
+    }
+}
+
+fn application() -> Application {
+    let words = ["--cache-level", "1"].map(str::to_owned).to_vec();
+    Application { stressor: "--cache".to_owned(), words, workers: 1, swap: None }
+}
+
+fn bout(traffic: Option<Traffic>, application: Option<Application>, control: Control) -> Bout {
+    Bout {
+        road: Road::Veth,
+        traffic,
+        application,
+        control,
+        offset: Span::default(),
+        warm_up: Span::from_nanos(300_000_000),
+        window: Span::from_secs(2),
+        marks: true,
+    }
+}
+
+/// Fights it; `None`, with the reason, where this machine cannot.
+fn fought(agent: &mut Agent, bout: Bout) -> Option<Record> {
+    agent.order(&Order::Contend(Box::new(bout)));
+    agent.hello();
+    match agent.frame() {
+        Frame::Contended(record) => {
+            assert_eq!(agent.frame(), Frame::Done);
+            Some(*record)
+        }
+        Frame::Refused(why) => {
+            eprintln!("skipped: {why}");
+            None
+        }
+        other => panic!("expected a record, got {other:?}"),
+    }
+}
+
+/// Groups and folders of this agent's bouts that are there now.
+fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
+    let name = format!("headroom-bout-{}", agent.pid());
+    let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    let mut places: Vec<_> = hierarchies.map(|entry| entry.path().join(&name)).collect();
+    places.push(std::path::Path::new("/sys/fs/cgroup").join(&name));
+    places.push(std::env::temp_dir().join(&name));
+    places.retain(|place| place.exists());
+    places
+}
+
+#[test]
+fn a_bout_counts_both_sides_and_leaves_nothing() {
+    let (mut agent, ..) = Agent::start();
+    let control = Control::Weight(512);
+    let Some(record) = fought(&mut agent, bout(Some(traffic()), Some(application()), control))
+    else {
+        return;
+    };
+    assert_eq!(record.seconds.len(), 2);
+    assert!(record.seconds.iter().all(|second| second.busy && second.offered_packets > 0));
+    assert!(record.seconds.iter().any(|second| second.received_bytes > 0), "{:?}", record.seconds);
+    assert!(record.round_trips.iter().any(|trip| trip.took_us.is_some()));
+    assert!(record.round_trips.iter().all(|trip| trip.at_ms < 4000), "all are of the window");
+    let work = record.application.unwrap();
+    assert!(work.operations > 0.0 && work.ran_ns > 0, "{work:?}");
+    assert!(work.life_ran_ns > work.ran_ns && work.life_ns > record.window_ns);
+    assert!(!record.cpus.is_empty() && record.guard.is_none());
+    for name in ["sender", "receiver", "prober", "echo", "application"] {
+        assert!(record.threads.iter().any(|thread| thread.name == name), "{name}");
+    }
+    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+}
+
+#[test]
+fn an_application_alone_has_no_road_and_traffic_alone_no_group() {
+    let (mut agent, ..) = Agent::start();
+    if let Some(record) = fought(&mut agent, bout(None, Some(application()), Control::None)) {
+        assert!(record.round_trips.is_empty());
+        assert!(record.seconds.iter().all(|second| !second.busy && second.received_bytes == 0));
+        assert!(record.seconds.iter().any(|second| second.application_ns > 0));
+    }
+    if let Some(record) = fought(&mut agent, bout(Some(traffic()), None, Control::None)) {
+        assert!(record.application.is_none());
+        assert!(record.seconds.iter().all(|second| second.application_ns == 0));
+    }
+}
+
+#[test]
+fn traffic_in_bursts_is_off_in_between() {
+    let (mut agent, ..) = Agent::start();
+    let bursts = Some((Span::from_nanos(400_000_000), Span::from_secs(30)));
+    let ordered = bout(Some(Traffic { bursts, ..traffic() }), None, Control::None);
+    let Some(record) = fought(&mut agent, ordered) else { return };
+    assert!(record.seconds.iter().all(|second| !second.busy));
+    // Only probes and their answers.
+    assert!(record.seconds[1].received_packets < 200, "{:?}", record.seconds);
+}
+
+#[test]
+fn what_cannot_be_fought_is_refused_with_what_to_do() {
+    let (mut agent, ..) = Agent::start();
+    let refused = |agent: &mut Agent, bout| {
+        agent.order(&Order::Contend(Box::new(bout)));
+        match agent.refused() {
+            Refusal::Contention { what, why } => format!("{what}: {why}"),
+            other => panic!("{other}"),
+        }
+    };
+    let nobody = refused(&mut agent, bout(None, None, Control::None));
+    assert!(nobody.contains("neither traffic nor an application"), "{nobody}");
+    if !std::path::Path::new("/run/netns/clients").exists() {
+        let radio = Bout { road: Road::Radio, ..bout(Some(traffic()), None, Control::None) };
+        let radio = refused(&mut agent, radio);
+        assert!(radio.contains("use veth") || radio.contains("run as root"), "{radio}");
+    }
+    let unknown = Application { stressor: "--no-such-stressor".to_owned(), ..application() };
+    let unknown = refused(&mut agent, bout(None, Some(unknown), Control::None));
+    assert!(unknown.contains("stress-ng") || unknown.contains("control group"), "{unknown}");
+    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+}
+
+#[test]
+fn an_agent_that_is_killed_or_left_leaves_nothing() {
+    for kill in [true, false] {
+        let (mut agent, ..) = Agent::start();
+        let ordered = Bout {
+            window: Span::from_secs(60),
+            ..bout(Some(traffic()), Some(application()), Control::None)
+        };
+        agent.order(&Order::Contend(Box::new(ordered)));
+        agent.hello();
+        let stressed = || {
+            let group = format!("headroom-bout-{}/cgroup.procs", agent.pid());
+            let trees = ["cpuacct", "cpu,cpuacct", "cpu", "unified", ""];
+            let members = |tree: &str| {
+                fs::read_to_string(std::path::Path::new("/sys/fs/cgroup").join(tree).join(&group))
+            };
+            trees.iter().any(|tree| members(tree).is_ok_and(|text| !text.is_empty()))
+        };
+        let begun = (0..600).any(|_| {
+            sleep(Duration::from_millis(10));
+            stressed()
+        });
+        if !begun {
+            eprintln!("skipped: this bout does not begin here; the other tests say why");
+            return;
+        }
+        if kill {
+            assert!(
+                Command::new("kill")
+                    .args(["-9", &agent.pid().to_string()])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+        } else {
+            agent.orders = None;
+        }
+        agent.ended();
+        eventually(|| left(&agent).is_empty().then_some(()));
+    }
+}

@@ -1,0 +1,91 @@
+//! The curve as a table.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::curve::{Curve, Figure};
+use crate::status::words::{percent, rate};
+
+/// A curve as a person reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a>(pub &'a Curve);
+
+impl Display for Words<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let curve = self.0;
+        let width = curve.points.iter().map(|point| point.name.len()).max().unwrap_or(0).max(15);
+        writeln!(
+            f,
+            "  {:width$}  {:>18}  {:>10}  {:>19}",
+            "setting", "Wi-Fi kept", "rate", "applications kept"
+        )?;
+        for point in &curve.points {
+            let mark = match () {
+                () if curve.knee.as_ref() == Some(&point.name) => '◆',
+                () if point.on_front => '·',
+                () => ' ',
+            };
+            writeln!(
+                f,
+                "{mark} {:width$}  {:>18}  {:>10}  {:>19}",
+                point.name,
+                figure(point.wifi_kept),
+                rate(point.rate_bps.median),
+                figure(point.application_kept)
+            )?;
+        }
+        let knee = if curve.knee.is_some() { "◆ knee, " } else { "" };
+        writeln!(
+            f,
+            "\n{knee}· nothing else keeps as much of both; median [least–most] of {} blocks",
+            curve.blocks
+        )?;
+        recommended(f, curve)?;
+        for doubt in &curve.doubts {
+            writeln!(f, "doubt: {doubt}")?;
+        }
+        Ok(())
+    }
+}
+
+fn recommended(f: &mut Formatter<'_>, curve: &Curve) -> fmt::Result {
+    if curve.recommended.is_empty() {
+        return writeln!(
+            f,
+            "\nNo setting keeps more of Wi-Fi than nothing bounded does: there is nothing to win here, and the \
+             knob keeps its own meaning."
+        );
+    }
+    writeln!(
+        f,
+        "\n{:>14}  {:>6}  {:>6}  {:>12}  setting",
+        "aggressiveness", "target", "Wi-Fi", "applications"
+    )?;
+    for one in &curve.recommended {
+        writeln!(
+            f,
+            "{:>14}  {:>6}  {:>6}  {:>12}  {}",
+            one.aggressiveness,
+            percent(one.target),
+            percent(one.wifi_kept),
+            percent(one.application_kept),
+            one.setting
+        )?;
+    }
+    Ok(())
+}
+
+fn figure(figure: Figure) -> String {
+    let whole = |share: f64| format!("{:.0}", share * 100.0);
+    format!("{} [{}–{}]", percent(figure.median), whole(figure.low), whole(figure.high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characterize::curve::tests::example;
+
+    #[test]
+    fn a_person_sees_the_knee_and_what_each_aggressiveness_asks() {
+        insta::assert_snapshot!(Words(&example()));
+    }
+}

@@ -1,0 +1,262 @@
+//! The words of `guard` and of `headroom guard`. Parsing them does nothing.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use model::span::Span;
+
+/// Where guard keeps its lock, its journal, its record and its socket.
+pub const STATE_FOLDER: &str = "/run/headroom/guard";
+
+const EXAMPLES: &str = "\
+Examples:
+  guard check /etc/headroom/guard.toml          what it would bound here, and nothing more
+  guard run /etc/headroom/guard.toml            defend Wi-Fi until a signal comes
+  guard status                                  who is bounded, why, and what it costs
+  guard set 60                                  give applications more, while it runs
+  guard characterize /etc/headroom/guard.toml --curve curve.json --svg curve.svg
+  guard restore                                 put back what a guard left that was killed
+
+Whatever guard changes is put back when it ends, however it ends.
+Exit codes: 0 pass, 2 usage, 3 invalid, 4 environment, 130 interrupted.";
+
+/// The program `guard`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "guard",
+    version,
+    about = "Wi-Fi keeps its throughput while other applications run",
+    after_help = EXAMPLES
+)]
+pub struct Program {
+    /// What it is to do.
+    #[command(flatten)]
+    pub guard: Guard,
+}
+
+/// Everything that can be typed after `guard`, and after `headroom guard`.
+#[derive(Args, Debug)]
+pub struct Guard {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Defend Wi-Fi as a policy says, until a signal comes
+    Run(Run),
+    /// Say which processes a policy would bound on this device
+    Check(Check),
+    /// Say who is bounded, why, and what it costs
+    Status(Status),
+    /// Change the aggressiveness of the guard that runs
+    Set(Set),
+    /// Let the guard that runs read its policy again
+    Reload(Reload),
+    /// Put back what a guard left that was killed
+    Restore(Restore),
+    /// Decide again what a record holds, with the same or another policy
+    Replay(Replay),
+    /// Measure what each setting keeps of Wi-Fi and of applications here
+    Characterize(Characterize),
+    /// Say what is misplaced on this device, and what to do
+    Doctor(Doctor),
+}
+
+/// Where the guard that is meant keeps its files.
+#[derive(Args, Clone, Debug)]
+pub struct Place {
+    /// Folder of guard's lock, journal, record and socket
+    #[arg(long, value_name = "DIR", default_value = STATE_FOLDER, value_hint = ValueHint::DirPath)]
+    pub state: PathBuf,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  guard run /etc/headroom/guard.toml
+  guard run guard.toml --dry-run --for 60s      decide and record, write nothing
+  guard run guard.toml --curve curve.json       the knob means this device's curve
+  guard run guard.toml --listen 127.0.0.1:9811  metrics for Prometheus
+
+TERM, INT and HUP restore everything and end it with 0. USR1 reads the policy again.
+A guard that is killed is followed by its watchdog, which restores within 3 s.";
+
+/// `guard run`.
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct Run {
+    /// The policy file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub policy: PathBuf,
+    /// Decide and record, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Decide once, print the status, restore, and end
+    #[arg(long, conflicts_with = "span")]
+    pub once: bool,
+    /// End after so long [default: when a signal comes]
+    #[arg(long = "for", value_name = "TIME")]
+    pub span: Option<Span>,
+    /// This device's curve, as `guard characterize` wrote it: the knob then means that
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub curve: Option<PathBuf>,
+    /// Serve metrics over HTTP at this address of the loopback interface
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
+    pub listen: Option<SocketAddr>,
+    /// Record readings and decisions here, in this file and FILE.1 [default: record in guard's folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub record: Option<PathBuf>,
+    /// The most that the record takes, MiB; in memory where the folder is: 1 MiB is about 2 minutes of work
+    #[arg(long, value_name = "MIB", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub record_size: u64,
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// Metrics tell who runs what here; they are served to this device alone.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr =
+        text.parse().map_err(|_| format!("`{text}` is no address; write 127.0.0.1:9811"))?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err(format!("{} is no loopback address; write 127.0.0.1:{}", address.ip(), address.port()))
+    }
+}
+
+/// `guard check`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard check guard.toml\n  guard check guard.toml --json | jq '.applications[].pids'\n\nIt ends with 2 where the policy is refused."
+)]
+pub struct Check {
+    /// The policy file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub policy: PathBuf,
+    /// Print JSON for machines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `guard status`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard status\n  guard status --json | jq '.applications[] | select(.bounds.weight < 1024)'\n  guard status --openmetrics\n\nIt ends with 4 where no guard runs."
+)]
+pub struct Status {
+    /// Print JSON for machines
+    #[arg(long, conflicts_with = "openmetrics")]
+    pub json: bool,
+    /// Print OpenMetrics for scrapers
+    #[arg(long)]
+    pub openmetrics: bool,
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `guard set`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard set 100      defend Wi-Fi with every lever that is allowed\n  guard set 0        give way early, and only by weights\n\nIt holds until guard ends or reads its policy again."
+)]
+pub struct Set {
+    /// How hard Wi-Fi is defended, 0 to 100
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub aggressiveness: u8,
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `guard reload`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard reload\n\nA policy that is refused is told, and the one that holds stays."
+)]
+pub struct Reload {
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `guard restore`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard restore\n\nWhat a person changed since is left, and told. A journal from before the last boot is inert."
+)]
+pub struct Restore {
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `guard replay`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  guard replay /run/headroom/guard/record\n  guard replay record --policy other.toml     what that would have decided\n\nIt ends with 3 where the same policy decides otherwise than the record says."
+)]
+pub struct Replay {
+    /// The record
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub record: PathBuf,
+    /// Another policy than the record's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub policy: Option<PathBuf>,
+    /// Print JSON for machines
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CHARACTERIZE_EXAMPLES: &str = "\
+Examples:
+  guard characterize guard.toml --curve curve.json --svg curve.svg
+  guard characterize guard.toml --stressor '--stream 2'   stress-ng stands in for applications
+  guard characterize guard.toml --span 10s --blocks 5     longer and closer
+
+Let traffic run as it does when it matters. Everything is put back at the end of it.";
+
+/// `guard characterize`.
+#[derive(Args, Debug)]
+#[command(after_help = CHARACTERIZE_EXAMPLES)]
+pub struct Characterize {
+    /// The policy file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub policy: PathBuf,
+    /// Let stress-ng with these words stand in for the policy's applications
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    pub stressor: Option<String>,
+    /// How long each setting is measured
+    #[arg(long, value_name = "TIME", default_value = "4s")]
+    pub span: Span,
+    /// How often the whole ladder is measured, each time in another order
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub blocks: u32,
+    /// The number that orders are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the curve for `guard run --curve`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub curve: Option<PathBuf>,
+    /// Draw the curve
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+    /// Print the curve as JSON in place of the table
+    #[arg(long)]
+    pub json: bool,
+    /// The folder.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// `guard doctor`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  guard doctor\n  guard doctor --json")]
+pub struct Doctor {
+    /// Print JSON for machines
+    #[arg(long)]
+    pub json: bool,
+}

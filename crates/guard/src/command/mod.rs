@@ -1,0 +1,94 @@
+//! The verbs, the same in `guard` and in `headroom guard`: parse, dispatch, print, exit code.
+//!
+//! [`flags`] has the words, [`failure`] the ends; each verb is a function of its own here or in [`verbs`], and
+//! what it does is another module's.
+
+pub mod ask;
+pub mod failure;
+pub mod flags;
+pub mod sources;
+pub mod verbs;
+
+use std::io::{self, Write};
+
+pub use flags::{Guard, Program};
+
+use self::{
+    failure::{ENVIRONMENT, Failure, PASS},
+    flags::Verb,
+};
+use crate::{characterize, run};
+
+/// Does what was typed and tells how it ended; the exit code. `name` is what the program is called in its lines.
+pub fn carry_out(guard: &Guard, name: &str) -> u8 {
+    let told = match &guard.verb {
+        Verb::Run(flags) => run::run(flags, name),
+        Verb::Check(flags) => verbs::check(flags),
+        Verb::Status(flags) => verbs::status(flags),
+        Verb::Set(flags) => verbs::set(flags),
+        Verb::Reload(flags) => verbs::reload(flags),
+        Verb::Restore(flags) => verbs::restore(flags),
+        Verb::Replay(flags) => verbs::replay(flags),
+        Verb::Characterize(flags) => characterize::characterize(flags, name),
+        Verb::Doctor(flags) => verbs::doctor(flags),
+    };
+    match told {
+        Ok(text) => print(&text),
+        Err(failure) => {
+            tell(name, &failure.line);
+            failure.code
+        }
+    }
+}
+
+/// To the standard output. A reader that has left is no fault of ours.
+fn print(text: &str) -> u8 {
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => PASS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
+        Err(_) => ENVIRONMENT,
+    }
+}
+
+/// One line to the error output.
+pub(crate) fn tell(name: &str, line: &str) {
+    // Nobody is left to be told where even this fails.
+    let _ = writeln!(io::stderr(), "{name}: {line}");
+}
+
+/// What a verb gives: the text for its standard output.
+pub type Told = Result<String, Failure>;
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Program::command().debug_assert();
+    }
+
+    #[test]
+    fn help_is_what_people_read() {
+        let mut command = Program::command().term_width(100);
+        let mut pages = vec![command.render_help().to_string()];
+        for verb in command.get_subcommands_mut() {
+            pages.push(verb.clone().term_width(100).render_help().to_string());
+        }
+        insta::assert_snapshot!(pages.join("\n────\n"));
+    }
+
+    #[test]
+    fn metrics_are_not_served_to_the_network() {
+        use clap::Parser;
+        let parse = |address: &str| {
+            Program::try_parse_from(["guard", "run", "p.toml", "--listen", address])
+                .map_err(|error| error.to_string())
+        };
+        assert!(parse("127.0.0.1:9811").is_ok() && parse("[::1]:9811").is_ok());
+        assert!(parse("0.0.0.0:9811").unwrap_err().contains("no loopback address"));
+        assert!(parse("9811").unwrap_err().contains("no address"));
+    }
+}

@@ -1,0 +1,254 @@
+//! The verbs that are short: each asks another module, and makes text of the answer.
+
+use std::{fmt::Write, path::Path};
+
+use linux::error::chain;
+use serde::Serialize;
+
+use super::{
+    Told,
+    ask::ask,
+    failure::{ENVIRONMENT, Failure, INVALID},
+    flags,
+    sources::{self, Sources},
+};
+use crate::{
+    doctor as examination,
+    groups::{Application, Applications, Hierarchies},
+    journal, recorder,
+    status::{Status, openmetrics, words::Words},
+};
+
+/// JSON as every verb prints it.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    // Plain values with names for keys always are JSON.
+    serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default()
+}
+
+/// What a policy would bound here, as JSON.
+#[derive(Debug, Serialize)]
+struct Checked<'a> {
+    policy: String,
+    aggressiveness: u8,
+    applications: Vec<CheckedApplication<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckedApplication<'a> {
+    name: &'a str,
+    pids: &'a [u32],
+    groups: Vec<String>,
+    notes: &'a [String],
+}
+
+/// `guard check`.
+///
+/// # Errors
+///
+/// Where the policy is refused.
+pub fn check(flags: &flags::Check) -> Told {
+    let policy = Sources::read(&flags.policy, None)?.written;
+    let hierarchies = Hierarchies::find();
+    let found = Applications::find(&policy, &hierarchies).map_err(|refusal| {
+        Failure::usage(format!("{}: {}", flags.policy.display(), chain(&refusal)))
+    })?;
+    if flags.json {
+        let applications = found.list().iter().map(|one| CheckedApplication {
+            name: &one.name,
+            pids: &one.pids,
+            groups: groups(one),
+            notes: &one.notes,
+        });
+        return Ok(json(&Checked {
+            policy: flags.policy.display().to_string(),
+            aggressiveness: policy.aggressiveness,
+            applications: applications.collect(),
+        }));
+    }
+    let mut out = format!(
+        "{} is a policy that can be kept here, aggressiveness {}\n",
+        flags.policy.display(),
+        policy.aggressiveness
+    );
+    for one in found.list() {
+        application(&mut out, one);
+    }
+    Ok(out)
+}
+
+/// Groups of an application, each once.
+fn groups(application: &Application) -> Vec<String> {
+    let folders = application.places.iter().flat_map(|place| &place.groups);
+    let mut groups: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+    groups.sort();
+    groups.dedup();
+    groups
+}
+
+/// Processes that are named in a line; a person who wants all of them takes `--json`.
+const MOST_NAMED: usize = 12;
+
+fn application(out: &mut String, application: &Application) {
+    let mut pids: Vec<String> =
+        application.pids.iter().take(MOST_NAMED).map(u32::to_string).collect();
+    if application.pids.len() > MOST_NAMED {
+        pids.push(format!("and {} more", application.pids.len() - MOST_NAMED));
+    }
+    let pids = if pids.is_empty() { "no process now".to_owned() } else { pids.join(" ") };
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "\n{}\n  processes  {pids}", application.name);
+    for group in groups(application) {
+        let _ = writeln!(out, "  group      {group}");
+    }
+    for note in &application.notes {
+        let _ = writeln!(out, "  note       {note}");
+    }
+}
+
+/// `guard status`.
+///
+/// # Errors
+///
+/// Where no guard answers.
+pub fn status(flags: &flags::Status) -> Told {
+    let text = ask(&flags.place.state, "status")?;
+    let status: Status = serde_json::from_str(&text).map_err(|error| Failure {
+        code: ENVIRONMENT,
+        line: format!(
+            "the guard that runs is of another version: its status is not read ({error})"
+        ),
+    })?;
+    Ok(if flags.json {
+        json(&status)
+    } else if flags.openmetrics {
+        openmetrics::text(&status, openmetrics::Format::OpenMetrics)
+    } else {
+        Words(&status).to_string()
+    })
+}
+
+/// `guard set`.
+///
+/// # Errors
+///
+/// Where no guard answers.
+pub fn set(flags: &flags::Set) -> Told {
+    ask(&flags.place.state, &format!("set {}", flags.aggressiveness))
+}
+
+/// `guard reload`.
+///
+/// # Errors
+///
+/// Where no guard answers, or the policy is refused.
+pub fn reload(flags: &flags::Reload) -> Told {
+    ask(&flags.place.state, "reload").map_err(|failure| match failure.code {
+        // What is refused is the policy.
+        INVALID => Failure::usage(failure.line),
+        _ => failure,
+    })
+}
+
+/// `guard restore`.
+///
+/// # Errors
+///
+/// Where a guard runs, or something cannot be put back.
+pub fn restore(flags: &flags::Restore) -> Told {
+    let report =
+        journal::restore(&flags.place.state).map_err(|error| Failure::environment(&error))?;
+    if !report.failed.is_empty() {
+        return Err(Failure {
+            code: INVALID,
+            line: format!(
+                "{} cannot be put back; the rest is. The journal stays for another try\n{report}",
+                if report.failed.len() == 1 {
+                    "one value".to_owned()
+                } else {
+                    format!("{} values", report.failed.len())
+                }
+            ),
+        });
+    }
+    if report.is_empty() {
+        return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));
+    }
+    Ok(report.to_string())
+}
+
+/// `guard doctor`.
+///
+/// # Errors
+///
+/// None now.
+pub fn doctor(flags: &flags::Doctor) -> Told {
+    let findings = examination::examine(Path::new("/"));
+    Ok(if flags.json { json(&findings) } else { examination::text(&findings) })
+}
+
+/// `guard replay`.
+///
+/// # Errors
+///
+/// Where the record cannot be read, or does not come out as it says.
+pub fn replay(flags: &flags::Replay) -> Told {
+    let file = &flags.record;
+    let report = match &flags.policy {
+        None => recorder::replay(file),
+        Some(policy) => recorder::replay_with(file, &sources::policy(policy)?),
+    };
+    let report = report.map_err(|error| Failure::unreadable(file, &error))?;
+    let text = if flags.json { replayed_json(&report) } else { replayed(&report) };
+    if flags.policy.is_none() && !report.is_same() {
+        let line = format!("it does not decide as the record says\n{text}");
+        return Err(Failure { code: INVALID, line });
+    }
+    Ok(text)
+}
+
+/// Differences that are told in words.
+const MOST_TOLD: usize = 20;
+
+fn replayed(report: &recorder::Report) -> String {
+    let mut out = format!(
+        "{} ticks decided again, {} of them otherwise than recorded; {} gaps, {} without a state to begin with\n",
+        report.ticks, report.different, report.gaps, report.unknown
+    );
+    for fault in &report.faults {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "fault: {fault}");
+    }
+    for one in report.differences.iter().take(MOST_TOLD) {
+        let _ = writeln!(
+            out,
+            "at {:.1} s of the boot's clock\n  recorded: {}\n  now:      {}",
+            one.at_ns as f64 / 1e9,
+            one.recorded.reason,
+            one.replayed.reason
+        );
+    }
+    out
+}
+
+fn replayed_json(report: &recorder::Report) -> String {
+    let differences: Vec<_> = report
+        .differences
+        .iter()
+        .map(|one| {
+            serde_json::json!({
+                "at_ns": one.at_ns,
+                "recorded": one.recorded,
+                "replayed": one.replayed,
+            })
+        })
+        .collect();
+    let faults: Vec<String> = report.faults.iter().map(ToString::to_string).collect();
+    json(&serde_json::json!({
+        "ticks": report.ticks,
+        "unknown": report.unknown,
+        "gaps": report.gaps,
+        "different": report.different,
+        "differences": differences,
+        "faults": faults,
+    }))
+}

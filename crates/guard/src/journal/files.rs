@@ -1,0 +1,206 @@
+//! The seam to the world: every read and every write of the journal and of the hands goes through [`Files`].
+//!
+//! [`Disk`] is the world. The fake in `fake` behaves as the kernel's files do, refuses what it is told to, and
+//! dies at the write that it is told to.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::process::{Pid, getpriority_process, setpriority_process};
+
+use crate::groups::born;
+
+/// Who a process is: its id may be another's later, its id and start together are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// When it started, ticks since boot.
+    pub born: u64,
+    /// Its parent.
+    pub parent: u32,
+}
+
+/// What the journal and the hands do to the world.
+pub trait Files: std::fmt::Debug {
+    /// The text of a file.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn read(&self, path: &Path) -> io::Result<String>;
+
+    /// Writes to a file that exists, in one write, as the kernel's files want it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
+
+    /// Adds to the end of the journal, which is there, and has it on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn append(&mut self, path: &Path, text: &str) -> io::Result<()>;
+
+    /// Puts a whole file in the place of another, at once.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn replace(&mut self, path: &Path, text: &str) -> io::Result<()>;
+
+    /// Renames a file.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn remove(&mut self, path: &Path) -> io::Result<()>;
+
+    /// Makes a group.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn make_group(&mut self, path: &Path) -> io::Result<()>;
+
+    /// Removes a group without a process.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn remove_group(&mut self, path: &Path) -> io::Result<()>;
+
+    /// The number of a file's or folder's node: another one means that it was made anew.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn inode(&self, path: &Path) -> io::Result<u64>;
+
+    /// Who a process or thread is; `None` where there is none.
+    fn life(&self, tid: u32) -> Option<Life>;
+
+    /// The nice value of a thread.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn nice(&self, tid: u32) -> io::Result<i32>;
+
+    /// Sets the nice value of a thread.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    fn set_nice(&mut self, tid: u32, nice: i32) -> io::Result<()>;
+
+    /// What tells this boot from every other.
+    fn boot(&self) -> String;
+
+    /// The boot's clock, ns: for how often something is done, never for what.
+    fn now_ns(&self) -> u64;
+}
+
+/// The world below a root; `/` but in tests.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+impl Disk {
+    /// The world whose `/proc` is below `root`. Paths of files are taken as they are.
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self::at(Path::new("/"))
+    }
+}
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        fs::read_to_string(path)
+    }
+
+    fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        let written = file.write(text.as_bytes())?;
+        // The kernel's files take a value in one write or not at all.
+        if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn append(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new().append(true).open(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    }
+
+    fn replace(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        let apart = path.with_extension("new");
+        let mut file = fs::File::create(&apart)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        fs::rename(apart, path)
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn make_group(&mut self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn remove_group(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn inode(&self, path: &Path) -> io::Result<u64> {
+        Ok(fs::metadata(path)?.ino())
+    }
+
+    fn life(&self, tid: u32) -> Option<Life> {
+        let text = fs::read(self.root.join(format!("proc/{tid}/stat"))).ok()?;
+        Some(Life { born: born(&text)?, parent: linux::proc::stat(&text)?.parent })
+    }
+
+    fn nice(&self, tid: u32) -> io::Result<i32> {
+        Ok(getpriority_process(Some(thread(tid)?))?)
+    }
+
+    fn set_nice(&mut self, tid: u32, nice: i32) -> io::Result<()> {
+        Ok(setpriority_process(Some(thread(tid)?), nice)?)
+    }
+
+    fn boot(&self) -> String {
+        let text = self.read(&self.root.join("proc/sys/kernel/random/boot_id"));
+        text.unwrap_or_default().trim().to_owned()
+    }
+
+    fn now_ns(&self) -> u64 {
+        linux::system::boottime_ns()
+    }
+}
+
+fn thread(tid: u32) -> io::Result<Pid> {
+    let raw = i32::try_from(tid).ok().and_then(Pid::from_raw);
+    raw.ok_or_else(|| rustix::io::Errno::SRCH.into())
+}

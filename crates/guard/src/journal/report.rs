@@ -1,0 +1,45 @@
+//! What restoring did, for a person. Only words.
+
+use std::fmt;
+
+/// What became of everything that guard had changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Put back.
+    pub restored: Vec<String>,
+    /// Left as it is, because a person has changed it since.
+    pub left: Vec<String>,
+    /// Gone, and with it what guard had changed.
+    pub vanished: Vec<String>,
+    /// Could not be put back, and why. The journal stays, so that the next start or `guard restore` tries again.
+    pub failed: Vec<String>,
+    /// Whether the journal was of another boot, in which nothing of it is true any more.
+    pub foreign_boot: bool,
+}
+
+impl Report {
+    /// Whether there was nothing to do.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("restored", &self.restored),
+            ("left, changed by somebody since", &self.left),
+            ("gone meanwhile", &self.vanished),
+            ("NOT restored", &self.failed),
+        ];
+        for (what, lines) in parts {
+            for line in lines {
+                writeln!(f, "{what}: {line}")?;
+            }
+        }
+        if self.foreign_boot {
+            writeln!(f, "a journal of another boot is removed; a restart had restored everything")?;
+        }
+        Ok(())
+    }
+}

@@ -1,1 +1,0 @@
-//! The loop: sense, decide, act, record, tell.

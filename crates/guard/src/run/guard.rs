@@ -1,0 +1,255 @@
+//! What a guard knows and does in one tick, and what it answers.
+//!
+//! It asks the clock for nothing but how old things are; when ticks are is [`super::life`]'s question.
+
+use std::path::PathBuf;
+
+use linux::{error::chain, system::boottime_ns};
+
+use super::{
+    book::Book,
+    doors::{Answer, Request},
+    hand::Hand,
+    selfcare,
+};
+use crate::{
+    command::{failure::Failure, flags, sources::Sources, tell},
+    decide::{self, Outcome, State},
+    groups::{Applications, Hierarchies},
+    journal::Report,
+    policy::Policy,
+    recorder::{Recorder, Seen},
+    sense::{self, Senses},
+    status::{Status, openmetrics},
+};
+
+/// Who started and who went is looked for so often, ns: a whole walk through `/proc`.
+const LOOK_EVERY_NS: u64 = 5_000_000_000;
+/// The same while there is nothing to protect: who is there is needed once somebody has to be bounded.
+const LOOK_AT_REST_NS: u64 = 30_000_000_000;
+
+/// The record's name in the state folder.
+const RECORD: &str = "record";
+
+/// A guard.
+#[derive(Debug)]
+pub struct Guard {
+    name: String,
+    path: PathBuf,
+    curve: Option<PathBuf>,
+    sources: Sources,
+    /// What was set while it runs, over the policy's.
+    aggressiveness: Option<u8>,
+    policy: Policy,
+    applications: Applications,
+    looked_ns: u64,
+    /// Whether there was nothing to protect in the last tick.
+    rests: bool,
+    senses: Senses,
+    state: State,
+    outcome: Outcome,
+    hand: Hand,
+    recorder: Recorder,
+    /// Whether the record could not be written the last time.
+    record_fails: bool,
+    book: Book,
+}
+
+impl Guard {
+    /// Reads the policy, finds the applications, puts back what an earlier guard left in this folder, and opens
+    /// the senses.
+    ///
+    /// # Errors
+    ///
+    /// One line, and nothing is changed or left behind.
+    pub fn begin(
+        flags: &flags::Run,
+        folder: &std::path::Path,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let sources = Sources::read(&flags.policy, flags.curve.as_deref())?;
+        let policy = sources.policy(None);
+        let hierarchies = Hierarchies::find();
+        let applications = find(&flags.policy, &policy, &hierarchies)?;
+        let (hand, left) = Hand::take(folder, &hierarchies, flags.dry_run)?;
+        for line in left.to_string().lines().filter(|_| !left.is_empty()) {
+            tell(name, &format!("an earlier guard: {line}"));
+        }
+        let senses = open_senses(&policy, &hand)?;
+        let record = flags.record.clone().unwrap_or_else(|| folder.join(RECORD));
+        let recorder = Recorder::open(&record, flags.record_size << 20, &policy)
+            .map_err(|error| Failure::unwritable(&record, &error))?;
+        let now = boottime_ns();
+        let mut guard = Self {
+            name: name.to_owned(),
+            path: flags.policy.clone(),
+            curve: flags.curve.clone(),
+            book: Book::new(first_status(flags, &sources), now),
+            sources,
+            aggressiveness: None,
+            policy,
+            applications,
+            looked_ns: now,
+            rests: false,
+            senses,
+            state: State::default(),
+            outcome: Outcome::default(),
+            hand,
+            recorder,
+            record_fails: false,
+        };
+        // Canaries run already: they wait as anybody would.
+        let mut absent = guard.senses.absent();
+        absent.extend(selfcare::take_care());
+        for one in guard.applications.unmatched() {
+            tell(name, &format!("application {one} is not here now; guard looks out for it"));
+        }
+        guard.book.absent_is(absent);
+        guard.book.policy_is(&guard.policy);
+        Ok(guard)
+    }
+
+    /// The senses, to wait with.
+    pub fn senses(&mut self) -> &mut Senses {
+        &mut self.senses
+    }
+
+    /// One tick: sense, decide, act, tell. How long the next one is to be, ns.
+    pub fn tick(&mut self, now_ns: u64) -> u64 {
+        let look_ns = if self.rests { LOOK_AT_REST_NS } else { LOOK_EVERY_NS };
+        if now_ns - self.looked_ns >= look_ns {
+            self.applications.refresh();
+            self.looked_ns = now_ns;
+        }
+        let watched = watched(&self.applications);
+        let reading = self.senses.read(&watched);
+        let (state, decision) = decide::decide(&self.policy, &self.state, &reading, &self.outcome);
+        let seen = Seen { reading: &reading, outcome: &self.outcome, decision: &decision };
+        let recorded = self.recorder.record(&self.state, seen);
+        self.note(recorded.err());
+        self.state = state;
+        self.outcome = self.hand.apply(&self.applications, &decision, &reading);
+        self.book.tick(&reading, &decision, &self.outcome);
+        let next_ns = decide::next_tick_ns(&reading, &decision);
+        self.rests = next_ns > decide::TICK_NS;
+        next_ns
+    }
+
+    /// A record that cannot be written is told once; guard does its work without it.
+    fn note(&mut self, error: Option<std::io::Error>) {
+        if let Some(error) = error.as_ref().filter(|_| !self.record_fails) {
+            tell(&self.name, &format!("cannot write the record: {error}; guard goes on without"));
+        }
+        self.record_fails = error.is_some();
+    }
+
+    /// Tells the watchdog that this lives; at least once a second, also where ticks are longer.
+    pub fn beat(&mut self) {
+        if let Some(line) = self.hand.beat() {
+            tell(&self.name, line);
+            // Another watchdog, perhaps: its time is guard's too.
+            if let Some(watchdog) = self.hand.watchdog() {
+                self.senses.count_as_own(watchdog);
+            }
+        }
+    }
+
+    /// What is told at a door.
+    pub fn told(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Status => {
+                let text = serde_json::to_string(&self.status()).unwrap_or_default();
+                Answer::Done(text + "\n")
+            }
+            Request::Metrics(format) => Answer::Done(openmetrics::text(&self.status(), format)),
+            Request::Set(aggressiveness) => {
+                self.aggressiveness = Some(aggressiveness);
+                self.policy = self.sources.policy(self.aggressiveness);
+                self.holds();
+                Answer::Done(format!("aggressiveness is {aggressiveness} now\n"))
+            }
+            Request::Reload => self.reload(),
+        }
+    }
+
+    /// Reads the policy again; a bad one is told, and the one before holds.
+    pub fn reload(&mut self) -> Answer {
+        match self.read_again() {
+            Ok(()) => Answer::Done(format!("{} holds now\n", self.path.display())),
+            Err(failure) => {
+                self.book.policy_refused(failure.line.clone());
+                Answer::Refused(format!("{}; the policy before holds on\n", failure.line))
+            }
+        }
+    }
+
+    /// Another policy holds from now on.
+    fn holds(&mut self) {
+        self.recorder.policy_is(&self.policy);
+        self.book.policy_is(&self.policy);
+    }
+
+    fn read_again(&mut self) -> Result<(), Failure> {
+        let sources = Sources::read(&self.path, self.curve.as_deref())?;
+        let policy = sources.policy(None);
+        let applications = find(&self.path, &policy, self.applications.hierarchies())?;
+        self.senses = open_senses(&policy, &self.hand)?;
+        self.sources = sources;
+        self.policy = policy;
+        self.aggressiveness = None;
+        self.applications = applications;
+        self.holds();
+        Ok(())
+    }
+
+    /// The status now.
+    pub fn status(&self) -> Status {
+        self.book.status(boottime_ns(), selfcare::rss_kib())
+    }
+
+    /// Puts everything back.
+    pub fn end(mut self) -> Report {
+        self.hand.restore()
+    }
+}
+
+fn find(
+    path: &std::path::Path,
+    policy: &Policy,
+    hierarchies: &Hierarchies,
+) -> Result<Applications, Failure> {
+    Applications::find(policy, hierarchies)
+        .map_err(|refusal| Failure::usage(format!("{}: {}", path.display(), chain(&refusal))))
+}
+
+fn open_senses(policy: &Policy, hand: &Hand) -> Result<Senses, Failure> {
+    let opened = Senses::open(policy, sense::Sources::live());
+    let mut senses = opened.map_err(|error| Failure::environment(&error))?;
+    if let Some(watchdog) = hand.watchdog() {
+        senses.count_as_own(watchdog);
+    }
+    Ok(senses)
+}
+
+fn first_status(flags: &flags::Run, sources: &Sources) -> Status {
+    Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        policy: flags.policy.display().to_string(),
+        curve: sources.curve.as_ref().map(|(path, _)| path.display().to_string()),
+        dry_run: flags.dry_run,
+        ..Status::default()
+    }
+}
+
+/// The applications as the senses know them.
+pub(crate) fn watched(applications: &Applications) -> Vec<sense::Watched> {
+    let watched = applications.list().iter().map(|one| {
+        let mut folders: Vec<PathBuf> =
+            one.places.iter().flat_map(|place| place.groups.iter().cloned()).collect();
+        folders.sort();
+        folders.dedup();
+        sense::Watched { name: one.name.clone(), folders, pids: one.pids.clone() }
+    });
+    watched.collect()
+}

@@ -1,0 +1,153 @@
+//! Who is bounded, why, and what it costs: for people, as JSON, as OpenMetrics.
+//!
+//! The loop keeps a [`Status`] and hands it to whoever asks at its socket; the texts are made of it, here and
+//! on the asker's side alike. It reads no kernel file and decides nothing.
+
+pub mod cost;
+pub mod openmetrics;
+pub mod words;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bounds::{Bounds, Placement},
+    decide::Condition,
+};
+
+/// Everything that `guard status` tells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Status {
+    /// Version of the guard that runs.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// How long it runs, s.
+    pub uptime_s: f64,
+    /// The policy file.
+    pub policy: String,
+    /// Why the policy file as it is now is not the policy that holds; `None` where it is.
+    pub policy_refused: Option<String>,
+    /// The file of this device's curve, where one is used.
+    pub curve: Option<String>,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+    /// How hard Wi-Fi is defended, 0 to 100.
+    pub aggressiveness: u8,
+    /// Wi-Fi's condition at the last tick.
+    pub condition: Condition,
+    /// The share of Wi-Fi's work that was kept; `None` without demand.
+    pub kept: Option<f64>,
+    /// The share that is wanted.
+    pub target: f64,
+    /// Why the bounds are what they are: the reason of the last decision that changed them.
+    pub reason: Option<String>,
+    /// How long ago that was, s.
+    pub reason_age_s: Option<f64>,
+    /// What the last tick said.
+    pub now: String,
+    /// Protected interfaces.
+    pub interfaces: Vec<Interface>,
+    /// Applications of the policy, in its order.
+    pub applications: Vec<Application>,
+    /// How Wi-Fi's own work is placed.
+    pub placement: Placement,
+    /// Applications that are blamed, worst first, with their share of Wi-Fi's loss.
+    pub offenders: Vec<(String, f64)>,
+    /// Levers that this device refused, in words.
+    pub refused: Vec<String>,
+    /// Values that a person changed since guard wrote them, in words.
+    pub overruled: Vec<String>,
+    /// What this device does not tell or have, in words.
+    pub absent: Vec<String>,
+    /// What guard itself costs.
+    pub own: Own,
+}
+
+/// A protected interface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Bits received in a second.
+    pub rx_bps: f64,
+    /// Bits sent in a second.
+    pub tx_bps: f64,
+    /// Packets that it and the queue in front of it dropped, since guard began.
+    pub drops: u64,
+    /// Whether the link is the limit; `None` where nothing tells.
+    pub link_limited: Option<bool>,
+}
+
+/// An application of the policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Application {
+    /// Its name in the policy.
+    pub name: String,
+    /// Whether it has a process now.
+    pub runs: bool,
+    /// How it is bounded.
+    pub bounds: Bounds,
+    /// Since when it is bounded as it is, s; `None` where nothing bounds it.
+    pub bounded_for_s: Option<f64>,
+    /// Why; `None` where nothing bounds it.
+    pub why: Option<String>,
+    /// Its own CPU now, in CPUs: softirqs that were charged to it are taken out.
+    pub cpus: f64,
+    /// What it would have as a fair share beside the other applications, in CPUs; `None` where the kernel
+    /// does not tell what it waited for.
+    pub fair_cpus: Option<f64>,
+    /// Its own CPU time since guard began, s.
+    pub cpu_s: f64,
+    /// Memory that it has, KiB.
+    pub memory_kib: Option<u64>,
+}
+
+impl Application {
+    /// The share of its fair share that it does not get now, 0 to 1; `None` where that is not known.
+    pub fn cost(&self) -> Option<f64> {
+        let fair = self.fair_cpus.filter(|fair| *fair > 0.0)?;
+        Some((1.0 - self.cpus / fair).clamp(0.0, 1.0))
+    }
+}
+
+/// What guard itself costs, measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Own {
+    /// CPU time of guard and its watchdog since it began, s.
+    pub cpu_s: f64,
+    /// The share of one core that it takes, over the last minute.
+    pub cpu_share: f64,
+    /// Memory that it holds, KiB.
+    pub rss_kib: Option<u64>,
+    /// Ticks since it began.
+    pub ticks: u64,
+    /// Writes to the kernel since it began.
+    pub writes: u64,
+    /// Of these, in the last minute.
+    pub writes_last_minute: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bounding_costs_is_told_against_the_fair_share() {
+        let mut application = Application { cpus: 0.5, ..Application::default() };
+        assert_eq!(application.cost(), None);
+        application.fair_cpus = Some(2.0);
+        assert_eq!(application.cost(), Some(0.75));
+        application.cpus = 3.0;
+        assert_eq!(application.cost(), Some(0.0));
+    }
+
+    #[test]
+    fn a_status_of_another_version_is_read() {
+        let status: Status = serde_json::from_str(r#"{"pid": 3, "later": 1}"#).unwrap();
+        assert_eq!(status.pid, 3);
+    }
+}

@@ -1,0 +1,307 @@
+//! The status as metrics: OpenMetrics 1.0, and Prometheus' older text format for who does not ask for it.
+//!
+//! <https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md>. A value that this device
+//! does not tell has no sample. Names begin with `headroom_guard_`; CPU is told in seconds of one CPU.
+
+use std::fmt::Write;
+
+use super::{Application, Status};
+use crate::decide::Condition;
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' text format 0.0.4.
+    Prometheus,
+}
+
+impl Format {
+    /// Its media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// All metrics of a status.
+pub fn text(status: &Status, format: Format) -> String {
+    let mut page = Page { text: String::with_capacity(4096), format };
+    whole(&mut page, status);
+    interfaces(&mut page, status);
+    applications(&mut page, &status.applications);
+    own(&mut page, status);
+    if format == Format::OpenMetrics {
+        page.text.push_str("# EOF\n");
+    }
+    page.text
+}
+
+struct Page {
+    text: String,
+    format: Format,
+}
+
+impl Page {
+    /// A family of metrics, and its samples: labels (with their braces, or none) and value.
+    fn family(&mut self, (name, unit): (&str, &str), kind: &str, help: &str) {
+        let name = if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") };
+        // The older format has the suffix in the family's name too.
+        let older = kind == "counter" && self.format == Format::Prometheus;
+        let name = if older { format!("{name}_total") } else { name };
+        let _ = writeln!(self.text, "# HELP headroom_guard_{name} {help}");
+        let _ = writeln!(self.text, "# TYPE headroom_guard_{name} {kind}");
+        if self.format == Format::OpenMetrics && !unit.is_empty() {
+            let _ = writeln!(self.text, "# UNIT headroom_guard_{name} {unit}");
+        }
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let _ = write!(self.text, "headroom_guard_{name}");
+        for (nth, (label, text)) in labels.iter().enumerate() {
+            let _ = write!(self.text, "{}{label}=\"", if nth == 0 { '{' } else { ',' });
+            self.text.extend(text.chars().flat_map(escaped));
+            self.text.push('"');
+        }
+        if !labels.is_empty() {
+            self.text.push('}');
+        }
+        let _ = writeln!(self.text, " {value}");
+    }
+
+    fn gauge(&mut self, (name, unit): (&str, &str), help: &str, value: Option<f64>) {
+        let Some(value) = value else { return };
+        self.family((name, unit), "gauge", help);
+        let name = if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") };
+        self.sample(&name, &[], value);
+    }
+
+    fn counter(&mut self, (name, unit): (&str, &str), help: &str, value: f64) {
+        self.family((name, unit), "counter", help);
+        let unit = if unit.is_empty() { String::new() } else { format!("_{unit}") };
+        self.sample(&format!("{name}{unit}_total"), &[], value);
+    }
+}
+
+/// A character of a label's value as both formats write it.
+fn escaped(c: char) -> impl Iterator<Item = char> {
+    let (escape, c) = match c {
+        '\n' => (true, 'n'),
+        '"' | '\\' => (true, c),
+        c => (false, c),
+    };
+    escape.then_some('\\').into_iter().chain([c])
+}
+
+const CONDITIONS: [(Condition, &str); 6] = [
+    (Condition::Unknown, "unknown"),
+    (Condition::Idle, "idle"),
+    (Condition::Served, "served"),
+    (Condition::LinkLimited, "link-limited"),
+    (Condition::Starved, "starved"),
+    (Condition::StarvedByOthers, "starved-by-others"),
+];
+
+fn whole(page: &mut Page, status: &Status) {
+    page.family(("build_info", ""), "gauge", "Version of the guard that runs.");
+    page.sample("build_info", &[("version", &status.version)], 1.0);
+    page.gauge(
+        ("aggressiveness", ""),
+        "How hard Wi-Fi is defended, 0 to 100.",
+        Some(f64::from(status.aggressiveness)),
+    );
+    page.gauge(
+        ("dry_run", ""),
+        "1 where guard decides and writes nothing.",
+        Some(f64::from(u8::from(status.dry_run))),
+    );
+    page.gauge(
+        ("policy_refused", ""),
+        "1 where the policy file as it is now is refused and the one before holds.",
+        Some(f64::from(u8::from(status.policy_refused.is_some()))),
+    );
+    page.gauge(
+        ("kept", "ratio"),
+        "Share of Wi-Fi's work that was kept; absent without demand.",
+        status.kept,
+    );
+    page.gauge(("target", "ratio"), "Share of Wi-Fi's work that is wanted.", Some(status.target));
+    page.family(("condition", ""), "gauge", "1 for Wi-Fi's condition now, 0 for the others.");
+    for (condition, name) in CONDITIONS {
+        let now = condition == status.condition;
+        page.sample("condition", &[("condition", name)], f64::from(u8::from(now)));
+    }
+}
+
+fn interfaces(page: &mut Page, status: &Status) {
+    type Value = fn(&super::Interface) -> f64;
+    let families: [((&str, &str), &str, Value); 2] = [
+        (
+            ("interface_receive", "bytes_per_second"),
+            "Received through a protected interface.",
+            |one| one.rx_bps / 8.0,
+        ),
+        (
+            ("interface_transmit", "bytes_per_second"),
+            "Sent through a protected interface.",
+            |one| one.tx_bps / 8.0,
+        ),
+    ];
+    if status.interfaces.is_empty() {
+        return;
+    }
+    for (name, help, value) in families {
+        page.family(name, "gauge", help);
+        for one in &status.interfaces {
+            let name = format!("{}_{}", name.0, name.1);
+            page.sample(&name, &[("device", &one.name)], value(one));
+        }
+    }
+    page.family(
+        ("interface_drops", ""),
+        "counter",
+        "Packets that a protected interface or its queue dropped.",
+    );
+    for one in &status.interfaces {
+        page.sample("interface_drops_total", &[("device", &one.name)], one.drops as f64);
+    }
+}
+
+fn applications(page: &mut Page, applications: &[Application]) {
+    type Value = fn(&Application) -> Option<f64>;
+    let families: [((&str, &str), &str, &str, Value); 10] = [
+        (("application_running", ""), "gauge", "1 where an application has a process.", |one| {
+            Some(f64::from(u8::from(one.runs)))
+        }),
+        (("application_bounded", ""), "gauge", "1 where an application is bounded.", |one| {
+            Some(f64::from(u8::from(!one.bounds.are_none())))
+        }),
+        (("application_weight", ""), "gauge", "Weight against 1024 of one unbounded.", |one| {
+            Some(f64::from(one.bounds.weight))
+        }),
+        (("application_idle_class", ""), "gauge", "1 where it runs in the idle class.", |one| {
+            Some(f64::from(u8::from(one.bounds.idle)))
+        }),
+        (("application_allowed", "cpus"), "gauge", "CPUs that it is packed onto.", |one| {
+            one.bounds.cpus.as_ref().map(|cpus| cpus.len() as f64)
+        }),
+        (("application_quota", "cpus"), "gauge", "CPUs that its quota allows.", |one| {
+            one.bounds.quota.map(|quota| quota.get())
+        }),
+        (("application_memory_high", "bytes"), "gauge", "Memory that slows it down.", |one| {
+            one.bounds.memory_high_kib.map(|kib| kib as f64 * 1024.0)
+        }),
+        (("application_used", "cpus"), "gauge", "CPUs that it has now, itself.", |one| {
+            Some(one.cpus)
+        }),
+        (("application_fair", "cpus"), "gauge", "CPUs that it would have unbounded.", |one| {
+            one.fair_cpus
+        }),
+        (("application_cpu", "seconds"), "counter", "CPU time of its own.", |one| Some(one.cpu_s)),
+    ];
+    for (name, kind, help, value) in families {
+        let samples: Vec<_> =
+            applications.iter().filter_map(|one| Some((&one.name, value(one)?))).collect();
+        if samples.is_empty() {
+            continue;
+        }
+        page.family(name, kind, help);
+        let unit = if name.1.is_empty() { String::new() } else { format!("_{}", name.1) };
+        let total = if kind == "counter" { "_total" } else { "" };
+        for (application, value) in samples {
+            let labels = [("application", application.as_str())];
+            page.sample(&format!("{}{unit}{total}", name.0), &labels, value);
+        }
+    }
+}
+
+fn own(page: &mut Page, status: &Status) {
+    let own = &status.own;
+    page.gauge(
+        ("refused_levers", ""),
+        "Levers that this device refused.",
+        Some(status.refused.len() as f64),
+    );
+    page.gauge(
+        ("overruled_values", ""),
+        "Values that somebody else wrote since.",
+        Some(status.overruled.len() as f64),
+    );
+    page.counter(("uptime", "seconds"), "How long guard runs.", status.uptime_s);
+    page.counter(("own_cpu", "seconds"), "CPU time of guard and its watchdog.", own.cpu_s);
+    page.gauge(
+        ("own_memory", "bytes"),
+        "Memory that guard holds.",
+        own.rss_kib.map(|kib| kib as f64 * 1024.0),
+    );
+    page.counter(("ticks", ""), "Ticks since guard began.", own.ticks as f64);
+    page.counter(("writes", ""), "Writes to the kernel since guard began.", own.writes as f64);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::Write,
+        process::{Command, Stdio},
+    };
+
+    use super::*;
+    use crate::status::words::tests::example;
+
+    #[test]
+    fn the_page_is_what_scrapers_read() {
+        insta::assert_snapshot!(text(&example(), Format::OpenMetrics));
+    }
+
+    /// What a program says to a text on its standard input; `None` where there is no such program.
+    fn fed(program: &str, words: &[&str], text: &str) -> Option<(bool, String)> {
+        let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        Some((output.status.success(), String::from_utf8(said).unwrap()))
+    }
+
+    #[test]
+    fn promtool_has_nothing_to_say() {
+        let page = text(&example(), Format::Prometheus);
+        let Some((fine, said)) = fed("promtool", &["check", "metrics"], &page) else {
+            return println!("skipped: no promtool (Debian package prometheus)");
+        };
+        assert!(fine && said.is_empty(), "{said}");
+    }
+
+    const STRICT: &str = "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+print(len(list(text_string_to_metric_families(sys.stdin.read()))))
+";
+
+    #[test]
+    fn the_strict_parser_takes_the_whole_page() {
+        // Debian's own Python has Debian's packages.
+        let page = text(&example(), Format::OpenMetrics);
+        let Some((fine, said)) = fed("/usr/bin/python3", &["-c", STRICT], &page) else {
+            return println!("skipped: no python3");
+        };
+        if said.contains("No module named 'prometheus_client'") {
+            return println!("skipped: no Debian package python3-prometheus-client");
+        }
+        let families = page.lines().filter(|line| line.starts_with("# TYPE")).count();
+        assert!(fine && said.trim() == families.to_string(), "{said}");
+    }
+
+    #[test]
+    fn a_name_cannot_break_a_line() {
+        let mut status = Status::default();
+        let name = "a\"b\\c\nd".to_owned();
+        status.applications.push(Application { name, ..Application::default() });
+        let page = text(&status, Format::OpenMetrics);
+        assert!(page.contains(r#"application_running{application="a\"b\\c\nd"} 0"#), "{page}");
+    }
+}

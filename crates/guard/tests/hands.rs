@@ -1,0 +1,390 @@
+//! Hands and their watchdog as processes: killed, stuck, and on the kernel's own control groups.
+//!
+//! Without the usual harness, because the watchdog is this very program with another word. Groups are made below one
+//! of our own in version 1's hierarchies, which is removed at the end; where there are none, or we are not root,
+//! that part is skipped with its reason.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "this is its own harness, and a guard tells its test what it does"
+)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a panic is the failure report; clippy knows only the usual harness"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, ExitCode, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use guard::{
+    act::{Beat, Hands, Options, Scene},
+    bounds::Bounds,
+    decide::Decision,
+    groups::{Applications, Hierarchies},
+    journal::fake::Fake,
+    policy::Policy,
+    watchdog,
+};
+use model::share::Share;
+
+/// The word that makes this program a guard that bounds and then waits.
+const HOLD: &str = "hold";
+
+/// Whatever a busy machine does, restoring has happened after this.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const POLICY: &str = "
+[[application]]
+name = 'grouped'
+group = '/apps/miner'
+";
+
+const STRAYS: &str = "
+[[application]]
+name = 'grouped'
+group = '/apps/miner'
+
+[[application]]
+name = 'stray'
+process = 'sleep'
+";
+
+fn main() -> ExitCode {
+    if let Some(ended) = watchdog::called() {
+        return ended;
+    }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some(HOLD) => hold(Path::new(&words[1]), &words[2]),
+        // Who lists tests finds none by name here: they run together.
+        Some("--list") => {}
+        _ => all(),
+    }
+    ExitCode::SUCCESS
+}
+
+fn all() {
+    let tests: [(&str, fn()); 6] = [
+        ("a_guard_that_is_killed_is_followed_by_its_watchdog", killed),
+        ("a_guard_that_is_stuck_is_undone_and_notices", stuck),
+        ("a_watchdog_that_is_killed_is_followed_by_another", renewed),
+        ("a_guard_that_ends_by_itself_restores_by_itself", ended),
+        ("every_lever_on_the_kernels_own_groups_is_undone", real),
+        ("a_guard_that_is_killed_on_the_kernels_own_groups_is_undone", real_killed),
+    ];
+    for (name, test) in tests {
+        test();
+        println!("test {name} ... ok");
+    }
+}
+
+/// A device: a fake's plain files, or a folder that leads to groups of our own.
+fn options(root: &Path) -> Options {
+    Options { state: root.join("run/headroom/guard"), ..Options::default() }
+}
+
+fn bounds() -> Bounds {
+    let cpus = linux::system::cpus();
+    Bounds {
+        weight: 512,
+        quota: Some(Share::of(0.5)),
+        cpus: cpus.last().map(|&cpu| vec![cpu]),
+        ..Bounds::default()
+    }
+}
+
+fn apply(
+    hands: &mut Hands,
+    root: &Path,
+    (policy, bounds): (&str, &Bounds),
+) -> guard::decide::Outcome {
+    let policy: Policy = toml::from_str(policy).unwrap();
+    let applications = Applications::find(&policy, &Hierarchies::at(root)).unwrap();
+    let bounds = vec![bounds.clone(); applications.list().len()];
+    let decision = Decision { bounds, ..Decision::default() };
+    let scene = Scene { applications: &applications, workers: &[], interfaces: &[] };
+    hands.apply(&decision, &scene)
+}
+
+/// A guard: bounds, says so, and beats until it is told to end or has been taken over.
+fn hold(root: &Path, policy: &str) {
+    let (mut hands, _) = Hands::open(Hierarchies::at(root), options(root)).unwrap();
+    apply(&mut hands, root, (policy, &bounds()));
+    println!("held {}", hands.watchdog_pid().unwrap());
+    while root.join("go-on").exists() {
+        match hands.beat() {
+            Beat::Fine => {}
+            Beat::Renewed => println!("renewed {}", hands.watchdog_pid().unwrap()),
+            Beat::TakenOver => {
+                println!("taken");
+                return;
+            }
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// A guard in a process of its own.
+struct Guard {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Guard {
+    fn on(root: &Path, policy: &str) -> Self {
+        fs::write(root.join("go-on"), "").unwrap();
+        let program = std::env::current_exe().unwrap();
+        let mut command = Command::new(program);
+        command.arg(HOLD).arg(root).arg(policy).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Self { child, said }
+    }
+
+    /// What it says next.
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    /// The watchdog that it tells of.
+    fn watchdog(&mut self, word: &str) -> u32 {
+        let line = self.says();
+        line.strip_prefix(word)
+            .and_then(|rest| rest.trim().parse().ok())
+            .unwrap_or_else(|| panic!("{line}"))
+    }
+
+    fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    assert!(
+        Command::new("kill")
+            .args([&format!("-{name}"), &pid.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+fn eventually(what: &str, is: impl Fn() -> bool) -> Duration {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < PATIENCE, "{what}");
+        sleep(Duration::from_millis(10));
+    }
+    start.elapsed()
+}
+
+/// A fake's files, written to as they are: the kernel's rules are not needed to be killed.
+fn plain() -> (Fake, BTreeMap<String, String>) {
+    let fake = Fake::v1();
+    for tree in ["cpu", "cpuset"] {
+        fake.group(&format!("/sys/fs/cgroup/{tree}/apps/miner"));
+    }
+    let cpus = linux::system::cpus();
+    let all = format!("{}-{}", cpus[0], cpus[cpus.len() - 1]);
+    fake.put("/sys/fs/cgroup/cpuset/apps/miner/cpuset.cpus", &format!("{all}\n"));
+    let before = fake.snapshot();
+    (fake, before)
+}
+
+fn killed() {
+    let (fake, before) = plain();
+    let mut guard = Guard::on(fake.root(), POLICY);
+    guard.watchdog("held");
+    assert_ne!(fake.snapshot(), before, "it bounds");
+    guard.signal("KILL");
+    let after = eventually("the watchdog restores", || fake.snapshot() == before);
+    println!("restored {after:?} after the kill");
+    eventually("the journal goes", || !fake.state().join("journal").exists());
+}
+
+fn stuck() {
+    let (fake, before) = plain();
+    let mut guard = Guard::on(fake.root(), POLICY);
+    guard.watchdog("held");
+    guard.signal("STOP");
+    let after = eventually("the watchdog restores", || fake.snapshot() == before);
+    println!("restored {after:?} after the stop");
+    guard.signal("CONT");
+    assert_eq!(guard.says(), "taken");
+    guard.child.wait().unwrap();
+    assert_eq!(fake.snapshot(), before);
+}
+
+fn renewed() {
+    let (fake, before) = plain();
+    let mut guard = Guard::on(fake.root(), POLICY);
+    let first = guard.watchdog("held");
+    signal(first, "KILL");
+    let second = guard.watchdog("renewed");
+    assert_ne!(first, second);
+    guard.signal("KILL");
+    eventually("the other watchdog restores", || fake.snapshot() == before);
+}
+
+fn ended() {
+    let (fake, before) = plain();
+    let mut guard = Guard::on(fake.root(), POLICY);
+    let dog = guard.watchdog("held");
+    fs::remove_file(fake.root().join("go-on")).unwrap();
+    assert!(guard.child.wait().unwrap().success());
+    assert_eq!(fake.snapshot(), before);
+    assert!(!fake.state().join("journal").exists());
+    assert!(!Path::new(&format!("/proc/{dog}")).exists(), "the watchdog is let go");
+}
+
+/// Groups of our own below the roots of version 1's hierarchies, and a root that leads to them.
+struct Below {
+    root: tempfile::TempDir,
+    tops: Vec<PathBuf>,
+    sleepers: Vec<Child>,
+}
+
+const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "cpuset"];
+
+impl Below {
+    /// Nothing of it where there is no version 1 that we may write to.
+    fn make() -> Option<Self> {
+        let name = format!("headroom-test-{}", std::process::id());
+        let root = tempfile::tempdir().unwrap();
+        let mut below = Self { root, tops: Vec::new(), sleepers: Vec::new() };
+        let at = below.root.path().to_owned();
+        fs::create_dir_all(at.join("sys/fs/cgroup")).unwrap();
+        fs::create_dir_all(at.join("proc/self")).unwrap();
+        fs::create_dir_all(at.join("proc/sys/kernel/random")).unwrap();
+        fs::copy("/proc/sys/kernel/random/boot_id", at.join("proc/sys/kernel/random/boot_id"))
+            .unwrap();
+        let mut mountinfo = String::new();
+        for controller in CONTROLLERS {
+            let mount = Path::new("/sys/fs/cgroup").join(controller);
+            let top = mount.join(&name);
+            if let Err(error) = fs::create_dir(&top) {
+                println!(
+                    "skipped: no version 1 hierarchy to write to at {}: {error}",
+                    mount.display()
+                );
+                return None;
+            }
+            below.tops.push(top.clone());
+            symlink(&top, at.join("sys/fs/cgroup").join(controller)).unwrap();
+            mountinfo += &format!(
+                "1 1 0:1 /{name} /sys/fs/cgroup/{controller} rw - cgroup cgroup rw,{controller}\n"
+            );
+            fs::create_dir_all(top.join("apps/miner")).unwrap();
+        }
+        fs::write(at.join("proc/self/mountinfo"), mountinfo).unwrap();
+        let cpuset = &below.tops[2];
+        for folder in [cpuset.clone(), cpuset.join("apps"), cpuset.join("apps/miner")] {
+            for file in ["cpuset.cpus", "cpuset.mems"] {
+                let above = fs::read(folder.with_file_name(file)).unwrap();
+                fs::write(folder.join(file), above).unwrap();
+            }
+        }
+        fs::write(below.tops[0].join("apps/miner/cpu.shares"), "3000").unwrap();
+        for group in ["apps/miner", ""] {
+            below.sleeper(group);
+        }
+        Some(below)
+    }
+
+    fn sleeper(&mut self, group: &str) {
+        let child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = child.id().to_string();
+        for top in &self.tops {
+            fs::write(top.join(group).join("cgroup.procs"), &pid).unwrap();
+        }
+        symlink(format!("/proc/{pid}"), self.root.path().join("proc").join(&pid)).unwrap();
+        self.sleepers.push(child);
+    }
+
+    /// Every value and every membership below our groups.
+    fn snapshot(&self) -> BTreeMap<PathBuf, String> {
+        let mut all = BTreeMap::new();
+        let mut open = self.tops.clone();
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
+                all.insert(path, "a folder".to_owned());
+                continue;
+            }
+            let name = path.file_name().unwrap().to_str().unwrap();
+            // What counts is not set.
+            let counts =
+                name.contains("stat") || name.contains("usage") || name.contains("pressure");
+            if !counts && let Ok(text) = fs::read_to_string(&path) {
+                all.insert(path, text);
+            }
+        }
+        all
+    }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        for sleeper in &mut self.sleepers {
+            let _ = sleeper.kill();
+            let _ = sleeper.wait();
+        }
+        for top in &self.tops {
+            for group in ["headroom-guard.stray", "apps/miner", "apps", ""] {
+                let _ = fs::remove_dir(top.join(group));
+            }
+        }
+    }
+}
+
+fn real() {
+    let Some(below) = Below::make() else { return };
+    let root = below.root.path();
+    let before = below.snapshot();
+    let (mut hands, _) = Hands::open(Hierarchies::at(root), options(root)).unwrap();
+    let outcome = apply(&mut hands, root, (STRAYS, &bounds()));
+    assert_eq!(outcome.refused, []);
+    let read = |file: &str| fs::read_to_string(root.join("sys/fs/cgroup").join(file)).unwrap();
+    assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
+    assert_eq!(read("cpu/headroom-guard.stray/cpu.cfs_quota_us"), "5000\n");
+    let last = linux::system::cpus().last().unwrap().to_string();
+    assert_eq!(read("cpuset/headroom-guard.stray/cpuset.cpus").trim(), last);
+    assert_eq!(read("cpuset/headroom-guard.stray/cgroup.procs").lines().count(), 1);
+    let idle = Bounds { idle: true, ..bounds() };
+    assert_eq!(apply(&mut hands, root, (STRAYS, &idle)).refused, []);
+    assert_eq!(read("cpu/apps/miner/cpu.idle"), "1\n");
+    assert_eq!(apply(&mut hands, root, (STRAYS, &bounds())).refused, []);
+    assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
+    apply(&mut hands, root, (STRAYS, &idle));
+    let report = hands.restore();
+    assert!(report.left.is_empty() && report.failed.is_empty(), "{report}");
+    assert_eq!(below.snapshot(), before);
+}
+
+fn real_killed() {
+    let Some(below) = Below::make() else { return };
+    let before = below.snapshot();
+    let mut guard = Guard::on(below.root.path(), STRAYS);
+    guard.watchdog("held");
+    assert_ne!(below.snapshot(), before, "it bounds");
+    guard.signal("KILL");
+    let after = eventually("the watchdog restores", || below.snapshot() == before);
+    println!("restored {after:?} after the kill");
+}

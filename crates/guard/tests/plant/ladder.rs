@@ -1,0 +1,78 @@
+//! Beyond weights: each rung has to prove itself, and one that does not is taken back.
+
+use guard::decide::Lever;
+
+use crate::{
+    machine::{App, Machine},
+    story::Story,
+};
+
+const HARD: &str = "aggressiveness = 100\nprotect.target = \"95%\"";
+
+#[test]
+fn a_weight_that_gains_nothing_is_taken_back_and_left_for_a_minute() {
+    // Wi-Fi's work waits, whatever the application's weight is: its latency comes from elsewhere.
+    let mut machine = Machine::new(1, vec![App::new("backup", 1)]).demand(0.5);
+    machine.apps[0].demand = 0.45;
+    machine.latency = 1.0;
+    let mut story = Story::new(machine, "aggressiveness = 0\nprotect.target = \"95%\"");
+    story.run(50.0);
+    let told = story.told();
+    assert!(told.contains("is taken back and left for 60 s"), "{told}");
+    assert!(story.last().bounds[0].are_none(), "{told}");
+    assert!(story.changes(10.0, 50.0) == 0, "{told}");
+}
+
+#[test]
+fn packing_leaves_wifi_its_cpu_where_weights_are_refused() {
+    let mut machine = Machine::new(4, vec![App::new("backup", 8)]);
+    machine.wifi.truncate(1);
+    let mut story = Story::new(machine, HARD);
+    story.refuses.push(Lever::Weight);
+    story.run(20.0);
+    let packed = story.last().bounds[0].cpus.clone();
+    assert_eq!(packed, Some(vec![1, 2, 3]), "{}", story.told());
+    assert!(story.ran(0, 10.0, 20.0) > 2.9);
+}
+
+#[test]
+fn one_cpu_is_never_packed_away_and_a_quota_never_goes_below_the_floor() {
+    let lines =
+        "aggressiveness = 100\nfloor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
+    let mut story = Story::new(Machine::new(1, vec![App::new("backup", 4)]), lines);
+    story.refuses.push(Lever::Weight);
+    story.run(60.0);
+    assert!(story.moments.iter().all(|one| one.decision.bounds[0].cpus.is_none()));
+    assert!(story.last().bounds[0].quota.is_some(), "{}", story.told());
+    assert!(story.ran(0, 30.0, 60.0) >= 0.19, "{}", story.told());
+}
+
+#[test]
+fn the_policy_and_the_knob_keep_levers_shut() {
+    for lines in [
+        "aggressiveness = 0\nprotect.target = \"99%\"",
+        "aggressiveness = 100\nprotect.target = \"99%\"\n[allow]\nidle = false\npacking = false\n\
+         quota = false\nmemory = false\ncache = false\nplacement = false",
+    ] {
+        let mut story = Story::new(Machine::new(2, vec![App::new("backup", 4)]), lines);
+        story.refuses.push(Lever::Weight);
+        story.run(30.0);
+        assert!(story.last().bounds[0].are_none(), "{}", story.told());
+        assert!(story.last().reason.contains("every lever that is open is used"));
+    }
+}
+
+#[test]
+fn threads_for_napi_come_first_where_they_are_asked_for_and_never_otherwise() {
+    let machine = || Machine::new(1, vec![App::new("backup", 4)]);
+    let mut story = Story::new(machine(), "aggressiveness = 0\n[allow]\nthreaded-napi = true");
+    story.run(30.0);
+    let first = story.moments.iter().find(|one| one.decision.changed).unwrap();
+    assert_eq!(first.decision.placement.threaded, Some(true));
+    // The plant's forwarding gains nothing by threads, so they are taken back and weights do it.
+    assert_eq!(story.last().placement.threaded, None);
+    assert!(story.kept(10.0, 30.0) >= 0.69, "{}", story.told());
+    let mut story = Story::new(machine(), HARD);
+    story.run(30.0);
+    assert!(story.moments.iter().all(|one| one.decision.placement.threaded.is_none()));
+}

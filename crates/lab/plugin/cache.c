@@ -1,0 +1,452 @@
+/*
+ * A cache model attached to the emulator: an L1i and an L1d for each CPU, and one L2 that all share.
+ *
+ * Set-associative, least recently used out first, allocated by loads and by stores, by physical lines in a
+ * whole machine and by virtual ones in a single program. Nothing else: no prefetch, no coherence, no
+ * write-back traffic, no translation buffers, no time. It does not touch the guest: what it counts is
+ * written down at the guest's marks, and never read by it. docs/design/cache-model.md has the reasons.
+ *
+ * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE
+ *
+ * The file: a line with the version and the geometry, then a line for each mark, «open», «close», and «end»
+ * when QEMU ends in good order, each with its number and nine counts of programs and nine of the kernel:
+ *   instructions, L1i misses, loads, their L1d misses, stores, their L1d misses,
+ *   L2 misses of fetches, of loads, of stores.
+ * The L2 is asked for what an L1 missed and for nothing else, so its accesses are the L1s' misses.
+ */
+#include "qemu_plugin_v1.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+EXPORTED int qemu_plugin_version = 1;
+
+enum { MOST_CPUS = 64, PAGE = 4096 };
+
+/* A guest that marks without end does not fill the host's disk. */
+enum { MOST_MARKS = 1000 };
+
+/* `nopl` with this displacement is a mark, the last byte says which: crates/linux/src/mark.rs. */
+static const uint8_t MARK[] = {0x0f, 0x1f, 0x84, 0x00, 'H', 'D', 'R'};
+enum { MARK_OPEN = 1, MARK_CLOSE = 2 };
+
+/* What an entry holds that holds no line. */
+#define NO_LINE UINT64_MAX
+
+struct cache {
+    uint64_t *lines; /* set by set, in each the most recently used first */
+    uint64_t set_mask;
+    unsigned ways;
+};
+
+struct counts {
+    uint64_t instructions, l1i_misses;
+    uint64_t accesses[2], l1d_misses[2]; /* loads, stores */
+    uint64_t l2_misses[3];               /* fetches, loads, stores */
+};
+
+enum { PROGRAMS, KERNEL, PRIVILEGES };
+enum { FETCHES, LOADS, STORES };
+
+/* A page that an address led to, as long as no instruction has told the CPU to forget. */
+struct translation {
+    uint64_t key; /* the address's page, and above it the generation */
+    uint64_t place;
+};
+
+enum { TRANSLATIONS = 512, PAGE_SHIFT = 12, GENERATIONS = 4096 };
+
+struct cpu {
+    struct counts counts[PRIVILEGES];
+    uint64_t fetched; /* the line that was fetched last */
+    uint64_t generation;
+    struct cache l1i, l1d;
+    struct translation translations[TRANSLATIONS];
+} __attribute__((aligned(64)));
+
+struct geometry {
+    uint64_t size, ways, line;
+};
+
+static struct cpu cpus[MOST_CPUS];
+static struct cache l2;
+static unsigned line_shift;
+static bool whole_machine;
+static bool several_cpus;
+static bool remembers; /* whether the instructions are known that make a CPU forget translations */
+static pthread_mutex_t l2_lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *out;
+static unsigned marks;
+
+/* Asks for a line; whether it was there. It is afterwards, as the most recently used of its set. */
+static inline bool has(struct cache *cache, uint64_t line)
+{
+    uint64_t *set = cache->lines + (line & cache->set_mask) * cache->ways;
+    if (__builtin_expect(set[0] == line, 1)) {
+        return true;
+    }
+    unsigned way = 1;
+    while (way < cache->ways && set[way] != line) {
+        way++;
+    }
+    bool found = way < cache->ways;
+    for (unsigned to = found ? way : cache->ways - 1; to > 0; to--) {
+        set[to] = set[to - 1];
+    }
+    set[0] = line;
+    return found;
+}
+
+/* The L2 is asked for a line that an L1 did not have; whether it had it. */
+static bool l2_has(uint64_t line)
+{
+    if (!several_cpus) {
+        return has(&l2, line);
+    }
+    pthread_mutex_lock(&l2_lock);
+    bool found = has(&l2, line);
+    pthread_mutex_unlock(&l2_lock);
+    return found;
+}
+
+/*
+ * A fetch from a line that is not the one before it in its block. The data is the address of the line, with
+ * what else is known at translation in the bits below it.
+ */
+enum { FETCH_KERNEL = 1, FETCH_NEXT_TOO = 2 };
+
+static void fetched(unsigned index, void *data)
+{
+    uint64_t word = (uintptr_t)data;
+    uint64_t line = word >> line_shift;
+    struct cpu *cpu = &cpus[index % MOST_CPUS];
+    bool next_too = word & FETCH_NEXT_TOO;
+    if (line == cpu->fetched && !next_too) {
+        return; /* Nobody but fetches asks the L1i, so this line is still there. */
+    }
+    cpu->fetched = line + next_too;
+    bool l1_missed = false, l2_missed = false;
+    for (uint64_t one = line; one <= line + next_too; one++) {
+        if (!has(&cpu->l1i, one)) {
+            l1_missed = true;
+            l2_missed |= !l2_has(one);
+        }
+    }
+    struct counts *counts = &cpu->counts[word & FETCH_KERNEL];
+    counts->l1i_misses += l1_missed;
+    counts->l2_misses[FETCHES] += l2_missed;
+}
+
+/* An instruction of a machine with several CPUs, which must not count in one place at the same time. */
+static void executed(unsigned index, void *data)
+{
+    cpus[index % MOST_CPUS].counts[(uintptr_t)data].instructions++;
+}
+
+/* Where an address leads, by QEMU's word; false where no memory is there, but a device. */
+static bool ask(qemu_plugin_meminfo_t info, uint64_t address, uint64_t *place)
+{
+    struct qemu_plugin_hwaddr *found = qemu_plugin_get_hwaddr(info, address);
+    if (!found || qemu_plugin_hwaddr_is_io(found)) {
+        return false;
+    }
+    *place = qemu_plugin_hwaddr_phys_addr(found);
+    return true;
+}
+
+/*
+ * The same, from memory where it was asked before: the question costs more than all the rest of the model. A
+ * CPU may keep what it has looked up until it is told to forget, so what it would still know is still true.
+ */
+static inline bool locate(struct cpu *cpu, qemu_plugin_meminfo_t info, uint64_t address, uint64_t *place)
+{
+    if (!whole_machine) {
+        *place = address;
+        return true;
+    }
+    if (!remembers) {
+        return ask(info, address, place);
+    }
+    uint64_t page = address >> PAGE_SHIFT;
+    struct translation *known = &cpu->translations[page % TRANSLATIONS];
+    uint64_t key = page | cpu->generation << (64 - PAGE_SHIFT);
+    if (__builtin_expect(known->key != key, 0)) {
+        if (!ask(info, address, place)) {
+            return false;
+        }
+        *known = (struct translation){key, *place & ~(uint64_t)(PAGE - 1)};
+        return true;
+    }
+    *place = known->place | (address & (PAGE - 1));
+    return true;
+}
+
+/* The CPU was told to forget where addresses lead. */
+static void forget(unsigned index, void *data)
+{
+    (void)data;
+    struct cpu *cpu = &cpus[index % MOST_CPUS];
+    cpu->generation = (cpu->generation + 1) % GENERATIONS;
+    if (cpu->generation == 0) {
+        memset(cpu->translations, 0xff, sizeof cpu->translations);
+    }
+}
+
+/* Passes one line of an access through; sets what missed. */
+static inline void touch(struct cpu *cpu, uint64_t line, bool *l1_missed, bool *l2_missed)
+{
+    if (!has(&cpu->l1d, line)) {
+        *l1_missed = true;
+        *l2_missed |= !l2_has(line);
+    }
+}
+
+static void accessed(unsigned index, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+    uint64_t first, last;
+    struct cpu *cpu = &cpus[index % MOST_CPUS];
+    if (!locate(cpu, info, address, &first)) {
+        return;
+    }
+    struct counts *counts = &cpu->counts[(uintptr_t)data];
+    bool store = qemu_plugin_mem_is_store(info);
+    counts->accesses[store]++;
+
+    bool l1_missed = false, l2_missed = false;
+    uint64_t line = first >> line_shift;
+    touch(cpu, line, &l1_missed, &l2_missed);
+    uint64_t end = address + (1u << qemu_plugin_mem_size_shift(info)) - 1;
+    if (__builtin_expect((address ^ end) >> line_shift != 0, 0)) {
+        /* The second line may be on another page, which is anywhere. */
+        bool same_page = (address ^ end) < PAGE;
+        last = first + (end - address);
+        if (same_page || locate(cpu, info, end, &last)) {
+            touch(cpu, last >> line_shift, &l1_missed, &l2_missed);
+        }
+    }
+    if (__builtin_expect(l1_missed, 0)) {
+        counts->l1d_misses[store]++;
+        counts->l2_misses[store ? STORES : LOADS] += l2_missed;
+    }
+}
+
+/* The counters as they stand, of all CPUs, in one line that is on the disk afterwards. */
+static void write_down(const char *what)
+{
+    if (!out || ++marks > MOST_MARKS) {
+        return;
+    }
+    fprintf(out, "%s %u", what, marks);
+    for (int privilege = 0; privilege < PRIVILEGES; privilege++) {
+        uint64_t sum[9] = {0};
+        for (int index = 0; index < MOST_CPUS; index++) {
+            const struct counts *one = &cpus[index].counts[privilege];
+            const uint64_t all[9] = {
+                one->instructions,  one->l1i_misses,    one->accesses[0], one->l1d_misses[0], one->accesses[1],
+                one->l1d_misses[1], one->l2_misses[FETCHES], one->l2_misses[LOADS], one->l2_misses[STORES],
+            };
+            for (int at = 0; at < 9; at++) {
+                sum[at] += all[at];
+            }
+        }
+        for (int at = 0; at < 9; at++) {
+            fprintf(out, " %llu", (unsigned long long)sum[at]);
+        }
+    }
+    fputc('\n', out);
+    fflush(out);
+}
+
+static void marked(unsigned index, void *data)
+{
+    (void)index;
+    write_down((uintptr_t)data == MARK_OPEN ? "open" : "close");
+}
+
+static void ended(qemu_plugin_id_t id, void *data)
+{
+    (void)id;
+    (void)data;
+    write_down("end");
+}
+
+/*
+ * Where an instruction is. QEMU tells the host's address of its first byte and not the guest's physical one.
+ * The guest's memory is one mapping that begins at a multiple of 2 MiB, so a set is the same by either, and
+ * lines are the same lines; only a line that is both executed and loaded from counts as two.
+ */
+static uint64_t place_of(const struct qemu_plugin_insn *insn)
+{
+    uint64_t host = whole_machine ? (uintptr_t)qemu_plugin_insn_haddr(insn) : 0;
+    return host ? host : qemu_plugin_insn_vaddr(insn);
+}
+
+/* Has the lines looked up that an instruction is the first of its block to be fetched from. */
+static void watch_fetch(struct qemu_plugin_insn *insn, uint64_t *previous, bool kernel)
+{
+    uint64_t first = place_of(insn), last = first + qemu_plugin_insn_size(insn) - 1;
+    if ((first ^ last) >= PAGE) {
+        last = first; /* Where the other page is, nobody says; whoever runs on it will fetch from it. */
+    }
+    uint64_t from = first >> line_shift, to = last >> line_shift;
+    bool again = from == *previous;
+    *previous = to;
+    if (again && from == to) {
+        return;
+    }
+    uint64_t word = (again ? to : from) << line_shift;
+    word |= (kernel ? FETCH_KERNEL : 0) | (!again && from != to ? FETCH_NEXT_TOO : 0);
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, fetched, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)word);
+}
+
+static void count_execution(struct qemu_plugin_insn *insn, bool kernel)
+{
+    if (several_cpus) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_PLUGIN_CB_NO_REGS,
+                                               (void *)(uintptr_t)kernel);
+    } else {
+        qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64,
+                                                   &cpus[0].counts[kernel].instructions, 1);
+    }
+}
+
+static void watch_mark(struct qemu_plugin_insn *insn)
+{
+    const uint8_t *bytes = qemu_plugin_insn_data(insn);
+    if (qemu_plugin_insn_size(insn) != sizeof MARK + 1 || memcmp(bytes, MARK, sizeof MARK) != 0) {
+        return;
+    }
+    uintptr_t which = bytes[sizeof MARK];
+    if (which == MARK_OPEN || which == MARK_CLOSE) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, QEMU_PLUGIN_CB_NO_REGS, (void *)which);
+    }
+}
+
+/*
+ * x86's instructions after which an address may lead elsewhere: a move to a control register (`0F 22`),
+ * INVLPG (`0F 01 /7` of memory) and INVPCID (`66 0F 38 82`). Intel SDM, volume 3, 4.10.4.
+ */
+static void watch_forgetting(struct qemu_plugin_insn *insn)
+{
+    const uint8_t *byte = qemu_plugin_insn_data(insn), *end = byte + qemu_plugin_insn_size(insn);
+    while (byte < end && (*byte == 0x66 || *byte == 0x67 || *byte == 0xf2 || *byte == 0xf3 ||
+                          *byte == 0x2e || *byte == 0x36 || *byte == 0x3e || *byte == 0x26 ||
+                          *byte == 0x64 || *byte == 0x65 || (*byte & 0xf0) == 0x40)) {
+        byte++; /* Prefixes; in 64-bit code `4x` is REX. */
+    }
+    if (end - byte < 3 || byte[0] != 0x0f) {
+        return;
+    }
+    bool control = byte[1] == 0x22;
+    bool page = byte[1] == 0x01 && (byte[2] & 0x38) == 0x38 && byte[2] < 0xc0;
+    bool context = byte[1] == 0x38 && byte[2] == 0x82;
+    if (control || page || context) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, forget, QEMU_PLUGIN_CB_NO_REGS, NULL);
+    }
+}
+
+static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+{
+    (void)id;
+    uint64_t previous = NO_LINE;
+    size_t count = qemu_plugin_tb_n_insns(block);
+    for (size_t at = 0; at < count; at++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(block, at);
+        /* The upper half of the addresses is the kernel's. */
+        bool kernel = qemu_plugin_insn_vaddr(insn) >> 63;
+        count_execution(insn, kernel);
+        watch_fetch(insn, &previous, kernel);
+        watch_mark(insn);
+        if (remembers) {
+            watch_forgetting(insn);
+        }
+        qemu_plugin_register_vcpu_mem_cb(insn, accessed, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                         (void *)(uintptr_t)kernel);
+    }
+}
+
+/* An empty cache; false where there is no memory for it. */
+static bool make(struct cache *cache, const struct geometry *geometry)
+{
+    uint64_t entries = geometry->size / geometry->line;
+    cache->lines = malloc(entries * sizeof *cache->lines);
+    cache->set_mask = entries / geometry->ways - 1;
+    cache->ways = geometry->ways;
+    if (cache->lines) {
+        memset(cache->lines, 0xff, entries * sizeof *cache->lines);
+    }
+    return cache->lines != NULL;
+}
+
+/* Reads SIZE:WAYS:LINE; false unless that is a cache. */
+static bool read_geometry(const char *text, struct geometry *geometry)
+{
+    unsigned long long size, ways, line;
+    char rest;
+    if (sscanf(text, "%llu:%llu:%llu%c", &size, &ways, &line, &rest) != 3) {
+        return false;
+    }
+    *geometry = (struct geometry){size, ways, line};
+    if (line < 16 || line > 1024 || (line & (line - 1)) || ways == 0 || size == 0 || size % (ways * line)) {
+        return false;
+    }
+    uint64_t sets = size / (ways * line);
+    return (sets & (sets - 1)) == 0;
+}
+
+static int refuse(const char *why)
+{
+    fprintf(stderr, "cache model: %s\n", why);
+    return -1;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count, char **arguments)
+{
+    struct geometry l1i = {0}, l1d = {0}, second = {0};
+    const char *path = NULL;
+    for (int at = 0; at < count; at++) {
+        const char *word = arguments[at];
+        bool read = true;
+        if (strncmp(word, "l1i=", 4) == 0) {
+            read = read_geometry(word + 4, &l1i);
+        } else if (strncmp(word, "l1d=", 4) == 0) {
+            read = read_geometry(word + 4, &l1d);
+        } else if (strncmp(word, "l2=", 3) == 0) {
+            read = read_geometry(word + 3, &second);
+        } else if (strncmp(word, "out=", 4) == 0) {
+            path = word + 4;
+        } else {
+            read = false;
+        }
+        if (!read) {
+            return refuse(word);
+        }
+    }
+    if (!l1i.line || l1i.line != second.line || l1d.line != second.line || !path) {
+        return refuse("l1i, l1d, l2 (with lines of one length) and out are needed");
+    }
+    whole_machine = info->system_emulation;
+    several_cpus = whole_machine && info->system.max_vcpus > 1;
+    remembers = whole_machine && strcmp(info->target_name, "x86_64") == 0;
+    line_shift = __builtin_ctzll(second.line);
+    bool made = make(&l2, &second);
+    for (int index = 0; index < MOST_CPUS; index++) {
+        made = made && make(&cpus[index].l1i, &l1i) && make(&cpus[index].l1d, &l1d);
+        cpus[index].fetched = NO_LINE;
+        memset(cpus[index].translations, 0xff, sizeof cpus[index].translations);
+    }
+    out = made ? fopen(path, "w") : NULL;
+    if (!out) {
+        return refuse("no memory, or the file cannot be written");
+    }
+    fprintf(out, "headroom-cache-model 1 l1i=%llu:%llu:%llu l1d=%llu:%llu:%llu l2=%llu:%llu:%llu\n",
+            (unsigned long long)l1i.size, (unsigned long long)l1i.ways, (unsigned long long)l1i.line,
+            (unsigned long long)l1d.size, (unsigned long long)l1d.ways, (unsigned long long)l1d.line,
+            (unsigned long long)second.size, (unsigned long long)second.ways, (unsigned long long)second.line);
+    fflush(out);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+    qemu_plugin_register_atexit_cb(id, ended, NULL);
+    return 0;
+}

@@ -1,0 +1,389 @@
+//! The cache model of a virtual access point: the plugin's build, what QEMU is told, and the file of counts.
+//!
+//! ```text
+//! plugin/cache.c ──cc, once──► cache folder ─┐
+//!                              Geometry ─────┴► Attached ──► QEMU ──► file of counts ──window──► Window
+//! ```
+//!
+//! The plugin writes its counters down at the guest's own marks (`linux::mark`), so the host has no part in
+//! where a window begins and ends. It is no part of a snapshot's key: one snapshot serves machines with and
+//! without it. What is modelled and what is not is in `docs/design/cache-model.md`.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use model::cache::{Accesses, Cache, Counts, Geometry, NoCache, Size, Window};
+
+use crate::{
+    Error, Lab,
+    cache::{self, Name},
+    host,
+    vm::{Machine, Start, Surroundings, snapshot::Snapshot},
+};
+
+/// The plugin, and the part of QEMU's plugin interface that it uses.
+const SOURCES: [(&str, &str); 2] = [
+    ("cache.c", include_str!("../plugin/cache.c")),
+    ("qemu_plugin_v1.h", include_str!("../plugin/qemu_plugin_v1.h")),
+];
+
+/// What compiles it, the Debian package that has that, and how.
+const COMPILER: &str = "cc";
+const COMPILER_PACKAGE: &str = "gcc";
+const FLAGS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
+const LIBRARY: &str = "cache.so";
+
+/// The first words of a file of counts: what it is, and the version of its form.
+const FORM: &str = "headroom-cache-model 1";
+
+/// Counts in a line, for programs and again for the kernel.
+const COLUMNS: usize = 9;
+
+/// The plugin writes no file that is longer, bytes: 1000 lines of 18 numbers.
+const LONGEST: u64 = 512 << 10;
+
+/// A model that can be given to a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    library: PathBuf,
+    geometry: Geometry,
+    counts: PathBuf,
+}
+
+impl Attached {
+    /// A model of these caches that writes to this file, for one machine. Builds the plugin if the cache
+    /// folder does not have it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingProgram`] where there is no C compiler: the model is then absent.
+    pub fn new(lab: &Lab, geometry: Geometry, counts: &Path) -> Result<Self, Error> {
+        let counts = std::path::absolute(counts).map_err(Error::file("find", counts))?;
+        Ok(Self { library: plugin(lab)?, geometry, counts })
+    }
+
+    /// Where the counts are.
+    pub fn counts(&self) -> &Path {
+        &self.counts
+    }
+
+    /// The plugin's file.
+    pub fn library(&self) -> &Path {
+        &self.library
+    }
+
+    /// What the plugin is told, each as `name=value`.
+    pub fn words(&self) -> Vec<String> {
+        let cache = |name: &str, cache: Cache| format!("{name}={}", colons(cache));
+        vec![
+            cache("l1i", self.geometry.l1i()),
+            cache("l1d", self.geometry.l1d()),
+            cache("l2", self.geometry.l2()),
+            format!("out={}", self.counts.display()),
+        ]
+    }
+}
+
+/// The snapshot in a QEMU of its own with the model attached, standing still. The caches are empty.
+///
+/// # Errors
+///
+/// [`Error`] of the machine.
+pub fn restore(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    console_log: &Path,
+    model: &Attached,
+) -> Result<Machine, Error> {
+    let around = Surroundings {
+        console_log,
+        folder: console_log.parent().unwrap_or(Path::new(".")),
+        patience: lab.settings.patience,
+        cancel: &lab.cancel,
+    };
+    Machine::start(&snapshot.shape, Start::Modelled(&snapshot.memory, model), around)
+}
+
+/// The plugin's library, built if the cache folder does not have it. Its name there is the sum of all that it
+/// is made of.
+fn plugin(lab: &Lab) -> Result<PathBuf, Error> {
+    let texts = SOURCES.iter().map(|(_, text)| *text);
+    let key = cache::key(texts.chain(FLAGS).chain([std::env::consts::ARCH]));
+    let entry = lab.cache.obtain(Name { kind: "cache-model", key: &key }, build)?;
+    lab.tell_damage(&entry);
+    let library = entry.path.join(LIBRARY);
+    std::path::absolute(&library).map_err(Error::file("find", library))
+}
+
+fn build(folder: &Path) -> Result<(), Error> {
+    host::require(COMPILER, COMPILER_PACKAGE)?;
+    for (name, text) in SOURCES {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(Error::file("write", path))?;
+    }
+    let failed = |status: String, tail: String| Error::Program {
+        program: COMPILER.to_owned(),
+        status,
+        tail,
+    };
+    let built = Command::new(COMPILER)
+        .args(FLAGS)
+        .args(["-o", LIBRARY, SOURCES[0].0])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| failed("it did not start".to_owned(), source.to_string()))?;
+    if built.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&built.stderr);
+    let first = said.lines().find(|line| line.contains("error")).unwrap_or_default();
+    Err(failed(built.status.to_string(), first.to_owned()))
+}
+
+/// A file of counts that holds no window.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// It could not be read.
+    #[error("cannot read the cache model's counts in {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// It is not what the plugin writes, or the guest did not set its marks.
+    #[error("the cache model's counts in {} hold no window: {why}", path.display())]
+    NoWindow {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// What was counted in the guest's last window: from its last opening mark to the closing one after it.
+///
+/// # Errors
+///
+/// [`Unread`] where the file is not the plugin's or has no window that was closed.
+pub fn window(path: &Path) -> Result<Window, Unread> {
+    let file = |source| Unread::File { path: path.to_owned(), source };
+    let mut text = String::new();
+    // One byte more than there may be shows that there is more.
+    let open = File::open(path).map_err(file)?;
+    open.take(LONGEST + 1).read_to_string(&mut text).map_err(file)?;
+    if text.len() as u64 > LONGEST {
+        let why = format!("it is longer than {LONGEST} bytes");
+        return Err(Unread::NoWindow { path: path.to_owned(), why });
+    }
+    last_window(&text).map_err(|why| Unread::NoWindow { path: path.to_owned(), why })
+}
+
+/// The counters of a mark, as they stood: programs', then the kernel's.
+type Standing = [[u64; COLUMNS]; 2];
+
+fn last_window(text: &str) -> Result<Window, String> {
+    // A line without its end was cut off.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut lines = whole.lines();
+    let geometry = geometry(lines.next().unwrap_or_default())?;
+    let (mut opened, mut last) = (None, None);
+    for line in lines {
+        let (mark, counters) = line.split_once(' ').ok_or_else(|| unclear(line))?;
+        match mark {
+            "open" => (opened, last) = (Some(standing(counters)?), None),
+            "close" => last = opened.zip(Some(standing(counters)?)).or(last),
+            // QEMU's end, in good order, is no mark of the guest.
+            "end" => {}
+            _ => return Err(unclear(line)),
+        }
+    }
+    match (last, opened) {
+        (Some((from, to)), _) => {
+            let [user, kernel] = between(from, to)?;
+            Ok(Window { geometry, user, kernel })
+        }
+        (None, Some(_)) => Err("it was opened and not closed".to_owned()),
+        (None, None) => Err("the guest set no mark".to_owned()),
+    }
+}
+
+fn unclear(line: &str) -> String {
+    format!("a line of it reads `{}`", line.chars().take(40).collect::<String>())
+}
+
+/// The caches in the first line.
+fn geometry(line: &str) -> Result<Geometry, String> {
+    let words =
+        line.strip_prefix(FORM).ok_or_else(|| format!("it does not begin with `{FORM}`"))?;
+    let mut words = words.split_ascii_whitespace();
+    let mut next = |name: &str| {
+        let word = words.next().and_then(|word| word.strip_prefix(name)).unwrap_or_default();
+        cache_of(word).ok_or_else(|| unclear(line))?.map_err(|error| error.to_string())
+    };
+    let (l1i, l1d, l2) = (next("l1i=")?, next("l1d=")?, next("l2=")?);
+    Geometry::new(l1i, l1d, l2).map_err(|error| error.to_string())
+}
+
+/// `SIZE:WAYS:LINE` in bytes, as the plugin reads and writes it.
+fn colons(cache: Cache) -> String {
+    format!("{}:{}:{}", cache.size().bytes(), cache.ways(), cache.line())
+}
+
+fn cache_of(text: &str) -> Option<Result<Cache, NoCache>> {
+    let mut numbers = text.splitn(3, ':');
+    let size = numbers.next()?.parse().ok()?;
+    let ways = numbers.next()?.parse().ok()?;
+    let line = numbers.next()?.parse().ok()?;
+    Some(Cache::new(Size::from_bytes(size), ways, line))
+}
+
+/// The number of a mark and the counters behind it.
+fn standing(text: &str) -> Result<Standing, String> {
+    let numbers: Option<Vec<u64>> =
+        text.split(' ').take(2 * COLUMNS + 2).map(|word| word.parse().ok()).collect();
+    let numbers =
+        numbers.filter(|all| all.len() == 1 + 2 * COLUMNS).ok_or_else(|| unclear(text))?;
+    let mut standing = [[0; COLUMNS]; 2];
+    standing.as_flattened_mut().copy_from_slice(&numbers[1..]);
+    Ok(standing)
+}
+
+/// How much further the counters stand; what the second level was asked for is what the first missed.
+fn between(from: Standing, to: Standing) -> Result<[Counts; 2], String> {
+    let mut grown = [[0; COLUMNS]; 2];
+    for (grown, (to, from)) in
+        grown.as_flattened_mut().iter_mut().zip(to.as_flattened().iter().zip(from.as_flattened()))
+    {
+        *grown = to.checked_sub(*from).ok_or("a counter of it goes backwards")?;
+    }
+    Ok(grown.map(|counted| {
+        let [instructions, fetches, loads, load, stores, store, l2_fetch, l2_load, l2_store] =
+            counted;
+        let of = |accesses, misses| Accesses { accesses, misses };
+        Counts {
+            instructions,
+            l1i: of(instructions, fetches),
+            l1d_loads: of(loads, load),
+            l1d_stores: of(stores, store),
+            l2_fetches: of(fetches, l2_fetch),
+            l2_loads: of(load, l2_load),
+            l2_stores: of(store, l2_store),
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HEAD: &str = "headroom-cache-model 1 l1i=32768:2:64 l1d=32768:4:64 l2=1048576:16:64\n";
+
+    /// A mark whose counters are this and its multiples, the kernel's a hundred times that.
+    fn mark(name: &str, step: u64) -> String {
+        let counters: Vec<u64> = (1..=9).map(|at| at * step).collect();
+        let all = counters.iter().copied().chain(counters.iter().map(|counter| counter * 100));
+        let words: Vec<String> = all.map(|counter| counter.to_string()).collect();
+        format!("{name} 1 {}\n", words.join(" "))
+    }
+
+    fn window_of(marks: &[(&str, u64)]) -> Result<Window, String> {
+        let marks: String = marks.iter().map(|(name, step)| mark(name, *step)).collect();
+        last_window(&format!("{HEAD}{marks}"))
+    }
+
+    #[test]
+    fn a_window_is_what_came_between_its_marks() {
+        let window = window_of(&[("open", 10), ("close", 13)]).unwrap();
+        assert_eq!(window.geometry.l2().to_string(), "1MiB, 16 ways, 64 B lines");
+        let (user, kernel) = (window.user, window.kernel);
+        assert_eq!((user.instructions, user.l1i.accesses, user.l1i.misses), (3, 3, 6));
+        assert_eq!(user.l1d_loads, Accesses { accesses: 9, misses: 12 });
+        assert_eq!(user.l1d_stores, Accesses { accesses: 15, misses: 18 });
+        assert_eq!(user.l2_fetches, Accesses { accesses: 6, misses: 21 });
+        assert_eq!(user.l2_loads, Accesses { accesses: 12, misses: 24 });
+        assert_eq!(user.l2_stores, Accesses { accesses: 18, misses: 27 });
+        assert_eq!(kernel.instructions, 300);
+        assert_eq!(window.total().instructions, 303);
+    }
+
+    #[test]
+    fn the_last_window_counts_and_qemus_end_does_not() {
+        let marks = [("open", 1), ("close", 2), ("open", 5), ("close", 9), ("end", 99)];
+        assert_eq!(window_of(&marks).unwrap().user.instructions, 4);
+    }
+
+    #[test]
+    fn without_a_closed_window_the_reason_is_told() {
+        assert_eq!(window_of(&[]).unwrap_err(), "the guest set no mark");
+        assert_eq!(window_of(&[("close", 3)]).unwrap_err(), "the guest set no mark");
+        let reopened = [("open", 1), ("close", 2), ("open", 3)];
+        assert_eq!(window_of(&reopened).unwrap_err(), "it was opened and not closed");
+        let backwards = window_of(&[("open", 3), ("close", 2)]).unwrap_err();
+        assert_eq!(backwards, "a counter of it goes backwards");
+        // The guest's end came while the last line was being written.
+        let cut = format!("{HEAD}{}{}", mark("open", 1), mark("close", 2).trim_end());
+        assert_eq!(last_window(&cut).unwrap_err(), "it was opened and not closed");
+    }
+
+    #[test]
+    fn what_the_plugin_does_not_write_is_refused() {
+        for text in ["", "\n", "headroom-cache-model 2\n"] {
+            let why = last_window(text).unwrap_err();
+            assert_eq!(why, "it does not begin with `headroom-cache-model 1`", "{text:?}");
+        }
+        let odd = HEAD.replace("32768:2", "48000:2");
+        assert!(last_window(&odd).unwrap_err().contains("is no cache"));
+        for line in ["open", "open 1 2", "open 1 x", "opened 1", &"open 1".repeat(100)] {
+            let why = last_window(&format!("{HEAD}{line}\n")).unwrap_err();
+            assert!(why.starts_with("a line of it reads `"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_absent_or_endless_is_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counts");
+        let absent = window(&path).unwrap_err().to_string();
+        assert!(absent.starts_with("cannot read the cache model's counts in /"), "{absent}");
+        fs::write(&path, vec![b'a'; LONGEST as usize + 1]).unwrap();
+        let endless = window(&path).unwrap_err().to_string();
+        assert!(endless.ends_with("hold no window: it is longer than 524288 bytes"), "{endless}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "(headroom-cache-model 1 l1i=32768:2:64 l1d=1:1:1 l2=[0-9:]{0,9}\n)?[a-z0-9 \n]{0,200}") {
+            let _ = last_window(&text);
+        }
+    }
+
+    #[test]
+    fn the_plugin_is_told_its_caches_and_its_file() {
+        let cache = |kib: u64, ways| Cache::new(Size::from_bytes(kib << 10), ways, 64).unwrap();
+        let geometry = Geometry::new(cache(32, 2), cache(32, 4), cache(1024, 16)).unwrap();
+        let attached = Attached { library: "l".into(), geometry, counts: "/run/counts".into() };
+        let head = HEAD.trim_end().strip_prefix(FORM).unwrap();
+        assert_eq!(attached.words().join(" "), format!("{} out=/run/counts", head.trim_start()));
+    }
+
+    #[test]
+    fn the_plugin_is_built_without_a_warning() {
+        let folder = tempfile::tempdir().unwrap();
+        build(folder.path()).unwrap();
+        let strict = Command::new(COMPILER)
+            .args(FLAGS)
+            .args(["-Wall", "-Wextra", "-Werror", "-o", "strict.so", SOURCES[0].0])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(strict.status.success(), "{}", String::from_utf8_lossy(&strict.stderr));
+    }
+}

@@ -1,0 +1,395 @@
+//! The plan of a contention study: which bouts it means, in which order, and how long they will take. Pure.
+//!
+//! A block holds every arm of its cell once, in an order of its own, between two bouts of the baseline: what the
+//! host does meanwhile falls on all arms alike, and shows in the baselines. Blocks go through all cells before
+//! the next begins, so that an interrupted run has whole blocks of every cell. Bouts with modelled caches are
+//! beside those, at the end: they are slow and say nothing of time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use model::{
+    contention::{Application, Arm, Bout, Cell, Control, Flow, Machine, Place, Study, Traffic},
+    share::Share,
+    span::Span,
+    study::Mode,
+};
+
+use crate::plan::phase;
+
+/// The window in which a rate is found that traffic is paced by.
+const PACING_WINDOW: Span = Span::from_secs(3);
+
+/// How often that is measured where time is real; counted time gives the same figure every time.
+const PACINGS: u32 = 3;
+
+/// The weight whose modelled caches are shown beside those of no control: the field report's.
+const REPORTED: Control = Control::Weight(512);
+
+/// Wall seconds for a saturated second of a counted guest, on one core: 500 million instructions, translated.
+const COUNTED_COST: f64 = 2.6;
+
+/// The same where a model of caches watches, which is about five times as slow.
+const MODELLED_COST: f64 = 13.0;
+
+/// Wall seconds around a bout: restoring, setting up, taking down; in real time also the gate.
+const AROUND: f64 = 2.0;
+
+/// A bout that is to be fought.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedBout {
+    /// Its number in the run, from 1: the name of its file.
+    pub number: u32,
+    /// The cell's place in the study, from 0.
+    pub cell: u32,
+    /// Under which arm.
+    pub arm: Arm,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Its turn in the block, from 0. Bouts with modelled caches are behind all others of block 0.
+    pub turn: u32,
+    /// The order.
+    pub bout: Bout,
+}
+
+impl PlannedBout {
+    /// What people call it, as `3 guard-100, block 2`; cells and blocks count from 1 there.
+    pub fn name(&self) -> String {
+        let arm = match &self.arm {
+            Arm::Alone => "alone",
+            Arm::Application => "application",
+            Arm::Control(name) => name,
+        };
+        let caches = if self.bout.marks { ", with caches" } else { "" };
+        format!("cell {} {arm}, block {}{caches}", self.cell + 1, self.block + 1)
+    }
+}
+
+/// Traffic whose rate is a share of what it reaches alone at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pacing {
+    /// The place's name.
+    pub place: String,
+    /// The traffic's name.
+    pub traffic: String,
+    /// What finds the rate: the traffic alone, as fast as it can.
+    pub bout: Bout,
+    /// How often it is fought.
+    pub times: u32,
+    /// The share that is wanted.
+    pub share: Share,
+    /// Payload of a datagram, bytes.
+    pub bytes: u32,
+}
+
+/// Rates of paced traffic by place and name, bits in a second.
+pub type Rates = BTreeMap<(String, String), u64>;
+
+/// How the place of a cell is, and how its time passes. A host's is always real.
+pub fn place_of<'a>(study: &'a Study, cell: &Cell) -> Option<&'a Place> {
+    study.places.iter().find(|place| place.name == cell.place)
+}
+
+/// How time passes at a place.
+pub fn mode_of(place: &Place) -> Mode {
+    if place.on == Machine::Host { Mode::RealTime } else { place.mode }
+}
+
+/// Every rate that must be found before the study's bouts can be ordered.
+pub fn pacings(study: &Study) -> Vec<Pacing> {
+    let mut all: Vec<Pacing> = Vec::new();
+    for cell in &study.cells {
+        let (Some(place), Some((name, traffic))) = (place_of(study, cell), traffic_of(study, cell))
+        else {
+            continue;
+        };
+        let Some(share) = traffic.paced else { continue };
+        if all.iter().any(|one| one.place == place.name && one.traffic == name) {
+            continue;
+        }
+        // Bursts have no rate of their own, and a limited link would be the rate.
+        let full =
+            Traffic { rate: None, paced: None, bursts: None, link_limit: None, ..traffic.clone() };
+        all.push(Pacing {
+            place: place.name.clone(),
+            traffic: name.to_owned(),
+            bout: Bout {
+                road: place.road,
+                traffic: Some(full),
+                application: None,
+                control: Control::None,
+                offset: Span::default(),
+                warm_up: study.contention.warm_up,
+                window: PACING_WINDOW,
+                marks: false,
+            },
+            times: if mode_of(place) == Mode::Counted { 1 } else { PACINGS },
+            share,
+            bytes: traffic.bytes,
+        });
+    }
+    all
+}
+
+/// All bouts of a study, in the order in which they start. Paced traffic whose rate is not known yet keeps its
+/// share.
+pub fn bouts(study: &Study, rates: &Rates) -> Vec<PlannedBout> {
+    let mut all = Vec::new();
+    for block in 0..study.contention.blocks {
+        for (at, cell) in (0..).zip(&study.cells) {
+            let arms = block_of(study, (at, cell), block);
+            all.extend((0..).zip(arms).map(|(turn, arm)| Draft {
+                at,
+                cell,
+                arm,
+                block,
+                turn,
+                marks: false,
+            }));
+        }
+    }
+    all.extend(modelled(study));
+    (1..).zip(all).filter_map(|(number, draft)| draft.planned(study, rates, number)).collect()
+}
+
+/// Bouts with modelled caches: one of each of the four cases, in each cell that shows them on a counted guest.
+fn modelled(study: &Study) -> Vec<Draft<'_>> {
+    let shown = |arm: &Arm| match arm {
+        Arm::Alone | Arm::Application => true,
+        Arm::Control(name) => match control_of(study, name) {
+            Some(control) => {
+                *control == REPORTED || matches!(control, Control::None | Control::Guard(_))
+            }
+            None => false,
+        },
+    };
+    let has_model = |cell: &Cell| {
+        let place = place_of(study, cell);
+        let counted = |place: &Place| place.on == Machine::Vm && mode_of(place) == Mode::Counted;
+        study.caches.is_some() && cell.four_cases && place.is_some_and(counted)
+    };
+    let cells = (0..).zip(&study.cells).filter(|(_, cell)| has_model(cell));
+    let of_cell = |(at, cell): (u32, _)| {
+        let before = block_of(study, (at, cell), 0).len() as u32;
+        let arms = [baseline(cell)].into_iter().chain(arms(study, cell)).filter(shown);
+        (before..).zip(arms).map(move |(turn, arm)| Draft {
+            at,
+            cell,
+            arm,
+            block: 0,
+            turn,
+            marks: true,
+        })
+    };
+    cells.flat_map(of_cell).collect()
+}
+
+/// The arms of one block: the baseline, all others in an order of the block's own, the baseline.
+fn block_of(study: &Study, (at, cell): (u32, &Cell), block: u32) -> Vec<Arm> {
+    let mut between = arms(study, cell);
+    let sweeps = study.contention.sweep_blocks.is_none_or(|blocks| block < blocks);
+    between.retain(|arm| sweeps || !is_candidate(study, arm));
+    let mut draw = Draw::of([study.contention.seed, u64::from(at), u64::from(block)]);
+    draw.shuffle(&mut between);
+    let baseline = baseline(cell);
+    [baseline.clone()].into_iter().chain(between).chain([baseline]).collect()
+}
+
+/// Whether an arm is there only so that the best fixed control can be found. The one that was reported is compared
+/// with in every block.
+fn is_candidate(study: &Study, arm: &Arm) -> bool {
+    let Arm::Control(name) = arm else { return false };
+    let named = study.controls.iter().find(|control| control.name == *name);
+    named.is_some_and(|control| control.fixed && control.control != REPORTED)
+}
+
+/// What an arm is set against: the traffic alone, and in a cell without traffic the application alone.
+fn baseline(cell: &Cell) -> Arm {
+    if cell.traffic.is_some() { Arm::Alone } else { Arm::Application }
+}
+
+/// Every arm of a cell but its baseline, in the study's order. `none` is one only where there are both: of one
+/// alone it is the baseline.
+fn arms(study: &Study, cell: &Cell) -> Vec<Arm> {
+    let is_both = cell.traffic.is_some() && cell.application.is_some();
+    let named: Vec<String> = match cell.controls.as_slice() {
+        [] => study.controls.iter().map(|control| control.name.clone()).collect(),
+        names => names.iter().filter(|name| *name != NONE).cloned().collect(),
+    };
+    let both = [Arm::Application, Arm::Control(NONE.to_owned())].into_iter().filter(|_| is_both);
+    // Without an application there is nothing to bound, and only guard has something to do: nothing.
+    let guards = |name: &String| matches!(control_of(study, name), Some(Control::Guard(_)));
+    let named = named.into_iter().filter(|name| cell.application.is_some() || guards(name));
+    both.chain(named.map(Arm::Control)).collect()
+}
+
+/// The name of no control.
+const NONE: &str = "none";
+
+fn control_of<'a>(study: &'a Study, name: &str) -> Option<&'a Control> {
+    if name == NONE {
+        return Some(&Control::None);
+    }
+    study.controls.iter().find(|control| control.name == name).map(|control| &control.control)
+}
+
+fn traffic_of<'a>(study: &'a Study, cell: &Cell) -> Option<(&'a str, &'a Traffic)> {
+    let name = cell.traffic.as_ref()?;
+    let named = study.traffics.iter().find(|traffic| traffic.name == *name)?;
+    Some((&named.name, &named.traffic))
+}
+
+fn application_of<'a>(study: &'a Study, cell: &Cell) -> Option<&'a Application> {
+    let name = cell.application.as_ref()?;
+    let named = study.applications.iter().find(|application| application.name == *name)?;
+    Some(&named.application)
+}
+
+/// A bout without its order.
+struct Draft<'a> {
+    at: u32,
+    cell: &'a Cell,
+    arm: Arm,
+    block: u32,
+    turn: u32,
+    marks: bool,
+}
+
+impl Draft<'_> {
+    /// `None` for a cell that names what the study does not have, which its reader has refused.
+    fn planned(self, study: &Study, rates: &Rates, number: u32) -> Option<PlannedBout> {
+        let place = place_of(study, self.cell)?;
+        let shape = &study.contention;
+        let control = match &self.arm {
+            Arm::Alone | Arm::Application => &Control::None,
+            Arm::Control(name) => control_of(study, name)?,
+        };
+        let traffic =
+            (self.arm != Arm::Application).then(|| traffic_of(study, self.cell)).flatten();
+        let application = application_of(study, self.cell).filter(|_| self.arm != Arm::Alone);
+        let paced = |(name, traffic): (&str, &Traffic)| {
+            let rate = rates.get(&(place.name.clone(), name.to_owned()));
+            match rate.filter(|_| traffic.paced.is_some()) {
+                Some(rate) => Traffic { rate: Some(*rate), paced: None, ..traffic.clone() },
+                None => traffic.clone(),
+            }
+        };
+        let offset = match mode_of(place) {
+            Mode::Counted => phase(self.block),
+            Mode::RealTime => Span::default(),
+        };
+        let bout = Bout {
+            road: place.road,
+            traffic: traffic.map(paced),
+            application: application.cloned(),
+            control: control.clone(),
+            offset,
+            warm_up: shape.warm_up,
+            window: shape.window,
+            marks: self.marks,
+        };
+        let Self { at: cell, arm, block, turn, .. } = self;
+        Some(PlannedBout { number, cell, arm, block, turn, bout })
+    }
+}
+
+/// The rate that a share of full rate means, from the interface's bytes in a second: bits of payload. Of TCP and
+/// of silence there is none.
+pub fn paced_rate(pacing: &Pacing, received_bytes_a_second: f64) -> Option<u64> {
+    /// Headers of Ethernet, IPv4 and UDP, bytes.
+    const HEADERS: f64 = 14.0 + 20.0 + 8.0;
+    let is_udp = pacing.bout.traffic.as_ref().is_some_and(|traffic| traffic.flow == Flow::Udp);
+    let bytes = f64::from(pacing.bytes);
+    let payload = received_bytes_a_second * 8.0 * bytes / (bytes + HEADERS);
+    let rate = (payload * pacing.share.get()) as u64;
+    (is_udp && rate > 0).then_some(rate)
+}
+
+/// Which bouts of a plan repeat an earlier one: the number of each that does, with that of the one that it
+/// repeats. Only counted orders do, which end the same, instruction for instruction, wherever they are given.
+///
+/// The baseline at the end of each cell's first block is fought all the same: that it ends as the one at the
+/// beginning did is what all others rest on, and then is seen in every run.
+pub fn repeats(study: &Study, plan: &[PlannedBout]) -> BTreeMap<u32, u32> {
+    let mut firsts: Vec<(&str, &PlannedBout)> = Vec::new();
+    let mut repeats = BTreeMap::new();
+    for planned in plan.iter().filter(|planned| !is_alone(study, planned)) {
+        let Some(cell) = study.cells.get(planned.cell as usize) else { continue };
+        let is_proof = planned.block == 0 && planned.turn > 0 && planned.arm == baseline(cell);
+        let same = |(place, first): &&(&str, &PlannedBout)| {
+            *place == cell.place && first.bout == planned.bout
+        };
+        match firsts.iter().find(same) {
+            Some((_, first)) if !is_proof || planned.bout.marks => {
+                repeats.insert(planned.number, first.number);
+            }
+            Some(_) => {}
+            None => firsts.push((&cell.place, planned)),
+        }
+    }
+    repeats
+}
+
+/// Whether a bout has the host for itself.
+pub fn is_alone(study: &Study, bout: &PlannedBout) -> bool {
+    mode_at(study, bout.cell) == Mode::RealTime
+}
+
+fn mode_at(study: &Study, cell: u32) -> Mode {
+    let place = study.cells.get(cell as usize).and_then(|cell| place_of(study, cell));
+    place.map_or(Mode::RealTime, mode_of)
+}
+
+/// A first guess at the wall time of these bouts on so many cores, once images and snapshots are there. A bout
+/// whose place is idle most of the time takes less.
+pub fn estimate(study: &Study, plan: &[PlannedBout], cores: usize) -> Duration {
+    let of = |bout: &PlannedBout| {
+        let spans = [bout.bout.offset, bout.bout.warm_up, bout.bout.window];
+        let guest: f64 = spans.into_iter().map(Span::as_secs_f64).sum();
+        let cost = match (mode_at(study, bout.cell), bout.bout.marks) {
+            (Mode::Counted, true) => MODELLED_COST,
+            (Mode::Counted, false) => COUNTED_COST,
+            (Mode::RealTime, _) => 1.0,
+        };
+        AROUND + guest * cost
+    };
+    let repeats = repeats(study, plan);
+    let fought = plan.iter().filter(|bout| !repeats.contains_key(&bout.number));
+    let (alone, beside): (Vec<_>, Vec<_>) = fought.partition(|bout| is_alone(study, bout));
+    let sum = |bouts: &[&PlannedBout]| bouts.iter().map(|bout| of(bout)).sum::<f64>();
+    let together = cores.min(beside.len()).max(1) as f64;
+    Duration::from_secs_f64(sum(&alone) + sum(&beside) / together)
+}
+
+/// Numbers that a seed gives: splitmix64 (Steele, Lea, Flood, «Fast splittable pseudorandom number
+/// generators», OOPSLA 2014).
+struct Draw(u64);
+
+impl Draw {
+    fn of(parts: [u64; 3]) -> Self {
+        let mut draw = Self(0);
+        for part in parts {
+            draw.0 ^= part;
+            draw.0 = draw.next();
+        }
+        draw
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// Fisher and Yates's shuffle. The rest of a division by some tens is even enough for an order.
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.next() % (last as u64 + 1);
+            items.swap(last, other as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

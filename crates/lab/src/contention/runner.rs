@@ -1,0 +1,342 @@
+//! A contention run: image, snapshots and rates first, then every bout of the plan, each kept as soon as it ends.
+//!
+//! Counted bouts share the cores; then come those in real time, one after the other, each after its gate. A bout
+//! that fails is kept as failed and stops nobody. The first failure of the host stops the run; what is finished
+//! is kept and `--resume` goes on.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use model::{
+    contention::{Bout, FORMAT, Fought, Machine, Outcome, Place, Run, Study},
+    event::Event,
+    share::Share,
+    study::Mode,
+};
+
+use super::{
+    fight::{self, End},
+    folder::{self, ContentionFolder, Recorded},
+    idle, pace,
+    plan::{self, PlannedBout},
+    study::StudyFile,
+};
+use crate::{
+    Error, Lab, host,
+    image::{self, Image},
+    runner::{side_by_side, take_all},
+    vm::{
+        self, Accelerator, Shape,
+        snapshot::{self, Snapshot},
+    },
+};
+
+/// Radios of the virtual access point: the second is the wide one of 5 GHz that traffic goes over, and on another
+/// channel than the first, which so hears none of it.
+const RADIOS: u32 = 2;
+
+/// Its clients, one for each radio.
+const CLIENTS: u32 = 2;
+
+/// A study that is to be carried out, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The study.
+    pub file: &'a StudyFile,
+    /// The run's folder.
+    pub path: &'a Path,
+}
+
+/// Whether a study's cells need virtual access points.
+pub fn needs_vm(study: &Study) -> bool {
+    places(study).any(|place| place.on == Machine::Vm)
+}
+
+/// Places that cells are at.
+fn places(study: &Study) -> impl Iterator<Item = &Place> {
+    study.cells.iter().filter_map(|cell| plan::place_of(study, cell))
+}
+
+/// Executes a study from its beginning.
+///
+/// # Errors
+///
+/// [`Error`]; what was finished before it is in the folder.
+pub fn run(lab: &Lab, task: Task<'_>) -> Result<Recorded, Error> {
+    // Whoever chose a folder that is taken is told before the image is made.
+    ContentionFolder::check_free(task.path)?;
+    let study = &task.file.study;
+    let image = needs_vm(study).then(|| image::obtain(lab)).transpose()?;
+    let run = Run {
+        format: FORMAT,
+        headroom: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.clone(),
+        image: image.as_ref().map(|image| image.id.clone()),
+        host: this_machine(),
+        started_ms: unix_ms(),
+    };
+    let folder = ContentionFolder::create(task.path, &run, &task.file.text)?;
+    let recorded = Recorded {
+        path: task.path.to_owned(),
+        run,
+        fought: Vec::new(),
+        edited: Vec::new(),
+        paces: Vec::new(),
+        study_text: task.file.text.clone(),
+    };
+    execute(lab, (&folder, recorded), image.as_ref())
+}
+
+/// Goes on with a run that was interrupted. Bouts that failed are fought again.
+///
+/// # Errors
+///
+/// [`Error::Changed`] when the image is not what it was; else as [`run`].
+pub fn resume(lab: &Lab, path: &Path) -> Result<Recorded, Error> {
+    let (folder, mut recorded) = ContentionFolder::resume(path)?;
+    recorded.fought.retain(|(_, fought)| matches!(fought.outcome, Outcome::Fought(_)));
+    let image = needs_vm(&recorded.run.study).then(|| image::obtain(lab)).transpose()?;
+    let now = image.as_ref().map(|image| image.id.clone());
+    if recorded.run.image != now {
+        let told = |image: &Option<String>| image.clone().unwrap_or_else(|| "none".to_owned());
+        return Err(Error::Changed {
+            path: path.to_owned(),
+            what: "image",
+            then: told(&recorded.run.image),
+            now: told(&now),
+        });
+    }
+    execute(lab, (&folder, recorded), image.as_ref())
+}
+
+fn execute(
+    lab: &Lab,
+    (folder, recorded): (&ContentionFolder, Recorded),
+    image: Option<&Image>,
+) -> Result<Recorded, Error> {
+    let run = recorded.run;
+    let snapshots = snapshots(lab, &run.study, image)?;
+    let floor = Floor { lab, folder, run: &run, snapshots };
+    let paces = pace::find(&floor, folder, &run, recorded.paces)?;
+    let plan = plan::bouts(&run.study, &pace::rates(&paces));
+    let work = Work::of(&run.study, plan, recorded.fought);
+    floor.tell(Event::RunStarted {
+        folder: folder.path().display().to_string(),
+        trials: work.all,
+        done: work.done.len() as u32,
+    });
+    let tally = Tally { done: AtomicU32::new(work.done.len() as u32), failed: AtomicU32::new(0) };
+    let result = floor.all(work, &tally);
+    floor.tell(Event::RunEnded {
+        done: tally.done.load(Ordering::Relaxed),
+        invalid: tally.failed.load(Ordering::Relaxed),
+        interrupted: matches!(result, Err(Error::Interrupted)),
+    });
+    result?;
+    folder::read(folder.path())
+}
+
+/// One snapshot for each way in which time passes.
+fn snapshots(lab: &Lab, study: &Study, image: Option<&Image>) -> Result<Vec<Snapshot>, Error> {
+    let Some(image) = image else { return Ok(Vec::new()) };
+    let mut modes: Vec<Mode> = Vec::new();
+    for place in places(study).filter(|place| place.on == Machine::Vm) {
+        if !modes.contains(&plan::mode_of(place)) {
+            modes.push(plan::mode_of(place));
+        }
+    }
+    modes.into_iter().map(|mode| snapshot::obtain(lab, image, &shape(image, mode))).collect()
+}
+
+fn shape(image: &Image, mode: Mode) -> Shape {
+    let accelerator = match mode {
+        Mode::Counted => Accelerator::Tcg,
+        Mode::RealTime => vm::accelerator(image),
+    };
+    Shape {
+        mode,
+        accelerator,
+        radios: RADIOS,
+        clients: CLIENTS,
+        shell: false,
+        wan: true,
+        forward: None,
+    }
+}
+
+/// What is to be fought, and what was before.
+struct Work {
+    /// Bouts of the plan.
+    all: u32,
+    /// Bouts that are on disk.
+    done: BTreeMap<u32, Fought>,
+    /// Bouts that are not, each with those behind it that repeat it.
+    rest: Vec<(PlannedBout, Vec<PlannedBout>)>,
+}
+
+impl Work {
+    fn of(study: &Study, plan: Vec<PlannedBout>, fought: Vec<(u32, Fought)>) -> Self {
+        let repeats = plan::repeats(study, &plan);
+        let all = plan.len() as u32;
+        // A bout whose order changed, as after a rate was found again, is another one.
+        let mut done: BTreeMap<u32, Fought> = fought.into_iter().collect();
+        done.retain(|number, fought| {
+            plan.iter().any(|one| one.number == *number && one.bout == fought.bout)
+        });
+        let mut again: BTreeMap<u32, Vec<PlannedBout>> = BTreeMap::new();
+        let mut firsts = Vec::new();
+        for planned in plan {
+            match repeats.get(&planned.number) {
+                _ if done.contains_key(&planned.number)
+                    && repeats.contains_key(&planned.number) => {}
+                Some(first) => again.entry(*first).or_default().push(planned),
+                None => firsts.push(planned),
+            }
+        }
+        let rest = firsts.into_iter().filter_map(|first| {
+            let again = again.remove(&first.number).unwrap_or_default();
+            let is_done = done.contains_key(&first.number) && again.is_empty();
+            (!is_done).then_some((first, again))
+        });
+        Self { all, rest: rest.collect(), done }
+    }
+}
+
+/// What has been done so far.
+struct Tally {
+    done: AtomicU32,
+    failed: AtomicU32,
+}
+
+/// Where bouts are fought.
+pub(super) struct Floor<'a> {
+    lab: &'a Lab,
+    folder: &'a ContentionFolder,
+    run: &'a Run,
+    snapshots: Vec<Snapshot>,
+}
+
+/// A bout's end, and what was seen before it.
+pub(super) struct Bouted {
+    pub(super) outcome: Outcome,
+    caches: Option<model::cache::Window>,
+    idle_before: Option<Share>,
+}
+
+impl Bouted {
+    fn of(end: End, idle_before: Option<Share>) -> Self {
+        Self { outcome: end.outcome, caches: end.caches, idle_before }
+    }
+}
+
+impl Floor<'_> {
+    fn all(&self, work: Work, tally: &Tally) -> Result<(), Error> {
+        let study = &self.run.study;
+        let (alone, beside): (Vec<_>, Vec<_>) =
+            work.rest.into_iter().partition(|(planned, _)| plan::is_alone(study, planned));
+        let threads = self.lab.settings.workers.min(beside.len());
+        let queue = Mutex::new(VecDeque::from(beside));
+        let fight = |(planned, again): &(PlannedBout, Vec<PlannedBout>)| {
+            let fought = match work.done.get(&planned.number) {
+                Some(fought) => fought.clone(),
+                None => self.fight(planned, tally)?,
+            };
+            again.iter().try_for_each(|repeat| {
+                let PlannedBout { cell, arm, block, turn, .. } = repeat.clone();
+                self.keep(
+                    repeat,
+                    &Fought { cell, arm, block, turn, wall_s: 0.0, ..fought.clone() },
+                    tally,
+                )
+            })
+        };
+        side_by_side(threads, || take_all(&queue, |item| fight(&item)))?;
+        alone.iter().try_for_each(fight)
+    }
+
+    /// One bout from its beginning to the disk.
+    fn fight(&self, planned: &PlannedBout, tally: &Tally) -> Result<Fought, Error> {
+        self.lab.cancel.check()?;
+        let began = Instant::now();
+        let cell = &self.run.study.cells[planned.cell as usize];
+        let bouted = if is_unpaced(&planned.bout) {
+            let why = "its pace is unknown: the traffic alone at full rate could not be measured";
+            Bouted::of(End::failed(why), None)
+        } else {
+            self.bout(&cell.place, &planned.bout, &format!("{:04}", planned.number))?
+        };
+        let Bouted { outcome, caches, idle_before } = bouted;
+        let wall_s = began.elapsed().as_secs_f64();
+        let PlannedBout { cell, arm, block, turn, bout, .. } = planned.clone();
+        let fought = Fought { cell, arm, block, turn, bout, outcome, caches, idle_before, wall_s };
+        self.keep(planned, &fought, tally)?;
+        Ok(fought)
+    }
+
+    /// A bout to the disk, and told.
+    fn keep(&self, planned: &PlannedBout, fought: &Fought, tally: &Tally) -> Result<(), Error> {
+        self.folder.keep(planned.number, fought)?;
+        let failed = match &fought.outcome {
+            Outcome::Fought(_) => None,
+            Outcome::Failed(why) => Some(why.clone()),
+        };
+        tally.done.fetch_add(1, Ordering::Relaxed);
+        tally.failed.fetch_add(u32::from(failed.is_some()), Ordering::Relaxed);
+        let (number, took_ms) = (planned.number, (fought.wall_s * 1e3) as u64);
+        self.tell(Event::BoutEnded { number, name: planned.name(), took_ms, failed });
+        Ok(())
+    }
+
+    /// One bout at a place; `name` is its console's.
+    pub(super) fn bout(&self, place: &str, bout: &Bout, name: &str) -> Result<Bouted, Error> {
+        let study = &self.run.study;
+        let Some(place) = study.places.iter().find(|one| one.name == place) else {
+            return Ok(Bouted::of(End::failed(format!("no place is named `{place}`")), None));
+        };
+        if place.on == Machine::Host
+            && let Some(why) = fight::host_refuses()
+        {
+            return Ok(Bouted::of(End::failed(why), None));
+        }
+        let mode = plan::mode_of(place);
+        let gate = || idle::gate(study.contention.idle_gate, &self.lab.cancel);
+        let idle_before = if mode == Mode::RealTime { gate()? } else { None };
+        let end = match place.on {
+            Machine::Host => fight::on_host(self.lab, bout)?,
+            Machine::Vm => {
+                let Some(snapshot) = self.snapshots.iter().find(|one| one.shape.mode == mode)
+                else {
+                    return Ok(Bouted::of(End::failed("there is no snapshot of its place"), None));
+                };
+                fight::on_vm(self.lab, snapshot, (bout, study.caches), &self.folder.console(name))?
+            }
+        };
+        Ok(Bouted::of(end, idle_before))
+    }
+
+    fn tell(&self, event: Event) {
+        self.folder.log(&event);
+        self.lab.emit(event);
+    }
+}
+
+/// Whether a bout's traffic has a share of a rate that nobody found.
+fn is_unpaced(bout: &Bout) -> bool {
+    bout.traffic.as_ref().is_some_and(|traffic| traffic.paced.is_some())
+}
+
+fn this_machine() -> String {
+    let model::run::Host { system, kernel, cpu, cores } = host::describe();
+    format!("{system}, Linux {kernel}, {cpu}, {cores} CPUs")
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

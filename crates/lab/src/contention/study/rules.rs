@@ -1,0 +1,326 @@
+//! The rules of a contention study that its types cannot say.
+
+use std::collections::BTreeSet;
+
+use model::{
+    contention::{
+        Application, Cell, Control, Flow, Machine, NamedControl, Place, Road, Role, Study, Traffic,
+    },
+    span::Span,
+};
+use toml::de::{DeTable, DeValue};
+
+use crate::study_file::{Fault, line_at, nearest};
+
+/// Words that arms have already.
+const TAKEN: [&str; 3] = ["none", "alone", "application"];
+
+/// The smallest and the largest payload of a datagram that crosses the road in one packet, bytes: iperf3's own
+/// header, and an Ethernet packet without those of IPv4 and UDP.
+const PAYLOADS: std::ops::RangeInclusive<u32> = 16..=1472;
+
+/// iperf3 opens no more streams (its `MAX_STREAMS`).
+const MOST_STREAMS: u32 = 128;
+
+/// Shares of a control group: 2 and 262144 are the kernel's `MIN_SHARES` and `MAX_SHARES`.
+const WEIGHTS: std::ops::RangeInclusive<u32> = 2..=262_144;
+
+/// Applications with more workers for each CPU measure the scheduler and nothing else.
+const MOST_WORKERS: u32 = 64;
+
+/// An agent is silent from its order to its record, and one that is silent for long counts as hung.
+const LONGEST: Span = Span::from_secs(60);
+
+/// Round trips in a second beyond which the probes are traffic themselves.
+const MOST_PROBES: u32 = 1000;
+
+pub(super) struct Rules<'a> {
+    /// Empty for a study that has no lines any more.
+    pub(super) text: &'a str,
+    pub(super) study: &'a Study,
+}
+
+/// What is wrong, and in which key of its table.
+type Told = Result<(), (&'static str, String)>;
+
+impl Rules<'_> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.shape().or_else(|(key, why)| self.fault(&["contention", key], why))?;
+        let study = self.study;
+        self.each(
+            ("place", &study.places),
+            |place| &place.name,
+            |at, place| self.place(at, place),
+        )?;
+        self.each(("traffic", &study.traffics), |one| &one.name, |_, one| traffic(&one.traffic))?;
+        self.each(
+            ("application", &study.applications),
+            |one| &one.name,
+            |_, one| application(&one.application),
+        )?;
+        self.each(("control", &study.controls), |one| &one.name, |_, one| control(one))?;
+        if study.cells.is_empty() {
+            return self
+                .fault(&[], "no [[cell]]; a contention study tries at least one".to_owned());
+        }
+        for (at, cell) in study.cells.iter().enumerate() {
+            self.cell(cell).or_else(|(key, why)| self.entry_fault("cell", at, (key, why)))?;
+        }
+        Ok(())
+    }
+
+    fn shape(&self) -> Told {
+        let shape = &self.study.contention;
+        let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000_000);
+        if shape.window.as_nanos() == 0 || !whole(shape.window) {
+            let why = format!("a window of {} is no whole number of seconds", shape.window);
+            return Err(("window", why));
+        }
+        for (key, span) in [("window", shape.window), ("warm-up", shape.warm_up)] {
+            if span > LONGEST {
+                return Err((key, format!("{span} of one bout; write at most {LONGEST}")));
+            }
+        }
+        if shape.blocks == 0 {
+            return Err(("blocks", "at least 1 block".to_owned()));
+        }
+        if shape.sweep_blocks == Some(0) {
+            let why = "the candidates of the best fixed control would never be tried; at least 1";
+            return Err(("sweep-blocks", why.to_owned()));
+        }
+        if shape.idle_gate.get() >= 1.0 {
+            let why =
+                format!("no machine is ever idle for {}; write for instance 94%", shape.idle_gate);
+            return Err(("idle-gate", why));
+        }
+        Ok(())
+    }
+
+    /// Looks at every entry of an array of tables, and at their names.
+    fn each<T>(
+        &self,
+        (what, all): (&str, &[T]),
+        name: impl Fn(&T) -> &str,
+        look: impl Fn(usize, &T) -> Told,
+    ) -> Result<(), Fault> {
+        let mut names = BTreeSet::new();
+        for (at, one) in all.iter().enumerate() {
+            let name = name(one);
+            let told = named(what, name)
+                .and_then(|()| match names.insert(name) {
+                    true => Ok(()),
+                    false => Err(("name", format!("two [[{what}]] are named `{name}`"))),
+                })
+                .and_then(|()| {
+                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
+                });
+            told.or_else(|told| self.entry_fault(what, at, told))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, at: usize, place: &Place) -> Told {
+        if place.on == Machine::Host && place.road == Road::Radio {
+            let why = "this machine has no radios of its own; write road = \"veth\"";
+            return Err(("road", why.to_owned()));
+        }
+        let says_mode = self.entry("place", at).is_some_and(|table| table.contains_key("mode"));
+        if place.on == Machine::Host && says_mode && place.mode == model::study::Mode::Counted {
+            let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
+            return Err(("mode", why.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn cell(&self, cell: &Cell) -> Told {
+        let study = self.study;
+        let places: Vec<&str> = study.places.iter().map(|place| place.name.as_str()).collect();
+        let traffics: Vec<&str> = study.traffics.iter().map(|one| one.name.as_str()).collect();
+        let applications: Vec<&str> =
+            study.applications.iter().map(|one| one.name.as_str()).collect();
+        let controls: Vec<&str> = study.controls.iter().map(|one| one.name.as_str()).collect();
+        known("place", &cell.place, &places)?;
+        cell.traffic.as_ref().map_or(Ok(()), |name| known("traffic", name, &traffics))?;
+        cell.application
+            .as_ref()
+            .map_or(Ok(()), |name| known("application", name, &applications))?;
+        let mut seen = BTreeSet::new();
+        for name in &cell.controls {
+            if name != "none" {
+                known("control", name, &controls).map_err(|(_, why)| ("controls", why))?;
+            }
+            if !seen.insert(name) {
+                return Err(("controls", format!("control `{name}` stands there twice")));
+            }
+        }
+        let is_both = cell.traffic.is_some() && cell.application.is_some();
+        if cell.traffic.is_none() && cell.application.is_none() {
+            let why = "a cell without traffic and without an application; name at least one";
+            return Err(("place", why.to_owned()));
+        }
+        if cell.four_cases && !is_both {
+            let why = "four cases need both, traffic and an application";
+            return Err(("four-cases", why.to_owned()));
+        }
+        if !is_both && cell.role != Role::NoHarm {
+            let why = "only a negative control has traffic or an application alone; write role = \"no-harm\"";
+            return Err(("role", why.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn fault<T>(&self, path: &[&str], why: String) -> Result<T, Fault> {
+        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
+        let (mut table, mut offset) = (document.get_ref(), 0);
+        for step in path {
+            let Some((key, value)) = table.get_key_value(*step) else { break };
+            offset = key.span().start;
+            match value.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => break,
+            }
+        }
+        Err(Fault { line: line_at(self.text, offset), why })
+    }
+
+    /// A fault of the entry with this number of an array of tables, on the line of its key.
+    fn entry_fault<T>(
+        &self,
+        what: &str,
+        at: usize,
+        (key, why): (&'static str, String),
+    ) -> Result<T, Fault> {
+        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
+        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
+        let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
+        let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
+        let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
+        Err(Fault { line: line_at(self.text, offset), why })
+    }
+
+    fn entry(&self, what: &str, at: usize) -> Option<DeTable<'_>> {
+        let document = DeTable::parse(self.text).ok()?;
+        let entry = document.get_ref().get(what)?.get_ref().get(at)?;
+        entry.get_ref().as_table().cloned()
+    }
+}
+
+fn named(what: &str, name: &str) -> Told {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
+        return Err(("name", format!("{what} name `{name}`: use a-z, 0-9, - and .")));
+    }
+    if what == "control" && TAKEN.contains(&name) {
+        return Err(("name", format!("`{name}` needs no entry: every cell has it already")));
+    }
+    Ok(())
+}
+
+fn known(what: &'static str, name: &str, all: &[&str]) -> Told {
+    if all.contains(&name) {
+        return Ok(());
+    }
+    let why = match nearest(name, all) {
+        Some(nearest) => format!("no [[{what}]] is named `{name}`; did you mean `{nearest}`?"),
+        None => format!("no [[{what}]] is named `{name}`; there are: {}", all.join(", ")),
+    };
+    Err((what, why))
+}
+
+fn traffic(traffic: &Traffic) -> Told {
+    let is_udp = traffic.flow == Flow::Udp;
+    if traffic.rate.is_some() && traffic.paced.is_some() {
+        let why = "`rate` and `paced` both say how fast; leave one out";
+        return Err(("paced", why.to_owned()));
+    }
+    for (key, is_said) in [("rate", traffic.rate.is_some()), ("paced", traffic.paced.is_some())] {
+        if is_said && !is_udp {
+            return Err((key, "TCP finds its own rate; a rate is for flow = \"udp\"".to_owned()));
+        }
+    }
+    if traffic.rate == Some(0) || traffic.link_limit == Some(0) {
+        let key = if traffic.rate == Some(0) { "rate" } else { "link-limit" };
+        return Err((
+            key,
+            "0 bits in a second is no traffic; leave it out for no limit".to_owned(),
+        ));
+    }
+    if let Some(paced) = traffic.paced.filter(|paced| !(0.01..=1.0).contains(&paced.get())) {
+        return Err(("paced", format!("{paced} of the rate alone; write 1% to 100%")));
+    }
+    if !PAYLOADS.contains(&traffic.bytes) {
+        let (least, most) = (PAYLOADS.start(), PAYLOADS.end());
+        let why =
+            format!("{} bytes; a datagram in one packet has {least} to {most}", traffic.bytes);
+        return Err(("bytes", why));
+    }
+    if let Flow::Tcp(streams) = traffic.flow
+        && !(1..=MOST_STREAMS).contains(&streams)
+    {
+        return Err(("flow", format!("{streams} streams; iperf3 has 1 to {MOST_STREAMS}")));
+    }
+    if let Some((on, off)) = traffic.bursts
+        && (on.as_nanos() == 0 || off.as_nanos() == 0)
+    {
+        return Err(("bursts", "a burst and a pause are longer than 0s".to_owned()));
+    }
+    if traffic.probes > MOST_PROBES {
+        let why = format!("{} probes in a second; at most {MOST_PROBES}", traffic.probes);
+        return Err(("probes", why));
+    }
+    Ok(())
+}
+
+fn application(application: &Application) -> Told {
+    stressor("stressor", &application.stressor)?;
+    if !(1..=MOST_WORKERS).contains(&application.workers) {
+        let why =
+            format!("{} workers for each CPU; write 1 to {MOST_WORKERS}", application.workers);
+        return Err(("workers", why));
+    }
+    let ours = ["--timeout", "-t", "--metrics", "--metrics-brief"];
+    if let Some(word) = application.words.iter().find(|word| ours.contains(&word.as_str())) {
+        return Err(("words", format!("`{word}` is said by headroom itself; leave it out")));
+    }
+    match &application.swap {
+        Some((_, every)) if every.as_nanos() == 0 => {
+            Err(("swap", "each takes its turn for longer than 0s".to_owned()))
+        }
+        Some((word, _)) if !word.is_empty() => stressor("swap", word),
+        _ => Ok(()),
+    }
+}
+
+fn stressor(key: &'static str, word: &str) -> Told {
+    let plain = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    match word.strip_prefix("--") {
+        Some(name) if plain(name) => Ok(()),
+        _ => Err((key, format!("`{word}` is no stressor; write stress-ng's word, as --stream"))),
+    }
+}
+
+fn control(named: &NamedControl) -> Told {
+    let wrong = |why: String| Err(("control", why));
+    match &named.control {
+        Control::None => wrong("no control needs no entry: every cell has it already".to_owned()),
+        Control::Weight(weight) if !WEIGHTS.contains(weight) => {
+            wrong(format!("a weight of {weight}; the kernel has 2 to 262144, 1024 is everybody's"))
+        }
+        Control::Quota(share) if !(0.001..=1.0).contains(&share.get()) => {
+            wrong(format!("a quota of {share}; write 0.1% to 100% of all CPUs"))
+        }
+        Control::Headroom(share) if !(0.0..1.0).contains(&share.get()) => {
+            wrong(format!("headroom of {share}; write less than 100%"))
+        }
+        Control::Guard(policy) => match DeTable::parse(policy) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                wrong(format!("the policy is no TOML: {}", error.message().replace('\n', "; ")))
+            }
+        },
+        _ => Ok(()),
+    }
+}

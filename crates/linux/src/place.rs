@@ -1,0 +1,143 @@
+//! Starting a program at a place: control groups, a network namespace, a scheduling class, CPUs.
+//!
+//! Talks to the system calls of process creation. Everything is prepared before the fork; between fork and
+//! exec only system calls are made. It waits for nothing and decides nothing.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    path::Path,
+    process::{Child, Command},
+};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::{namespace, process, sched};
+
+/// Where and how a program is to run.
+#[derive(Debug, Default)]
+pub struct Place {
+    entries: Vec<File>,
+    network: Option<OwnedFd>,
+    own_devices: bool,
+    round_robin: Option<u8>,
+    cpus: Vec<u32>,
+    ends_with_us: bool,
+}
+
+impl Place {
+    /// In these control groups, one of each hierarchy.
+    ///
+    /// # Errors
+    ///
+    /// The system's, where a group is not there.
+    pub fn groups(mut self, folders: impl IntoIterator<Item: AsRef<Path>>) -> io::Result<Self> {
+        for folder in folders {
+            let file = folder.as_ref().join("cgroup.procs");
+            self.entries.push(OpenOptions::new().write(true).open(file)?);
+        }
+        Ok(self)
+    }
+
+    /// In a network namespace.
+    ///
+    /// # Errors
+    ///
+    /// The system's, where no descriptor is left.
+    pub fn network(mut self, network: &namespace::Network) -> io::Result<Self> {
+        self.network = Some(network.as_fd().try_clone_to_owned()?);
+        Ok(self)
+    }
+
+    /// With a `/sys` that shows the devices of its network namespace.
+    #[must_use]
+    pub fn own_devices(mut self) -> Self {
+        self.own_devices = true;
+        self
+    }
+
+    /// In the round-robin class with this priority; its children too.
+    #[must_use]
+    pub fn round_robin(mut self, priority: u8) -> Self {
+        self.round_robin = Some(priority);
+        self
+    }
+
+    /// On these CPUs only.
+    #[must_use]
+    pub fn cpus(mut self, cpus: &[u32]) -> Self {
+        self.cpus = cpus.to_vec();
+        self
+    }
+
+    /// Killed when the thread that starts it ends, however that ends.
+    #[must_use]
+    pub fn ends_with_us(mut self) -> Self {
+        self.ends_with_us = true;
+        self
+    }
+
+    /// Starts the program there, with no signal blocked.
+    ///
+    /// # Errors
+    ///
+    /// The system's, of the place or of the program.
+    pub fn start(self, mut command: Command) -> io::Result<Child> {
+        // SAFETY: between fork and exec the closure makes system calls on what was prepared before; it
+        // allocates nothing and takes no lock (a set of CPUs lies on the stack).
+        unsafe { command.pre_exec(move || self.take()) };
+        command.spawn()
+    }
+
+    fn take(&self) -> io::Result<()> {
+        process::unblock_all()?;
+        for entry in &self.entries {
+            // «0» is the writing process, in both versions of control groups.
+            rustix::io::write(entry, b"0")?;
+        }
+        if let Some(network) = &self.network {
+            namespace::enter(network.as_fd())?;
+        }
+        if self.own_devices {
+            namespace::see_own_devices()?;
+        }
+        if !self.cpus.is_empty() {
+            sched::pin(0, &self.cpus)?;
+        }
+        if let Some(priority) = self.round_robin {
+            sched::round_robin(0, priority, sched::Children::Inherit)?;
+        }
+        if self.ends_with_us {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_where_it_was_put() {
+        let cpus = crate::system::cpus();
+        let place = Place::default().cpus(&cpus[..1]).ends_with_us();
+        let mut command = Command::new("grep");
+        command.args(["Cpus_allowed_list", "/proc/self/status"]).stdout(Stdio::piped());
+        let said = place.start(command).unwrap().wait_with_output().unwrap().stdout;
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(said.split_whitespace().nth(1), Some(cpus[0].to_string().as_str()));
+    }
+
+    #[test]
+    fn a_group_that_is_not_there_starts_nothing() {
+        let place = Place::default().groups(["/no/such/group"]);
+        assert_eq!(place.map(drop).map_err(|e| e.kind()), Err(io::ErrorKind::NotFound));
+    }
+}

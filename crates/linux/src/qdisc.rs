@@ -1,0 +1,172 @@
+//! Queues in front of network interfaces (qdiscs): what waits in them, what they dropped.
+//!
+//! Talks to rtnetlink over [`crate::netlink`] and changes no queue. Only the root of each interface is
+//! told: one with children (`mq`, `htb`) sums them up itself. A driver's own queues, and those of mac80211,
+//! which stands behind `noqueue`, are not seen here.
+//!
+//! Layout: `include/uapi/linux/rtnetlink.h`, `pkt_sched.h`, `gen_stats.h`.
+
+use crate::netlink::{
+    Attributes, Error, NLM_F_DUMP, Protocol, ReadCost, Request, Socket, Transport, u32_at,
+};
+
+const RTM_GETQDISC: u16 = 38;
+const GET_QDISC: &str = "RTM_GETQDISC";
+
+/// `struct tcmsg`: family and padding, then interface, handle, parent, info.
+const TCMSG: usize = 20;
+const TC_H_ROOT: u32 = u32::MAX;
+
+const TCA_KIND: u16 = 1;
+const TCA_STATS: u16 = 3;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_QUEUE: u16 = 3;
+
+/// The queue of one interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// The interface's number.
+    pub interface: u32,
+    /// Whether it is one that queues at all; `noqueue` and `noop` do not.
+    pub queues: bool,
+    /// Bytes that wait now.
+    pub backlog_bytes: u32,
+    /// Packets that wait now.
+    pub backlog_packets: u32,
+    /// Packets that it dropped since it was made (32 bits, wraps).
+    pub drops: u32,
+}
+
+/// A conversation about queues, in the network namespace of the thread that opened it.
+#[derive(Debug)]
+pub struct Queues {
+    socket: Socket,
+    request: Vec<u8>,
+}
+
+impl Queues {
+    /// Opens the conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Open`].
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self::over_socket(Socket::open(Protocol::Route)?))
+    }
+
+    /// Opens the conversation over this instead of a new socket: a recording or a script.
+    pub fn over(transport: impl Transport + 'static) -> Self {
+        Self::over_socket(Socket::over(transport))
+    }
+
+    fn over_socket(socket: Socket) -> Self {
+        let request = Request::new(GET_QDISC, RTM_GETQDISC).fixed(&[0; TCMSG]);
+        Self { socket, request: request.bytes(NLM_F_DUMP, 0) }
+    }
+
+    /// Shows `each` interface's queue; interfaces that are down have none. It allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] with `EOPNOTSUPP` where the kernel has no traffic control.
+    pub fn roots(&mut self, mut each: impl FnMut(Queue)) -> Result<ReadCost, Error> {
+        self.socket.walk(GET_QDISC, &mut self.request, |payload| {
+            if let Some(queue) = root(payload) {
+                each(queue);
+            }
+        })
+    }
+}
+
+/// Reads one message; `None` where it is of a queue below another, or counts nothing.
+pub fn root(payload: &[u8]) -> Option<Queue> {
+    let interface = u32_at(payload, 4)?;
+    if u32_at(payload, 12)? != TC_H_ROOT {
+        return None;
+    }
+    let attributes = Attributes::new(payload.get(TCMSG..)?);
+    let kind = attributes.clone().find(TCA_KIND)?.payload;
+    let kind = kind.split(|&byte| byte == 0).next()?;
+    let queues = !matches!(kind, b"noqueue" | b"noop");
+    let (backlog_packets, backlog_bytes, drops) = counts(&attributes)?;
+    Some(Queue { interface, queues, backlog_bytes, backlog_packets, drops })
+}
+
+/// Packets and bytes that wait, and drops: from `gnet_stats_queue`, or `tc_stats` of kernels before 2.6.10.
+fn counts(attributes: &Attributes<'_>) -> Option<(u32, u32, u32)> {
+    let new = attributes.clone().find(TCA_STATS2).and_then(|stats| {
+        let queue = stats.nested().find(TCA_STATS_QUEUE)?.payload;
+        Some((u32_at(queue, 0)?, u32_at(queue, 4)?, u32_at(queue, 8)?))
+    });
+    new.or_else(|| {
+        let old = attributes.clone().find(TCA_STATS)?.payload;
+        Some((u32_at(old, 28)?, u32_at(old, 32)?, u32_at(old, 12)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(parent: u32, kind: &str, stats: Request) -> Vec<u8> {
+        let mut fixed = [0; TCMSG];
+        fixed[4..8].copy_from_slice(&7_u32.to_ne_bytes());
+        fixed[12..16].copy_from_slice(&parent.to_ne_bytes());
+        let whole = Request::new("", 36).fixed(&fixed).text(TCA_KIND, kind);
+        [whole.body(), stats.body()].concat()
+    }
+
+    fn new_stats() -> Request {
+        let words = [3_u32, 4500, 17, 0, 0];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let inner = Request::new("", 0).attribute(TCA_STATS_QUEUE, &bytes);
+        Request::new("", 0).nest(TCA_STATS2, &inner)
+    }
+
+    #[test]
+    fn a_root_queue_tells_what_waits_and_what_it_dropped() {
+        let queue = Queue {
+            interface: 7,
+            queues: true,
+            backlog_bytes: 4500,
+            backlog_packets: 3,
+            drops: 17,
+        };
+        assert_eq!(root(&message(TC_H_ROOT, "fq_codel", new_stats())), Some(queue));
+        assert_eq!(
+            root(&message(TC_H_ROOT, "noqueue", new_stats())).map(|q| q.queues),
+            Some(false)
+        );
+        assert_eq!(root(&message(0x10_0000, "fq_codel", new_stats())), None, "a child");
+    }
+
+    #[test]
+    fn the_older_statistics_do_as_well() {
+        let mut old = [0; 36];
+        old[12..16].copy_from_slice(&17_u32.to_ne_bytes());
+        old[28..32].copy_from_slice(&3_u32.to_ne_bytes());
+        old[32..36].copy_from_slice(&4500_u32.to_ne_bytes());
+        let stats = Request::new("", 0).attribute(TCA_STATS, &old);
+        let same = root(&message(TC_H_ROOT, "pfifo", new_stats()));
+        assert_eq!(root(&message(TC_H_ROOT, "pfifo", stats)), same);
+        let cut = Request::new("", 0).attribute(TCA_STATS, &old[..34]);
+        assert_eq!(root(&message(TC_H_ROOT, "pfifo", cut)), None);
+    }
+
+    #[test]
+    fn this_kernel_answers() {
+        let mut queues = Queues::open().unwrap();
+        let cost = queues.roots(|queue| assert!(queue.interface > 0)).unwrap();
+        assert!(cost.receives > 0);
+        queues.roots(|_| {}).expect("the same request again");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>) {
+            let _ = root(&bytes);
+        }
+    }
+}

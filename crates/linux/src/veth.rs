@@ -1,0 +1,353 @@
+//! Pairs of virtual Ethernet links between namespaces: made, routed over, limited, counted, removed.
+//!
+//! Talks to rtnetlink over [`crate::netlink`], and to `SIOCETHTOOL`. A conversation belongs to the network
+//! namespace of the thread that opened it. A pair goes with either of its namespaces.
+//!
+//! Formats: `rtnetlink(7)`, `include/uapi/linux/{if_link,veth,pkt_sched,ethtool}.h`.
+
+use std::{io, net::Ipv4Addr, os::fd::AsRawFd, os::fd::BorrowedFd};
+
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType, socket_with},
+};
+
+use crate::netlink::{Error, Protocol, Request, Socket};
+
+const RTM_NEWLINK: u16 = 16;
+const RTM_DELLINK: u16 = 17;
+const RTM_GETLINK: u16 = 18;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_DELROUTE: u16 = 25;
+const RTM_NEWQDISC: u16 = 36;
+
+const IFLA_IFNAME: u16 = 3;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_STATS64: u16 = 23;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
+const AF_INET: u8 = 2;
+
+/// `struct ifinfomsg`, bytes.
+const LINK_HEADER: usize = 16;
+
+/// What a link has carried since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that it got.
+    pub rx_packets: u64,
+    /// Packets that it gave.
+    pub tx_packets: u64,
+    /// Bytes that it got.
+    pub rx_bytes: u64,
+    /// Bytes that it gave.
+    pub tx_bytes: u64,
+    /// Packets that it got and dropped.
+    pub rx_dropped: u64,
+    /// Packets that it was to give and dropped.
+    pub tx_dropped: u64,
+}
+
+/// A pair that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// The end that stays in the conversation's namespace.
+    pub here: &'a str,
+    /// The other one.
+    pub there: &'a str,
+    /// Its namespace.
+    pub network: BorrowedFd<'a>,
+    /// The most segments that one buffer may stand for, on either end.
+    pub segments: Option<u32>,
+}
+
+/// A conversation about virtual links.
+#[derive(Debug)]
+pub struct Veths {
+    socket: Socket,
+}
+
+impl Veths {
+    /// Opens the conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Open`].
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self { socket: Socket::open(Protocol::Route)? })
+    }
+
+    /// Makes a pair; both ends are down.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal: `EOPNOTSUPP` without the module, `EEXIST` where a name is taken.
+    pub fn make(&mut self, pair: Pair<'_>) -> Result<(), Error> {
+        let common = |request: Request| match pair.segments {
+            Some(most) => request.number(IFLA_GSO_MAX_SEGS, most),
+            None => request,
+        };
+        let peer = common(
+            Request::new("veth", 0)
+                .fixed(&[0; LINK_HEADER])
+                .text(IFLA_IFNAME, pair.there)
+                .attribute(IFLA_NET_NS_FD, &pair.network.as_raw_fd().to_ne_bytes()),
+        );
+        let data = Request::new("veth", 0).nest(VETH_INFO_PEER, &peer);
+        let info = Request::new("veth", 0).text(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, &data);
+        let request = Request::new("RTM_NEWLINK (veth)", RTM_NEWLINK)
+            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .fixed(&[0; LINK_HEADER])
+            .text(IFLA_IFNAME, pair.here);
+        self.socket.act(common(request).nest(IFLA_LINKINFO, &info))
+    }
+
+    /// Removes a link, and the other end with it; one that is not there is success.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn remove(&mut self, name: &str) -> Result<(), Error> {
+        let request = Request::new("RTM_DELLINK", RTM_DELLINK)
+            .fixed(&[0; LINK_HEADER])
+            .text(IFLA_IFNAME, name);
+        match self.socket.act(request) {
+            Err(error) if error.is_refusal(Errno::NODEV) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// What the link with this name has carried; `None` where there is no such link.
+    ///
+    /// # Errors
+    ///
+    /// A failed exchange.
+    pub fn counters(&mut self, name: &str) -> Result<Option<Counters>, Error> {
+        let request = Request::new("RTM_GETLINK", RTM_GETLINK)
+            .fixed(&[0; LINK_HEADER])
+            .text(IFLA_IFNAME, name);
+        match self.socket.ask(request, counters) {
+            Ok(found) => Ok(found.first().copied()),
+            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends what is for a network over a gateway; to have that route already is success.
+    ///
+    /// # Errors
+    ///
+    /// `ENETUNREACH` where the gateway is in no network of ours.
+    pub fn add_route(&mut self, route: Route) -> Result<(), Error> {
+        let request = Request::new("RTM_NEWROUTE", RTM_NEWROUTE).flags(NLM_F_CREATE | NLM_F_EXCL);
+        match self.socket.act(route.of(request)) {
+            Err(error) if error.is_refusal(Errno::EXIST) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Takes a route away; one that is not there is success.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn remove_route(&mut self, route: Route) -> Result<(), Error> {
+        match self.socket.act(route.of(Request::new("RTM_DELROUTE", RTM_DELROUTE))) {
+            Err(error) if error.is_refusal(Errno::SRCH) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Lets a link send no more than this, bits in a second, with 50 ms of queue and 5 ms of burst.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where the kernel lacks the queue (`sch_tbf`).
+    pub fn limit(&mut self, index: u32, bits: u64) -> Result<(), Error> {
+        let bytes = (bits / 8).max(1);
+        let of = |ms: u64| u32::try_from((bytes * ms / 1000).max(3000)).unwrap_or(u32::MAX);
+        let mut parameters = Vec::with_capacity(36);
+        // `struct tc_ratespec`: cell_log, linklayer (Ethernet), overhead, cell_align, mpu, rate.
+        let rate = u32::try_from(bytes).unwrap_or(u32::MAX);
+        parameters.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0]);
+        parameters.extend_from_slice(&rate.to_ne_bytes());
+        parameters.extend_from_slice(&[0; 12]);
+        // Limit, buffer (given in bytes below), mtu.
+        for word in [of(50), 0, 0] {
+            parameters.extend_from_slice(&word.to_ne_bytes());
+        }
+        let mut options = Request::new("tbf", 0).attribute(TCA_TBF_PARMS, &parameters);
+        options = options.number(TCA_TBF_BURST, of(5));
+        if bytes > u64::from(u32::MAX) {
+            options = options.attribute(TCA_TBF_RATE64, &bytes.to_ne_bytes());
+        }
+        let mut header = [0_u8; 20];
+        header[4..8].copy_from_slice(&index.to_ne_bytes());
+        // Handle 1:, parent TC_H_ROOT.
+        header[8..12].copy_from_slice(&0x0001_0000_u32.to_ne_bytes());
+        header[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
+        let request = Request::new("RTM_NEWQDISC (tbf)", RTM_NEWQDISC)
+            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .fixed(&header)
+            .text(TCA_KIND, "tbf")
+            .nest(TCA_OPTIONS, &options);
+        self.socket.act(request)
+    }
+}
+
+/// A route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The network; prefix 0 is everything else.
+    pub to: (Ipv4Addr, u8),
+    /// The next machine on the way.
+    pub gateway: Ipv4Addr,
+    /// Over this link; `None`: the one that the gateway is on.
+    pub link: Option<u32>,
+}
+
+impl Route {
+    fn of(self, request: Request) -> Request {
+        // `struct rtmsg`: table main (254), protocol static (4), scope universe, type unicast (1).
+        let header = [AF_INET, self.to.1, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
+        let mut request = request.fixed(&header);
+        if self.to.1 > 0 {
+            request = request.attribute(RTA_DST, &self.to.0.octets());
+        }
+        request = request.attribute(RTA_GATEWAY, &self.gateway.octets());
+        match self.link {
+            Some(link) => request.number(RTA_OIF, link),
+            None => request,
+        }
+    }
+}
+
+fn counters(payload: &[u8]) -> Option<Counters> {
+    let mut rest = payload.get(LINK_HEADER..)?;
+    loop {
+        let length = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
+        let kind = u16::from_ne_bytes(*rest.get(2..)?.first_chunk()?);
+        if kind & 0x3fff == IFLA_STATS64 {
+            return statistics(rest.get(4..length)?);
+        }
+        rest = rest.get(length.max(4).next_multiple_of(4)..)?;
+    }
+}
+
+/// `struct rtnl_link_stats64`.
+fn statistics(bytes: &[u8]) -> Option<Counters> {
+    let word = |place: usize| Some(u64::from_ne_bytes(*bytes.get(8 * place..)?.first_chunk()?));
+    Some(Counters {
+        rx_packets: word(0)?,
+        tx_packets: word(1)?,
+        rx_bytes: word(2)?,
+        tx_bytes: word(3)?,
+        rx_dropped: word(6)?,
+        tx_dropped: word(7)?,
+    })
+}
+
+/// What a link does for the stack in one piece instead of packet by packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    /// Received segments are put together; a virtual link needs it on to receive through NAPI (`ETHTOOL_SGRO`).
+    Receive,
+    /// Segments are cut on sending; a virtual link needs it off for its peer to receive through NAPI
+    /// (`ETHTOOL_STSO`).
+    Send,
+}
+
+/// Switches an offload of a link of the calling thread's namespace.
+///
+/// # Errors
+///
+/// `ENODEV` where there is no such link, `EOPNOTSUPP` where it cannot.
+pub fn switch_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> {
+    let command: u32 = match offload {
+        Offload::Receive => 0x2c,
+        Offload::Send => 0x1f,
+    };
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let mut value = [command, u32::from(on)];
+    // SAFETY: an all-zero `ifreq` is a valid one: an empty name and a null pointer.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let room = request.ifr_name.len() - 1;
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(room)) {
+        *place = byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the request reads the name and the two words that `ifru_data` leads to, both of which outlive
+    // the call.
+    let answer =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::{link, namespace::Network};
+
+    #[test]
+    fn a_pair_between_namespaces_is_made_counted_and_removed() {
+        let result = std::thread::spawn(|| {
+            link::enter_new_network_namespace().map_err(|error| error.to_string())?;
+            let own = Network::of_this_thread().map_err(|error| error.to_string())?;
+            let mut veths = Veths::open().unwrap();
+            let pair = Pair { here: "a", there: "b", network: own.as_fd(), segments: Some(1) };
+            veths.make(pair).map_err(|error| crate::error::chain(&error))?;
+            assert!(veths.make(pair).unwrap_err().is_refusal(Errno::EXIST));
+            assert_eq!(veths.counters("a").unwrap(), Some(Counters::default()));
+            let mut links = link::Links::open().unwrap();
+            let a = links.index("a").unwrap().unwrap();
+            links.add_ipv4(a, Ipv4Addr::new(10, 231, 0, 1), 24).unwrap();
+            links.set_up(a).unwrap();
+            let b = links.index("b").unwrap().unwrap();
+            links.set_up(b).unwrap();
+            let gateway = Ipv4Addr::new(10, 231, 0, 2);
+            let route = Route { to: (Ipv4Addr::UNSPECIFIED, 0), gateway, link: None };
+            veths.add_route(route).unwrap();
+            veths.add_route(route).unwrap();
+            veths.remove_route(route).unwrap();
+            switch_offload("a", Offload::Receive, true).unwrap();
+            switch_offload("b", Offload::Send, false).unwrap();
+            match veths.limit(a, 10_000_000) {
+                Err(error) if error.is_refusal(Errno::NOENT) => eprintln!("skipped: no sch_tbf"),
+                result => result.unwrap(),
+            }
+            veths.remove("a").unwrap();
+            assert_eq!(veths.counters("b").unwrap(), None);
+            veths.remove("a").unwrap();
+            Ok::<(), String>(())
+        });
+        if let Err(why) = result.join().unwrap() {
+            eprintln!("skipped: no pair can be made here: {why}");
+        }
+    }
+
+    #[test]
+    fn statistics_that_are_cut_are_absent() {
+        assert_eq!(statistics(&[0; 63]), None);
+        assert_eq!(statistics(&[0; 64]), Some(Counters::default()));
+        assert_eq!(counters(&[0; 20]), None, "an attribute that is shorter than its header");
+        assert_eq!(counters(&[0; 3]), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! The tables of controls: what each kept and left, the contest, regret, and guard's own figures.
+//!
+//! Reads the answer, gives [`Table`]s.
+
+use analysis::{
+    contention::{Arm, Cell, Contest, Guarding, Oracle},
+    quantity::{ABSENT, Unit},
+};
+use model::contention::Role;
+
+use super::{controls, figures};
+use crate::table::{
+    Kind::{Head, Number, Quiet, Text},
+    Table,
+};
+
+/// Every control of one cell.
+pub(super) fn arms(cell: &Cell) -> Table {
+    let mut table = Table::new(
+        &format!("Every control: {}", cell.name),
+        &[
+            (Head, "control", ""),
+            (Number, "Wi-Fi", "Mb/s"),
+            (Number, "Wi-Fi kept", "%"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "worst second", "in 100, %"),
+            (Number, "restored", "% of the loss"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "p99", "× alone"),
+            (Number, "work kept", "%"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "CPU", "in use, %"),
+        ],
+    );
+    for arm in &cell.arms {
+        table.push(vec![
+            arm.control.clone(),
+            figures::mean(Unit::ONE, arm.megabits.as_ref()),
+            figures::mean(Unit::PER_CENT, arm.kept.as_ref()),
+            figures::bracket(Unit::PER_CENT, arm.kept.as_ref()),
+            figures::plain(Unit::PER_CENT, arm.kept_p01),
+            figures::mean(Unit::PER_CENT, arm.restored.as_ref()),
+            figures::bracket(Unit::PER_CENT, arm.restored.as_ref()),
+            figures::mean(Unit::ONE, arm.p99_ratio.as_ref()),
+            figures::mean(Unit::PER_CENT, arm.work.as_ref()),
+            figures::bracket(Unit::PER_CENT, arm.work.as_ref()),
+            figures::mean(Unit::PER_CENT, arm.cpu.as_ref()),
+        ]);
+    }
+    table
+}
+
+/// Where Wi-Fi under a control was faster than alone: the anomaly that no figure counts as a win.
+pub(super) fn above_alone(cells: &[&Cell]) -> Vec<String> {
+    let above = |cell: &&Cell| {
+        let names = cell.arms.iter().filter_map(|arm| {
+            let uncapped = arm.kept_uncapped.as_ref().filter(|kept| kept.mean > 1.005)?;
+            Some(format!("{} {}", arm.control, figures::short_whole(Some(uncapped))))
+        });
+        let names: Vec<_> = names.collect();
+        (!names.is_empty()).then(|| format!("{}: {}", cell.name, names.join(", ")))
+    };
+    cells.iter().filter_map(above).collect()
+}
+
+/// guard against others at the same Wi-Fi.
+pub(super) fn contests(cells: &[&Cell]) -> Table {
+    let mut table = Table::new(
+        "Application work at the same Wi-Fi kept",
+        &[
+            (Head, "cell", ""),
+            (Text, "against", ""),
+            (Number, "Wi-Fi that both keep", "%"),
+            (Number, "its work", "% of alone"),
+            (Number, "guard’s work", "× its work"),
+            (Quiet, "95 % interval", "×"),
+        ],
+    );
+    for (cell, contest) in
+        cells.iter().flat_map(|cell| cell.contests.iter().map(move |one| (cell, one)))
+    {
+        table.push(contest_row(cell, contest));
+    }
+    table
+}
+
+fn contest_row(cell: &Cell, contest: &Contest) -> Vec<String> {
+    vec![
+        cell.name.clone(),
+        contest.against.clone(),
+        Unit::PER_CENT.plain(contest.kept),
+        Unit::PER_CENT.plain(contest.work),
+        figures::mean(Unit::ONE, contest.ratio.as_ref()),
+        figures::bracket(Unit::ONE, contest.ratio.as_ref()),
+    ]
+}
+
+/// guard against the best fixed setting of each cell.
+pub(super) fn regrets(cells: &[&Cell]) -> Table {
+    let mut table = Table::new(
+        "guard against the best fixed setting, found by trying every one",
+        &[
+            (Head, "cell", ""),
+            (Text, "best fixed setting", ""),
+            (Number, "Wi-Fi asked", "%"),
+            (Number, "it kept", "%"),
+            (Number, "its work", "% of alone"),
+            (Number, "guard kept", "%"),
+            (Number, "guard’s work", "% of alone"),
+            (Number, "regret", "% of its work"),
+            (Quiet, "95 % interval", "%"),
+        ],
+    );
+    for (cell, oracle) in cells.iter().filter_map(|cell| Some((cell, cell.oracle.as_ref()?))) {
+        table.push(regret_row(cell, oracle));
+    }
+    table
+}
+
+fn regret_row(cell: &Cell, oracle: &Oracle) -> Vec<String> {
+    let guard = controls::guard(cell);
+    vec![
+        cell.name.clone(),
+        oracle.control.clone(),
+        Unit::PER_CENT.plain(oracle.asked),
+        figures::mean(Unit::PER_CENT, Some(&oracle.kept)),
+        figures::mean(Unit::PER_CENT, Some(&oracle.work)),
+        figures::mean(Unit::PER_CENT, guard.and_then(|arm| arm.kept.as_ref())),
+        figures::mean(Unit::PER_CENT, guard.and_then(|arm| arm.work.as_ref())),
+        figures::mean(Unit::PER_CENT, oracle.regret.as_ref()),
+        figures::bracket(Unit::PER_CENT, oracle.regret.as_ref()),
+    ]
+}
+
+/// The cells of a role, every control. Wi-Fi is uncapped here: nothing is to be won, and a gain would hide a
+/// loss.
+pub(super) fn of_role(cells: &[&Cell]) -> Table {
+    let mut table = Table::new(
+        "Every control, against traffic alone and application alone",
+        &[
+            (Head, "cell", ""),
+            (Text, "control", ""),
+            (Number, "Wi-Fi", "% of alone"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "worst second", "in 100, %"),
+            (Number, "p99", "× alone"),
+            (Quiet, "95 % interval", "×"),
+            (Number, "work kept", "%"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "CPU", "in use, %"),
+        ],
+    );
+    for (cell, arm) in cells.iter().flat_map(|cell| cell.arms.iter().map(move |arm| (cell, arm))) {
+        table.push(vec![
+            cell.name.clone(),
+            arm.control.clone(),
+            figures::mean(Unit::PER_CENT, arm.kept_uncapped.as_ref()),
+            figures::bracket(Unit::PER_CENT, arm.kept_uncapped.as_ref()),
+            figures::plain(Unit::PER_CENT, arm.kept_p01),
+            figures::mean(Unit::ONE, arm.p99_ratio.as_ref()),
+            figures::bracket(Unit::ONE, arm.p99_ratio.as_ref()),
+            figures::mean(Unit::PER_CENT, arm.work.as_ref()),
+            figures::bracket(Unit::PER_CENT, arm.work.as_ref()),
+            figures::mean(Unit::PER_CENT, arm.cpu.as_ref()),
+        ]);
+    }
+    table
+}
+
+/// What each role other than harm is called, and what it asks.
+pub(super) const OTHER_ROLES: [(Role, &str, &str); 3] = [
+    (
+        Role::Paced,
+        "Paced traffic, below what the path carries",
+        "Wi-Fi has room here: a control should cost it nothing, keep round trips short, and leave the rest of the CPU to the application.",
+    ),
+    (
+        Role::Changing,
+        "Load that comes and goes",
+        "Wi-Fi counts in the seconds in which traffic was on; work is over the whole window, so a control that lets go between bursts leaves more of it.",
+    ),
+    (
+        Role::NoHarm,
+        "Where nothing may be taken",
+        "Traffic alone, an application alone, traffic that the radio limits: whatever guard takes here is a false alarm.",
+    ),
+];
+
+/// What guard itself costs.
+pub(super) fn costs(cells: &[&Cell]) -> Table {
+    let mut table = Table::new(
+        "guard’s own figures",
+        &[
+            (Head, "cell", ""),
+            (Text, "setting", ""),
+            (Number, "CPU", "% of one core"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "memory", "KiB, most"),
+            (Number, "writes", "a minute"),
+            (Number, "protects in", "ms, median"),
+            (Number, "at worst", "ms"),
+            (Number, "never", "bouts"),
+            (Number, "restored", "bouts"),
+        ],
+    );
+    for (cell, arm, guard) in guarded(cells) {
+        table.push(cost_row(cell, arm, guard));
+    }
+    table
+}
+
+fn cost_row(cell: &Cell, arm: &Arm, guard: &Guarding) -> Vec<String> {
+    let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
+    took.sort_unstable();
+    let never = guard.protect_ms.iter().filter(|took| took.is_none()).count();
+    let ms = |value: Option<&u64>| value.map_or(ABSENT.to_owned(), u64::to_string);
+    vec![
+        cell.name.clone(),
+        arm.control.clone(),
+        figures::mean(Unit::PER_CENT, Some(&guard.core)),
+        figures::bracket(Unit::PER_CENT, Some(&guard.core)),
+        guard.resident_kib.to_string(),
+        figures::mean(Unit::ONE, Some(&guard.writes_a_minute)),
+        ms(took.get(took.len().saturating_sub(1) / 2)),
+        ms(took.last()),
+        never.to_string(),
+        format!("{} of {}", guard.restored, guard.bouts),
+    ]
+}
+
+/// Every control that was guard, with its cell.
+pub(super) fn guarded<'a>(cells: &[&'a Cell]) -> Vec<(&'a Cell, &'a Arm, &'a Guarding)> {
+    let of_cell = |cell: &&'a Cell| {
+        let cell = *cell;
+        cell.arms.iter().filter_map(move |arm| Some((cell, arm, arm.guard.as_ref()?)))
+    };
+    cells.iter().flat_map(of_cell).collect()
+}

@@ -1,0 +1,166 @@
+//! The section of harm: which cells lose Wi-Fi without control, by how much, and which mechanism takes it.
+//!
+//! Gate 0 is decided by `analysis::contention`; here it is told.
+
+use analysis::{
+    contention::{Cell, Contention},
+    quantity::{ABSENT, Unit},
+};
+use model::contention::Role;
+
+use super::{controls::NONE, figures};
+use crate::{
+    prose,
+    table::{
+        Kind::{Head, Number, Quiet, Text},
+        Table,
+    },
+};
+
+
+/// The limit as the picture names it.
+pub(super) fn words() -> String {
+    format!("{:.0} %", 100.0 * analysis::contention::KEPT)
+}
+
+/// What stands beside a cell's name: its verdict and two sentences.
+pub(super) struct Told {
+    pub(super) name: String,
+    /// `fail` where there is harm, `invalid` where it was not measured: the colours of verdicts.
+    pub(super) class: &'static str,
+    pub(super) word: &'static str,
+    pub(super) why: String,
+    pub(super) mechanism: String,
+}
+
+/// The cells that may be harmed, in the study's order.
+pub(super) fn candidates(contention: &Contention) -> Vec<&Cell> {
+    contention.cells.iter().filter(|cell| cell.role == Role::Harm).collect()
+}
+
+/// Those with shown harm; all of them where none has any.
+pub(super) fn harmed_or_all<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    let harmed: Vec<_> = cells.iter().copied().filter(|cell| cell.is_harmed()).collect();
+    if harmed.is_empty() { cells.to_vec() } else { harmed }
+}
+
+/// The section's first sentence.
+pub(super) fn lead(cells: &[&Cell]) -> String {
+    let judged = cells.iter().filter(|cell| cell.harm.is_some()).count();
+    let harmed = cells.iter().filter(|cell| cell.is_harmed()).count();
+    let unfought = match cells.len() - judged {
+        0 => String::new(),
+        1 => " One more has no bouts yet that would tell.".to_owned(),
+        more => format!(" {more} more have no bouts yet that would tell."),
+    };
+    match (judged, harmed) {
+        (0, _) => {
+            "No cell has been fought both alone and without control yet, so no harm is shown."
+                .to_owned()
+        }
+        (judged, 0) => format!("None of {judged} cells shows harm without control.{unfought}"),
+        (judged, harmed) => format!(
+            "{harmed} of {judged} cells {} harm without control.{unfought}",
+            if harmed == 1 { "shows" } else { "show" }
+        ),
+    }
+}
+
+/// What was measured of every candidate.
+pub(super) fn table(cells: &[&Cell]) -> Table {
+    let mut table = Table::new(
+        "Every cell without control, against traffic alone",
+        &[
+            (Head, "cell", ""),
+            (Text, "Gate 0", ""),
+            (Number, "alone", "Mb/s"),
+            (Number, "beside it", "Mb/s"),
+            (Number, "Wi-Fi kept", "%"),
+            (Quiet, "95 % interval", "%"),
+            (Number, "p99 alone", "µs"),
+            (Number, "p99", "× alone"),
+            (Number, "endpoints waited", "% of window"),
+            (Number, "offered", "% of alone"),
+        ],
+    );
+    for cell in cells {
+        table.push(row(cell));
+    }
+    table
+}
+
+fn row(cell: &Cell) -> Vec<String> {
+    let arm = cell.arm(NONE);
+    let alone = cell.alone.as_ref();
+    let kept = arm.and_then(|arm| arm.kept.as_ref());
+    let harm = cell.harm.as_ref();
+    vec![
+        cell.name.clone(),
+        verdict(cell).1.to_owned(),
+        figures::mean(Unit::ONE, alone.map(|alone| &alone.megabits)),
+        figures::mean(Unit::ONE, arm.and_then(|arm| arm.megabits.as_ref())),
+        figures::mean(Unit::PER_CENT, kept),
+        figures::bracket(Unit::PER_CENT, kept),
+        figures::mean(Unit::ONE, alone.and_then(|alone| alone.p99_us.as_ref())),
+        figures::mean(Unit::ONE, arm.and_then(|arm| arm.p99_ratio.as_ref())),
+        figures::percent(harm.and_then(|harm| harm.endpoints_waited), 2),
+        figures::percent(harm.and_then(|harm| harm.offered), 1),
+    ]
+}
+
+/// Class and word of Gate 0.
+fn verdict(cell: &Cell) -> (&'static str, &'static str) {
+    match &cell.harm {
+        Some(harm) if harm.shown => ("fail", "harm"),
+        // Without an interval there is no bound that could show it, either way.
+        Some(_) if cell.blocks < 2 => ("invalid", "one block"),
+        Some(_) => ("pass", "not shown"),
+        None => ("invalid", ABSENT),
+    }
+}
+
+/// Why each verdict is what it is, and the mechanism.
+pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
+    let told = |cell: &&Cell| {
+        let (class, word) = verdict(cell);
+        let word = if word == ABSENT { "not measured" } else { word };
+        let sentence = |text: &str| prose::html(&sentence(text));
+        Told {
+            name: cell.name.clone(),
+            class,
+            word,
+            why: sentence(
+                cell.harm
+                    .as_ref()
+                    .map_or("It has no bout that counts both alone and without control", |harm| {
+                        &harm.why
+                    }),
+            ),
+            mechanism: cell.harm.as_ref().map_or(String::new(), |harm| sentence(&harm.mechanism)),
+        }
+    };
+    cells.iter().map(told).collect()
+}
+
+/// A clause as a sentence: a capital letter and a full stop.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    // A name in backticks or of a thread keeps its letters.
+    let is_name = text.split(' ').next().is_some_and(|word| word.contains(['/', '`', '_', '-']));
+    let first = if is_name { first.to_string() } else { first.to_uppercase().collect() };
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clause_becomes_a_sentence_and_names_stay_as_they_are() {
+        assert_eq!(sentence("no harm shown: 99 %"), "No harm shown: 99 %.");
+        assert_eq!(sentence("ksoftirqd/0 waits."), "ksoftirqd/0 waits.");
+        assert_eq!(sentence(""), "");
+    }
+}

@@ -1,0 +1,143 @@
+//! The picture of harm: Wi-Fi kept without control, a bar a cell, and the line that a harm cell stays below.
+//!
+//! A full bar is a cell whose harm is shown; a pale one is not. The whisker is the 95 % interval.
+
+use analysis::contention::{Arm, Cell};
+
+use super::{controls::NONE, figures, gate};
+use crate::svg::{Scale, escape};
+
+/// Where things stand in one size of the picture, in its pixels.
+struct Frame {
+    width: f64,
+    /// Height of a row.
+    row: f64,
+    /// Height above the rows.
+    top: f64,
+    /// Where 0 and all of Wi-Fi lie.
+    bar: (f64, f64),
+    /// From a row's top to its bar's.
+    bar_top: f64,
+    /// Whether names stand before the bar instead of above it.
+    beside: bool,
+}
+
+const WIDE: Frame =
+    Frame { width: 1040.0, row: 30.0, top: 24.0, bar: (340.0, 800.0), bar_top: 7.0, beside: true };
+/// For a telephone.
+const NARROW: Frame =
+    Frame { width: 344.0, row: 54.0, top: 24.0, bar: (0.0, 250.0), bar_top: 24.0, beside: false };
+const BAR: f64 = 14.0;
+/// Height below the rows, for the scale.
+const BOTTOM: f64 = 24.0;
+
+/// Both sizes of the picture; the style sheet shows the one that fits. Empty where no cell was fought without
+/// control.
+pub(super) fn draw(cells: &[&Cell]) -> String {
+    let fought: Vec<_> = cells
+        .iter()
+        .filter_map(|cell| Some((*cell, cell.arm(NONE).filter(|arm| arm.kept.is_some())?)))
+        .collect();
+    if fought.is_empty() {
+        return String::new();
+    }
+    chart(&fought, &WIDE, "wide") + &chart(&fought, &NARROW, "narrow")
+}
+
+fn chart(cells: &[(&Cell, &Arm)], frame: &Frame, size: &str) -> String {
+    let width = frame.width;
+    let floor = frame.top + frame.row * cells.len() as f64;
+    let x = Scale::new((0.0, 1.0), frame.bar);
+    let rows: String = cells
+        .iter()
+        .enumerate()
+        .map(|(at, (cell, arm))| row((cell, arm), frame, x, frame.top + frame.row * at as f64))
+        .collect();
+    let told: Vec<_> =
+        cells.iter().map(|(cell, arm)| format!("{} {}", cell.name, figure(arm))).collect();
+    format!(
+        r#"<svg class="chart {size}" viewBox="0 0 {width} {:.1}" role="img" aria-label="{}">{}{}{rows}</svg>"#,
+        floor + BOTTOM,
+        escape(&format!("Wi-Fi kept without control: {}", told.join("; "))),
+        grid(frame, x, floor),
+        limit(x, frame.top, floor),
+    )
+}
+
+/// The scale's lines and their values.
+fn grid(frame: &Frame, x: Scale, floor: f64) -> String {
+    let line = |percent: u32| {
+        let at = x.at(f64::from(percent) / 100.0);
+        let anchor = if percent == 0 && !frame.beside { "" } else { " mid" };
+        format!(
+            r#"<path class="grid" d="M{at:.1} {:.1}V{floor:.1}"/><text class="axis{anchor}" x="{at:.1}" y="{:.1}">{percent} %</text>"#,
+            frame.top,
+            floor + 16.0
+        )
+    };
+    [0, 25, 50, 100].map(line).concat()
+}
+
+/// The most that a harm cell keeps.
+fn limit(x: Scale, top: f64, floor: f64) -> String {
+    let at = x.at(analysis::contention::KEPT);
+    let label = gate::words();
+    format!(
+        r#"<path class="limit" d="M{at:.1} {:.1}V{:.1}"/><text class="axis mid" x="{at:.1}" y="{:.1}">{label}</text>"#,
+        top - 6.0,
+        floor + 2.0,
+        top - 10.0
+    )
+}
+
+fn row((cell, arm): (&Cell, &Arm), frame: &Frame, x: Scale, top: f64) -> String {
+    let Some(kept) = &arm.kept else { return String::new() };
+    let y = top + frame.bar_top;
+    let filling = if cell.is_harmed() { "subject" } else { "load" };
+    let end = x.at(kept.mean.clamp(0.0, 1.0));
+    let whisker = kept.interval.map_or(String::new(), |interval| {
+        let (low, high) = (x.at(interval.low.max(0.0)), x.at(interval.high.min(1.0)));
+        let middle = y + BAR / 2.0;
+        format!(
+            r#"<path class="whisker ink" d="M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8"/>"#,
+            middle - 4.0
+        )
+    });
+    format!(
+        r#"<g class="{}"><title>{}</title><rect class="part {filling}" x="{:.1}" y="{y:.1}" width="{:.1}" height="{BAR}"/>{whisker}{}</g>"#,
+        if cell.is_harmed() { "s2" } else { "s0" },
+        escape(&format!("{}: {}", cell.name, figure(arm))),
+        x.at(0.0),
+        (end - x.at(0.0)).max(0.5),
+        words((cell, arm), frame, top),
+    )
+}
+
+/// The cell's name, its figure, and how much slower round trips are.
+fn words((cell, arm): (&Cell, &Arm), frame: &Frame, top: f64) -> String {
+    let name = escape(&cell.name);
+    let kept = figures::short_mean(arm.kept.as_ref());
+    let slower = arm.p99_ratio.as_ref().map(|ratio| format!("p99 {:.2} ×", ratio.mean));
+    let slower = slower.unwrap_or_default();
+    let y = top + frame.bar_top + 11.5;
+    if frame.beside {
+        return format!(
+            r#"<text class="name end" x="{:.1}" y="{y:.1}">{name}</text><text class="figure" x="{:.1}" y="{y:.1}">{kept}</text><text class="figure end" x="{}" y="{y:.1}">{slower}</text>"#,
+            frame.bar.0 - 12.0,
+            frame.bar.1 + 14.0,
+            frame.width,
+        );
+    }
+    format!(
+        r#"<text class="name" x="0" y="{:.1}">{name}</text><text class="figure" x="{:.1}" y="{y:.1}">{kept}</text><text class="figure end" x="{}" y="{:.1}">{slower}</text>"#,
+        top + 18.0,
+        frame.bar.1 + 10.0,
+        frame.width,
+        y + 14.0,
+    )
+}
+
+fn figure(arm: &Arm) -> String {
+    let slower = arm.p99_ratio.as_ref().map(|ratio| format!(", p99 {:.2} × alone’s", ratio.mean));
+    format!("{}{}", figures::short_whole(arm.kept.as_ref()), slower.unwrap_or_default())
+}

@@ -1,0 +1,245 @@
+//! What was measured where: places, traffic, applications, controls, cells; and what identifies the run.
+//!
+//! Reads the run only; it judges nothing.
+
+use analysis::{
+    contention::Contention,
+    quantity::{ABSENT, count},
+};
+use model::{
+    contention::{Application, Endpoints, Flow, Machine, Place, Road, Role, Run, Traffic},
+    study::Mode,
+};
+
+use super::controls;
+use crate::{
+    identity::{self, Fact},
+    table::{
+        Kind::{Head, Number, Text},
+        Table,
+    },
+};
+
+/// The line under the title.
+pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
+    let shape = &run.study.contention;
+    let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
+    let mut status = vec![
+        format!("{} that count", count(contention.counted, "bout")),
+        format!("{blocks} of {} blocks at most", shape.blocks),
+        format!("{} window", shape.window),
+    ];
+    status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));
+    status
+}
+
+/// Whose CPU and whose clock a place's figures are of.
+fn core(place: &Place) -> String {
+    match (place.on, place.mode) {
+        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted".to_owned(),
+        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time".to_owned(),
+        (Machine::Host, _) => "this host’s cores in real time".to_owned(),
+    }
+}
+
+/// Where bouts were fought.
+pub(super) fn places(run: &Run) -> Table {
+    let mut table = Table::new(
+        "Places",
+        &[(Head, "place", ""), (Text, "machine and time", ""), (Text, "the traffic crosses", "")],
+    );
+    for place in &run.study.places {
+        let machine = match (place.on, place.mode) {
+            (Machine::Vm, Mode::Counted) => {
+                "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
+            }
+            (Machine::Vm, Mode::RealTime) => {
+                "the virtual access point, in real time on this host’s cores"
+            }
+            (Machine::Host, _) => {
+                "this host itself, in namespaces and groups of its own, real time"
+            }
+        };
+        let road = match place.road {
+            Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
+            Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",
+        };
+        table.push(vec![place.name.clone(), machine.to_owned(), road.to_owned()]);
+    }
+    table
+}
+
+/// Every traffic of the study.
+pub(super) fn traffics(run: &Run) -> Table {
+    let mut table = Table::new("Traffic", &[(Head, "traffic", ""), (Text, "what it is", "")]);
+    for named in &run.study.traffics {
+        table.push(vec![named.name.clone(), traffic(&named.traffic)]);
+    }
+    table
+}
+
+fn traffic(traffic: &Traffic) -> String {
+    let mut words = vec![match traffic.flow {
+        Flow::Udp => format!("UDP, {} bytes", traffic.bytes),
+        Flow::Tcp(streams) => format!("TCP, {}", count(streams, "stream")),
+    }];
+    words.push(match (traffic.rate, traffic.paced) {
+        (_, Some(share)) => format!("paced at {share} of what it reaches alone at full rate"),
+        (Some(rate), None) => format!("paced at {} Mb/s", rate as f64 / 1e6),
+        (None, None) => "as fast as it goes".to_owned(),
+    });
+    words.push(match traffic.endpoints {
+        Endpoints::RealTime => "endpoints at SCHED_RR".to_owned(),
+        Endpoints::Normal => "endpoints as any process, so they may starve".to_owned(),
+    });
+    words.extend(traffic.nat.then(|| "addresses translated".to_owned()));
+    words.extend(traffic.threaded.then(|| "receive work in threads (threaded NAPI)".to_owned()));
+    words.extend(traffic.no_offload.then(|| "one packet per buffer".to_owned()));
+    words.extend(
+        traffic.link_limit.map(|limit| format!("the link carries {} Mb/s", limit as f64 / 1e6)),
+    );
+    words.extend(traffic.bursts.map(|(on, off)| format!("on for {on}, off for {off}")));
+    words.push(format!("{} round trips probed a second", traffic.probes));
+    words.join("; ")
+}
+
+/// Every application of the study.
+pub(super) fn applications(run: &Run) -> Table {
+    let columns = [(Head, "application", ""), (Text, "what it is", "")];
+    let mut table = Table::new("Applications", &columns);
+    for named in &run.study.applications {
+        table.push(vec![named.name.clone(), application(&named.application)]);
+    }
+    table
+}
+
+fn application(application: &Application) -> String {
+    let words = std::iter::once(&application.stressor).chain(&application.words);
+    let command = words.map(String::as_str).collect::<Vec<_>>().join(" ");
+    let workers = count(application.workers, "worker");
+    let swap = application.swap.as_ref().map_or(String::new(), |(other, span)| {
+        let other = if other.is_empty() { "a pause" } else { other };
+        format!("; every {span} in turn with {other}")
+    });
+    format!("stress-ng {command}, {workers} for each CPU{swap}")
+}
+
+/// Every control of the study.
+pub(super) fn controls(run: &Run) -> Table {
+    let mut table = Table::new(
+        "Controls",
+        &[
+            (Head, "control", ""),
+            (Text, "what it does", ""),
+            (Text, "candidate for best fixed", ""),
+        ],
+    );
+    for named in &run.study.controls {
+        let fixed = if named.fixed { "yes" } else { "no" };
+        table.push(vec![named.name.clone(), controls::explained(&named.control), fixed.to_owned()]);
+    }
+    table
+}
+
+/// Every cell, and how much of it counts.
+pub(super) fn cells(contention: &Contention) -> Table {
+    let mut table = Table::new(
+        "Cells",
+        &[
+            (Head, "cell", ""),
+            (Text, "what for", ""),
+            (Number, "controls", "tried"),
+            (Number, "blocks", "that count"),
+        ],
+    );
+    for cell in &contention.cells {
+        let role = match cell.role {
+            Role::Harm => "candidate for harm",
+            Role::Paced => "paced below capacity",
+            Role::Changing => "load that comes and goes",
+            Role::NoHarm => "negative control",
+        };
+        table.push(vec![
+            cell.name.clone(),
+            role.to_owned(),
+            cell.arms.len().to_string(),
+            cell.blocks.to_string(),
+        ]);
+    }
+    table
+}
+
+/// Bouts that do not count: the same reason in one cell is one row.
+pub(super) fn left_out(contention: &Contention) -> Table {
+    let mut table = Table::new(
+        "Bouts that do not count",
+        &[
+            (Head, "cell", ""),
+            (Text, "control", ""),
+            (Text, "blocks", "from 0"),
+            (Number, "bouts", ""),
+            (Text, "why", ""),
+        ],
+    );
+    let mut seen: Vec<(&str, &str, &str)> = Vec::new();
+    for bout in &contention.left_out {
+        let key = (bout.cell.as_str(), bout.arm.as_str(), bout.why.as_str());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let same = contention
+            .left_out
+            .iter()
+            .filter(|other| (other.cell.as_str(), other.arm.as_str(), other.why.as_str()) == key);
+        let blocks: Vec<String> = same.map(|bout| bout.block.to_string()).collect();
+        table.push(vec![
+            bout.cell.clone(),
+            bout.arm.clone(),
+            blocks.join(", "),
+            blocks.len().to_string(),
+            bout.why.clone(),
+        ]);
+    }
+    table
+}
+
+/// What identifies the run.
+pub(super) fn facts(run: &Run) -> Vec<Fact> {
+    let shape = &run.study.contention;
+    let plain = |name, value: String| Fact { name, value, code: false };
+    vec![
+        plain("Began", identity::utc(run.started_ms / 1000)),
+        plain("Host", run.host.clone()),
+        Fact {
+            name: "Image, SHA-256",
+            value: run
+                .image
+                .clone()
+                .unwrap_or_else(|| format!("{ABSENT} the virtual access point was not used")),
+            code: run.image.is_some(),
+        },
+        plain("headroom", format!("{} (format of contention runs {})", run.headroom, run.format)),
+        plain(
+            "Bout",
+            format!(
+                "{} warm-up, {} window, seconds counted one by one",
+                shape.warm_up, shape.window
+            ),
+        ),
+        plain(
+            "Blocks",
+            format!(
+                "{}; each has every control once in an order drawn from seed {}, and traffic alone first and last",
+                shape.blocks, shape.seed
+            ),
+        ),
+        plain(
+            "Idle gate",
+            format!(
+                "a bout in real time begins after a second in which the machine was idle for {}",
+                shape.idle_gate
+            ),
+        ),
+    ]
+}

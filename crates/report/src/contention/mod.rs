@@ -1,0 +1,240 @@
+//! A contention run for people: harm before cure, as one HTML file, a terminal's text and Markdown.
+//!
+//! Takes the answer of [`analysis::contention`] and lays it out; every figure, verdict and sentence of judgement
+//! is that crate's. An empty or partial run makes a page too: what is not there yet is said.
+//!
+//! ```text
+//! Contention + Run ─► gate, harm_chart ─────────────► the harm
+//!                  ├► cases ────────────────────────► the field report's four cases
+//!                  ├► plane (labels), seconds, arm_tables ─► the cure, contest, regret
+//!                  ├► measured ─────────────────────► what, where, left out     all ─► page (askama)
+//!                  └► summary ──────────────────────► terminal, Markdown
+//! ```
+
+mod arm_tables;
+mod cases;
+mod controls;
+mod cure;
+mod figures;
+mod gate;
+mod harm_chart;
+mod labels;
+mod measured;
+mod plane;
+mod seconds;
+mod summary;
+
+use analysis::{
+    contention::{Cell, Contention, Target},
+    quantity::count,
+};
+use askama::Template;
+use model::{contention::Run, verdict::Verdict};
+
+pub use self::summary::{markdown, summary};
+use self::{cases::Shown, cure::Cured, gate::Told};
+use crate::{
+    Error,
+    identity::{self, Fact},
+    prose,
+    table::Table,
+};
+
+/// A contention run as one HTML file. `study_toml` is the study file, shown verbatim.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn page(contention: &Contention, run: &Run, study_toml: &str) -> Result<String, Error> {
+    Ok(Page::of(contention, run, study_toml).render()?)
+}
+
+/// Everything that the template shows; an empty text is a part that is not there.
+#[derive(Template)]
+#[template(path = "contention.html")]
+struct Page<'a> {
+    question: &'a str,
+    headroom: &'a str,
+    began: String,
+    status: Vec<String>,
+    overall: Verdict,
+    overall_sentence: String,
+    contents: Vec<(&'static str, &'static str)>,
+    answer: Vec<String>,
+    places: String,
+    cells: String,
+    harm_lead: String,
+    harm_chart: String,
+    harm_table: String,
+    harm_told: Vec<Told>,
+    cases: Vec<Shown>,
+    cure: Cured,
+    contests: String,
+    regrets: String,
+    others: Vec<Others>,
+    costs: String,
+    decisions: Vec<Decisions>,
+    targets: Vec<Shot>,
+    left_out: String,
+    left_lead: String,
+    again: Vec<String>,
+    facts: Vec<Fact>,
+    described: Vec<String>,
+    study_toml: &'a str,
+}
+
+/// The cells of a role other than harm.
+struct Others {
+    id: String,
+    title: &'static str,
+    lead: &'static str,
+    table: String,
+    seconds: Vec<(String, String)>,
+}
+
+/// guard's decisions in one cell, in its words.
+struct Decisions {
+    cell: String,
+    /// How many there are, in words.
+    count: String,
+    /// Each setting with its decisions: seconds from the application's start, and the words.
+    settings: Vec<(String, Vec<(String, String)>)>,
+}
+
+/// A target with its verdict.
+struct Shot {
+    verdict: Verdict,
+    name: String,
+    limit: String,
+    found: String,
+    cause: Option<String>,
+}
+
+impl<'a> Page<'a> {
+    fn of(contention: &'a Contention, run: &'a Run, study_toml: &'a str) -> Self {
+        let candidates = gate::candidates(contention);
+        let every: Vec<_> = contention.cells.iter().collect();
+        let contested = gate::harmed_or_all(&candidates);
+        let (overall, overall_sentence) = summary::overall(contention);
+        let mut page = Self {
+            question: &contention.question,
+            headroom: &run.headroom,
+            began: identity::utc(run.started_ms / 1000),
+            status: measured::status(contention, run),
+            overall,
+            overall_sentence: prose::html(&overall_sentence),
+            contents: Vec::new(),
+            answer: contention.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            places: html(measured::places(run)),
+            cells: html(measured::cells(contention)),
+            harm_lead: gate::lead(&candidates),
+            harm_chart: harm_chart::draw(&candidates),
+            harm_table: html(gate::table(&candidates)),
+            harm_told: gate::told(&candidates),
+            cases: contention.cases.iter().map(Shown::of).collect(),
+            cure: Cured::of(&run.study, &candidates),
+            contests: html(arm_tables::contests(&contested)),
+            regrets: html(arm_tables::regrets(&contested)),
+            others: others(contention, run),
+            costs: html(arm_tables::costs(&every)),
+            decisions: decisions(contention),
+            targets: contention.targets.iter().map(shot).collect(),
+            left_out: html(measured::left_out(contention)),
+            left_lead: left_lead(contention),
+            again: vec!["headroom run study.toml".to_owned(), "headroom report .".to_owned()],
+            facts: measured::facts(run),
+            described: [
+                measured::traffics(run),
+                measured::applications(run),
+                measured::controls(run),
+            ]
+            .into_iter()
+            .map(html)
+            .collect(),
+            study_toml,
+        };
+        page.contents = page.contents();
+        page
+    }
+
+    /// The sections that there are, in their order.
+    fn contents(&self) -> Vec<(&'static str, &'static str)> {
+        let all = [
+            (true, "answer", "Answer"),
+            (true, "harm", "The harm"),
+            (!self.cases.is_empty(), "cases", "Four cases"),
+            (true, "cure", "The cure"),
+            (true, "contest", "Contest and regret"),
+            (!self.others.is_empty(), "others", "Other load"),
+            (true, "cost", "guard’s own cost"),
+            (true, "targets", "Targets"),
+            (true, "left", "Left out"),
+            (true, "again", "Run it again"),
+            (true, "measured", "What was measured"),
+        ];
+        all.into_iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, id, title)| (id, title))
+            .collect()
+    }
+}
+
+fn html(table: Table) -> String {
+    if table.rows.is_empty() { String::new() } else { table.html() }
+}
+
+fn others(contention: &Contention, run: &Run) -> Vec<Others> {
+    let of_role = |(role, title, lead): (model::contention::Role, &'static str, &'static str)| {
+        let cells: Vec<_> = contention.cells.iter().filter(|cell| cell.role == role).collect();
+        let table = html(arm_tables::of_role(&cells));
+        let drawn = cells.iter().map(|cell| (cell.name.clone(), seconds::draw(&run.study, cell)));
+        let seconds = drawn.filter(|(_, drawn)| !drawn.is_empty()).collect();
+        let id = format!("role-{}", title.split(' ').next().unwrap_or_default().to_lowercase());
+        (!cells.is_empty()).then_some(Others { id, title, lead, table, seconds })
+    };
+    arm_tables::OTHER_ROLES.into_iter().filter_map(of_role).collect()
+}
+
+fn decisions(contention: &Contention) -> Vec<Decisions> {
+    let told = |(at_ms, words): &(i64, String)| {
+        let seconds = format!("{:.1} s", *at_ms as f64 / 1000.0).replace('-', "−");
+        (seconds, words.clone())
+    };
+    let of_cell = |cell: &Cell| {
+        let settings: Vec<(String, Vec<_>)> = arm_tables::guarded(&[cell])
+            .into_iter()
+            .map(|(_, arm, guard)| {
+                (arm.control.clone(), guard.decisions.iter().map(told).collect())
+            })
+            .collect();
+        let all = settings.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+        (!settings.is_empty()).then(|| Decisions {
+            cell: cell.name.clone(),
+            count: match all {
+                0 => "no decision changed anything".to_owned(),
+                all => count(all as u32, "decision"),
+            },
+            settings,
+        })
+    };
+    contention.cells.iter().filter_map(of_cell).collect()
+}
+
+fn shot(target: &Target) -> Shot {
+    Shot {
+        verdict: target.verdict,
+        name: target.name.clone(),
+        limit: target.limit.clone(),
+        found: prose::html(&target.found),
+        cause: target.cause.as_deref().map(|cause| prose::html(&gate::sentence(cause))),
+    }
+}
+
+fn left_lead(contention: &Contention) -> String {
+    let left = contention.left_out.len() as u32;
+    let counted = count(contention.counted, "bout");
+    match left {
+        0 => format!("Nothing: {counted} were fought and all count."),
+        left => format!("{counted} count, {left} do not: they are in no figure."),
+    }
+}

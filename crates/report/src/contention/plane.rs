@@ -1,0 +1,276 @@
+//! The main picture: what each control leaves the application, against what it leaves Wi-Fi, a plane a cell.
+//!
+//! Better is up and right. Fixed settings of one family are joined, and so are guard's own, each with the point
+//! without control as its end: a setting that does nothing belongs to every family. All planes share their
+//! scales, so that cells can be compared by eye.
+
+use analysis::{
+    Estimate,
+    contention::{Arm, Cell},
+};
+use model::contention::Study;
+
+use super::{
+    controls::{self, Family, NONE},
+    figures,
+    labels::Labels,
+};
+use crate::{
+    marks,
+    svg::{Scale, escape},
+};
+
+const WIDTH: f64 = 344.0;
+const HEIGHT: f64 = 336.0;
+const LEFT: f64 = 42.0;
+const RIGHT: f64 = 10.0;
+const TOP: f64 = 36.0;
+const BOTTOM: f64 = 46.0;
+/// The scale's steps.
+const STEP: f64 = 0.1;
+/// Of a scale with so many steps every second is named.
+const MANY_STEPS: usize = 6;
+/// Points above the picture's last line need this much room.
+const MARGIN: f64 = 0.035;
+
+/// The scales that all planes share, as shares of alone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scales {
+    /// The most application work that anything left.
+    work: f64,
+    /// The least Wi-Fi that anything kept.
+    floor: f64,
+}
+
+impl Scales {
+    /// From what is to be shown.
+    pub(super) fn of(cells: &[&Cell]) -> Self {
+        let points = || cells.iter().flat_map(|cell| cell.arms.iter().filter_map(place));
+        let work = points().map(|(work, _)| work.mean).fold(0.0, f64::max);
+        let floor = points().map(|(_, kept)| kept.mean).fold(0.9, f64::min);
+        Self {
+            work: ((work + 0.02) / STEP).ceil() * STEP,
+            floor: ((floor - 0.02) / STEP).floor().max(0.0) * STEP,
+        }
+    }
+}
+
+/// Application work and Wi-Fi of a control, where both are known.
+fn place(arm: &Arm) -> Option<(&Estimate, &Estimate)> {
+    Some((arm.work.as_ref()?, arm.kept.as_ref()?))
+}
+
+/// One cell's plane; empty where no control has both figures.
+pub(super) fn draw(study: &Study, cell: &Cell, scales: Scales) -> String {
+    let arms: Vec<_> = cell.arms.iter().filter(|arm| place(arm).is_some()).collect();
+    if arms.is_empty() {
+        return String::new();
+    }
+    let x = Scale::new((0.0, scales.work), (LEFT, WIDTH - RIGHT));
+    let y = Scale::new((scales.floor, 1.0 + MARGIN), (HEIGHT - BOTTOM, TOP));
+    let plane = Plane { study, cell, arms, x, y };
+    format!(
+        r#"<svg class="plane" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}{}{}{}{}</svg>"#,
+        escape(&plane.description()),
+        plane.grid(scales),
+        plane.asked(),
+        plane.lines(),
+        plane.points(),
+        plane.names(),
+    )
+}
+
+struct Plane<'a> {
+    study: &'a Study,
+    cell: &'a Cell,
+    arms: Vec<&'a Arm>,
+    x: Scale,
+    y: Scale,
+}
+
+impl Plane<'_> {
+    fn family(&self, arm: &Arm) -> Family {
+        controls::family(self.study, &arm.control)
+    }
+
+    fn at(&self, arm: &Arm) -> (f64, f64) {
+        place(arm).map_or((0.0, 0.0), |(work, kept)| (self.x.at(work.mean), self.y.at(kept.mean)))
+    }
+
+    fn is_oracle(&self, arm: &Arm) -> bool {
+        self.cell.oracle.as_ref().is_some_and(|oracle| oracle.control == arm.control)
+    }
+
+    fn grid(&self, scales: Scales) -> String {
+        let floor = HEIGHT - BOTTOM;
+        let mut drawn = String::new();
+        for (share, is_named) in steps(0.0, scales.work) {
+            let x = self.x.at(share);
+            drawn += &format!(r#"<path class="grid" d="M{x:.1} {TOP}V{floor:.1}"/>"#);
+            if is_named {
+                let label = format!("{:.0}", 100.0 * share);
+                drawn += &format!(
+                    r#"<text class="axis mid" x="{x:.1}" y="{:.1}">{label}</text>"#,
+                    floor + 16.0
+                );
+            }
+        }
+        for (share, is_named) in steps(scales.floor, 1.0) {
+            let label = if is_named { format!("{:.0}", 100.0 * share) } else { String::new() };
+            drawn +=
+                &crate::svg::level(self.y.at(share), (LEFT, WIDTH - RIGHT), (&label, LEFT - 7.0));
+        }
+        format!(
+            r#"{drawn}<text class="axis" x="0" y="11">Wi-Fi kept, %</text><text class="axis end" x="{:.1}" y="{:.1}">application work kept, %</text>"#,
+            WIDTH - RIGHT,
+            HEIGHT - 10.0
+        )
+    }
+
+    /// The Wi-Fi that was asked of guard and of the best fixed setting.
+    fn asked(&self) -> String {
+        let Some(oracle) = &self.cell.oracle else { return String::new() };
+        let y = self.y.at(oracle.asked);
+        format!(
+            r#"<path class="limit" d="M{LEFT} {y:.1}H{:.1}"><title>Asked of both: {}</title></path>"#,
+            WIDTH - RIGHT,
+            figures::short(Some(oracle.asked))
+        )
+    }
+
+    /// Each family's points in the order of application work, joined, with the point without control at the end.
+    fn lines(&self) -> String {
+        [Family::Weight, Family::Quota, Family::Guard].map(|family| self.line(family)).concat()
+    }
+
+    fn line(&self, family: Family) -> String {
+        let belongs = |arm: &&&Arm| self.family(arm) == family;
+        if self.arms.iter().filter(belongs).count() == 0 {
+            return String::new();
+        }
+        let with_none =
+            self.arms.iter().filter(|arm| self.family(arm) == family || arm.control == NONE);
+        let mut points: Vec<_> = with_none.map(|arm| self.at(arm)).collect();
+        points.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let style = family.style();
+        format!(
+            r#"<g class="{}"><polyline class="line" stroke-dasharray="{}" points="{}"/></g>"#,
+            marks::class(style),
+            family.dash(),
+            points.join(" ")
+        )
+    }
+
+    /// guard's marks are drawn last, above all others.
+    fn points(&self) -> String {
+        let mut arms = self.arms.clone();
+        arms.sort_by_key(|arm| self.weight(arm));
+        arms.iter().map(|arm| self.point(arm)).collect()
+    }
+
+    fn point(&self, arm: &Arm) -> String {
+        let Some((work, kept)) = place(arm) else { return String::new() };
+        let (x, y) = self.at(arm);
+        let family = self.family(arm);
+        let is_small =
+            arm.fixed && !self.is_oracle(arm) && !controls::is_published(self.study, &arm.control);
+        let scale = if is_small { 0.66 } else { 1.0 };
+        let ring = if self.is_oracle(arm) {
+            format!(r#"<circle class="ring" cx="{x:.1}" cy="{y:.1}" r="8.5"/>"#)
+        } else {
+            String::new()
+        };
+        format!(
+            r#"<g class="{}"><title>{}</title>{}{ring}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
+            marks::class(family.style()),
+            escape(&self.told(arm)),
+            self.whiskers((work, kept), (x, y)),
+            marks::shape(family.style()),
+        )
+    }
+
+    fn whiskers(&self, (work, kept): (&Estimate, &Estimate), (x, y): (f64, f64)) -> String {
+        let across = work.interval.map_or(String::new(), |interval| {
+            let (low, high) = (self.x.at(interval.low.max(0.0)), self.x.at(interval.high));
+            format!("M{low:.1} {y:.1}H{:.1}", high.min(WIDTH))
+        });
+        let upright = kept.interval.map_or(String::new(), |interval| {
+            let (low, high) = (self.y.at(interval.low.max(0.0)), self.y.at(interval.high));
+            format!("M{x:.1} {:.1}V{:.1}", low.min(HEIGHT - BOTTOM), high.max(TOP))
+        });
+        format!(r#"<path class="whisker thin" d="{across}{upright}"/>"#)
+    }
+
+    /// How much a point matters: the later it is drawn and the sooner it gets its name.
+    fn weight(&self, arm: &Arm) -> u32 {
+        match self.family(arm) {
+            Family::Guard => 5,
+            _ if self.is_oracle(arm) => 4,
+            _ if controls::is_published(self.study, &arm.control) => 3,
+            Family::None => 2,
+            Family::Rule => 1,
+            Family::Weight | Family::Quota => 0,
+        }
+    }
+
+    fn names(&self) -> String {
+        let mut labels = Labels::within(LEFT, TOP - 18.0, WIDTH - 2.0, HEIGHT - BOTTOM - 1.0);
+        for arm in &self.arms {
+            labels.mark(self.at(arm));
+        }
+        let mut arms: Vec<_> = self.arms.iter().enumerate().collect();
+        // guard's most protective setting stands last, and is named first.
+        arms.sort_by_key(|(at, arm)| std::cmp::Reverse((self.weight(arm), *at)));
+        arms.iter().map(|(_, arm)| self.name(arm, &mut labels)).collect()
+    }
+
+    fn name(&self, arm: &Arm, labels: &mut Labels) -> String {
+        let (at, matters) = (self.at(arm), self.weight(arm) >= 2);
+        let class = if matters { "name" } else { "minor" };
+        let longer = format!("{} (best fixed)", arm.control);
+        // Where the longer name has no room, the shorter may.
+        let longer =
+            if self.is_oracle(arm) { labels.place(&longer, at, class) } else { String::new() };
+        let placed = if longer.is_empty() { labels.place(&arm.control, at, class) } else { longer };
+        if placed.is_empty() && matters {
+            labels.place_afar(&arm.control, at, class)
+        } else {
+            placed
+        }
+    }
+
+    fn told(&self, arm: &Arm) -> String {
+        let oracle = if self.is_oracle(arm) { ", the best fixed setting" } else { "" };
+        format!(
+            "{}: Wi-Fi kept {}, application work kept {}{oracle}",
+            arm.control,
+            figures::short_whole(arm.kept.as_ref()),
+            figures::short_whole(arm.work.as_ref())
+        )
+    }
+
+    /// The picture in words, for those who do not see it.
+    fn description(&self) -> String {
+        let told: Vec<_> = self.arms.iter().map(|arm| self.told(arm)).collect();
+        format!("{}: {}", self.cell.name, told.join("; "))
+    }
+}
+
+/// Steps of a scale of shares, and whether each is named.
+fn steps(from: f64, to: f64) -> Vec<(f64, bool)> {
+    let (first, last) = ((from / STEP).round() as u32, (to / STEP).round() as u32);
+    let many = (last - first.min(last)) as usize > MANY_STEPS;
+    (first..=last).map(|step| (f64::from(step) * STEP, !many || step % 2 == 0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_scale_names_every_second_step() {
+        let named = |from, to| steps(from, to).iter().filter(|step| step.1).count();
+        assert_eq!((named(0.0, 1.0), named(0.5, 1.0)), (6, 6));
+    }
+}

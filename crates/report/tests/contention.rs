@@ -1,0 +1,238 @@
+//! The page, the terminal's text and the Markdown of a contention run, whole, partial and empty.
+
+mod chromium;
+mod contended;
+
+use analysis::{
+    contention::{Cell, Contention, Target},
+    quantity::Unit,
+};
+use chromium::{browser, dom_of};
+use contended::{analysed, bouts, run};
+use model::{contention::Role, verdict::Verdict};
+use report::contention::{markdown, page, summary};
+
+/// The study file: what looks like markup must stay text.
+const STUDY: &str = "question = \"<made up>\"";
+
+fn whole() -> String {
+    let (run, contention) = analysed(4);
+    page(&contention, &run, STUDY).expect("the page is laid out")
+}
+
+#[test]
+fn every_section_of_the_story_is_there_and_in_its_order() {
+    let page = whole();
+    let ids = [
+        "answer", "where", "harm", "cases", "cure", "contest", "others", "cost", "targets", "left",
+        "again", "measured", "study",
+    ];
+    let places: Vec<_> = ids
+        .iter()
+        .map(|id| page.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("{id} is missing")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn every_link_of_the_contents_leads_somewhere_and_no_id_is_there_twice() {
+    let page = whole();
+    for link in page.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+}
+
+#[test]
+fn figures_of_every_section_are_on_the_page() {
+    let (run, contention) = analysed(4);
+    let page = page(&contention, &run, STUDY).unwrap();
+    let text = text_of(&page);
+    for figure in [
+        // Wi-Fi alone, kept without control, restored.
+        "120.06",
+        "59.8",
+        "harm",
+        // The field report's published figures.
+        "22.52",
+        "9.19",
+        "97.53",
+        "6.5",
+        // The modelled caches and their geometry.
+        "MODELLED",
+        "1MiB, 16 ways, 64 B lines",
+        // guard's own.
+        "2900",
+        "still starved: weight of stress-ng 512 → 64",
+        "the station went away",
+        "500-MIPS",
+    ] {
+        assert!(text.contains(figure), "{figure} is missing");
+    }
+    for target in &contention.targets {
+        assert!(text.contains(&target.limit), "{} is missing", target.limit);
+    }
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let page = whole();
+    for call in [
+        "src=",
+        "href=\"http",
+        "href=\"//",
+        "url(",
+        "@import",
+        "<link",
+        "fetch(",
+        "http:",
+        "https:",
+    ] {
+        assert!(!page.contains(call), "{call}");
+    }
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup() {
+    let page = whole();
+    for markup in ["<take>", "<gone>", "<kept", "<made up>"] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    assert!(page.contains("&#60;made up&#62;"));
+}
+
+#[test]
+fn each_harm_cell_has_a_plane_with_every_control() {
+    let (run, contention) = analysed(4);
+    let page = page(&contention, &run, STUDY).unwrap();
+    let harmed: Vec<_> = contention.cells.iter().filter(|cell| is_harm_cell(cell)).collect();
+    assert_eq!(harmed.len(), 6);
+    assert_eq!(page.matches("class=\"plane\"").count(), 6);
+    let first = page.split("class=\"plane\"").nth(1).unwrap().split("</svg>").next().unwrap();
+    for arm in &harmed[0].arms {
+        assert!(first.contains(&format!("<title>{}: Wi-Fi kept", arm.control)), "{}", arm.control);
+    }
+    assert_eq!(first.matches("class=\"ring\"").count(), 1, "the oracle is ringed once");
+}
+
+#[test]
+fn a_run_without_bouts_makes_a_page_that_says_so() {
+    let run = run(4);
+    let contention = analysis::contention::analyse(&run, &[]);
+    let page = page(&contention, &run, STUDY).unwrap();
+    let text = text_of(&page);
+    for told in [
+        "No bout that counts was fought yet.",
+        "No cell has been fought both alone and without control yet",
+        "there is nothing to cure",
+        "no bout with guard counts",
+    ] {
+        assert!(text.contains(told), "{told}");
+    }
+    assert!(!text.contains("NaN") && !text.contains("inf"), "no figure is made of nothing");
+    assert!(summary(&contention).lines().count() <= 30);
+}
+
+#[test]
+fn one_block_has_figures_without_intervals() {
+    let (run, contention) = analysed(1);
+    let page = page(&contention, &run, STUDY).unwrap();
+    let text = text_of(&page);
+    assert!(text.contains("One block has no interval"));
+    let kept = contention.cells[0].arm("none").unwrap().kept.unwrap();
+    assert!(kept.interval.is_none() && text.contains(&Unit::PER_CENT.mean(&kept)));
+    assert!(!text.contains("NaN"));
+}
+
+#[test]
+fn a_run_that_was_stopped_within_a_block_makes_a_page() {
+    let run = run(4);
+    let bouts = bouts(1);
+    // Cut at every place of the first two blocks: alone only, without application, without alone at the end.
+    for end in [1, 2, 3, 5, 9, 20, 31, 40] {
+        let contention = analysis::contention::analyse(&run, &bouts[..end]);
+        let page = page(&contention, &run, STUDY).unwrap();
+        assert!(!text_of(&page).contains("NaN"), "after {end} bouts");
+    }
+}
+
+/// The answer with targets of its own: their words are tested where they are made.
+fn with_few_targets() -> Contention {
+    let mut contention = analysed(4).1;
+    let target = |name: &str, found: &str, verdict| Target {
+        name: name.to_owned(),
+        limit: "≥ 95.0 % by its bound in every cell".to_owned(),
+        found: found.to_owned(),
+        verdict,
+        cause: None,
+    };
+    contention.answer = vec!["An application <takes> | something.".to_owned()];
+    contention.targets = vec![
+        target("Wi-Fi kept under guard", "97.1 % [96.8, 97.4]", Verdict::Pass),
+        target(
+            "loss restored",
+            "80.2 % [79.9, 80.5] in a cell with a\tvery long name that nobody would want to read on a terminal",
+            Verdict::Fail,
+        ),
+        target("use of all CPUs", "–", Verdict::Invalid),
+    ];
+    contention
+}
+
+fn is_harm_cell(cell: &Cell) -> bool {
+    cell.role == Role::Harm && cell.is_harmed()
+}
+
+#[test]
+fn the_terminal_text_of_a_contention_run() {
+    let text = summary(&with_few_targets());
+    assert!(!text.contains('\t') && !text.contains('\u{1b}'), "{text:?}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_terminal_text_fits_thirty_lines_of_a_hundred_columns() {
+    let mut contention = analysed(4).1;
+    for targets in [contention.targets.len(), 60] {
+        let more = contention.targets.clone().into_iter().cycle().take(targets);
+        contention.targets = more.collect();
+        let text = summary(&contention);
+        assert!(text.lines().count() <= 30, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(text.contains("more on the page") == (targets == 60), "{text}");
+    }
+}
+
+#[test]
+fn the_markdown_of_a_contention_run() {
+    let text = markdown(&with_few_targets());
+    assert!(!text.contains("<take"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_page_lays_out_and_fits_a_narrow_screen() {
+    let Some(browser) = browser() else { return };
+    // A headless window cannot be narrower than 500 pixels; a frame can.
+    let quoted = whole().replace('&', "&amp;").replace('"', "&quot;");
+    let frame = format!(
+        "<!doctype html><iframe id=f style='width:400px;height:900px;border:0' srcdoc=\"{quoted}\"></iframe>\
+         <p id=out></p><script>onload = () => {{ const d = f.contentDocument; const r = d.documentElement; \
+         out.textContent = `width ${{r.scrollWidth}} of ${{r.clientWidth}}, planes \
+         ${{[...d.querySelectorAll('.plane')].filter(p => p.getBoundingClientRect().width > 300).length}}`; }}</script>"
+    );
+    let dom = dom_of(&browser, &frame);
+    let out = dom.split("<p id=\"out\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
+    assert_eq!(out, "width 400 of 400, planes 6");
+}
+
+/// The page without its tags, its entities as they are read.
+fn text_of(page: &str) -> String {
+    let body = page.split("<body>").nth(1).unwrap_or(page);
+    let text: String =
+        body.split('<').filter_map(|piece| piece.split_once('>')).map(|(_, text)| text).collect();
+    ["&#60;", "&#62;", "&lt;", "&gt;", "\u{a0}"]
+        .iter()
+        .zip(["<", ">", "<", ">", " "])
+        .fold(text, |text, (from, to)| text.replace(from, to))
+}

@@ -1,0 +1,215 @@
+//! The cache model on a virtual access point: it counts what it should, and leaves the counted figures alone.
+//!
+//! Whether it counts rightly is [`crate::cache_model_oracle`]'s question.
+
+use std::{fs, path::Path, process::Command};
+
+use lab::{
+    Cancel, Lab, Settings,
+    cache_model::{self, Attached},
+    device::Device,
+    image,
+    session::{self, Places},
+    vm::{
+        Accelerator, Machine, Shape, Start, Surroundings,
+        snapshot::{self, Snapshot},
+    },
+};
+use model::{
+    cache::{Accesses, Cache, Geometry, Size, Window},
+    sample::Sample,
+    span::Span,
+    study::Mode,
+    trial::{HostCost, Recording},
+    wire::{Frame, LoadOrder, Measure, Order, PUT, Put, SubjectOrder, Work},
+};
+
+use crate::harness::{Place, cache, stationd};
+
+/// How far two trials of one state may lie apart in counted time, as `repeatability` has it.
+const APART: f64 = 1e-4;
+
+/// The bytes of a file that go in one piece.
+const PIECE: usize = 16 << 10;
+
+/// What opens a window, runs its arguments, and closes it, on the access point.
+const PROGRAM: &str = "cache-window";
+
+/// An access point's caches: two Cortex-A73 or A53 have about these.
+fn geometry() -> Geometry {
+    let cache = |kib: u64, ways| Cache::new(Size::from_bytes(kib << 10), ways, 64).unwrap();
+    Geometry::new(cache(32, 2), cache(32, 4), cache(512, 16)).unwrap()
+}
+
+fn lab() -> Lab {
+    let settings = Settings {
+        cache: cache(),
+        device: stationd().parent().map(Path::to_owned).into_iter().collect(),
+        mirror: None,
+        packages: Vec::new(),
+        patience: std::time::Duration::from_secs(180),
+        workers: 1,
+    };
+    Lab::new(settings, Cancel::default(), Box::new(drop)).unwrap()
+}
+
+/// A small access point that has [`PROGRAM`].
+fn access_point(lab: &Lab, place: &Place) -> Snapshot {
+    let shape = Shape {
+        mode: Mode::Counted,
+        accelerator: Accelerator::Tcg,
+        radios: 3,
+        clients: 6,
+        shell: false,
+        wan: false,
+        forward: None,
+    };
+    let snapshot = snapshot::obtain(lab, &image::obtain(lab).unwrap(), &shape).unwrap();
+    let program = place.path(PROGRAM);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/cache_window.c");
+    let built = Command::new("cc")
+        .args(["-Os", "-static", "-s", "-Wl,--build-id=none", "-o"])
+        .args([&program, &source])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    let bytes = fs::read(program).unwrap();
+    let key = lab::cache::key([PROGRAM, &fs::read_to_string(source).unwrap()]);
+    snapshot::after(lab, &snapshot, &key, |machine| put(machine, &bytes)).unwrap()
+}
+
+fn put(machine: &mut Machine, file: &[u8]) -> Result<(), lab::Error> {
+    let pieces = file.len().div_ceil(PIECE);
+    for (at, bytes) in (1..).zip(file.chunks(PIECE)) {
+        machine.order(&Order::Put(Put {
+            name: PROGRAM.to_owned(),
+            bytes: bytes.to_vec(),
+            first: at == 1,
+            last: at == pieces,
+        }))?;
+        while machine.frame("a file to be taken")? != Frame::Done {}
+    }
+    Ok(())
+}
+
+/// A command runs in a window of the model, again and again for five seconds, of which four are measured.
+fn measure(command: &str, every: Span) -> Measure {
+    let words = format!("{PUT}/{PROGRAM} {command}");
+    let words = words.split(' ').map(str::to_owned).collect();
+    Measure {
+        subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
+        others: Vec::new(),
+        load: Some(LoadOrder { work: Work::Rounds(vec![words]), every }),
+        offset: Span::default(),
+        warm_up: Span::from_secs(1),
+        window: Span::from_secs(4),
+        sample_every: Span::from_secs(1),
+        instrument: None,
+        topology: None,
+        identify: false,
+        state: None,
+    }
+}
+
+/// One trial from the snapshot, and what the model counted where there is one.
+fn trial(
+    lab: &Lab,
+    snapshot: &Snapshot,
+    (order, model): (&Measure, Option<&Attached>),
+) -> (Recording, Option<Window>) {
+    let folder = tempfile::tempdir().unwrap();
+    let below = |name: &str| folder.path().join(name);
+    let places = Places {
+        console_log: below("console.log"),
+        stacks: below("stacks"),
+        objects: folder.path().to_owned(),
+    };
+    let around = Surroundings {
+        console_log: &places.console_log,
+        folder: folder.path(),
+        patience: lab.settings.patience,
+        cancel: &lab.cancel,
+    };
+    let mut machine = match model {
+        Some(model) => cache_model::restore(lab, snapshot, &places.console_log, model),
+        None => Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around),
+    }
+    .unwrap();
+    machine.begin(&Order::measure(order.clone()), Mode::Counted).unwrap();
+    let mut cost = HostCost::default();
+    let recording = session::listen(&mut machine, order, &places, &mut cost).unwrap();
+    let how = if model.is_some() { "with" } else { "without" };
+    let cpu_ms = machine.cpu_ms().unwrap();
+    eprintln!("{how} the model: {} ms of wall time, {cpu_ms} ms of QEMU's CPU", cost.measure_ms);
+    let window = model.map(|model| cache_model::window(model.counts()).unwrap());
+    (recording, window)
+}
+
+/// CPU of the subject, the load and the agent between the first and the last sample, ns.
+fn spent(samples: &[Sample]) -> Vec<f64> {
+    let used = |sample: &Sample| {
+        let accounts = [Some(&sample.subject), sample.load.as_ref(), Some(&sample.agent)];
+        accounts.map(|account| {
+            let account = account.unwrap();
+            let tasks: u64 = account.tasks.iter().filter_map(|task| task.run_ns).sum();
+            account.group.map_or(tasks, |group| group.usage_ns) as f64
+        })
+    };
+    let (first, last) = (used(&samples[0]), used(samples.last().unwrap()));
+    first.iter().zip(last).map(|(first, last)| last - first).collect()
+}
+
+#[test]
+fn counted_figures_are_the_same_with_and_without_the_model() {
+    let place = Place::with_guests();
+    let lab = lab();
+    let snapshot = access_point(&lab, &place);
+    let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
+    for command in ["iw dev wlan0 station dump", "stress-ng --memcpy 1 --memcpy-ops 2 --quiet"] {
+        let order = measure(command, Span::from_secs(1));
+        let (plain, _) = trial(&lab, &snapshot, (&order, None));
+        let (modelled, window) = trial(&lab, &snapshot, (&order, Some(&model)));
+        let (plain, modelled) = (spent(&plain.samples), spent(&modelled.samples));
+        eprintln!("{command}: without {plain:?} ns, with {modelled:?} ns");
+        for (without, with) in plain.iter().zip(&modelled) {
+            assert!((with - without).abs() <= without * APART, "{plain:?} {modelled:?}");
+        }
+        // The load was there to be moved, and its instructions, of 2 ns each, are what the model counted: in
+        // one of its four rounds, and of others than the load, too.
+        let load = modelled[1] / 2.0 / 4.0;
+        let counted = window.unwrap().total().instructions as f64;
+        assert!(load > 1e5, "{modelled:?}");
+        assert!((0.5..1.5).contains(&(counted / load)), "{counted} instructions, {modelled:?} ns");
+    }
+}
+
+#[test]
+fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
+    let place = Place::with_guests();
+    let lab = lab();
+    let snapshot = access_point(&lab, &place);
+    let counted = |command: &str| {
+        let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
+        let order = measure(command, Span::from_secs(10));
+        let window = trial(&lab, &snapshot, (&order, Some(&model))).1.unwrap();
+        eprintln!("{command}: {:?}", window.total());
+        window
+    };
+    let idle = counted("sleep 1");
+    let streamer = counted("stress-ng --stream 1 --stream-l3-size 1m --stream-ops 8 --quiet");
+    assert_eq!(idle.geometry, geometry());
+
+    let share = |accesses: Accesses| accesses.miss_share().unwrap();
+    let (idle, streamer) = (idle.total(), streamer.total());
+    assert!(streamer.instructions > 10 * idle.instructions, "{idle:?} {streamer:?}");
+    // Arrays far larger than the L2: a line of 64 bytes has eight words, and once it is left it is gone.
+    assert!(share(streamer.l2_loads) > 0.7, "{streamer:?}");
+    assert!(share(streamer.l2_loads) > 2.0 * share(idle.l2_loads), "{idle:?} {streamer:?}");
+    // Its code is a loop.
+    assert!(share(streamer.l1i) < 0.5 * share(idle.l1i), "{idle:?} {streamer:?}");
+    // An access to a device, or one counted twice, would break these.
+    for counts in [idle, streamer] {
+        assert!(counts.l1d().accesses < counts.instructions, "{counts:?}");
+        assert!(counts.l2().misses <= counts.l2().accesses);
+    }
+}

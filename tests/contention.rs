@@ -1,0 +1,170 @@
+//! Contention: a small study in the virtual access point, from its file to its page, and what is refused.
+
+use std::{collections::BTreeMap, fs};
+
+use model::contention::{Arm, Fought, Outcome, Record};
+
+use crate::harness::Place;
+
+/// One harm cell under few arms; the second cell is the application alone under guard.
+const STUDY: &str = r#"question = "What does the harness ask?"
+
+[contention]
+warm-up = "2s"
+window = "3s"
+blocks = 1
+
+[[place]]
+name = "ap"
+on = "vm"
+road = "radio"
+
+[[traffic]]
+name = "saturated"
+flow = "udp"
+
+[[application]]
+name = "stream"
+stressor = "--stream"
+workers = 4
+
+[[control]]
+name = "shares-2"
+control = { weight = 2 }
+fixed = true
+
+[[control]]
+name = "guard-100"
+control.guard = """
+aggressiveness = 100
+[protect]
+interfaces = ["{interface}"]
+[[application]]
+name = "application"
+group = "{group}"
+"""
+
+[[cell]]
+place = "ap"
+traffic = "saturated"
+application = "stream"
+
+[[cell]]
+place = "ap"
+application = "stream"
+role = "no-harm"
+"#;
+
+fn bouts(place: &Place) -> BTreeMap<String, Fought> {
+    let files = fs::read_dir(place.path("run/bouts")).unwrap().flatten();
+    files
+        .map(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            (name, serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap())
+        })
+        .collect()
+}
+
+/// What was counted under an arm; the first of them in the block.
+fn record<'a>(bouts: &'a BTreeMap<String, Fought>, arm: &Arm) -> &'a Record {
+    let fought = bouts.values().find(|fought| fought.arm == *arm).unwrap();
+    match &fought.outcome {
+        Outcome::Fought(record) => record,
+        Outcome::Failed(why) => panic!("{arm:?} could not be fought: {why}"),
+    }
+}
+
+fn received(record: &Record) -> u64 {
+    record.seconds.iter().map(|second| second.received_bytes).sum()
+}
+
+#[test]
+fn a_cell_is_fought_under_every_arm_and_has_its_page() {
+    let place = Place::with_guests();
+    place.write("study.toml", STUDY);
+    place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run().calmly();
+    let bouts = bouts(&place);
+    assert_eq!(bouts.len(), 6);
+    let control = |name: &str| Arm::Control(name.to_owned());
+    let (alone, none) = (record(&bouts, &Arm::Alone), record(&bouts, &control("none")));
+    let low = record(&bouts, &control("shares-2"));
+    assert_eq!(alone.seconds.len(), 3);
+    assert!(received(alone) > 0 && received(none) > 0, "nothing arrived");
+    assert!(!alone.round_trips.is_empty() && !alone.cpus.is_empty());
+    assert!(alone.application.is_none());
+    // Counted: the same on every host, so figures may be compared and not only looked at.
+    assert!(received(none) < received(alone), "the application took nothing");
+    assert!(received(low) > received(none), "a weight of 2 gave nothing back");
+    let work = |arm: &Arm| record(&bouts, arm).application.as_ref().unwrap().ran_ns;
+    assert!(work(&Arm::Application) > work(&control("shares-2")));
+    assert!(record(&bouts, &control("guard-100")).guard.is_some());
+    let (first, last) = (&bouts["0001.json"], &bouts["0006.json"]);
+    assert_eq!((&first.arm, &last.arm), (&Arm::Alone, &Arm::Alone));
+    assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("What does the harness ask?"));
+
+    // Everything is there: going on fights nothing, and the page is made again.
+    let files = || fs::read_dir(place.path("run/bouts")).unwrap().count();
+    fs::remove_file(place.path("run/report.html")).unwrap();
+    fs::remove_file(place.path("run/bouts/0006.json")).unwrap();
+    place.resume().run().calmly();
+    assert_eq!(files(), 6);
+    assert!(place.path("run/report.html").is_file());
+    place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
+    assert!(place.path("again.html").is_file());
+    place.headroom(["index", "."]).run().code(0).prints("see its report.html");
+}
+
+#[test]
+fn the_plan_is_printed_and_nothing_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", STUDY);
+    let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
+    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 bouts, about");
+    assert!(!place.path("runs").exists());
+}
+
+#[test]
+fn what_is_wrong_is_one_line_and_nothing_is_done() {
+    let place = Place::without_guests();
+    let refused = |study: &str, words: &[&str], told: &str| {
+        place.write("study.toml", study);
+        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
+        place.headroom(all).run().code(2).says(told).in_one_line();
+        assert!(!place.path("run").exists(), "a folder was made");
+    };
+    let with = |from: &str, to: &str| {
+        assert!(STUDY.contains(from), "{from:?}");
+        STUDY.replacen(from, to, 1)
+    };
+    refused(
+        &with("flow =", "folw ="),
+        &[],
+        "study.toml:15: unknown key `folw`; did you mean `flow`?",
+    );
+    refused(&with("\"3s\"", "\"3500ms\""), &[], "study.toml:5: a window of 3500ms");
+    refused(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
+    refused(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
+    refused(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");
+    refused(STUDY, &["--window", "500ms"], "a window of 500ms is no whole number of seconds");
+    refused(STUDY, &["--clients", "18"], "--clients means nothing to a contention study");
+}
+
+#[test]
+fn cells_are_of_contention_studies_only() {
+    let place = Place::without_guests();
+    let text = crate::harness::Study::small().idle().text();
+    place.write("study.toml", &text);
+    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--dry-run"]).run();
+    ended.code(2).says("only a contention study has cells").in_one_line();
+}
+
+#[test]
+fn a_policy_that_guard_would_refuse_is_told_before_anything_is_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", &STUDY.replacen("aggressiveness = 100", "aggressivenes = 100", 1));
+    let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();
+    ended.code(2).says("control `guard-100`").in_one_line();
+    assert!(!place.path("run").exists());
+}
