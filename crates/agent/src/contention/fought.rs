@@ -305,8 +305,6 @@ impl<'a> Fight<'a> {
             }
             ended.work = Some(application.work(group));
         }
-        let spans = (window.unwrap_or_default(), began_ns);
-        ended.guarding = self.guarding.take().map(|guard| guard.finish(self.group.as_ref(), spans));
         if let Some(road) = self.road.take() {
             road.remove();
         }

@@ -146,6 +146,31 @@ fn what_cannot_be_fought_is_refused_with_what_to_do() {
     assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
 }
 
+/// Where guard's program is: beside the agent, if it has been built.
+fn guard_is_built() -> bool {
+    let beside = std::path::Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
+    let built = beside.is_file();
+    if !built {
+        eprintln!("skipped: {} is not built: cargo build --package guard", beside.display());
+    }
+    built
+}
+
+#[test]
+fn guard_is_a_control_that_tells_what_it_did_and_leaves_the_group_as_it_was() {
+    if !guard_is_built() {
+        return;
+    }
+    let policy = "[protect]\ninterfaces = [\"{interface}\"]\n\
+                  [[application]]\nname = \"a\"\ngroup = \"{group}\"\n";
+    let (mut agent, ..) = Agent::start();
+    let ordered = bout(Some(traffic()), Some(application()), Control::Guard(policy.to_owned()));
+    let Some(record) = fought(&mut agent, ordered) else { return };
+    let guard = record.guard.unwrap();
+    assert!(guard.restored && guard.resident_kib > 0 && guard.ran_ns > 0, "{guard:?}");
+    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+}
+
 #[test]
 fn an_agent_that_is_killed_or_left_leaves_nothing() {
     for kill in [true, false] {

@@ -49,10 +49,16 @@ impl<'a> Block<'a> {
         ratio.is_finite().then_some(ratio)
     }
 
-    /// Application work under a control against the application alone.
+    /// Application work under a control against the application alone: its operations, or its CPU time where
+    /// it counts too coarsely for a window.
     pub(super) fn work(&self, control: &str) -> Option<f64> {
-        let alone = seconds::operations(self.application?)?;
-        let ratio = seconds::operations(self.under(control)?)? / alone;
+        let alone = self.application?;
+        let of = if seconds::counts_finely(alone) {
+            seconds::operations
+        } else {
+            seconds::application_ran
+        };
+        let ratio = of(self.under(control)?)? / of(alone)?;
         ratio.is_finite().then_some(ratio)
     }
 }

@@ -1,7 +1,8 @@
 //! Gate 0: is there harm, is it Wi-Fi's and not its endpoints', and which mechanism does it.
 //!
-//! A loss that is only starved endpoints looks like lost Wi-Fi. So a cell counts only where the endpoints had
-//! what they wanted: they hardly waited, and they offered no less than alone.
+//! A loss that is only starved endpoints looks like lost Wi-Fi. So a cell counts only where the sender waited
+//! for a CPU no more than alone. What it offered is no sign: a sender feels the road's back-pressure, and so
+//! offers less where less is forwarded. A receiver that waits behind the sender alone already is none either.
 
 use super::{Cell, Harm, arms::NONE, blocks::Block, seconds};
 use crate::stats::Estimate;
@@ -11,32 +12,30 @@ pub const KEPT: f64 = 0.75;
 /// Harm: the 99th percentile of round trips is at least this many times that of traffic alone, by its lower
 /// bound.
 const SLOWER: f64 = 1.5;
-/// Endpoints that waited for more of the window than this may have starved.
+/// A sender that waited for so much more of the window than alone may have starved.
 const WAITED: f64 = 0.05;
-/// Endpoints that offered less of what they offer alone than this may have starved.
-const OFFERED: f64 = 0.9;
 
-const ENDPOINTS: [&str; 2] = ["sender", "receiver"];
+const SENDER: &str = "sender";
 
 /// The gate; `None` without traffic, application or a bout without control.
 pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let arm = cell.arm(NONE)?;
     let kept = arm.kept.as_ref()?;
     cell.application.as_ref()?;
-    let endpoints_waited =
-        mean(blocks, |block| seconds::waited(block.under(NONE)?, |name| ENDPOINTS.contains(&name)));
+    let sender = |name: &str| name == SENDER;
+    let endpoints_waited = mean(blocks, |block| seconds::waited(block.under(NONE)?, sender));
+    let waited_alone = mean(blocks, |block| seconds::waited(block.alone.first()?.1, sender));
     let offered = mean(blocks, |block| block.ratio(NONE, seconds::offered_packets));
-    let fair = endpoints_waited.is_none_or(|waited| waited <= WAITED)
-        && offered.is_none_or(|offered| offered >= OFFERED);
+    let more = endpoints_waited.zip(waited_alone).map(|(beside, alone)| beside - alone);
+    let fair = more.is_none_or(|more| more <= WAITED);
     let lost = upper(kept).is_some_and(|upper| upper <= KEPT);
     let slower = arm.p99_ratio.as_ref().and_then(lower).is_some_and(|lower| lower >= SLOWER);
     let why = match (lost || slower, fair) {
         (true, true) => harmed(kept, arm.p99_ratio.as_ref()),
         (true, false) => format!(
-            "what is lost may be the endpoints': they waited {} of the window and offered {} of what they \
-             offer alone",
+            "what is lost may be the endpoints': the sender waited {} of the window for a CPU, alone {}",
             share(endpoints_waited),
-            share(offered)
+            share(waited_alone)
         ),
         (false, _) => format!(
             "no harm shown: {} of Wi-Fi kept (a harm cell keeps at most 75 % by its bound), p99 {} of alone's \
@@ -48,6 +47,7 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     Some(Harm {
         shown: (lost || slower) && fair,
         endpoints_waited,
+        endpoints_waited_alone: waited_alone,
         offered,
         mechanism: mechanism(blocks),
         why,

@@ -109,7 +109,7 @@ fn record(said: Said) -> Record {
         busy: true,
     };
     let work = Work {
-        operations: 2.0 * said.operations,
+        operations: 200.0 * said.operations,
         life_ns: 20_000_000_000,
         life_ran_ns: 10_000_000_000,
         ran_ns: 5_000_000_000,

@@ -169,9 +169,11 @@ pub struct Harm {
     /// Whether the harm is shown by its bound: Wi-Fi kept ≤ 75 %, or p99 ≥ 1.5 × alone, and endpoints that cannot
     /// have starved.
     pub shown: bool,
-    /// What the endpoints lost: their time runnable and not running, against the window, without control.
+    /// The sender's time runnable and not running without control, of the window.
     pub endpoints_waited: Option<f64>,
-    /// Offered packets without control against alone: endpoints that starve offer less.
+    /// The same alone.
+    pub endpoints_waited_alone: Option<f64>,
+    /// Offered packets without control against alone. It sinks with what is forwarded: a sender feels the road.
     pub offered: Option<f64>,
     /// Which mechanism starves Wi-Fi, in a sentence with figures.
     pub mechanism: String,

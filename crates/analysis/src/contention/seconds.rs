@@ -69,6 +69,21 @@ pub(super) fn operations(record: &Record) -> Option<f64> {
     a_second.is_finite().then_some(a_second)
 }
 
+/// An application that counts fewer operations than this in its life alone says nothing about a window in which
+/// it gets a hundredth of them.
+const FINE: f64 = 10_000.0;
+
+/// Whether the application's own count of operations can be compared.
+pub(super) fn counts_finely(alone: &Record) -> bool {
+    alone.application.as_ref().is_some_and(|work| work.operations >= FINE)
+}
+
+/// CPU time of the application in a second of the window, seconds.
+pub(super) fn application_ran(record: &Record) -> Option<f64> {
+    let work = record.application.as_ref()?;
+    Some(work.ran_ns as f64 / record.window_ns.max(1) as f64)
+}
+
 /// What the threads of these names waited, of the window.
 pub(super) fn waited(record: &Record, names: impl Fn(&str) -> bool) -> Option<f64> {
     let waited = record.threads.iter().filter(|thread| names(&thread.name));

@@ -17,7 +17,6 @@ use crate::{
     },
 };
 
-
 /// The limit as the picture names it.
 pub(super) fn words() -> String {
     format!("{:.0} %", 100.0 * analysis::contention::KEPT)
@@ -79,7 +78,8 @@ pub(super) fn table(cells: &[&Cell]) -> Table {
             (Quiet, "95 % interval", "%"),
             (Number, "p99 alone", "µs"),
             (Number, "p99", "× alone"),
-            (Number, "endpoints waited", "% of window"),
+            (Number, "sender waited alone", "% of window"),
+            (Number, "beside it", "% of window"),
             (Number, "offered", "% of alone"),
         ],
     );
@@ -103,6 +103,7 @@ fn row(cell: &Cell) -> Vec<String> {
         figures::bracket(Unit::PER_CENT, kept),
         figures::mean(Unit::ONE, alone.and_then(|alone| alone.p99_us.as_ref())),
         figures::mean(Unit::ONE, arm.and_then(|arm| arm.p99_ratio.as_ref())),
+        figures::percent(harm.and_then(|harm| harm.endpoints_waited_alone), 2),
         figures::percent(harm.and_then(|harm| harm.endpoints_waited), 2),
         figures::percent(harm.and_then(|harm| harm.offered), 1),
     ]
