@@ -28,10 +28,10 @@ mod calls;
 mod cells;
 mod census;
 mod compare;
+pub mod contention;
 mod counters;
 mod curve;
 mod doubt;
-pub mod contention;
 pub mod false_alarms;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]

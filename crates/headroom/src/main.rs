@@ -19,8 +19,8 @@ use clap::Parser;
 
 use crate::{
     commands::{
-        check, compare, completions, count, doctor, export, guard, image, index, pause, profile, report,
-        run, up,
+        check, compare, completions, count, doctor, export, guard, image, index, pause, profile,
+        report, run, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},

@@ -94,7 +94,7 @@ fn factor(stake: Stake, level: f64) -> f64 {
     if stake.odds <= level {
         1.0
     } else {
-        (level / stake.odds).max(stake.least).max(DEEPEST).min(1.0)
+        (level / stake.odds).max(stake.least).clamp(DEEPEST, 1.0)
     }
 }
 

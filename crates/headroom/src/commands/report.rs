@@ -20,7 +20,8 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
-    let fought = flags.run.as_ref().map(|run| contention::report(options, run, flags.out.as_deref()));
+    let fought =
+        flags.run.as_ref().map(|run| contention::report(options, run, flags.out.as_deref()));
     if let Some(verdict) = fought.transpose()?.flatten() {
         return Ok(verdict);
     }
