@@ -185,6 +185,11 @@ impl Scene {
         });
     }
 
+    /// Waits until guard has written something: its first lever may be one of Wi-Fi's own threads.
+    pub(crate) fn until_changed(&self, before: &[(PathBuf, String)]) {
+        self.until("a group is bounded", || (self.knobs() != before).then_some(()));
+    }
+
     /// The texts of everything in our groups that guard may write.
     pub(crate) fn knobs(&self) -> Vec<(PathBuf, String)> {
         let paths = self.groups.iter().flat_map(|group| KNOBS.map(|knob| group.join(knob)));

@@ -26,8 +26,7 @@ fn a_guard_that_is_killed_is_followed_by_its_watchdog() {
     let before = scene.knobs();
     let policy = scene.policy("aggressiveness = 100");
     let guard = scene.run(&[policy.to_str().unwrap()]);
-    scene.until_bounded();
-    assert_ne!(scene.knobs(), before);
+    scene.until_changed(&before);
     guard.signal("KILL");
     let begin = Instant::now();
     scene.until("the watchdog restores", || (scene.knobs() == before).then_some(()));
