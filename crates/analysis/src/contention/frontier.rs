@@ -10,18 +10,17 @@ use crate::stats::Estimate;
 pub(super) const GUARD: &str = "guard-100";
 /// The beginning of the names of guard's settings.
 const SETTINGS: &str = "guard-";
-/// What guard at 100 is asked to keep.
-pub(super) const ASKED: f64 = 0.95;
+/// A block's noise must not disqualify a fixed setting that keeps as much on the mean.
+const SLACK: f64 = 0.005;
 
-/// The best fixed setting that keeps what guard is asked for, or what guard kept where that is less; `None`
-/// where no fixed setting does.
+/// The best fixed setting that keeps as much Wi-Fi as guard did; `None` where none does. Less for Wi-Fi is more
+/// for the application, so only at the same Wi-Fi has it a meaning to be better.
 pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
     let guard = cell.arm(GUARD)?;
-    let asked = guard.kept?.mean.min(ASKED);
-    // A block's noise must not disqualify what keeps the target on the mean.
+    let asked = guard.kept?.mean;
     let able = cell.arms.iter().filter(|arm| arm.fixed);
     let able = able.filter_map(|arm| Some((arm, arm.kept?, arm.work?)));
-    let able = able.filter(|(_, kept, _)| kept.mean >= asked - 0.005);
+    let able = able.filter(|(_, kept, _)| kept.mean >= asked - SLACK);
     let (best, kept, work) = able.max_by(|left, right| left.2.mean.total_cmp(&right.2.mean))?;
     let regret = |block: &Block<'_>| {
         let regret = 1.0 - block.work(GUARD)? / block.work(&best.control)?;

@@ -77,7 +77,7 @@ pub struct Cell {
     pub arms: Vec<Arm>,
     /// Gate 0: whether there is harm at all.
     pub harm: Option<Harm>,
-    /// The best fixed setting that keeps as much Wi-Fi as guard's target.
+    /// The best fixed setting that keeps as much Wi-Fi as guard did.
     pub oracle: Option<Oracle>,
     /// guard against fixed 512 and against quotas, at the same Wi-Fi kept.
     pub contests: Vec<Contest>,
@@ -190,7 +190,7 @@ pub struct Oracle {
     pub kept: Estimate,
     /// Application work that it kept.
     pub work: Estimate,
-    /// The Wi-Fi that was asked of it: guard's target, or what guard kept where that is less.
+    /// The Wi-Fi that it had to keep: what guard kept.
     pub asked: f64,
     /// How much less application work guard left, of the oracle's: `1 − guard / oracle`; below 0 where guard
     /// left more.

@@ -5,7 +5,7 @@ use model::contention::{Record, Second};
 /// A probe that did not come back within a second took at least so long, µs.
 const LOST_US: f64 = 1e6;
 
-/// The seconds in which traffic was on; all of them where it never pauses.
+/// The seconds in which traffic was on; all of them where it never pauses, or never is on for a whole one.
 pub(super) fn busy(record: &Record) -> impl Iterator<Item = &Second> {
     let pauses = record.seconds.iter().any(|second| second.busy);
     record.seconds.iter().filter(move |second| second.busy || !pauses)
@@ -16,19 +16,20 @@ fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
     (n > 0.0).then(|| sum / n)
 }
 
-/// Bytes that arrived in a busy second; `None` for a bout without seconds.
+/// Bytes that arrived in a second of the window; `None` for a bout without seconds. Pauses are in it: what comes
+/// later under a control is not lost, and a window has whole rounds of bursts.
 pub(super) fn received(record: &Record) -> Option<f64> {
-    mean(busy(record).map(|second| second.received_bytes))
+    mean(record.seconds.iter().map(|second| second.received_bytes))
 }
 
-/// Packets that arrived in a busy second.
+/// Packets that arrived in a second of the window.
 pub(super) fn received_packets(record: &Record) -> Option<f64> {
-    mean(busy(record).map(|second| second.received_packets))
+    mean(record.seconds.iter().map(|second| second.received_packets))
 }
 
-/// Packets that were offered in a busy second.
+/// Packets that were offered in a second of the window.
 pub(super) fn offered_packets(record: &Record) -> Option<f64> {
-    mean(busy(record).map(|second| second.offered_packets))
+    mean(record.seconds.iter().map(|second| second.offered_packets))
 }
 
 /// A quantile of the round trips, µs, by the nearest rank; `None` where nothing was probed.

@@ -265,7 +265,7 @@ fn changing(cells: &[Cell]) -> Vec<Target> {
                  Wi-Fi is busy, as guard does";
     vec![
         bound(
-            "Wi-Fi kept while busy, load that comes and goes",
+            "Wi-Fi kept, load that comes and goes",
             (Side::AtLeast, 0.95),
             &changing,
             |cell| guard(cell)?.kept,

@@ -102,7 +102,7 @@ pub(super) fn regrets(cells: &[&Cell]) -> Table {
         &[
             (Head, "cell", ""),
             (Text, "best fixed setting", ""),
-            (Number, "Wi-Fi asked", "%"),
+            (Number, "Wi-Fi to keep", "%"),
             (Number, "it kept", "%"),
             (Number, "its work", "% of alone"),
             (Number, "guard kept", "%"),

@@ -127,7 +127,7 @@ impl Plane<'_> {
         )
     }
 
-    /// The Wi-Fi that was asked of guard and of the best fixed setting.
+    /// The Wi-Fi that guard kept: what the best fixed setting has to keep too.
     fn asked(&self) -> String {
         let Some(oracle) = &self.cell.oracle else { return String::new() };
         let y = self.y.at(oracle.asked);

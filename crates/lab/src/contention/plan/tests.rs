@@ -34,7 +34,7 @@ name = "paced"
 flow = "udp"
 paced = "50%"
 bytes = 1000
-bursts = ["1s", "1s"]
+bursts = ["2s", "500ms"]
 
 [[application]]
 name = "stream"

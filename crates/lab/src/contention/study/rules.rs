@@ -52,7 +52,9 @@ impl Rules<'_> {
             |place| &place.name,
             |at, place| self.place(at, place),
         )?;
-        self.each(("traffic", &study.traffics), |one| &one.name, |_, one| traffic(&one.traffic))?;
+        let window = study.contention.window;
+        let told = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
+        self.each(("traffic", &study.traffics), |one| &one.name, |_, one| told(&one.traffic))?;
         self.each(
             ("application", &study.applications),
             |one| &one.name,
@@ -259,14 +261,24 @@ fn traffic(traffic: &Traffic) -> Told {
     {
         return Err(("flow", format!("{streams} streams; iperf3 has 1 to {MOST_STREAMS}")));
     }
-    if let Some((on, off)) = traffic.bursts
-        && (on.as_nanos() == 0 || off.as_nanos() == 0)
-    {
-        return Err(("bursts", "a burst and a pause are longer than 0s".to_owned()));
-    }
     if traffic.probes > MOST_PROBES {
         let why = format!("{} probes in a second; at most {MOST_PROBES}", traffic.probes);
         return Err(("probes", why));
+    }
+    Ok(())
+}
+
+/// A window that ends in the middle of a burst would lose what a control only made later.
+fn bursts(traffic: &Traffic, window: Span) -> Told {
+    let Some((on, off)) = traffic.bursts else { return Ok(()) };
+    if on.as_nanos() == 0 || off.as_nanos() == 0 {
+        return Err(("bursts", "a burst and a pause are longer than 0s".to_owned()));
+    }
+    let round = on.as_nanos().saturating_add(off.as_nanos());
+    if !window.as_nanos().is_multiple_of(round) {
+        let round = Span::from_nanos(round);
+        let why = format!("a window of {window} is no whole number of rounds of {round}");
+        return Err(("bursts", why));
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ road = "veth"
 name = "full"
 flow = "udp"
 paced = "60%"
-bursts = ["1s", "500ms"]
+bursts = ["1s", "1500ms"]
 
 [[traffic]]
 name = "streams"
