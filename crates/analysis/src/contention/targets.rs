@@ -264,12 +264,9 @@ fn changing(cells: &[Cell]) -> Vec<Target> {
     let cause = "weights give way where nobody else wants the CPU, so a fixed one taxes the application only while \
                  Wi-Fi is busy, as guard does";
     vec![
-        bound(
-            "Wi-Fi kept, load that comes and goes",
-            (Side::AtLeast, 0.95),
-            &changing,
-            |cell| guard(cell)?.kept,
-        ),
+        bound("Wi-Fi kept, load that comes and goes", (Side::AtLeast, 0.95), &changing, |cell| {
+            guard(cell)?.kept
+        }),
         spread(
             "work against shares-512, load that comes and goes, worst cell",
             (Side::AtLeast, 1.5),

@@ -10,7 +10,7 @@ use crate::{
     decide::{Decision, Lever, Outcome},
     groups::Applications,
     journal::{
-        Report,
+        Error, Report,
         fake::{Fake, Living},
     },
     policy::{Policy, Rule},
@@ -45,9 +45,18 @@ pub(super) fn policy(rules: Vec<Rule>) -> Policy {
 }
 
 /// Hands on a fake.
+///
+/// A lock that a guard has just let go may be held a moment longer: by a child of another test of this process,
+/// between its fork and its exec.
 pub(super) fn hands(fake: &Fake) -> (Hands, Report) {
-    let options = Options { state: fake.state(), writes_per_second: 1000, watchdog: false };
-    Hands::with(Box::new(fake.clone()), fake.hierarchies(), options).unwrap()
+    for _ in 0..500 {
+        let options = Options { state: fake.state(), writes_per_second: 1000, watchdog: false };
+        match Hands::with(Box::new(fake.clone()), fake.hierarchies(), options) {
+            Err(Error::Busy { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            made => return made.unwrap(),
+        }
+    }
+    panic!("the state folder stays locked");
 }
 
 /// Everything that guard meets: an application in a group, one without, Wi-Fi's threads, an interface.

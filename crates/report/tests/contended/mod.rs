@@ -233,7 +233,7 @@ fn record(bursts: bool, said: &Said) -> Record {
         }],
         threads: threads(said, ns),
         application: said.work.map(|work| Work {
-            operations: 4000.0 * work,
+            operations: 40_000.0 * work,
             life_ns: 2 * ns,
             life_ran_ns: ns,
             ran_ns: ns / 2,
