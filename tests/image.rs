@@ -32,8 +32,14 @@ fn a_run_is_not_gone_on_with_on_another_image() {
     let host = findings["host"].as_array().unwrap();
     let device = host.iter().find(|finding| finding["about"] == "agent and pid 1").unwrap();
     let other = place.folder("device");
-    let programs =
-        ["headroom-agent", "headroom-init", "stationd", "station-monitor", "station-floor"];
+    let programs = [
+        "headroom-agent",
+        "headroom-init",
+        "guard",
+        "stationd",
+        "station-monitor",
+        "station-floor",
+    ];
     for name in programs {
         fs::copy(format!("{}/{name}", device["what"].as_str().unwrap()), other.join(name)).unwrap();
     }

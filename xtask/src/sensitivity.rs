@@ -107,7 +107,8 @@ impl Bench {
     fn of(root: &Path) -> Result<Self> {
         let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args(["build", "--locked", "--profile", "device", "--target", TARGET])
-            .args(["--package", "agent", "--package", "stationd", "--features", "stationd/planted"])
+            .args(["--package", "agent", "--package", "guard", "--package", "stationd"])
+            .args(["--features", "stationd/planted"])
             .current_dir(root)
             .env("RUSTFLAGS", "-C target-feature=+crt-static")
             .env("CARGO_TARGET_DIR", root.join("target/planted"))
