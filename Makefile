@@ -28,7 +28,7 @@ client-scale: build ## what each associated client costs, idle and polled (about
 self-check: build ## measure the lab itself: how far its figures can be trusted
 	$(headroom) run studies/self-check.toml
 
-contention: build ## what applications take from Wi-Fi, and what each control gives back (about 30 minutes)
+contention: build ## what applications take from Wi-Fi, and what each control gives back (about an hour)
 	$(headroom) run studies/app-contention.toml
 
 build: setup ## headroom, and the static programs for the access point
