@@ -185,8 +185,10 @@ impl Work {
     fn of(study: &Study, plan: Vec<PlannedBout>, fought: Vec<(u32, Fought)>) -> Self {
         let repeats = plan::repeats(study, &plan);
         let all = plan.len() as u32;
-        // A bout whose order changed, as after a rate was found again, is another one.
+        // A bout whose order changed, as after a rate was found again, is another one; one that could not be fought
+        // is fought again.
         let mut done: BTreeMap<u32, Fought> = fought.into_iter().collect();
+        done.retain(|_, fought| matches!(fought.outcome, Outcome::Fought(_)));
         done.retain(|number, fought| {
             plan.iter().any(|one| one.number == *number && one.bout == fought.bout)
         });
