@@ -8,10 +8,9 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
     io::{self, Read, Write},
     os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
+        fd::{AsRawFd, OwnedFd},
         unix::{net::UnixStream, process::CommandExt},
     },
     path::{Path, PathBuf},
@@ -20,10 +19,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use linux::process::{Signals, spawn_in};
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Signal, setsid},
+use linux::{
+    process::spawn_in,
+    standby::{copy_of_ourselves, stand_by},
 };
 
 use crate::journal::{self, Disk, Error};
@@ -55,18 +53,6 @@ const DONE: u8 = b'!';
 /// It has restored everything, because guard gave no sign.
 const TOOK_OVER: u8 = b'T';
 
-/// Signals that would end it before its time.
-const REFUSED: [Signal; 8] = [
-    Signal::HUP,
-    Signal::INT,
-    Signal::QUIT,
-    Signal::TERM,
-    Signal::USR1,
-    Signal::USR2,
-    Signal::ALARM,
-    Signal::TSTP,
-];
-
 /// How it is with the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
@@ -94,7 +80,7 @@ impl Watchdog {
     /// The system's, or that it says nothing.
     pub(crate) fn start(state: &Path, root: &Path) -> io::Result<Self> {
         let (mut ours, its) = UnixStream::pair()?;
-        let copy = copy().ok();
+        let copy = copy_of_ourselves(NAME).ok();
         let program = copy.as_ref().map_or_else(
             || PathBuf::from("/proc/self/exe"),
             |copy| PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
@@ -166,13 +152,6 @@ impl Drop for Watchdog {
     }
 }
 
-/// Our own program as another file: busybox's `killall` finds whoever runs the same one, whatever its name.
-fn copy() -> io::Result<File> {
-    let mut copy = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
-    io::copy(&mut File::open("/proc/self/exe")?, &mut copy)?;
-    Ok(copy)
-}
-
 /// If the program was started as the watchdog: its whole life, and how it ended. The first thing that `main` asks.
 pub fn called() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
@@ -192,15 +171,7 @@ pub fn called() -> Option<ExitCode> {
 ///
 /// Where its standard input is no socket: a person has called it.
 fn live(state: &Path, root: &Path) -> io::Result<()> {
-    // Nothing is read of them: blocked, they wait until we have ended.
-    let _refused = Signals::block(&REFUSED)?;
-    // Refused only where we lead a session already.
-    let _ = setsid();
-    let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    line.local_addr()?;
-    if let Ok(name) = std::ffi::CString::new(NAME) {
-        let _ = rustix::thread::set_name(&name);
-    }
+    let line = stand_by(NAME)?;
     match watch(line, PATIENCE)? {
         Ended::Done => {}
         Ended::Died => follow(state, root),

@@ -24,6 +24,7 @@
 //! | [`random`] | mixing into the kernel's random numbers | 2.6, 4.14 (beginning anew) |
 //! | [`sched`] | the real-time class, and CPUs | 2.6.32 |
 //! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
+//! | [`standby`] | a second process of the same program, which stands by | 3.17 (`memfd_create`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
 //! | [`veth`] | pairs of virtual links | 2.6.24 |
 //!
@@ -49,5 +50,6 @@ pub mod qdisc;
 pub mod random;
 pub mod sched;
 pub mod sockets;
+pub mod standby;
 pub mod system;
 pub mod veth;

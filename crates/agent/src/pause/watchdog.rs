@@ -7,7 +7,6 @@
 //! leads a session of its own and takes no signal but those that nobody can refuse. It stops nobody.
 
 use std::{
-    fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -22,14 +21,11 @@ use std::{
 use linux::{
     cgroup,
     pause::{Group, Held, Process},
-    process::{Signals, spawn_in},
+    process::spawn_in,
+    standby::{copy_of_ourselves, stand_by},
 };
 use model::span::Span;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, memfd_create},
-    process::{Signal, setsid},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// The word that makes the agent a watchdog, followed by the longest time that somebody may be stopped, ns.
 pub const WORD: &str = "--continue-paused";
@@ -50,25 +46,6 @@ const CANNOT: u8 = b'-';
 /// Unasked: somebody has been stopped for too long, and is continued.
 const LATE: u8 = b'!';
 
-/// Signals that would end it before its time.
-const REFUSED: [Signal; 8] = [
-    Signal::HUP,
-    Signal::INT,
-    Signal::QUIT,
-    Signal::TERM,
-    Signal::USR1,
-    Signal::USR2,
-    Signal::ALARM,
-    Signal::TSTP,
-];
-
-/// Our own program as another file: busybox's `killall` finds whoever runs the same one, whatever its name.
-fn copy() -> io::Result<File> {
-    let mut copy = File::from(memfd_create(NAME, MemfdFlags::CLOEXEC)?);
-    io::copy(&mut File::open("/proc/self/exe")?, &mut copy)?;
-    Ok(copy)
-}
-
 /// The agent's end. Dropping it ends the watchdog, which continues whoever is still stopped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
@@ -88,7 +65,7 @@ impl Watchdog {
     pub(crate) fn start(longest: Span) -> io::Result<Self> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
-        let copy = copy().ok();
+        let copy = copy_of_ourselves(NAME).ok();
         let program = copy.as_ref().map_or_else(
             || PathBuf::from("/proc/self/exe"),
             |copy| PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
@@ -219,13 +196,7 @@ impl Drop for Watchdog {
 ///
 /// Where its standard input is no socket: a person has called it.
 pub fn live(longest_ns: u64) -> io::Result<()> {
-    // Nothing is read of them: blocked, they wait until we have ended.
-    let _refused = Signals::block(&REFUSED)?;
-    // Refused only where we lead a session already.
-    let _ = setsid();
-    let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    line.local_addr()?;
-    let _ = rustix::thread::set_name(c"headroom-watch");
+    let line = stand_by(NAME)?;
     let longest = Duration::from_nanos(longest_ns);
     let mut guard = Guard { held: Vec::new(), folders: Vec::new(), since: None, longest };
     guard.watch(&line);

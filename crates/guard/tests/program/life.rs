@@ -7,18 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::scene::Scene;
-
-/// An application that starves a protected daemon, and a guard that has bounded it.
-macro_rules! scene {
-    () => {
-        match Scene::set() {
-            Some(scene) => scene,
-            None => return,
-        }
-    };
-}
-
 #[test]
 fn a_starved_daemon_is_given_room_and_everything_is_put_back_on_a_signal() {
     let mut scene = scene!();

@@ -7,6 +7,16 @@
     reason = "a test says why it fails or is skipped"
 )]
 
+/// A scene to play in; where there can be none, the test is over, and has said why.
+macro_rules! scene {
+    () => {
+        match crate::scene::Scene::set() {
+            Some(scene) => scene,
+            None => return,
+        }
+    };
+}
+
 mod life;
 mod scene;
 mod weather;

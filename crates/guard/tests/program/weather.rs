@@ -7,16 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::scene::{LONG, Scene};
-
-macro_rules! scene {
-    () => {
-        match Scene::set() {
-            Some(scene) => scene,
-            None => return,
-        }
-    };
-}
+use crate::scene::LONG;
 
 #[test]
 fn a_guard_that_is_killed_is_followed_by_its_watchdog() {
