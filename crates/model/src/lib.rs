@@ -38,6 +38,7 @@ pub mod share;
 pub mod span;
 pub mod study;
 pub mod topology;
+pub mod transmit;
 pub mod trial;
 pub mod verdict;
 pub mod wire;

@@ -1,0 +1,238 @@
+//! Transmit completion: what waiting for a card's transmit command costs, as one trial of `txd measure`.
+//!
+//! An [`Order`] says what is tried, a [`Measured`] what was counted; both are plain values, and JSON is how they
+//! leave and enter `txd`. The study that plans orders is [`Study`]. Raw counters only: shares, slowdowns and
+//! verdicts are `analysis`'.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{span::Span, study::Mode};
+
+/// A completion study: `studies/tx-completion.toml` in shape. The loader knows it by its table `[completion]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    /// The question that the page opens with.
+    pub question: String,
+    /// How long and how often.
+    pub completion: Shape,
+    /// Where trials are made.
+    #[serde(rename = "place")]
+    pub places: Vec<Place>,
+    /// What is tried: every strategy of each load, at every place.
+    #[serde(rename = "load")]
+    pub loads: Vec<Load>,
+}
+
+/// How long a trial is and how often each is repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Shape {
+    /// Frames are sent this long before anything counts.
+    pub warm_up: Span,
+    /// The measured span.
+    pub window: Span,
+    /// Blocks: each has every trial once, in an order of its own.
+    pub blocks: u32,
+    /// The seed of those orders.
+    pub seed: u64,
+    /// The strategies; the first one is what the others are compared with.
+    pub strategies: Vec<Strategy>,
+    /// How long the card takes to complete a transmit command.
+    pub completes_in: Span,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            warm_up: Span::from_nanos(500_000_000),
+            window: Span::from_secs(2),
+            blocks: 3,
+            seed: 1,
+            strategies: Strategy::ALL.to_vec(),
+            completes_in: Span::from_nanos(150_000),
+        }
+    }
+}
+
+/// Where trials are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Place {
+    /// Short and unique.
+    pub name: String,
+    /// Which machine: the virtual access point, or the one that headroom runs on.
+    pub on: crate::contention::Machine,
+    /// How its time passes; a host is always real-time.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+/// A load: frames at a rate, perhaps with a CPU task beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Load {
+    /// Short and unique.
+    pub name: String,
+    /// Frames a second that are offered; each rate is a trial of its own.
+    pub rates: Vec<u32>,
+    /// Bytes of a frame, with its Ethernet header.
+    pub bytes: u32,
+    /// A CPU task beside it, of so much work as takes this many milliseconds alone at the place (measured there
+    /// first). Also tried without any frames. The window then ends with the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_ms: Option<u32>,
+}
+
+/// A way to wait for a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Reads the command register until its busy bit is gone, interrupts masked meanwhile.
+    Busy,
+    /// Returns, and goes on at the card's command event.
+    Event,
+    /// Sleeps for the learnt short side of the completion time and spins for the rest, within a bound.
+    Hybrid,
+    /// One event for several frames where the queue is deep.
+    Batch,
+}
+
+impl Strategy {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 4] = [Self::Busy, Self::Event, Self::Hybrid, Self::Batch];
+
+    /// Its name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Event => "event",
+            Self::Hybrid => "hybrid",
+            Self::Batch => "batch",
+        }
+    }
+}
+
+/// What is tried: the words of `txd measure`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// How the driver waits; `None`: no driver runs, the task is alone.
+    pub strategy: Option<Strategy>,
+    /// Frames a second; 0 with a strategy: as fast as the card takes them.
+    pub rate: u32,
+    /// Bytes of a frame, with its Ethernet header.
+    pub bytes: u32,
+    /// How long the card takes to complete a transmit command, ns.
+    pub completes_in_ns: u64,
+    /// Before anything counts, ns.
+    pub warm_up_ns: u64,
+    /// The measured span, ns; with a task it ends with the task.
+    pub window_ns: u64,
+    /// Work of a CPU task beside it, in rounds of `txd measure`'s own loop.
+    pub task_rounds: Option<u64>,
+}
+
+/// What was counted in the window of one trial. Absent is `None`, never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measured {
+    /// The measured span, ns.
+    pub window_ns: u64,
+    /// Frames that the driver took from the TAP.
+    pub accepted: u64,
+    /// Frames that came out of the second TAP.
+    pub sent: u64,
+    /// Frames that were dropped, by reason.
+    pub dropped: Vec<(String, u64)>,
+    /// Frames still queued when the window closed.
+    pub queued: u64,
+    /// Frames that came out twice, or out of order, or damaged: 0 each in a sound path.
+    pub duplicated: u64,
+    /// See `duplicated`.
+    pub reordered: u64,
+    /// See `duplicated`.
+    pub damaged: u64,
+    /// CPU time of the driver's thread, ns: the transmit path.
+    pub driver_ns: u64,
+    /// Of it, in loops that read the command register, ns.
+    pub spun_ns: u64,
+    /// Time in which the modelled driver has interrupts masked, ns.
+    pub masked_ns: u64,
+    /// CPU time of the thread that stands for the air, ns: the model's, no driver has it.
+    pub air_ns: u64,
+    /// CPU time of the thread that makes the frames, ns.
+    pub source_ns: u64,
+    /// Interrupts that the driver handled.
+    pub interrupts: u64,
+    /// From the frame's creation until it came out of the second TAP, ns: quantiles.
+    pub latency: Option<Latency>,
+    /// Commands by name.
+    pub commands: Vec<Command>,
+    /// The CPU task: from its start to its end, ns.
+    pub task_wall_ns: Option<u64>,
+    /// The CPU task's own CPU time, ns.
+    pub task_ran_ns: Option<u64>,
+    /// The rounds that the task did.
+    pub task_rounds: Option<u64>,
+    /// Times that the card's model was asked in vain for more than its bound: lost events, resets.
+    pub resets: u64,
+    /// Time-outs of commands.
+    pub timeouts: u64,
+}
+
+/// Latencies of frames, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many frames.
+    pub frames: u64,
+    /// Half are at most so long.
+    pub p50_ns: u64,
+    /// 99 of 100 are.
+    pub p99_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+/// A kind of command, as the driver counts it: from its issue until its completion was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// `transmit`, `allocate`, `access`, `inquire`, …
+    pub name: String,
+    /// How many were completed.
+    pub count: u64,
+    /// Total time, ns.
+    pub total_ns: u64,
+    /// Shortest, ns.
+    pub least_ns: u64,
+    /// Longest, ns.
+    pub most_ns: u64,
+    /// How many failed: by an error of the card, or by a time-out.
+    pub failed: u64,
+}
+
+/// What becomes of an order, as a file of the run holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was measured.
+    Measured(Box<Measured>),
+    /// It was not, and why.
+    Failed(String),
+}
+
+/// One trial of a run: `trials/NNNN.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Index of its place in the study.
+    pub place: usize,
+    /// Index of its load. The task alone has its load's index too.
+    pub load: usize,
+    /// The block, from 0.
+    pub block: u32,
+    /// The order.
+    pub order: Order,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How long it took here, seconds.
+    pub wall_s: f64,
+}

@@ -1,0 +1,3 @@
+//! The program `txd`.
+
+fn main() {}
