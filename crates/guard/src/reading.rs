@@ -45,8 +45,11 @@ pub struct Interface {
     pub drops: u64,
     /// Packets that a queue in front of it dropped (qdisc).
     pub queue_drops: Option<u64>,
-    /// Bytes that wait in front of it now (qdisc backlog).
+    /// Bytes that wait in front of it now (qdisc backlog); asked for in each tick in which Wi-Fi's work waits for
+    /// a CPU, else once a second.
     pub backlog_bytes: Option<u64>,
+    /// Times that the queue held packets back by a rate of its own since it was asked last (`tbf`, `htb`, `cake`).
+    pub held_back: Option<u64>,
     /// The share of the tick in which its channel was busy, 0 to 1 (nl80211 survey).
     pub air_busy: Option<f64>,
     /// Whether its queue is limited by the link itself: a queue waits, though the CPU had idle time.

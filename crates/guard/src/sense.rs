@@ -29,12 +29,12 @@ use std::{
 use rustix::time::{ClockId, clock_gettime};
 
 use self::{
-    applications::{Applications, Charged, Tick},
+    applications::{Applications, Charged},
     canary::Canaries,
     interfaces::Interfaces,
     machine::Machine,
     pressure::{Pressure, Trigger},
-    source::{Buffer, File},
+    source::{Buffer, File, Tick},
     workers::Workers,
 };
 pub use self::{waiting::Woken, workers::kind as worker_kind};
@@ -47,6 +47,8 @@ use crate::{
 const RESTED: f64 = 0.1;
 /// A CPU that took this share of all packets is one of those that carry the traffic.
 const CARRIES: f64 = 0.1;
+/// A worker that waited for this share of the tick: queues are looked at in each such tick.
+const WAITS: f64 = 0.05;
 /// Packets a second on protected interfaces from which on ticks follow each other closely.
 const BUSY_PACKETS: f64 = 100.0;
 
@@ -204,13 +206,14 @@ impl Senses {
                 cpu.canary_late_ns = canaries.late_ns(cpu.cpu);
             }
         }
-        let mut interfaces = self.interfaces.read(at_ns, &mut self.buffer);
+        let only_cpu = only(&cpus);
+        let mut tick = Tick { at_ns, span_ns, tick_ns, only_cpu, buffer: &mut self.buffer };
+        let workers = self.workers.read(&mut tick);
+        let mut interfaces = self.interfaces.read(at_ns, waits(&workers, span_ns), tick.buffer);
         let rests = carriers_rest(&cpus);
         interfaces
             .iter_mut()
             .for_each(|interface| interface.link_limited = limited(interface, rests));
-        let workers = self.workers.read(at_ns, tick_ns, &mut self.buffer);
-        let mut tick = Tick { at_ns, span_ns, tick_ns, buffer: &mut self.buffer };
         let applications = self.applications.read(applications, &mut tick);
         let stolen = self.charges_softirqs.then(|| stolen(&cpus, &workers));
         let applications = applications.into_iter().map(|(application, charged)| {
@@ -220,8 +223,8 @@ impl Senses {
             at_ns,
             span_ns,
             applications: applications.collect(),
-            pressure_ns: self.cpu_pressure.read(&mut self.buffer),
-            memory_pressure_ns: self.memory_pressure.read(&mut self.buffer),
+            pressure_ns: self.cpu_pressure.read((at_ns, span_ns), &mut self.buffer),
+            memory_pressure_ns: self.memory_pressure.read((at_ns, span_ns), &mut self.buffer),
             own_ns: self.own_ns(),
             interfaces,
             cpus,
@@ -289,6 +292,22 @@ pub fn is_busy(reading: &Reading) -> bool {
     let waits =
         reading.interfaces.iter().any(|one| one.backlog_bytes.is_some_and(|bytes| bytes > 0));
     waits || packets as f64 * 1e9 >= BUSY_PACKETS * reading.span_ns.max(1) as f64 && packets > 0
+}
+
+/// The CPU of a machine that has no other: where a thread runs need not be asked there.
+fn only(cpus: &[Cpu]) -> Option<u32> {
+    match cpus {
+        [cpu] => Some(cpu.cpu),
+        _ => None,
+    }
+}
+
+/// Whether some of Wi-Fi's work waited so long that it matters whose fault that is; also where nobody can tell.
+fn waits(workers: &[Worker], span_ns: u64) -> bool {
+    let long = |worker: &Worker| {
+        worker.waited_ns.is_none_or(|waited| waited as f64 >= WAITS * span_ns as f64)
+    };
+    workers.is_empty() || workers.iter().any(long)
 }
 
 /// Whether all CPUs that carry the traffic rested for some of the tick. Which CPU serves an egress queue is not

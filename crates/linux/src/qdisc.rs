@@ -35,6 +35,9 @@ pub struct Queue {
     pub backlog_packets: u32,
     /// Packets that it dropped since it was made (32 bits, wraps).
     pub drops: u32,
+    /// Times that it held packets back since it was made, by a rate of its own (32 bits, wraps). Queues without
+    /// one, and some that count otherwise (`fq`), leave it at 0.
+    pub overlimits: u32,
 }
 
 /// A conversation about queues, in the network namespace of the thread that opened it.
@@ -88,20 +91,21 @@ pub fn root(payload: &[u8]) -> Option<Queue> {
     let kind = attributes.clone().find(TCA_KIND)?.payload;
     let kind = kind.split(|&byte| byte == 0).next()?;
     let queues = !matches!(kind, b"noqueue" | b"noop");
-    let (backlog_packets, backlog_bytes, drops) = counts(&attributes)?;
-    Some(Queue { interface, queues, backlog_bytes, backlog_packets, drops })
+    let [backlog_packets, backlog_bytes, drops, overlimits] = counts(&attributes)?;
+    Some(Queue { interface, queues, backlog_bytes, backlog_packets, drops, overlimits })
 }
 
-/// Packets and bytes that wait, and drops: from `gnet_stats_queue`, or `tc_stats` of kernels before 2.6.10.
-fn counts(attributes: &Attributes<'_>) -> Option<(u32, u32, u32)> {
+/// Packets and bytes that wait, drops, and times of holding back: from `gnet_stats_queue`, or `tc_stats` of kernels
+/// before 2.6.10.
+fn counts(attributes: &Attributes<'_>) -> Option<[u32; 4]> {
+    let all = |bytes: &[u8], places: [usize; 4]| {
+        let [packets, held, drops, over] = places.map(|place| u32_at(bytes, place));
+        Some([packets?, held?, drops?, over?])
+    };
     let new = attributes.clone().find(TCA_STATS2).and_then(|stats| {
-        let queue = stats.nested().find(TCA_STATS_QUEUE)?.payload;
-        Some((u32_at(queue, 0)?, u32_at(queue, 4)?, u32_at(queue, 8)?))
+        all(stats.nested().find(TCA_STATS_QUEUE)?.payload, [0, 4, 8, 16])
     });
-    new.or_else(|| {
-        let old = attributes.clone().find(TCA_STATS)?.payload;
-        Some((u32_at(old, 28)?, u32_at(old, 32)?, u32_at(old, 12)?))
-    })
+    new.or_else(|| all(attributes.clone().find(TCA_STATS)?.payload, [28, 32, 12, 16]))
 }
 
 #[cfg(test)]
@@ -119,7 +123,7 @@ mod tests {
     }
 
     fn new_stats() -> Request {
-        let words = [3_u32, 4500, 17, 0, 0];
+        let words = [3_u32, 4500, 17, 0, 9];
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let inner = Request::new("", 0).attribute(TCA_STATS_QUEUE, &bytes);
         Request::new("", 0).nest(TCA_STATS2, &inner)
@@ -133,6 +137,7 @@ mod tests {
             backlog_bytes: 4500,
             backlog_packets: 3,
             drops: 17,
+            overlimits: 9,
         };
         assert_eq!(root(&message(TC_H_ROOT, "fq_codel", new_stats())), Some(queue));
         assert_eq!(
@@ -146,6 +151,7 @@ mod tests {
     fn the_older_statistics_do_as_well() {
         let mut old = [0; 36];
         old[12..16].copy_from_slice(&17_u32.to_ne_bytes());
+        old[16..20].copy_from_slice(&9_u32.to_ne_bytes());
         old[28..32].copy_from_slice(&3_u32.to_ne_bytes());
         old[32..36].copy_from_slice(&4500_u32.to_ne_bytes());
         let stats = Request::new("", 0).attribute(TCA_STATS, &old);

@@ -110,9 +110,11 @@ impl Controller<'_> {
             if has_demand { None } else { Some(self.state.idle_since_ns.unwrap_or(self.now)) };
     }
 
-    /// Whether a queue waits before the link though nobody who serves it lacks time.
+    /// Whether a queue waits before the link though nobody who serves it lacks time, or by its own rate. A thread
+    /// that always wants to run is no sign then: it fills a queue that drops what is over.
     fn queue_stands(&self) -> bool {
-        self.signal.backlogged && self.signal.has_time && !self.signal.drops
+        let signal = &self.signal;
+        signal.shaped || (signal.backlogged && signal.has_time && !signal.drops)
     }
 
     /// Whether this tick says that applications take too much: by itself, or together with those before it since
@@ -143,8 +145,10 @@ impl Controller<'_> {
             || self.tick.is_some_and(|measure| measure < far)
     }
 
-    /// Whether the link is the limit: its air is full, or a queue has stood before it for three ticks.
+    /// Whether the link is the limit: its air is full, its queue has a rate and holds back, or a queue has stood
+    /// before it for three ticks.
     fn is_link_limited(&self) -> bool {
-        self.signal.air_full || self.state.backlogged == 0b111
+        let signal = &self.signal;
+        signal.air_full || signal.shaped || self.state.backlogged == 0b111
     }
 }

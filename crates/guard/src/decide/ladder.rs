@@ -65,7 +65,7 @@ impl Controller<'_> {
     fn step(&mut self, application: usize, lever: Lever) -> Option<String> {
         let found = self.found();
         if lever == Lever::Placement {
-            if self.state.placement.nice.is_some() || !self.signal.has_threads {
+            if !self.can_place() {
                 return None;
             }
             self.begin_trial(lever, std::iter::empty());
@@ -76,6 +76,12 @@ impl Controller<'_> {
         self.begin_trial(lever, std::iter::once(application));
         self.state.held[application].bounds = bounds;
         Some(format!("{found}; {} {what}", self.name(application)))
+    }
+
+    /// Whether Wi-Fi's own threads can be made nicer, and are not yet.
+    pub(super) fn can_place(&self) -> bool {
+        let is_open = !self.is_closed(0, Lever::Placement);
+        is_open && self.state.placement.nice.is_none() && self.signal.has_threads
     }
 
     /// An application's bounds one step further, and in words.

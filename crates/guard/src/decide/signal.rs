@@ -78,6 +78,9 @@ pub(super) struct Signal {
     pub(super) packets: f64,
     /// Whether a queue waits in front of every interface that carries something.
     pub(super) backlogged: bool,
+    /// Whether a queue with a rate of its own holds packets back in front of every interface that carries
+    /// something: more CPU would only make it drop more.
+    pub(super) shaped: bool,
     /// Whether the air is full on every interface that carries something.
     pub(super) air_full: bool,
     /// Whether softirq work dropped packets.
@@ -180,6 +183,11 @@ impl Signal {
             && busy.iter().all(|one| {
                 one.backlog_bytes.is_some_and(|bytes| bytes >= STANDING_BYTES)
                     || one.link_limited == Some(true)
+            });
+        self.shaped = !busy.is_empty()
+            && busy.iter().all(|one| {
+                one.held_back.is_some_and(|times| times > 0)
+                    && one.backlog_bytes.is_some_and(|bytes| bytes >= STANDING_BYTES)
             });
         self.air_full = !busy.is_empty()
             && busy.iter().all(|one| one.air_busy.is_some_and(|busy| busy >= super::AIR_FULL));

@@ -15,6 +15,9 @@ use crate::bounds::{FULL_WEIGHT, LEAST_WEIGHT};
 
 /// The most that one step cuts.
 const DEEPEST: f64 = 1.0 / 16.0;
+/// Where Wi-Fi's own threads may be made nicer, no weight goes below this before they are: beside a thread at nice
+/// 0 it is 6 % of a CPU, and what is still lost then is lost by the length of slices, which weights do not change.
+const NICE_FIRST: u32 = 64;
 /// A cut that leaves more than this of a weight is not worth a write.
 const WORTH_A_WRITE: f64 = 0.95;
 /// Wi-Fi's work that had less than this, in CPUs, is taken to have had so much: odds stay finite.
@@ -35,11 +38,12 @@ impl Controller<'_> {
         let wanted = self.law.wanted(&self.state.fast)?;
         let stakes = self.stakes(wanted);
         let level = level(&stakes, (1.0 - wanted) / wanted);
+        let least = if self.can_place() { NICE_FIRST } else { LEAST_WEIGHT };
         let mut cuts = Vec::new();
         for (application, stake) in stakes.iter().enumerate() {
             let factor = factor(*stake, level);
             let old = self.state.held[application].bounds.weight;
-            let new = ((f64::from(old) * factor) as u32).clamp(LEAST_WEIGHT, FULL_WEIGHT);
+            let new = ((f64::from(old) * factor) as u32).clamp(least, FULL_WEIGHT);
             if factor < WORTH_A_WRITE && new < old {
                 cuts.push((application, old, new));
             }

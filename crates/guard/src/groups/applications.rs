@@ -225,7 +225,10 @@ impl Applications {
         let memberships: Vec<(u32, String)> = pids
             .iter()
             .map(|pid| (*pid, self.hierarchies.proc(&format!("{pid}/cgroup"))))
-            .filter_map(|(pid, path)| Some((pid, std::fs::read_to_string(path).ok()?)))
+            .filter_map(|(pid, path)| {
+                let text = linux::proc::whole(&path).ok()?;
+                Some((pid, String::from_utf8_lossy(&text).into_owned()))
+            })
             .collect();
         let place = |controller| {
             let tree = self.hierarchies.tree(controller)?;

@@ -114,7 +114,8 @@ fn look(folder: &Path) -> Option<Process> {
     if stat.ended() {
         return None;
     }
-    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let status = proc::whole(&folder.join("status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     Some(Process {
         parent: stat.parent,
         comm: stat.comm.to_vec(),

@@ -133,7 +133,8 @@ impl Default for Disk {
 
 impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<String> {
-        fs::read_to_string(path)
+        let bytes = linux::proc::whole(path)?;
+        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {

@@ -125,6 +125,11 @@ impl Doors {
         doors.chain(self.guests.iter().map(|guest| guest.socket.as_fd()))
     }
 
+    /// Whether somebody is in: who stalls is let go in time.
+    pub fn has_guests(&self) -> bool {
+        !self.guests.is_empty()
+    }
+
     /// Lets in who waits, reads what was said, answers who has asked, and lets go who stalls.
     pub fn serve(&mut self, now_ns: u64, answer: &mut dyn FnMut(Request) -> Answer) {
         for (kind, listener) in &self.listeners {

@@ -71,31 +71,45 @@ impl Life {
         let span = flags.span.map(|span| alarm(span.as_nanos(), 0));
         let deadline = span.transpose().map_err(|error| Failure::environment(&error))?;
         let mut ticks = 0;
-        while !self.signals.stops() && !deadline.as_ref().is_some_and(is_over) {
-            self.wait(deadline.as_ref())?;
-            if has_rung(&self.heart) {
-                self.guard.beat();
-            }
-            if self.signals.reloads() {
-                let (Answer::Done(text) | Answer::Refused(text)) = self.guard.reload();
-                tell(&self.name, text.trim_end());
+        loop {
+            let is_called = self.wait(deadline.as_ref())?;
+            if is_called && self.heed(deadline.as_ref()) {
+                return Ok(());
             }
             let (now, guard) = (boottime_ns(), &mut self.guard);
-            self.doors.serve(now, &mut |request| guard.told(request));
+            if is_called || self.doors.has_guests() {
+                self.doors.serve(now, &mut |request| guard.told(request));
+            }
             // A fifth early is a timer's own; who knocks does not bring the tick forward.
-            if now - self.ticked_ns >= self.tick_ns / 5 * 4 && !self.signals.stops() {
+            if now - self.ticked_ns >= self.tick_ns / 5 * 4 {
                 self.ticked_ns = now;
                 self.tick_ns = self.guard.tick(now);
                 ticks += 1;
             }
             if flags.once && ticks > 1 {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
-    fn wait(&mut self, deadline: Option<&OwnedFd>) -> Result<(), Failure> {
+    /// Looks at what may have called: the heart, signals, the deadline. Whether it is over. Most ticks are called
+    /// by nobody, and then none of it costs a system call.
+    fn heed(&mut self, deadline: Option<&OwnedFd>) -> bool {
+        if self.signals.stops() || deadline.is_some_and(is_over) {
+            return true;
+        }
+        if has_rung(&self.heart) {
+            self.guard.beat();
+        }
+        if self.signals.reloads() {
+            let (Answer::Done(text) | Answer::Refused(text)) = self.guard.reload();
+            tell(&self.name, text.trim_end());
+        }
+        false
+    }
+
+    /// Sleeps until the next tick is due, or something is to be looked at: whether that is so.
+    fn wait(&mut self, deadline: Option<&OwnedFd>) -> Result<bool, Failure> {
         let descriptors: Vec<BorrowedFd<'_>> = self
             .signals
             .descriptors()
@@ -109,9 +123,10 @@ impl Life {
         match woken.map_err(|error| Failure::environment(&error))? {
             // Something begins: the next tick is as soon as ticks are.
             Woken::Traffic | Woken::Pressure => self.tick_ns = decide::TICK_NS,
-            Woken::Time | Woken::Descriptor(_) => {}
+            Woken::Time => {}
+            Woken::Descriptor(_) => return Ok(true),
         }
-        Ok(())
+        Ok(false)
     }
 
     /// The status now.

@@ -10,7 +10,7 @@ use linux::{cgroup, load};
 
 use super::{
     Watched,
-    source::{File, below, grown, text},
+    source::{File, Tick, below, grown, text},
     thread::{Nothing, Thread},
     workers::numbers,
 };
@@ -22,20 +22,15 @@ const MOST: usize = 256;
 const BUDGET: usize = 48;
 /// Each application's least part of it.
 const LEAST: usize = 2;
+/// Ticks in which each thread is read once, where a group's counter tells what all of them used: what is left to
+/// tell, who waits and where it ran, moves slowly.
+const ROUND: usize = 5;
 /// How often threads are listed anew, ns.
 const RESCAN_NS: u64 = 2_000_000_000;
-/// How often memory is read, ns: it is a level, and moves slowly.
-const MEMORY_NS: u64 = 1_000_000_000;
+/// How often memory, and what a quota held back, are read, ns: both move slowly.
+const SLOW_NS: u64 = 1_000_000_000;
 /// Groups below an application's own that are looked into for threads.
 const MOST_GROUPS: usize = 64;
-
-/// One tick, as far as applications are concerned.
-pub(crate) struct Tick<'a> {
-    pub(crate) at_ns: u64,
-    pub(crate) span_ns: u64,
-    pub(crate) tick_ns: u64,
-    pub(crate) buffer: &'a mut [u8],
-}
 
 /// What an application was charged with in a tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,16 +72,19 @@ struct Follow {
 struct State {
     watched: Watched,
     meters: Vec<Meter>,
-    throttled: Vec<Counter>,
+    held_back: Vec<Counter>,
     memory: Vec<File>,
     threads: Vec<Follow>,
     /// The thread that is read next.
     next: usize,
     scan_at_ns: u64,
-    memory_at_ns: u64,
+    slow_at_ns: u64,
     memory_kib: Option<u64>,
     before: Option<(Vec<u64>, u64)>,
-    throttled_before: Option<u64>,
+    /// What a quota held back, ns, and when that was read.
+    throttled_before: Option<(u64, u64)>,
+    /// The share of the last second that it held back.
+    throttled: Option<f64>,
 }
 
 /// The applications, in the policy's order.
@@ -145,7 +143,7 @@ impl State {
             for (label, scale) in [("throttled_time", 1), ("throttled_usec", 1000)] {
                 let counter = stat.contains(label).then(|| open("cpu.stat")).flatten();
                 let label = label.as_bytes();
-                state.throttled.extend(counter.map(|file| Counter { file, label, scale }));
+                state.held_back.extend(counter.map(|file| Counter { file, label, scale }));
             }
             state.memory.extend(open("memory.current").or_else(|| open("memory.usage_in_bytes")));
         }
@@ -195,14 +193,15 @@ impl State {
         tick: &mut Tick<'_>,
     ) -> (Application, Charged) {
         let followed = self.follow(budget, tick);
+        self.look_at_the_slow(tick);
         let (charged_ns, mut charged) = self.charged(tick.buffer).unwrap_or_default();
         let mut application = Application {
             name: self.watched.name.clone(),
             runs: !self.threads.is_empty() || charged_ns > 0,
             charged_ns,
             waited_ns: schedstat.then_some(followed.waited_ns),
-            throttled_ns: self.throttled(tick.buffer),
-            memory_kib: self.memory(tick),
+            throttled_ns: self.throttled.map(|share| (share * tick.span_ns as f64) as u64),
+            memory_kib: self.memory_kib,
             ..Application::default()
         };
         if self.meters.is_empty() {
@@ -217,8 +216,10 @@ impl State {
     /// Reads as many threads as the budget has, and tells of all.
     fn follow(&mut self, budget: usize, tick: &mut Tick<'_>) -> Followed {
         let count = self.threads.len();
+        let wanted = if self.meters.is_empty() { count } else { count.div_ceil(ROUND) };
+        let budget = wanted.min(budget);
         let mut gone = Vec::new();
-        for step in 0..count.min(budget) {
+        for step in 0..budget {
             let place = (self.next + step) % count;
             let Some(follow) = self.threads.get_mut(place) else { continue };
             if follow.read(tick) == Err(Nothing::Gone) {
@@ -284,23 +285,24 @@ impl State {
         Some((by_cpu, others))
     }
 
-    fn throttled(&mut self, buffer: &mut [u8]) -> Option<u64> {
-        let counters = self.throttled.iter();
-        let each = counters
-            .map(|one| Some(one.file.labelled(one.label, buffer)?.saturating_mul(one.scale)));
-        let now: Option<u64> = each.sum();
-        let now = now.filter(|_| !self.throttled.is_empty());
-        let before = std::mem::replace(&mut self.throttled_before, now)?;
-        grown(now?, before)
-    }
-
-    fn memory(&mut self, tick: &mut Tick<'_>) -> Option<u64> {
-        if tick.at_ns >= self.memory_at_ns {
-            self.memory_at_ns = tick.at_ns + MEMORY_NS;
-            let bytes: Option<u64> = self.memory.iter().map(|file| file.number(tick.buffer)).sum();
-            self.memory_kib = bytes.filter(|_| !self.memory.is_empty()).map(|bytes| bytes / 1024);
+    /// Memory, and what a quota held back, once a second.
+    fn look_at_the_slow(&mut self, tick: &mut Tick<'_>) {
+        if tick.at_ns < self.slow_at_ns {
+            return;
         }
-        self.memory_kib
+        self.slow_at_ns = tick.at_ns + SLOW_NS;
+        let bytes: Option<u64> = self.memory.iter().map(|file| file.number(tick.buffer)).sum();
+        self.memory_kib = bytes.filter(|_| !self.memory.is_empty()).map(|bytes| bytes / 1024);
+        let counters = self.held_back.iter();
+        let each = counters
+            .map(|one| Some(one.file.labelled(one.label, tick.buffer)?.saturating_mul(one.scale)));
+        let now: Option<u64> = each.sum();
+        let now = now.filter(|_| !self.held_back.is_empty()).map(|now| (now, tick.at_ns));
+        let before = std::mem::replace(&mut self.throttled_before, now);
+        self.throttled = before.zip(now).and_then(|((before, then), (now, at))| {
+            let passed = at.checked_sub(then).filter(|&passed| passed > 0)?;
+            Some(grown(now, before)? as f64 / passed as f64)
+        });
     }
 }
 
@@ -313,7 +315,7 @@ struct Followed {
 
 impl Follow {
     fn read(&mut self, tick: &mut Tick<'_>) -> Result<(), Nothing> {
-        let spent = self.thread.read(tick.tick_ns, tick.buffer);
+        let spent = self.thread.read(tick);
         let interval = std::mem::replace(&mut self.at_ns, tick.at_ns);
         let interval = tick.at_ns.saturating_sub(interval).max(1) as f64;
         let share = |ns: u64| ns as f64 / interval;

@@ -15,7 +15,7 @@ fn read(
 ) -> Vec<(Application, Charged)> {
     let mut buffer = buffer();
     let mut tick =
-        Tick { at_ns: at_ms * MS, span_ns: 200 * MS, tick_ns: 10 * MS, buffer: &mut buffer };
+        Tick { at_ns: at_ms * MS, span_ns: 200 * MS, tick_ns: 10 * MS, only_cpu: None, buffer: &mut buffer };
     applications.read(watched, &mut tick)
 }
 
@@ -35,13 +35,15 @@ fn version_one_tells_cpus_apart() {
     let first = &read(&mut applications, &watched, 0)[0];
     assert_eq!((first.0.charged_ns, first.0.throttled_ns), (0, None), "nothing to compare with");
     tree.write("cpuacct/app/cpuacct.usage_percpu", "1500 2700 \n");
-    tree.write("cpu/app/cpu.stat", "nr_periods 0\nthrottled_time 9\n");
-    let (application, charged) = &read(&mut applications, &watched, 200)[0];
-    assert_eq!((application.charged_ns, application.throttled_ns), (1200, Some(4)));
+    tree.write("cpu/app/cpu.stat", "nr_periods 0\nthrottled_time 100000005\n");
+    let (application, charged) = &read(&mut applications, &watched, 1000)[0];
+    assert_eq!(application.charged_ns, 1200);
+    // Looked at once a second: 100 ms of it are 20 ms of a tick.
+    assert_eq!(application.throttled_ns, Some(20 * MS));
     assert_eq!(charged.by_cpu, [500, 700]);
     assert!(application.runs);
     tree.write("cpuacct/app/cpuacct.usage_percpu", "3 2700 \n");
-    let (application, _) = &read(&mut applications, &watched, 400)[0];
+    let (application, _) = &read(&mut applications, &watched, 1200)[0];
     assert_eq!(application.charged_ns, 0, "a group that was made anew");
 }
 

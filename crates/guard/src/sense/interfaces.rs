@@ -14,6 +14,8 @@ use linux::{
 use super::source::{File, below, grown, text};
 use crate::reading::Interface;
 
+/// How often queues are asked for where nobody waits for a CPU, ns.
+const QUEUES_NS: u64 = 1_000_000_000;
 /// How often the air is asked for, ns: drivers ask their device for it.
 const AIR_NS: u64 = 1_000_000_000;
 /// An answer older than this is none, ns.
@@ -47,7 +49,9 @@ struct Known {
     now: Option<Counts>,
     before: Option<Counts>,
     queue: Option<Queue>,
-    drops_before: Option<u32>,
+    /// What it dropped between the last two looks, until that is told.
+    queue_drops: Option<u64>,
+    held_back: Option<u64>,
     air: Option<Air>,
     air_busy: Option<(f64, u64)>,
 }
@@ -61,6 +65,7 @@ pub(crate) struct Interfaces {
     queues: Option<Queues>,
     air: Option<Nl80211>,
     air_at_ns: u64,
+    queues_at_ns: u64,
     known: Vec<Known>,
     peeked: Option<u64>,
 }
@@ -75,6 +80,7 @@ impl Interfaces {
             queues: netlink.then(|| Queues::open().ok()).flatten(),
             air: netlink.then(|| Nl80211::open().ok()).flatten(),
             air_at_ns: 0,
+            queues_at_ns: 0,
             known: Vec::new(),
             peeked: None,
         }
@@ -96,10 +102,14 @@ impl Interfaces {
     }
 
     /// What each protected interface carried since the last time. One that just came, or that was made anew,
-    /// is left out.
-    pub(crate) fn read(&mut self, at_ns: u64, buffer: &mut [u8]) -> Vec<Interface> {
+    /// is left out. Queues are asked for where it matters (`waits`), else once a second: what was told last
+    /// holds in between.
+    pub(crate) fn read(&mut self, at_ns: u64, waits: bool, buffer: &mut [u8]) -> Vec<Interface> {
         self.look(buffer);
-        self.ask_queues();
+        if waits || at_ns >= self.queues_at_ns {
+            self.queues_at_ns = at_ns + QUEUES_NS;
+            self.ask_queues();
+        }
         if at_ns >= self.air_at_ns {
             self.air_at_ns = at_ns + AIR_NS;
             self.ask_air(at_ns);
@@ -156,7 +166,7 @@ impl Interfaces {
 
     fn ask_queues(&mut self) {
         let known = &mut self.known;
-        known.iter_mut().for_each(|known| known.queue = None);
+        let before: Vec<_> = known.iter_mut().map(|known| known.queue.take()).collect();
         let Some(queues) = &mut self.queues else { return };
         // A dump that failed leaves backlogs unknown in this tick.
         let _ = queues.roots(|queue| {
@@ -164,6 +174,9 @@ impl Interfaces {
                 known.queue = Some(queue);
             }
         });
+        for (known, before) in known.iter_mut().zip(before) {
+            known.compare(before);
+        }
     }
 
     fn ask_air(&mut self, at_ns: u64) {
@@ -219,7 +232,8 @@ impl Known {
             now: None,
             before: None,
             queue: None,
-            drops_before: None,
+            queue_drops: None,
+            held_back: None,
             air: None,
             air_busy: None,
         }
@@ -232,10 +246,24 @@ impl Known {
             || now.tx_bytes < before.tx_bytes
     }
 
+    /// What the queue did between two looks.
+    fn compare(&mut self, before: Option<Queue>) {
+        let both = self.queue.zip(before).filter(|(now, before)| now.queues && before.queues);
+        // 32 bits; another queue may have taken its place, which begins at 0.
+        let risen = |of: fn(&Queue) -> u32| {
+            let (now, before) = both.as_ref()?;
+            let risen = of(now).wrapping_sub(of(before));
+            (risen < u32::MAX / 2).then_some(u64::from(risen))
+        };
+        self.queue_drops = risen(|queue| queue.drops);
+        self.held_back = risen(|queue| queue.overlimits);
+    }
+
     fn difference(&mut self, at_ns: u64) -> Option<Interface> {
         let queue = self.queue.filter(|queue| queue.queues);
-        let drops = queue.map(|queue| queue.drops);
-        let drops_before = std::mem::replace(&mut self.drops_before, drops);
+        // Told once: in the ticks until queues are asked for again, nothing more is known to have been dropped.
+        let told = self.queue_drops.map(|_| 0);
+        let queue_drops = std::mem::replace(&mut self.queue_drops, told);
         let (now, before) = (self.now?, self.before?);
         Some(Interface {
             name: self.name.clone(),
@@ -243,16 +271,13 @@ impl Known {
             tx_bytes: grown(now.tx_bytes, before.tx_bytes)?,
             packets: grown(now.packets, before.packets)?,
             drops: grown(now.drops, before.drops)?,
-            // 32 bits; another queue may have taken its place, which begins at 0.
-            queue_drops: drops.zip(drops_before).and_then(|(now, before)| {
-                let grown = now.wrapping_sub(before);
-                (grown < u32::MAX / 2).then_some(grown.into())
-            }),
+            queue_drops,
             backlog_bytes: queue.map(|queue| queue.backlog_bytes.into()),
             air_busy: self
                 .air_busy
                 .filter(|(_, then)| at_ns.saturating_sub(*then) < AIR_OLD_NS)
                 .map(|(share, _)| share),
+            held_back: self.held_back,
             link_limited: None,
         })
     }
@@ -289,14 +314,14 @@ mod tests {
 
     fn read(tree: &Tree, interfaces: &mut Interfaces, dev: &str) -> Vec<Interface> {
         tree.write("proc/net/dev", dev);
-        interfaces.read(1, &mut buffer())
+        interfaces.read(1, true, &mut buffer())
     }
 
     #[test]
     fn without_names_every_wireless_interface_is_protected() {
         let tree = tree();
         let mut interfaces = Interfaces::open(tree.root(), &[], false);
-        assert_eq!(interfaces.read(1, &mut buffer()), [], "nothing to compare with");
+        assert_eq!(interfaces.read(1, true, &mut buffer()), [], "nothing to compare with");
         let found =
             read(&tree, &mut interfaces, &(line("wlan0", 150, 12, 4) + &line("eth0", 9, 9, 0)));
         let wanted = Interface {
@@ -317,7 +342,7 @@ mod tests {
         let both = line("wlan0", 200, 20, 2) + &line("eth0", 8, 8, 0);
         let names =
             |found: Vec<Interface>| found.into_iter().map(|one| one.name).collect::<Vec<_>>();
-        interfaces.read(1, &mut buffer());
+        interfaces.read(1, true, &mut buffer());
         assert_eq!(names(read(&tree, &mut interfaces, &both)), ["wlan0", "eth0"]);
         assert_eq!(names(read(&tree, &mut interfaces, &line("eth0", 9, 9, 0))), ["eth0"]);
         assert_eq!(names(read(&tree, &mut interfaces, &both)), [""; 0], "eth0 went back");
@@ -330,7 +355,7 @@ mod tests {
         let tree = tree();
         let mut interfaces = Interfaces::open(tree.root(), &[], false);
         let mut buffer = buffer();
-        interfaces.read(1, &mut buffer);
+        interfaces.read(1, true, &mut buffer);
         assert_eq!(interfaces.peek(&mut buffer), None);
         tree.write("proc/net/dev", &(line("wlan0", 100, 60, 1) + &line("eth0", 7, 99, 0)));
         assert_eq!(interfaces.peek(&mut buffer), Some(100));

@@ -19,13 +19,19 @@ use super::source::{File, below, grown};
 /// it. Without `CAP_SYS_RESOURCE` it takes windows of 2 s only, and none before 6.5.
 const TRIGGERS: [&[u8]; 2] = [b"some 50000 500000\0", b"some 200000 2000000\0"];
 
+/// From one look to the next, ns, less what a timer may be early.
+const LOOK_NS: u64 = 900_000_000;
+
 /// One file of `/proc/pressure`.
 #[derive(Debug)]
 pub(crate) struct Pressure {
     file: Option<File>,
     /// Why there is none.
     absent: Option<&'static str>,
-    before_us: Option<u64>,
+    /// What was told last, µs, and when, ns.
+    before: Option<(u64, u64)>,
+    /// The share of time in which somebody waited, between the last two looks.
+    share: Option<f64>,
 }
 
 impl Pressure {
@@ -40,7 +46,7 @@ impl Pressure {
             }
             Some(file) => (Some(file), None),
         };
-        Self { file, absent, before_us: None }
+        Self { file, absent, before: None, share: None }
     }
 
     /// Why it cannot be told; `None` where it can.
@@ -48,11 +54,20 @@ impl Pressure {
         self.absent
     }
 
-    /// Time since the last call in which somebody waited, ns.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Option<u64> {
-        let now = self.file.as_ref()?.read(buffer).and_then(load::pressure_us);
-        let before = std::mem::replace(&mut self.before_us, now)?;
-        Some(grown(now?, before)?.saturating_mul(1000))
+    /// Time of the last `span_ns` in which somebody waited, ns. Looked at once a second, for the kernel adds it up
+    /// over all tasks at each look; in between the last second's share holds.
+    pub(crate) fn read(&mut self, (at_ns, span_ns): (u64, u64), buffer: &mut [u8]) -> Option<u64> {
+        let file = self.file.as_ref()?;
+        let is_due = self.before.is_none_or(|(_, then)| at_ns.saturating_sub(then) >= LOOK_NS);
+        if is_due {
+            let now = file.read(buffer).and_then(load::pressure_us);
+            let before = std::mem::replace(&mut self.before, now.map(|now| (now, at_ns)));
+            self.share = before.zip(now).and_then(|((before, then), now)| {
+                let passed = at_ns.checked_sub(then).filter(|&passed| passed > 0)?;
+                Some((grown(now, before)? as f64 * 1e3 / passed as f64).min(1.0))
+            });
+        }
+        self.share.map(|share| (share * span_ns as f64) as u64)
     }
 }
 
@@ -81,19 +96,22 @@ mod tests {
     use crate::sense::{source::buffer, tree::Tree};
 
     #[test]
-    fn waiting_is_a_difference_in_ns() {
+    fn waiting_is_a_share_of_the_last_second() {
+        const MS: u64 = 1_000_000;
         let tree = Tree::new(&[("proc/pressure/cpu", "some avg10=0.00 total=1000\n")]);
         let mut buffer = buffer();
         let mut pressure = Pressure::open(tree.root(), "cpu", &mut buffer);
-        assert_eq!(pressure.read(&mut buffer), None, "nothing to compare with");
-        tree.write("proc/pressure/cpu", "some avg10=0.00 total=1500\n");
-        assert_eq!(pressure.read(&mut buffer), Some(500_000));
-        tree.write("proc/pressure/cpu", "some avg10=0.00 total=3\n");
-        assert_eq!(pressure.read(&mut buffer), None, "it went back");
-        tree.write("proc/pressure/cpu", "");
-        assert_eq!(pressure.read(&mut buffer), None);
-        tree.write("proc/pressure/cpu", "some avg10=0.00 total=7\n");
-        assert_eq!(pressure.read(&mut buffer), None);
+        let mut read = |at_ms: u64, text: &str| {
+            tree.write("proc/pressure/cpu", text);
+            pressure.read((at_ms * MS, 200 * MS), &mut buffer)
+        };
+        assert_eq!(read(1000, "some avg10=0.00 total=1000\n"), None, "nothing to compare with");
+        assert_eq!(read(1200, "some avg10=0.00 total=1500\n"), None, "looked at once a second");
+        assert_eq!(read(2000, "some avg10=0.00 total=251000\n"), Some(50 * MS), "a quarter");
+        assert_eq!(read(2200, "some avg10=0.00 total=251000\n"), Some(50 * MS));
+        assert_eq!(read(3000, "some avg10=0.00 total=3\n"), None, "it went back");
+        assert_eq!(read(4000, ""), None);
+        assert_eq!(read(5000, "some avg10=0.00 total=7\n"), None);
     }
 
     #[test]

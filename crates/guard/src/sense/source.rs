@@ -16,6 +16,20 @@ const WHOLE: usize = 2048;
 /// Where a file is read to; one for all of them.
 pub(crate) type Buffer = Box<[u8]>;
 
+/// One tick, for those who read in it.
+pub(crate) struct Tick<'a> {
+    /// When it ended, ns of the boot's clock.
+    pub(crate) at_ns: u64,
+    /// How long it was, ns.
+    pub(crate) span_ns: u64,
+    /// The kernel's clock tick, ns.
+    pub(crate) tick_ns: u64,
+    /// The machine's CPU, where it has but one.
+    pub(crate) only_cpu: Option<u32>,
+    /// Where files are read to.
+    pub(crate) buffer: &'a mut [u8],
+}
+
 /// A new buffer.
 pub(crate) fn buffer() -> Buffer {
     vec![0; BUFFER].into()
@@ -71,13 +85,19 @@ pub(crate) fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
 
 /// Reads a small file once.
 pub(crate) fn text(path: impl AsRef<Path>) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = linux::proc::whole(path.as_ref()).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// How much a counter grew; `None` where it went back.
 pub(crate) fn grown(now: u64, before: u64) -> Option<u64> {
     now.checked_sub(before)
+}
+
+/// A tick of 200 ms on a machine with several CPUs, for tests: when it ended and the kernel's clock tick, ns.
+#[cfg(test)]
+pub(crate) fn tick((at_ns, tick_ns): (u64, u64), buffer: &mut [u8]) -> Tick<'_> {
+    Tick { at_ns, span_ns: 200_000_000, tick_ns, only_cpu: None, buffer }
 }
 
 #[cfg(test)]

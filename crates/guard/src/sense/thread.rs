@@ -7,7 +7,7 @@ use std::path::Path;
 
 use linux::{load, proc};
 
-use super::source::{File, below, grown};
+use super::source::{File, Tick, below, grown};
 
 /// What a thread did since the last time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,22 +65,24 @@ impl Thread {
     }
 
     /// What it did since the last time.
-    pub(crate) fn read(&mut self, tick_ns: u64, buffer: &mut [u8]) -> Result<Spent, Nothing> {
+    pub(crate) fn read(&mut self, tick: &mut Tick<'_>) -> Result<Spent, Nothing> {
         let now = match &self.schedstat {
             Some(file) => {
-                let text = file.read(buffer).ok_or(Nothing::Gone)?;
+                let text = file.read(tick.buffer).ok_or(Nothing::Gone)?;
                 let stat = proc::schedstat(text).ok_or(Nothing::Gone)?;
                 (stat.run_ns, Some(stat.wait_ns))
             }
             None => {
-                let placed = self.placed(buffer).ok_or(Nothing::Gone)?;
-                (placed.ticks.saturating_mul(tick_ns), None)
+                let placed = self.placed(tick.buffer).ok_or(Nothing::Gone)?;
+                (placed.ticks.saturating_mul(tick.tick_ns), None)
             }
         };
         let before = self.before.replace(now).ok_or(Nothing::New);
         let moved = before.is_ok_and(|before| before.0 != now.0) || self.cpu.is_none();
-        if moved && self.schedstat.is_some() {
-            self.placed(buffer);
+        if tick.only_cpu.is_some() {
+            self.cpu = tick.only_cpu;
+        } else if moved && self.schedstat.is_some() {
+            self.placed(tick.buffer);
         }
         let (ran, waited) = before?;
         let ran_ns = grown(now.0, ran).ok_or(Nothing::New)?;
@@ -103,7 +105,7 @@ impl Thread {
 mod tests {
     use super::*;
     use crate::sense::{
-        source::buffer,
+        source::{buffer, tick},
         tree::{Tree, stat_line},
     };
 
@@ -115,17 +117,17 @@ mod tests {
         ]);
         let mut thread = Thread::open(tree.root(), 7, true).unwrap();
         let mut buffer = buffer();
-        assert_eq!(thread.read(10, &mut buffer), Err(Nothing::New));
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New));
         assert_eq!(thread.cpu, Some(1));
         tree.write("proc/7/schedstat", "1700 900 11\n");
         tree.write("proc/7/stat", &stat_line(7, "napi/phy0-3", (2, 6, 0)));
         let spent = Spent { ran_ns: 700, waited_ns: Some(400) };
-        assert_eq!(thread.read(10, &mut buffer), Ok(spent));
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Ok(spent));
         assert_eq!(thread.cpu, Some(0));
         tree.write("proc/7/schedstat", "3 2 1\n");
-        assert_eq!(thread.read(10, &mut buffer), Err(Nothing::New), "counters went back");
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New), "counters went back");
         tree.write("proc/7/schedstat", "");
-        assert_eq!(thread.read(10, &mut buffer), Err(Nothing::Gone));
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::Gone));
     }
 
     #[test]
@@ -133,9 +135,9 @@ mod tests {
         let tree = Tree::new(&[("proc/7/stat", &stat_line(7, "a", (2, 5, 1)))]);
         let mut thread = Thread::open(tree.root(), 7, true).unwrap();
         let mut buffer = buffer();
-        assert_eq!(thread.read(10, &mut buffer), Err(Nothing::New));
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New));
         tree.write("proc/7/stat", &stat_line(7, "a", (2, 8, 1)));
-        assert_eq!(thread.read(10, &mut buffer), Ok(Spent { ran_ns: 30, waited_ns: None }));
+        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Ok(Spent { ran_ns: 30, waited_ns: None }));
         assert!(Thread::open(tree.root(), 8, true).is_none());
     }
 

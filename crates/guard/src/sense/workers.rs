@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use linux::proc;
 
 use super::{
-    source::below,
+    source::{Tick, below},
     thread::{Nothing, Thread},
 };
 use crate::reading::{Worker, WorkerKind};
@@ -58,13 +58,14 @@ impl Workers {
     }
 
     /// What each worker did since the last time. One that was just found is left out.
-    pub(crate) fn read(&mut self, at_ns: u64, tick_ns: u64, buffer: &mut [u8]) -> Vec<Worker> {
+    pub(crate) fn read(&mut self, tick: &mut Tick<'_>) -> Vec<Worker> {
+        let at_ns = tick.at_ns;
         if at_ns >= self.scan_at_ns {
             self.scan();
             self.scan_at_ns = at_ns + RESCAN_NS;
         }
         let mut workers = Vec::with_capacity(self.followed.len());
-        self.followed.retain_mut(|followed| match followed.thread.read(tick_ns, buffer) {
+        self.followed.retain_mut(|followed| match followed.thread.read(tick) {
             Ok(spent) => {
                 workers.push(Worker {
                     tid: followed.thread.tid,
@@ -110,7 +111,7 @@ impl Workers {
 
     fn look(&self, pid: u32) -> Look {
         let folder = below(&self.root, "/proc").join(pid.to_string());
-        let Ok(bytes) = std::fs::read(folder.join("stat")) else { return Look::Later };
+        let Ok(bytes) = proc::whole(&folder.join("stat")) else { return Look::Later };
         let Some(stat) = proc::stat(&bytes) else { return Look::Later };
         let name = String::from_utf8_lossy(stat.comm).into_owned();
         if !stat.kernel_thread {
@@ -203,7 +204,7 @@ pub(crate) fn numbers(folder: &Path) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::sense::{
-        source::buffer,
+        source::{buffer, tick},
         tree::{Tree, stat_line},
     };
 
@@ -252,9 +253,9 @@ mod tests {
         let tree = tree();
         let mut workers = Workers::open(tree.root(), &["hostapd".to_owned()], true);
         let mut buffer = buffer();
-        assert_eq!(workers.read(1, 10_000_000, &mut buffer), []);
+        assert_eq!(workers.read(&mut tick((1, 10_000_000), &mut buffer)), []);
         tree.write("proc/12/schedstat", "110 220 1\n");
-        let found = workers.read(2, 10_000_000, &mut buffer);
+        let found = workers.read(&mut tick((2, 10_000_000), &mut buffer));
         let wanted =
             [(12, "ksoftirqd/1"), (30, "kworker/u4:1-phy0"), (40, "hostapd"), (41, "hostapd")];
         assert_eq!(names(&found), wanted);
@@ -267,14 +268,14 @@ mod tests {
         let tree = tree();
         let mut workers = Workers::open(tree.root(), &[], true);
         let mut buffer = buffer();
-        workers.read(1, 10, &mut buffer);
+        workers.read(&mut tick((1, 10), &mut buffer));
         tree.write("proc/12/schedstat", "");
-        assert_eq!(names(&workers.read(2, 10, &mut buffer)), [(30, "kworker/u4:1-phy0")]);
+        assert_eq!(names(&workers.read(&mut tick((2, 10), &mut buffer))), [(30, "kworker/u4:1-phy0")]);
         tree.remove("proc/12");
         tree.write("proc/60/stat", &stat_line(60, "napi/phy0-3", (2, 0, 1)));
         tree.write("proc/30/stat", &stat_line(30, "kworker/u4:1-events", (2, 0, 1)));
-        workers.read(2 + RESCAN_SOON_NS, 10, &mut buffer);
-        let found = workers.read(3 + RESCAN_SOON_NS, 10, &mut buffer);
+        workers.read(&mut tick((2 + RESCAN_SOON_NS, 10), &mut buffer));
+        let found = workers.read(&mut tick((3 + RESCAN_SOON_NS, 10), &mut buffer));
         assert_eq!(names(&found), [(60, "napi/phy0-3")]);
     }
 }

@@ -50,6 +50,21 @@ fn a_link_that_takes_no_more_bounds_nobody() {
 }
 
 #[test]
+fn a_shaper_bounds_nobody_though_the_thread_that_fills_its_queue_always_wants_to_run() {
+    let mut machine = Machine::new(1, vec![App::new("backup", 4)]);
+    machine.wifi[0].demand = 3.0;
+    machine.backlog_bytes = Some(200_000);
+    let mut free = Story::new(machine.clone(), HARD);
+    free.run(10.0);
+    assert!(free.ever_bounded(), "a queue without a rate may be the starved thread's own");
+    machine.held_back = Some(40);
+    let mut story = Story::new(machine, HARD);
+    story.run(30.0);
+    assert_eq!(story.last().condition, Condition::LinkLimited);
+    assert!(!story.ever_bounded(), "{}", story.told());
+}
+
+#[test]
 fn strangers_are_named_as_the_cause_and_applications_that_sleep_are_left_alone() {
     let mut app = App::new("backup", 1);
     app.demand = 0.0;

@@ -110,6 +110,8 @@ pub(crate) struct Machine {
     pub interfaces: bool,
     pub air_busy: Option<f64>,
     pub backlog_bytes: Option<u64>,
+    /// Times that the queue in front of the link held back by its own rate, each tick.
+    pub held_back: Option<u64>,
     pub dice: Dice,
     pub placement: Placement,
     steps: u64,
@@ -148,6 +150,7 @@ impl Machine {
             interfaces: true,
             air_busy: None,
             backlog_bytes: None,
+            held_back: None,
             dice: Dice(0x9E37_79B9_7F4A_7C15),
             placement: Placement::default(),
             steps: 0,
@@ -312,6 +315,7 @@ impl Machine {
             rx_bytes: (bits / 8.0) as u64,
             packets: (bits / PACKET) as u64,
             backlog_bytes: self.backlog_bytes,
+            held_back: self.held_back,
             air_busy: self.air_busy,
             ..Interface::default()
         }
