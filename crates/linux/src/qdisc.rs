@@ -102,9 +102,10 @@ fn counts(attributes: &Attributes<'_>) -> Option<[u32; 4]> {
         let [packets, held, drops, over] = places.map(|place| u32_at(bytes, place));
         Some([packets?, held?, drops?, over?])
     };
-    let new = attributes.clone().find(TCA_STATS2).and_then(|stats| {
-        all(stats.nested().find(TCA_STATS_QUEUE)?.payload, [0, 4, 8, 16])
-    });
+    let new = attributes
+        .clone()
+        .find(TCA_STATS2)
+        .and_then(|stats| all(stats.nested().find(TCA_STATS_QUEUE)?.payload, [0, 4, 8, 16]));
     new.or_else(|| all(attributes.clone().find(TCA_STATS)?.payload, [28, 32, 12, 16]))
 }
 

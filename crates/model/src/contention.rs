@@ -414,7 +414,8 @@ pub struct Guarding {
     pub resident_kib: u64,
     /// Writes that it made in the window.
     pub writes: u64,
-    /// From the start of contention to the first second in which the target was held, ms; `None`: never.
+    /// From the start of contention until guard saw its target held for a second on end, ms, in guard's ticks of
+    /// 200 ms; `None`: never.
     pub protect_ms: Option<u64>,
     /// Its decisions that changed something, in its words, with ms from the application's start.
     pub decisions: Vec<(i64, String)>,

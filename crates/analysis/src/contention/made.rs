@@ -124,7 +124,7 @@ fn record(said: Said) -> Record {
     Record {
         window_ns: 10_000_000_000,
         seconds: vec![second; 10],
-        round_trips: vec![RoundTrip { at_ms: 0, took_us: Some(said.took_us) }; 100],
+        round_trips: vec![RoundTrip { at_ms: 500, took_us: Some(said.took_us) }; 100],
         cpus: vec![model::contention::CpuTime { user_ns: 5, idle_ns: 5, ..Default::default() }],
         threads: vec![
             thread("ksoftirqd/0", 3_000_000_000, 4_000_000_000),

@@ -2,6 +2,9 @@
 
 use model::contention::{Record, Second};
 
+/// Probes before this moment of a window, ms, are not counted: the agent has just read all counters, above
+/// everything else, which takes the virtual access point's core 30 ms and is the longest wait of the window.
+const OPENING_MS: u32 = 100;
 /// A probe that did not come back within a second took at least so long, µs.
 const LOST_US: f64 = 1e6;
 
@@ -35,7 +38,8 @@ pub(super) fn offered_packets(record: &Record) -> Option<f64> {
 /// A quantile of the round trips, µs, by the nearest rank; `None` where nothing was probed.
 pub(super) fn round_trip(record: &Record, quantile: f64) -> Option<f64> {
     let took = |trip: &model::contention::RoundTrip| trip.took_us.map_or(LOST_US, f64::from);
-    let mut all: Vec<f64> = record.round_trips.iter().map(took).collect();
+    let counted = record.round_trips.iter().filter(|trip| trip.at_ms >= OPENING_MS);
+    let mut all: Vec<f64> = counted.map(took).collect();
     nearest_rank(&mut all, quantile)
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | 0 | 70 % | 50 % | weights |
 //! | 50 | 90 % | 25 % | up to quota |
-//! | 100 | 98 % | 2 % | all that the policy allows |
+//! | 100 | 99 % | 2 % | all that the policy allows |
 //!
 //! Linear between the rows; the ladder's lever number *n* of 8 (from 0) is open from `12.5 × n` on. A target or
 //! a floor that the policy names wins over the knob's. Threaded NAPI is asked for by name, so the knob does not
@@ -15,7 +15,7 @@ use crate::policy::{Policy, Target};
 
 /// Knob, target, floor of a fair share.
 const POSITIONS: [(f64, f64, f64); 3] =
-    [(0.0, 0.70, 0.50), (50.0, 0.90, 0.25), (100.0, 0.98, 0.02)];
+    [(0.0, 0.70, 0.50), (50.0, 0.90, 0.25), (100.0, 0.99, 0.02)];
 
 /// The most of what the target leaves that the knob's floor takes, so that the two never contradict each other
 /// on one CPU that Wi-Fi could fill. It is below [`AIM`].
@@ -147,7 +147,7 @@ fn at(position: f64) -> (f64, f64) {
             return (between(target, next_target), between(floor, next_floor));
         }
     }
-    (0.98, 0.02)
+    (0.99, 0.02)
 }
 
 #[cfg(test)]
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_knob_gives_the_table_and_lines_between_its_rows() {
-        for (position, target) in [(0, 0.70), (25, 0.80), (50, 0.90), (75, 0.94), (100, 0.98)] {
+        for (position, target) in [(0, 0.70), (25, 0.80), (50, 0.90), (75, 0.945), (100, 0.99)] {
             assert!((law(position).target - target).abs() < 1e-9, "{position}");
         }
     }

@@ -1,8 +1,8 @@
 //! The processes of a device, looked at once and then only while they are new.
 //!
 //! Talks to `/proc/PID/{stat,status,exe}`. A process that has just started may become another program a moment
-//! later, so each is looked at in two refreshes before it is taken as settled; then only its being there
-//! is looked at, which costs one listing.
+//! later, so each is looked at in two refreshes before it is taken as settled, unless it is old enough; then only
+//! its being there is looked at, which costs one listing.
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use linux::proc;
+use linux::{
+    proc,
+    system::{boottime_ns, ticks_per_second},
+};
 
 /// Looks after which a process is what it will be.
 const SETTLED: u8 = 2;
+/// A process that started so long ago is that too, ns.
+const OLD_NS: u64 = 5_000_000_000;
 
 /// A process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +63,8 @@ impl Processes {
     /// Looks at what is new, and forgets what has ended.
     pub(crate) fn refresh(&mut self) {
         let mut next = BTreeMap::new();
+        let ticks_ns = 1_000_000_000 / ticks_per_second().max(1);
+        let old = boottime_ns().saturating_sub(OLD_NS) / ticks_ns.max(1);
         for entry in fs::read_dir(&self.proc).into_iter().flatten().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
@@ -67,7 +74,8 @@ impl Processes {
                 known => {
                     let looks = known.map_or(0, |known| known.looks) + 1;
                     let seen = look(&self.proc.join(pid.to_string()));
-                    next.extend(seen.map(|process| (pid, Process { looks, ..process })));
+                    let looks = |seen: &Process| if seen.born <= old { SETTLED } else { looks };
+                    next.extend(seen.map(|seen| (pid, Process { looks: looks(&seen), ..seen })));
                 }
             }
         }
@@ -114,13 +122,19 @@ fn look(folder: &Path) -> Option<Process> {
     if stat.ended() {
         return None;
     }
-    let status = proc::whole(&folder.join("status")).unwrap_or_default();
-    let status = String::from_utf8_lossy(&status);
+    // The kernel's own threads have no file, and their user is root.
+    let (exe, user) = match stat.kernel_thread {
+        true => (None, Some(0)),
+        false => {
+            let status = proc::whole(&folder.join("status")).unwrap_or_default();
+            (fs::read_link(folder.join("exe")).ok(), user_of(&String::from_utf8_lossy(&status)))
+        }
+    };
     Some(Process {
         parent: stat.parent,
         comm: stat.comm.to_vec(),
-        exe: fs::read_link(folder.join("exe")).ok(),
-        user: user_of(&status),
+        exe,
+        user,
         kernel: stat.kernel_thread,
         realtime: is_realtime_stat(&text),
         born: field(&text, STARTED)?,
@@ -178,10 +192,11 @@ mod tests {
     #[test]
     fn a_child_that_becomes_another_program_is_seen_to() {
         let fake = Fake::v1();
-        fake.lives(40, Living { comm: "sh", ..Living::default() });
+        // It has just started.
+        fake.lives(40, Living { comm: "sh", born: u64::MAX, ..Living::default() });
         let mut processes = Processes::of(fake.path("/proc"));
         processes.refresh();
-        fake.lives(40, Living { comm: "backup", ..Living::default() });
+        fake.lives(40, Living { comm: "backup", born: u64::MAX, ..Living::default() });
         processes.refresh();
         assert_eq!(processes.get(40).unwrap().name(), "backup");
         fake.ends(40);

@@ -14,8 +14,13 @@ fn read(
     at_ms: u64,
 ) -> Vec<(Application, Charged)> {
     let mut buffer = buffer();
-    let mut tick =
-        Tick { at_ns: at_ms * MS, span_ns: 200 * MS, tick_ns: 10 * MS, only_cpu: None, buffer: &mut buffer };
+    let mut tick = Tick {
+        at_ns: at_ms * MS,
+        span_ns: 200 * MS,
+        tick_ns: 10 * MS,
+        only_cpu: None,
+        buffer: &mut buffer,
+    };
     applications.read(watched, &mut tick)
 }
 

@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Ok(spent));
         assert_eq!(thread.cpu, Some(0));
         tree.write("proc/7/schedstat", "3 2 1\n");
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New), "counters went back");
+        assert_eq!(
+            thread.read(&mut tick((0, 10), &mut buffer)),
+            Err(Nothing::New),
+            "counters went back"
+        );
         tree.write("proc/7/schedstat", "");
         assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::Gone));
     }
@@ -137,7 +141,10 @@ mod tests {
         let mut buffer = buffer();
         assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New));
         tree.write("proc/7/stat", &stat_line(7, "a", (2, 8, 1)));
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Ok(Spent { ran_ns: 30, waited_ns: None }));
+        assert_eq!(
+            thread.read(&mut tick((0, 10), &mut buffer)),
+            Ok(Spent { ran_ns: 30, waited_ns: None })
+        );
         assert!(Thread::open(tree.root(), 8, true).is_none());
     }
 

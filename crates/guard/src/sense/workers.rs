@@ -270,7 +270,10 @@ mod tests {
         let mut buffer = buffer();
         workers.read(&mut tick((1, 10), &mut buffer));
         tree.write("proc/12/schedstat", "");
-        assert_eq!(names(&workers.read(&mut tick((2, 10), &mut buffer))), [(30, "kworker/u4:1-phy0")]);
+        assert_eq!(
+            names(&workers.read(&mut tick((2, 10), &mut buffer))),
+            [(30, "kworker/u4:1-phy0")]
+        );
         tree.remove("proc/12");
         tree.write("proc/60/stat", &stat_line(60, "napi/phy0-3", (2, 0, 1)));
         tree.write("proc/30/stat", &stat_line(30, "kworker/u4:1-events", (2, 0, 1)));

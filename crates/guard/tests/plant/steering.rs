@@ -15,7 +15,7 @@ fn a_saturated_path_is_brought_to_its_target_within_a_second_and_kept_there() {
     for (lines, target) in [
         ("aggressiveness = 0", 0.70),
         ("aggressiveness = 50", 0.90),
-        ("aggressiveness = 100", 0.98),
+        ("aggressiveness = 100", 0.99),
         ("protect.target = \"95%\"", 0.95),
     ] {
         let mut story = Story::new(harm(), lines);
