@@ -15,6 +15,7 @@
 //! | [`load`] | where the time and the packets of each CPU go | 2.6 |
 //! | [`maps`] | what a process has mapped | 2.6 |
 //! | [`mark`] | marks for a model below the kernel | none |
+//! | [`packet`] | whole frames to and from an interface | 2.2 |
 //! | [`pause`] | stopping processes and control groups | 2.6.24, 5.3 (descriptors) |
 //! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 4.17 (probes) |
 //! | [`place`] | starting a program in groups, a namespace and a class | 3.0 |
@@ -26,6 +27,7 @@
 //! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
 //! | [`standby`] | a second process of the same program, which stands by | 3.17 (`memfd_create`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
+//! | [`tap`] | links whose other end is a descriptor | 2.6.27 |
 //! | [`veth`] | pairs of virtual links | 2.6.24 |
 //!
 //! [`error`] puts an error and its causes into one line.
@@ -41,6 +43,7 @@ pub mod masquerade;
 pub mod namespace;
 pub mod netlink;
 pub mod nl80211;
+pub mod packet;
 pub mod pause;
 pub mod perf;
 pub mod place;
@@ -52,4 +55,5 @@ pub mod sched;
 pub mod sockets;
 pub mod standby;
 pub mod system;
+pub mod tap;
 pub mod veth;

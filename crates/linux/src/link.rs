@@ -4,7 +4,11 @@
 //! from [`crate::nl80211`]. A conversation belongs to the network namespace of the thread that
 //! opened it.
 
-use std::{io, net::Ipv4Addr};
+use std::{
+    io,
+    net::Ipv4Addr,
+    os::fd::{AsRawFd, BorrowedFd},
+};
 
 use rustix::{
     io::Errno,
@@ -18,6 +22,7 @@ const RTM_GETLINK: u16 = 18;
 const RTM_NEWADDR: u16 = 20;
 
 const IFLA_IFNAME: u16 = 3;
+const IFLA_NET_NS_FD: u16 = 28;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
@@ -82,6 +87,14 @@ impl Links {
             Err(error) if error.is_refusal(Errno::EXIST) => Ok(()),
             result => result,
         }
+    }
+
+    /// Moves a link to another network namespace; it is down there, and has no address.
+    pub fn move_to(&mut self, index: u32, network: BorrowedFd<'_>) -> Result<(), Error> {
+        let request = Request::new("RTM_NEWLINK", RTM_NEWLINK)
+            .fixed(&link(index, 0))
+            .number(IFLA_NET_NS_FD, network.as_raw_fd() as u32);
+        self.socket.act(request)
     }
 
     fn set_state(&mut self, index: u32, flags: u32) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use crate::{fault::Fault, workspace::Package};
 
 /// The crates that the device's programs are made of.
-const DEVICE: [&str; 4] = ["agent", "guard", "linux", "stationd"];
+const DEVICE: [&str; 5] = ["agent", "guard", "linux", "stationd", "txd"];
 
 /// Crates that stay away, and why.
 const KEPT_OUT: [(&[&str], &str); 4] = [

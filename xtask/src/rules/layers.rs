@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("headroom", &["lab", "analysis", "report", "guard", "model"]),
     ("guard", &["linux", "model"]),
     ("report", &["analysis", "model"]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("lab", &["model"]),
     ("agent", &["linux", "model"]),
     ("stationd", &["linux"]),
+    ("txd", &["linux", "model"]),
     ("model", &[]),
     ("linux", &[]),
 ];

@@ -1,0 +1,167 @@
+//! TAP interfaces: Ethernet links whose other end is a descriptor.
+//!
+//! Talks to `/dev/net/tun`. Every read takes one frame that the stack sent over the interface, every write
+//! gives it one to receive. The interface is made with its descriptor and goes with it, however the holder
+//! ends; it is never made persistent. Bringing it up is [`crate::link`]'s. It belongs to the network
+//! namespace of the thread that opened it.
+//!
+//! Format: <https://docs.kernel.org/networking/tuntap.html>. Minimum kernel: 2.6.27 (`TUNSETIFF` with
+//! `CAP_NET_ADMIN` of the namespace only).
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+};
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    ioctl::{Opcode, opcode},
+};
+
+/// `TUNSETIFF` of `include/uapi/linux/if_tun.h`.
+const SET_INTERFACE: Opcode = opcode::write::<i32>(b'T', 202);
+/// `IFF_TAP | IFF_NO_PI`: Ethernet frames, and nothing before them.
+const FLAGS: i16 = 0x0002 | 0x1000;
+/// `IFF_TUN_EXCL`: an interface of this name that is there already is not ours.
+const EXCLUSIVE: i16 = 0x8000_u16 as i16;
+
+/// The longest name of an interface, bytes (`IFNAMSIZ` less its NUL).
+pub const LONGEST_NAME: usize = 15;
+
+/// A TAP interface; it is there as long as this is.
+#[derive(Debug)]
+pub struct Tap {
+    fd: OwnedFd,
+    name: String,
+}
+
+impl Tap {
+    /// Makes the interface with this name. Reads and writes of it do not block.
+    ///
+    /// # Errors
+    ///
+    /// `ENOENT` where the kernel has no TAPs or `/dev/net/tun` is missing, `EPERM` without `CAP_NET_ADMIN`,
+    /// `EBUSY` where there is an interface of that name, `EINVAL` where it is no name of one.
+    pub fn open(name: &str) -> io::Result<Self> {
+        if name.is_empty() || name.len() > LONGEST_NAME || name.contains(['/', '%', ':', '\0']) {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = open("/dev/net/tun", flags, Mode::empty())?;
+        // SAFETY: an all-zero `ifreq` is a valid one: an empty name and no flags.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+            *place = byte as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = FLAGS | EXCLUSIVE;
+        // SAFETY: `TUNSETIFF` reads and writes an `ifreq`, which this is, and which outlives the call.
+        let answer = unsafe { libc::ioctl(fd.as_raw_fd(), SET_INTERFACE as _, &raw mut request) };
+        if answer < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { fd, name: name.to_owned() })
+    }
+
+    /// The interface's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes the next frame that the stack sent over the interface, and gives its length; `None` where there
+    /// is none now. A frame that is longer than the buffer is cut.
+    ///
+    /// # Errors
+    ///
+    /// `EIO` where the interface is not up yet.
+    pub fn receive(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
+        match rustix::io::read(&self.fd, frame) {
+            Ok(length) => Ok(Some(length)),
+            Err(rustix::io::Errno::AGAIN) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Lets the interface receive a frame.
+    ///
+    /// # Errors
+    ///
+    /// `EIO` where the interface is down, `EINVAL` where the frame is shorter than an Ethernet header.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        rustix::io::write(&self.fd, frame)?;
+        Ok(())
+    }
+
+    /// The same end of the interface, held once more: it is there until both are gone.
+    ///
+    /// # Errors
+    ///
+    /// `EMFILE`.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(Self { fd: self.fd.try_clone()?, name: self.name.clone() })
+    }
+}
+
+impl AsFd for Tap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        link::{self, Links},
+        packet,
+    };
+
+    #[test]
+    fn the_number_of_the_call_is_the_kernels() {
+        // Of `asm-generic`, which all but a few architectures have.
+        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")) {
+            assert_eq!(SET_INTERFACE as u64, 0x4004_54ca);
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused_before_anything_is_opened() {
+        for name in ["", "0123456789abcdef", "a/b", "a%d"] {
+            assert_eq!(Tap::open(name).unwrap_err().raw_os_error(), Some(libc::EINVAL), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_interface_carries_frames_and_goes_with_its_descriptor() {
+        let result = std::thread::spawn(|| {
+            link::enter_new_network_namespace()?;
+            let tap = Tap::open("hr-tap")?;
+            assert_eq!(Tap::open("hr-tap").unwrap_err().raw_os_error(), Some(libc::EBUSY));
+            let mut links = Links::open().unwrap();
+            let index = links.index("hr-tap").unwrap().expect("it was made");
+            assert_eq!(tap.send(&[0; 60]).unwrap_err().raw_os_error(), Some(libc::EIO), "down");
+            links.set_up(index).unwrap();
+            let socket = packet::open(index, Some(0x88b5)).unwrap();
+            let mut frame = [7; 60];
+            frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+            assert_eq!(tap.send(&frame[..13]).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+            tap.send(&frame).unwrap();
+            let mut buffer = [0; 2048];
+            let (length, _) =
+                rustix::net::recv(&socket, &mut buffer, rustix::net::RecvFlags::empty()).unwrap();
+            assert_eq!(buffer[..length], frame);
+            rustix::net::send(&socket, &frame, rustix::net::SendFlags::empty()).unwrap();
+            let carried =
+                std::iter::from_fn(|| tap.receive(&mut buffer).unwrap()).collect::<Vec<_>>();
+            assert!(carried.contains(&60), "{carried:?}");
+            let more = tap.again().unwrap();
+            drop(tap);
+            assert!(links.index("hr-tap").unwrap().is_some());
+            drop(more);
+            assert_eq!(links.index("hr-tap").unwrap(), None);
+            io::Result::Ok(())
+        });
+        if let Err(why) = result.join().unwrap() {
+            eprintln!("skipped: no TAP can be made here: {why}");
+        }
+    }
+}

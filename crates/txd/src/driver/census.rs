@@ -1,0 +1,216 @@
+//! What the driver counts: commands and how long each took, frames and what became of them.
+//!
+//! Plain numbers that only grow; a difference of two of them is a window.
+
+use model::transmit::Command;
+
+/// A kind of command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Makes the card ready.
+    Initialise,
+    /// Writes or reads a record: configuration.
+    Access,
+    /// Takes a transmit buffer.
+    Allocate,
+    /// Lets it send.
+    Enable,
+    /// Stops it.
+    Disable,
+    /// Asks for information.
+    Inquire,
+    /// Sends frames.
+    Transmit,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Initialise,
+        Self::Access,
+        Self::Allocate,
+        Self::Enable,
+        Self::Disable,
+        Self::Inquire,
+        Self::Transmit,
+    ];
+
+    /// Its name in figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Initialise => "initialise",
+            Self::Access => "access",
+            Self::Allocate => "allocate",
+            Self::Enable => "enable",
+            Self::Disable => "disable",
+            Self::Inquire => "inquire",
+            Self::Transmit => "transmit",
+        }
+    }
+}
+
+/// Why a frame was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The driver's queue was full.
+    QueueFull,
+    /// It is longer than the card takes.
+    TooLong,
+    /// It is shorter than an Ethernet header.
+    TooShort,
+    /// The card refused its transmit command.
+    CommandError,
+    /// Its transmit command did not complete in time.
+    TimedOut,
+    /// The path into the card's buffers failed.
+    AccessPath,
+    /// The card does not answer any more.
+    NoCard,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::QueueFull,
+        Self::TooLong,
+        Self::TooShort,
+        Self::CommandError,
+        Self::TimedOut,
+        Self::AccessPath,
+        Self::NoCard,
+    ];
+
+    /// Its name in figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue-full",
+            Self::TooLong => "too-long",
+            Self::TooShort => "too-short",
+            Self::CommandError => "command-error",
+            Self::TimedOut => "timed-out",
+            Self::AccessPath => "access-path",
+            Self::NoCard => "no-card",
+        }
+    }
+}
+
+/// Commands of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tally {
+    /// Completed, well or with an error.
+    pub count: u64,
+    /// From issue until the end was seen, all together, ns.
+    pub total_ns: u64,
+    /// The shortest, ns; `None` before the first.
+    pub least_ns: Option<u64>,
+    /// The longest, ns.
+    pub most_ns: u64,
+    /// Failed: by an error of the card, or not completed in time.
+    pub failed: u64,
+}
+
+impl Tally {
+    pub(super) fn completed(&mut self, took_ns: u64) {
+        self.count += 1;
+        self.total_ns += took_ns;
+        self.least_ns = Some(self.least_ns.map_or(took_ns, |least| least.min(took_ns)));
+        self.most_ns = self.most_ns.max(took_ns);
+    }
+}
+
+/// Everything that a driver counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counters {
+    /// Frames that were offered and taken, dropped ones too.
+    pub accepted: u64,
+    /// Frames whose transmit command completed.
+    pub confirmed: u64,
+    /// Frames that were dropped, by [`Reason::ALL`].
+    pub dropped: [u64; Reason::ALL.len()],
+    /// Commands, by [`Kind::ALL`].
+    pub commands: [Tally; Kind::ALL.len()],
+    /// Interrupts that were handled.
+    pub interrupts: u64,
+    /// Commands whose event never came, and that were found done.
+    pub lost_events: u64,
+    /// Commands that did not complete in time.
+    pub timeouts: u64,
+    /// Resets of the card.
+    pub resets: u64,
+    /// Interrupts masked, ns.
+    pub masked_ns: u64,
+}
+
+impl Counters {
+    /// All dropped frames.
+    pub fn all_dropped(&self) -> u64 {
+        self.dropped.iter().sum()
+    }
+
+    /// Commands of a kind.
+    pub fn of(&self, kind: Kind) -> Tally {
+        self.commands[kind as usize]
+    }
+
+    pub(super) fn tally(&mut self, kind: Kind) -> &mut Tally {
+        &mut self.commands[kind as usize]
+    }
+
+    pub(super) fn drop(&mut self, reason: Reason, frames: u64) {
+        self.dropped[reason as usize] += frames;
+    }
+
+    /// Dropped frames by the names of their reasons, those that there are, since an earlier count.
+    pub fn dropped_since(&self, earlier: &Self) -> Vec<(String, u64)> {
+        let counts = Reason::ALL.iter().zip(self.dropped.iter().zip(&earlier.dropped));
+        counts
+            .map(|(reason, (now, before))| (reason.name().to_owned(), now - before))
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+
+    /// Commands by name, those that there are, since an earlier count; the shortest and the longest are those of
+    /// all time.
+    pub fn commands_since(&self, earlier: &Self) -> Vec<Command> {
+        let tallies = Kind::ALL.iter().zip(self.commands.iter().zip(&earlier.commands));
+        tallies
+            .map(|(kind, (now, before))| Command {
+                name: kind.name().to_owned(),
+                count: now.count - before.count,
+                total_ns: now.total_ns - before.total_ns,
+                least_ns: now.least_ns.unwrap_or(0),
+                most_ns: now.most_ns,
+                failed: now.failed - before.failed,
+            })
+            .filter(|command| command.count + command.failed > 0)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_reasons_are_counted_at_their_own_place() {
+        for (place, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+        }
+        for (place, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, place);
+        }
+    }
+
+    #[test]
+    fn a_window_is_a_difference_and_names_only_what_happened() {
+        let mut counters = Counters::default();
+        counters.tally(Kind::Transmit).completed(150);
+        let before = counters.clone();
+        counters.tally(Kind::Transmit).completed(170);
+        counters.drop(Reason::TooLong, 2);
+        let commands = counters.commands_since(&before);
+        assert_eq!(commands.len(), 1);
+        assert_eq!((commands[0].count, commands[0].total_ns, commands[0].least_ns), (1, 170, 150));
+        assert_eq!(counters.dropped_since(&before), [("too-long".to_owned(), 2)]);
+    }
+}

@@ -1,0 +1,284 @@
+//! One trial: frames at a rate through a driver and its card, perhaps beside a CPU task, and what that cost.
+//!
+//! Source, driver and sink are threads of one process; what each takes is told by its own CPU clock. The source has a
+//! higher priority than the driver, and both than a task, as interrupts and a driver's context have on real machines:
+//! on one CPU the ends never starve, and what the task loses is what the transmit path takes. With a task, everything
+//! is kept on one CPU, as in the field report that the study is about.
+
+pub mod setting;
+pub mod task;
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use linux::sched::{self, Children};
+use model::transmit::{Latency, Measured, Strategy};
+
+use self::{
+    setting::{Error, Side},
+    task::Done,
+};
+use crate::{
+    card::{self, Card},
+    driver::{Driver, Settings},
+    ends::{self, Flow, Talk},
+    frames,
+    path::{self, Mark, Marks, Path},
+    wait::{
+        self, Wait,
+        clock::{Clock, monotonic_ns, sleep_until_ns},
+    },
+};
+
+/// Priorities in the round-robin class, the higher the sooner.
+const SOURCE: u8 = 3;
+const DRIVER: u8 = 2;
+const SINK: u8 = 1;
+/// The card comes up within this, and frames that are under way arrive within this, ns.
+const SETTLES_NS: u64 = 5_000_000_000;
+/// So often is looked whether they have, ns.
+const LOOKS_NS: u64 = 5_000_000;
+
+/// What is tried.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// How the driver waits; `None`: there is no driver, the task is alone.
+    pub strategy: Option<Strategy>,
+    /// What is sent.
+    pub flow: Flow,
+    /// The card.
+    pub card: card::Setup,
+    /// The driver.
+    pub driver: Settings,
+    /// Frames are sent so long before anything counts, ns.
+    pub warm_up_ns: u64,
+    /// The measured span, ns; with a task it ends with the task.
+    pub window_ns: u64,
+    /// Rounds of a CPU task beside it.
+    pub task_rounds: Option<u64>,
+}
+
+/// The way of waiting with this name.
+pub fn strategy(strategy: Strategy) -> Box<dyn Wait> {
+    match strategy {
+        Strategy::Busy => Box::new(wait::Busy),
+        Strategy::Event => Box::new(wait::Event::default()),
+        Strategy::Hybrid => Box::new(wait::Hybrid::default()),
+        Strategy::Batch => Box::new(wait::Batch::default()),
+    }
+}
+
+/// Makes the trial.
+///
+/// # Errors
+///
+/// What this machine lacks.
+pub fn measure(trial: &Trial) -> Result<Measured, Error> {
+    if trial.task_rounds.is_some()
+        && let Some(cpu) = linux::system::cpus().pop()
+    {
+        // A machine with one CPU needs none of it, and one that refuses is measured as it is.
+        let _ = sched::pin(0, &[cpu]);
+    }
+    match trial.strategy {
+        Some(strategy) => Stage::set(trial, strategy)?.play(trial),
+        None => {
+            let begun = monotonic_ns();
+            let done = spend(trial)?;
+            let mut measured =
+                Measured { window_ns: monotonic_ns() - begun, ..Measured::default() };
+            tell_task(&mut measured, done);
+            Ok(measured)
+        }
+    }
+}
+
+/// Lets the window pass, with the task if there is one.
+fn spend(trial: &Trial) -> Result<Option<Done>, Error> {
+    let Some(rounds) = trial.task_rounds else {
+        sleep_until_ns(monotonic_ns() + trial.window_ns);
+        return Ok(None);
+    };
+    let work = thread::Builder::new().name("txd-task".to_owned()).spawn(move || task::work(rounds));
+    Ok(work.map_err(Error::Thread)?.join().ok())
+}
+
+fn tell_task(measured: &mut Measured, done: Option<Done>) {
+    measured.task_wall_ns = done.map(|done| done.wall_ns);
+    measured.task_ran_ns = done.map(|done| done.ran_ns);
+    measured.task_rounds = done.map(|done| done.rounds);
+}
+
+/// Latencies of frames that came out while they counted, ns.
+type Latencies = Arc<Mutex<Vec<u64>>>;
+
+/// Everything that takes part.
+struct Stage {
+    marks: Arc<Marks>,
+    talk: Arc<Talk>,
+    latencies: Latencies,
+    driver: JoinHandle<Result<(), path::Error>>,
+    sink: JoinHandle<frames::Ledger>,
+    side: Side,
+}
+
+impl Stage {
+    fn set(trial: &Trial, strategy_: Strategy) -> Result<Self, Error> {
+        let side = Side::make("txd-in", None)?;
+        let far = Side::make("txd-out", Some(frames::IPV4))?;
+        let marks = Arc::new(Marks::new().map_err(Error::Wake)?);
+        let talk = Arc::new(Talk::default());
+        let latencies = Latencies::default();
+        let tap = side.tap.again().map_err(Error::Wake)?;
+        let driver = Driver::new(trial.driver, strategy(strategy_));
+        let card = Card::new(trial.card.clone());
+        let path = Path::new((tap, far.tap), driver, card, Arc::clone(&marks))
+            .observed(observer(&talk, &latencies));
+        let driver = spawn("txd-driver", DRIVER, move || path.run())?;
+        let listens = Arc::clone(&talk);
+        let socket = far.socket;
+        ends::prepare(&socket);
+        let sink = spawn("txd-sink", SINK, move || ends::sink(&socket, &listens))?;
+        Ok(Self { marks, talk, latencies, driver, sink, side })
+    }
+
+    fn play(self, trial: &Trial) -> Result<Measured, Error> {
+        until(|| self.marks.ask().is_none_or(|mark| mark.running));
+        let (flow, talk) = (trial.flow, Arc::clone(&self.talk));
+        let socket = self.side.socket.try_clone().map_err(Error::Wake)?;
+        let source = spawn("txd-source", SOURCE, move || ends::source(&socket, flow, &talk))?;
+        sleep_until_ns(monotonic_ns() + trial.warm_up_ns);
+        let ends = |talk: &Talk| {
+            (talk.offered.load(Ordering::SeqCst), talk.source_ns.load(Ordering::SeqCst))
+        };
+        let before = (self.marks.ask().unwrap_or_default(), ends(&self.talk));
+        self.talk.recording.store(true, Ordering::SeqCst);
+        let done = spend(trial)?;
+        self.talk.recording.store(false, Ordering::SeqCst);
+        let after = (self.marks.ask().unwrap_or_default(), ends(&self.talk));
+        self.talk.quiet.store(true, Ordering::SeqCst);
+        let _ = source.join();
+        // What is under way arrives, so that nothing that was sent is taken for lost.
+        until(|| self.marks.ask().is_none_or(|mark| mark.queued == 0));
+        self.marks.stop();
+        let _ = self.driver.join();
+        // The kernel's own queues are between the interface and the sink.
+        let count = |count: &AtomicU64| count.load(Ordering::SeqCst);
+        until(|| count(&self.talk.received) >= count(&self.talk.emitted));
+        self.talk.stop.store(true, Ordering::SeqCst);
+        let ledger = self.sink.join().unwrap_or_default();
+        let mut measured = told(&before.0, &after.0);
+        measured.offered = after.1.0 - before.1.0;
+        measured.source_ns = after.1.1.saturating_sub(before.1.1);
+        measured.duplicated = ledger.duplicated;
+        measured.reordered = ledger.reordered;
+        measured.damaged = ledger.damaged;
+        let emitted = self.talk.emitted.load(Ordering::SeqCst);
+        measured.missing = emitted.saturating_sub(ledger.received + ledger.damaged);
+        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        measured.latency = quantiles(&mut latencies);
+        tell_task(&mut measured, done);
+        Ok(measured)
+    }
+}
+
+/// Counts what comes out, and how old it is.
+fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> path::Observer {
+    let (talk, latencies) = (Arc::clone(talk), Arc::clone(latencies));
+    Box::new(move |frame, now| {
+        if !frames::is_ours(frame) {
+            return;
+        }
+        talk.emitted.fetch_add(1, Ordering::Relaxed);
+        if talk.recording.load(Ordering::Relaxed)
+            && let Some(made) = frames::made_ns(frame)
+        {
+            let mut all = latencies.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(now.saturating_sub(made));
+        }
+    })
+}
+
+/// What was counted between two marks.
+fn told(before: &Mark, after: &Mark) -> Measured {
+    let (then, now) = (&before.counters, &after.counters);
+    let mut dropped = now.dropped_since(then);
+    let beyond = [
+        ("lost-in-the-card", after.lost - before.lost),
+        ("second-interface", after.undelivered - before.undelivered),
+    ];
+    dropped.extend(beyond.into_iter().filter(|one| one.1 > 0).map(|one| (one.0.to_owned(), one.1)));
+    let air_ns = after.air_ns - before.air_ns;
+    Measured {
+        window_ns: after.at_ns - before.at_ns,
+        accepted: now.accepted - then.accepted,
+        sent: after.sent - before.sent,
+        dropped,
+        queued: after.queued,
+        queued_before: before.queued,
+        driver_ns: (after.cpu_ns - before.cpu_ns).saturating_sub(air_ns),
+        spun_ns: after.spun_ns - before.spun_ns,
+        masked_ns: now.masked_ns - then.masked_ns,
+        air_ns,
+        interrupts: now.interrupts - then.interrupts,
+        commands: now.commands_since(then),
+        resets: now.resets - then.resets,
+        timeouts: (now.timeouts - then.timeouts) + (now.lost_events - then.lost_events),
+        ..Measured::default()
+    }
+}
+
+/// The quantiles of latencies: the smallest that so many are not above.
+fn quantiles(all: &mut [u64]) -> Option<Latency> {
+    all.sort_unstable();
+    let at =
+        |hundredths: usize| all.get((all.len() * hundredths).div_ceil(100).max(1) - 1).copied();
+    Some(Latency {
+        frames: all.len() as u64,
+        p50_ns: at(50)?,
+        p99_ns: at(99)?,
+        longest_ns: *all.last()?,
+    })
+}
+
+/// Looks until something is so, for a bounded time.
+fn until(mut so: impl FnMut() -> bool) {
+    let end = monotonic_ns() + SETTLES_NS;
+    while !so() && monotonic_ns() < end {
+        sleep_until_ns(monotonic_ns() + LOOKS_NS);
+    }
+}
+
+/// Starts a thread with exact sleeps and a priority, where it may have them.
+fn spawn<T: Send + 'static>(
+    name: &str,
+    priority: u8,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Error> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let _ = Clock::precise();
+        // Without the right it has the usual priority, and the figures are those of such a machine.
+        let _ = sched::round_robin(0, priority, Children::Normal);
+        body()
+    });
+    thread.map_err(Error::Thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_latencies_that_were_seen() {
+        let mut all: Vec<u64> = (1..=200).rev().collect();
+        let latency = quantiles(&mut all).unwrap();
+        assert_eq!((latency.p50_ns, latency.p99_ns, latency.longest_ns), (100, 198, 200));
+        assert_eq!(quantiles(&mut [7]).unwrap().p99_ns, 7);
+        assert_eq!(quantiles(&mut []), None);
+    }
+}

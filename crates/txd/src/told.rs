@@ -1,0 +1,119 @@
+//! Figures in lines for people.
+
+use std::fmt::Write;
+
+use model::transmit::{Command, Measured};
+
+use crate::{driver::census::Counters, path::Mark};
+
+/// A trial, in a few lines.
+pub fn measured(measured: &Measured) -> String {
+    let mut text = String::new();
+    let window = measured.window_ns.max(1) as f64;
+    let share = |ns: u64| 100.0 * ns as f64 / window;
+    let per = |ns: u64| ns as f64 / 1e3 / measured.sent.max(1) as f64;
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "frames    {} offered, {} accepted, {} sent ({:.0}/s), {} queued",
+        measured.offered,
+        measured.accepted,
+        measured.sent,
+        measured.sent as f64 * 1e9 / window,
+        measured.queued
+    );
+    for (reason, count) in &measured.dropped {
+        let _ = writeln!(text, "dropped   {count} {reason}");
+    }
+    let _ = writeln!(
+        text,
+        "driver    {:.2} % of a CPU, {:.1} µs a frame; {:.2} % spun, {:.2} % with interrupts masked",
+        share(measured.driver_ns),
+        per(measured.driver_ns),
+        share(measured.spun_ns),
+        share(measured.masked_ns)
+    );
+    let _ = writeln!(
+        text,
+        "beside    {:.2} % for the air (the model's), {:.2} % for the source; {} interrupts",
+        share(measured.air_ns),
+        share(measured.source_ns),
+        measured.interrupts
+    );
+    if let Some(latency) = measured.latency {
+        let _ = writeln!(
+            text,
+            "latency   half within {:.1} µs, 99 % within {:.1} µs, all within {:.1} µs",
+            latency.p50_ns as f64 / 1e3,
+            latency.p99_ns as f64 / 1e3,
+            latency.longest_ns as f64 / 1e3
+        );
+    }
+    if let (Some(wall), Some(ran), Some(rounds)) =
+        (measured.task_wall_ns, measured.task_ran_ns, measured.task_rounds)
+    {
+        let _ = writeln!(
+            text,
+            "task      {rounds} rounds in {:.3} s, {:.3} s of them on a CPU",
+            wall as f64 / 1e9,
+            ran as f64 / 1e9
+        );
+    }
+    let wrong = [measured.duplicated, measured.reordered, measured.damaged, measured.missing];
+    let _ = writeln!(
+        text,
+        "sound     {} duplicated, {} reordered, {} damaged, {} missing; {} time-outs, {} resets",
+        wrong[0], wrong[1], wrong[2], wrong[3], measured.timeouts, measured.resets
+    );
+    text
+}
+
+/// Commands, in a table.
+pub fn commands(commands: &[Command]) -> String {
+    let mut text = format!(
+        "{:<12} {:>9} {:>7} {:>12} {:>12} {:>12}\n",
+        "command", "count", "failed", "mean µs", "least µs", "most µs"
+    );
+    let us = |ns: u64| ns as f64 / 1e3;
+    for command in commands {
+        let mean = us(command.total_ns) / command.count.max(1) as f64;
+        let _ = writeln!(
+            text,
+            "{:<12} {:>9} {:>7} {:>12.2} {:>12.2} {:>12.2}",
+            command.name,
+            command.count,
+            command.failed,
+            mean,
+            us(command.least_ns),
+            us(command.most_ns)
+        );
+    }
+    text
+}
+
+/// One direction of a path, in a few lines.
+pub fn way(name: &str, mark: &Mark) -> String {
+    let counters = &mark.counters;
+    let mut text = format!(
+        "{name}: {} accepted, {} sent, {} queued; {} interrupts, {} time-outs, {} lost events, {} resets\n",
+        counters.accepted,
+        mark.sent,
+        mark.queued,
+        counters.interrupts,
+        counters.timeouts,
+        counters.lost_events,
+        counters.resets
+    );
+    let beyond = [
+        ("lost-in-the-card".to_owned(), mark.lost),
+        ("second-interface".to_owned(), mark.undelivered),
+    ];
+    let dropped = counters.dropped_since(&Counters::default());
+    for (reason, count) in dropped.into_iter().chain(beyond).filter(|one| one.1 > 0) {
+        let _ = writeln!(text, "  dropped {count} {reason}");
+    }
+    for line in commands(&counters.commands_since(&Counters::default())).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}

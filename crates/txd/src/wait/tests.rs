@@ -1,0 +1,226 @@
+//! Each way of waiting, in a world whose time is made up.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::card::timing::Random;
+
+/// A world in which something is done at a moment, and signals it unless the signal is lost.
+#[derive(Debug, Default)]
+struct World {
+    now_ns: u64,
+    done_ns: u64,
+    signals: bool,
+    late_ns: u64,
+    masked: bool,
+    masks: u32,
+    look_ns: u64,
+}
+
+impl World {
+    fn wait(&mut self, strategy: &mut dyn Wait, takes_ns: u64) -> Result<Waited, TimedOut> {
+        self.now_ns += 1_000_000;
+        self.done_ns = self.now_ns + takes_ns;
+        let done = self.done_ns;
+        wait_for(strategy, self, Bound::of_ms(20), |now| now >= done)
+    }
+}
+
+impl Host for World {
+    fn now(&mut self) -> u64 {
+        self.now_ns += self.look_ns;
+        self.now_ns
+    }
+
+    fn sleep_until(&mut self, until_ns: u64) {
+        self.now_ns = self.now_ns.max(until_ns) + self.late_ns;
+    }
+
+    fn await_signal(&mut self, until_ns: u64) -> bool {
+        let signalled = self.signals && self.done_ns <= until_ns;
+        let until = if signalled { self.done_ns } else { until_ns };
+        self.now_ns = self.now_ns.max(until) + self.late_ns;
+        signalled
+    }
+
+    fn mask(&mut self) {
+        self.masked = true;
+        self.masks += 1;
+    }
+
+    fn unmask(&mut self) {
+        self.masked = false;
+    }
+}
+
+fn world() -> World {
+    World { signals: true, late_ns: 8_000, look_ns: 50, ..World::default() }
+}
+
+#[test]
+fn busy_sees_the_end_at_once_and_spins_for_all_of_it() {
+    let mut world = world();
+    let waited = world.wait(&mut Busy, 150_000).unwrap();
+    assert!(waited.took_ns.abs_diff(150_000) < 200, "{waited:?}");
+    assert!(waited.spun_ns > 149_000 && waited.slept == 0);
+    assert_eq!((world.masks, world.masked), (1, false), "masked for the wait and not longer");
+}
+
+#[test]
+fn event_sleeps_once_and_sees_the_end_when_it_is_woken() {
+    let waited = world().wait(&mut Event::default(), 150_000).unwrap();
+    assert!(waited.took_ns.abs_diff(158_000) < 200, "{waited:?}");
+    assert_eq!((waited.spun_ns, waited.slept, waited.signals), (0, 1, 1));
+}
+
+#[test]
+fn a_lost_signal_costs_event_a_few_times_the_usual_and_no_more() {
+    let mut world = world();
+    let mut event = Event::default();
+    for _ in 0..20 {
+        world.wait(&mut event, 150_000).unwrap();
+    }
+    world.signals = false;
+    let waited = world.wait(&mut event, 150_000).unwrap();
+    assert!(waited.took_ns < 2_000_000, "{waited:?}");
+    world.signals = true;
+    let waited = world.wait(&mut event, 150_000).unwrap();
+    assert!(waited.took_ns < 160_000, "it has not learnt from what was lost: {waited:?}");
+}
+
+#[test]
+fn hybrid_learns_to_sleep_for_most_of_it_and_still_sees_the_end_at_once() {
+    let mut world = world();
+    let mut hybrid = Hybrid::default();
+    for _ in 0..200 {
+        world.wait(&mut hybrid, 150_000).unwrap();
+    }
+    let waited = world.wait(&mut hybrid, 150_000).unwrap();
+    assert!(waited.took_ns.abs_diff(150_000) < 1_500, "{waited:?}");
+    assert!(waited.spun_ns < 3_000 && waited.slept == 1, "{waited:?}");
+}
+
+#[test]
+fn hybrid_follows_a_change_in_both_directions() {
+    let mut world = world();
+    let mut hybrid = Hybrid::default();
+    for takes in [150_000, 60_000, 400_000] {
+        for _ in 0..3_000 {
+            world.wait(&mut hybrid, takes).unwrap();
+        }
+        let waited = world.wait(&mut hybrid, takes).unwrap();
+        assert!(waited.took_ns.abs_diff(takes) < 2_000, "{takes}: {waited:?}");
+        assert!(waited.spun_ns < 30_000, "{takes}: {waited:?}");
+    }
+}
+
+#[test]
+fn hybrid_adapts_to_sleeps_that_end_late() {
+    let mut world = World { late_ns: 60_000, ..world() };
+    let mut hybrid = Hybrid::default();
+    for _ in 0..2_000 {
+        world.wait(&mut hybrid, 150_000).unwrap();
+    }
+    let waited = world.wait(&mut hybrid, 150_000).unwrap();
+    assert!(waited.took_ns.abs_diff(150_000) < 1_500, "{waited:?}");
+}
+
+#[test]
+fn one_sleep_that_ends_very_late_does_not_keep_hybrid_from_sleeping() {
+    let mut world = World { late_ns: 5_000_000, ..world() };
+    let mut hybrid = Hybrid::default();
+    for _ in 0..10 {
+        world.wait(&mut hybrid, 150_000).unwrap();
+    }
+    world.late_ns = 8_000;
+    for _ in 0..1_000 {
+        world.wait(&mut hybrid, 150_000).unwrap();
+    }
+    let waited = world.wait(&mut hybrid, 150_000).unwrap();
+    assert!(waited.slept == 1 && waited.spun_ns < 20_000, "{waited:?}");
+}
+
+#[test]
+fn hybrid_never_spins_longer_than_its_bound() {
+    let mut world = world();
+    let mut hybrid = Hybrid::within(20_000);
+    for takes in [150_000, 5_000_000, 150_000, 19_000_000, 10] {
+        for _ in 0..50 {
+            let waited = world.wait(&mut hybrid, takes).unwrap();
+            assert!(waited.spun_ns <= 20_100, "{takes}: {waited:?}");
+        }
+    }
+}
+
+#[test]
+fn kinds_of_waits_are_learnt_apart() {
+    let mut world = world();
+    let mut hybrid = Hybrid::default();
+    let mut last = Waited::default();
+    for round in 0..2_000 {
+        for (kind, takes) in [(0, 150_000), (1, 40_000)] {
+            world.now_ns += 1_000;
+            let done = world.now_ns + takes;
+            world.done_ns = done;
+            let bound = Bound { kind, ..Bound::of_ms(20) };
+            last = wait_for(&mut hybrid, &mut world, bound, |now| now >= done).unwrap();
+            if round > 500 {
+                assert!(last.took_ns < takes + 2_000 && last.spun_ns < 30_000, "{last:?}");
+            }
+        }
+    }
+    assert!(last.slept > 0);
+}
+
+#[test]
+fn what_never_ends_is_given_up_at_the_bound() {
+    for mut strategy in all() {
+        let mut world = World { signals: false, ..world() };
+        let error = world.wait(strategy.as_mut(), u64::MAX / 2).unwrap_err();
+        let took = error.waited.took_ns;
+        assert!((20_000_000..20_100_000).contains(&took), "{strategy:?}: {took}");
+        assert!(!world.masked);
+        assert!(error.to_string().starts_with("it was not done after 200"), "{error}");
+    }
+}
+
+#[test]
+fn batch_puts_what_is_there_under_one_wait_and_no_more_than_it_may() {
+    assert_eq!(Batch::default().together(3), 3);
+    assert_eq!(Batch::of(4).together(9), 4);
+    assert_eq!(Batch::of(0).together(9), 1);
+    assert_eq!((Busy.together(5), Event::default().together(0)), (1, 0));
+}
+
+fn all() -> [Box<dyn Wait>; 4] {
+    [Box::new(Busy), Box::<Event>::default(), Box::<Hybrid>::default(), Box::<Batch>::default()]
+}
+
+proptest! {
+    #[test]
+    fn no_strategy_gives_up_what_ends_in_time_or_is_late_beyond_reason(
+        times in prop::collection::vec((0_u64..15_000_000, 0_u64..30_000, prop::bool::weighted(0.9)), 1..60),
+    ) {
+        for mut strategy in all() {
+            let mut world = World { look_ns: 2_000, ..World::default() };
+            let mut random = Random::new(1);
+            for &(takes, late, signals) in &times {
+                world.late_ns = random.below(late + 1);
+                world.signals = signals;
+                let waited = world.wait(strategy.as_mut(), takes);
+                prop_assert!(waited.is_ok(), "{strategy:?}: {takes}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_clock_may_stand_anywhere(begun in any::<u64>(), kind in any::<usize>(), steps in 1..50) {
+        for mut strategy in all() {
+            strategy.begin(begun, kind);
+            for step in 0..steps {
+                let _ = strategy.step(begun.saturating_add(step as u64 * 1_000_000));
+            }
+            strategy.end(Ended { at_ns: begun.saturating_add(1), done: true });
+        }
+    }
+}
