@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study client-scale self-check contention test clean
+.PHONY: help setup setup-test build check study client-scale self-check contention completion test clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -31,9 +31,12 @@ self-check: build ## measure the lab itself: how far its figures can be trusted
 contention: build ## what applications take from Wi-Fi, and what each control gives back (about an hour)
 	$(headroom) run studies/app-contention.toml
 
+completion: build ## what waiting for a transmit command costs, and what gives it back (about half an hour)
+	$(headroom) run studies/tx-completion.toml
+
 build: setup ## headroom, and the static programs for the access point
 	cargo build --locked --release --package headroom
-	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --target $(device)
+	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
 
 check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check

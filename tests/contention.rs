@@ -157,7 +157,7 @@ fn cells_are_of_contention_studies_only() {
     let text = crate::harness::Study::small().idle().text();
     place.write("study.toml", &text);
     let ended = place.headroom(["run", "study.toml", "--cell", "1", "--dry-run"]).run();
-    ended.code(2).says("only a contention study has cells").in_one_line();
+    ended.code(2).says("only contention and completion studies have cells").in_one_line();
 }
 
 #[test]

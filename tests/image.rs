@@ -37,6 +37,7 @@ fn a_run_is_not_gone_on_with_on_another_image() {
         "headroom-init",
         "guard",
         "stationd",
+        "txd",
         "station-monitor",
         "station-floor",
     ];

@@ -44,5 +44,6 @@ mod stationd_prometheus;
 mod stationd_sessions;
 mod stationd_values;
 mod stationd_weather;
+mod transmit;
 mod up;
 mod wrong_input;

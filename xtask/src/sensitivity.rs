@@ -108,6 +108,7 @@ impl Bench {
         let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args(["build", "--locked", "--profile", "device", "--target", TARGET])
             .args(["--package", "agent", "--package", "guard", "--package", "stationd"])
+            .args(["--package", "txd"])
             .args(["--features", "stationd/planted"])
             .current_dir(root)
             .env("RUSTFLAGS", "-C target-feature=+crt-static")

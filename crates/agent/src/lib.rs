@@ -22,6 +22,7 @@
 //! - **Times are absolute**, so that a late round or sample does not shift those after it.
 //! - **The agent is small beside what it measures**: files stay open, nothing runs between two points.
 
+mod beside;
 pub mod burner;
 mod calibrate;
 pub mod census;
@@ -60,4 +61,5 @@ mod stays;
 pub mod stream;
 pub mod subject;
 mod topology;
+mod transmit;
 mod words;

@@ -24,7 +24,7 @@ use crate::{
     measure::{End, measure},
     programs, put,
     stream::{Lost, Stream},
-    subject,
+    subject, transmit,
 };
 
 /// How often a port without a host is looked at, ns. Polling it would return at once.
@@ -155,6 +155,10 @@ impl Session {
             }
             Order::Contend(bout) => {
                 let ended = contention::fight(self, bout);
+                self.conclude(ended.map(|()| Frame::Done))
+            }
+            Order::Transmit(order) => {
+                let ended = transmit::measure(self, order);
                 self.conclude(ended.map(|()| Frame::Done))
             }
         }

@@ -55,6 +55,7 @@ pub mod stacks;
 mod stages;
 mod stats;
 pub mod strict;
+pub mod transmit;
 mod validity;
 pub mod verdicts;
 mod window;

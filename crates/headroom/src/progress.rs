@@ -106,6 +106,10 @@ impl Tell for Lines {
                 self.step("bouts");
                 failed.into_iter().for_each(|why| eprintln!("failed: {name}: {why}"));
             }
+            Event::TransmitEnded { name, failed, .. } => {
+                self.step("trials");
+                failed.into_iter().for_each(|why| eprintln!("failed: {name}: {why}"));
+            }
             other => sentence(&other).into_iter().for_each(|line| eprintln!("{line}")),
         }
     }
@@ -203,7 +207,7 @@ impl Tell for Bars {
                 invalid.into_iter().for_each(|why| self.say(&format!("invalid: {id}: {why}")));
                 self.step_run();
             }
-            Event::BoutEnded { name, failed, .. } => {
+            Event::BoutEnded { name, failed, .. } | Event::TransmitEnded { name, failed, .. } => {
                 failed.into_iter().for_each(|why| self.say(&format!("failed: {name}: {why}")));
                 self.step_run();
             }

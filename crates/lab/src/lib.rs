@@ -38,6 +38,7 @@ pub mod scout;
 pub mod session;
 mod stack_file;
 pub mod study_file;
+pub mod transmit;
 pub mod vm;
 
 pub use cancel::Cancel;

@@ -97,7 +97,7 @@ impl Remote {
         let stderr = folder.path().join("stderr");
         let mut command = host::bound("TERM");
         match address {
-            // What the agent starts beside the machine's programs, as guard, is beside the agent.
+            // What the agent starts beside the machine's programs, as guard and txd, is beside the agent.
             Address::Local => command.arg(&agent).env("PATH", before_path(agent.parent())),
             Address::Ssh(host) => {
                 host::require("ssh", "openssh-client")?;

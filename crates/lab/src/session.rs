@@ -246,7 +246,11 @@ impl Transcript {
             Frame::Parity(parity) => self.parity = Some(parity),
             Frame::Peers(peers) => self.peers = Some(peers),
             // The first goes to a file; the others answer other orders.
-            Frame::Records(_) | Frame::Located(_) | Frame::Piece(_) | Frame::Contended(_) => {}
+            Frame::Records(_)
+            | Frame::Located(_)
+            | Frame::Piece(_)
+            | Frame::Contended(_)
+            | Frame::Transmitted(_) => {}
             Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
             Frame::Done => return Ok(true),
         }

@@ -7,6 +7,7 @@
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
 //! RunStarted → BoutEnded* → RunEnded                      in a contention study
+//! RunStarted → TransmitEnded* → RunEnded                  in a completion study
 //! Doubt may come at any time
 //! ```
 
@@ -93,6 +94,17 @@ pub enum Event {
         /// Wall time, ms.
         took_ms: u64,
         /// Why it could not be fought, if it could not.
+        failed: Option<String>,
+    },
+    /// A trial of `txd` ended and is on disk.
+    TransmitEnded {
+        /// Its number in the plan.
+        number: u32,
+        /// What people call it, as «440/s busy of small at ap, block 2».
+        name: String,
+        /// Wall time, ms.
+        took_ms: u64,
+        /// Why it could not be measured, if it could not.
         failed: Option<String>,
     },
     /// The run ended.

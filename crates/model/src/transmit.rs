@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{span::Span, study::Mode};
+use crate::{contention::Machine, share::Share, span::Span, study::Mode};
 
 /// A completion study: `studies/tx-completion.toml` in shape. The loader knows it by its table `[completion]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,8 @@ pub struct Shape {
     pub strategies: Vec<Strategy>,
     /// How long the card takes to complete a transmit command.
     pub completes_in: Span,
+    /// A real-time trial begins only where the machine was idle for this share of the second before.
+    pub idle_gate: Share,
 }
 
 impl Default for Shape {
@@ -51,6 +53,7 @@ impl Default for Shape {
             seed: 1,
             strategies: Strategy::ALL.to_vec(),
             completes_in: Span::from_nanos(150_000),
+            idle_gate: Share::of(0.9),
         }
     }
 }
@@ -62,7 +65,7 @@ pub struct Place {
     /// Short and unique.
     pub name: String,
     /// Which machine: the virtual access point, or the one that headroom runs on.
-    pub on: crate::contention::Machine,
+    pub on: Machine,
     /// How its time passes; a host is always real-time.
     #[serde(default)]
     pub mode: Mode,
@@ -128,6 +131,9 @@ pub struct Order {
     pub warm_up_ns: u64,
     /// The measured span, ns; with a task it ends with the task.
     pub window_ns: u64,
+    /// The agent waits this long before it starts `txd`, ns: the block's phase. `txd` never hears of it.
+    #[serde(default)]
+    pub offset_ns: u64,
     /// Work of a CPU task beside it, in rounds of `txd measure`'s own loop.
     pub task_rounds: Option<u64>,
 }
@@ -138,7 +144,9 @@ pub struct Order {
 pub struct Measured {
     /// The measured span, ns.
     pub window_ns: u64,
-    /// Frames that the driver took from the TAP.
+    /// Frames that the source made; what the interface's own queue could not hold never gets to the driver.
+    pub offered: u64,
+    /// Frames that the driver took from the TAP: accepted + queued_before = sent + dropped + queued.
     pub accepted: u64,
     /// Frames that came out of the second TAP.
     pub sent: u64,
@@ -146,6 +154,10 @@ pub struct Measured {
     pub dropped: Vec<(String, u64)>,
     /// Frames still queued when the window closed.
     pub queued: u64,
+    /// Frames queued already when it opened.
+    pub queued_before: u64,
+    /// Frames that came out of the second TAP and that the sink never saw, of the whole trial: 0 in a sound path.
+    pub missing: u64,
     /// Frames that came out twice, or out of order, or damaged: 0 each in a sound path.
     pub duplicated: u64,
     /// See `duplicated`.
@@ -220,9 +232,38 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// The version of [`Run`] and [`Trial`].
+pub const FORMAT: u32 = 1;
+
+/// What was asked, with what, on what: `transmit.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`] of the folder.
+    pub format: u32,
+    /// The version of headroom.
+    pub headroom: String,
+    /// The study, as it was carried out.
+    pub study: Study,
+    /// The image, SHA-256; `None` where no virtual access point was raised.
+    pub image: Option<String>,
+    /// This machine, in words.
+    pub host: String,
+    /// When it began, ms since 1970.
+    pub started_ms: u64,
+}
+
 /// One trial of a run: `trials/NNNN.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
+    /// Its number in the plan, from 1.
+    pub number: u32,
+    /// The number of the trial that it repeats, to prove that counted time repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
+    /// The share of the second before that the machine was idle; `None` in counted time, or where the kernel does
+    /// not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_before: Option<Share>,
     /// Index of its place in the study.
     pub place: usize,
     /// Index of its load. The task alone has its load's index too.

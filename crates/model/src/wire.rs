@@ -11,6 +11,7 @@
 //! | 3 | stacks and counts of calls, files brought from the access point |
 //! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
 //! | 5 | bouts of contention |
+//! | 6 | trials of `txd measure` |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -24,10 +25,11 @@ use crate::{
     sample::Sample,
     span::Span,
     topology::{Correction, TopologyOrder},
+    transmit,
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 5;
+pub const PROTOCOL: u16 = 6;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -54,6 +56,8 @@ pub enum Order {
     Put(Put),
     /// Fight one bout of contention: answered by `Hello`, `Contended` and `Done`.
     Contend(Box<Bout>),
+    /// Let `txd` measure one trial: answered by `Hello`, `Transmitted` and `Done`.
+    Transmit(Box<transmit::Order>),
 }
 
 impl Order {
@@ -210,6 +214,8 @@ pub enum Frame {
     Peers(Vec<Peer>),
     /// What a bout counted.
     Contended(Box<Record>),
+    /// What a trial of `txd` counted.
+    Transmitted(Box<transmit::Measured>),
 }
 
 /// How many clients each party believes are associated.
@@ -327,6 +333,14 @@ pub enum Refusal {
         /// What was tried, as «cannot make the veth pair».
         what: String,
         /// The system's words, and what to do.
+        why: String,
+    },
+    /// `txd` cannot measure here.
+    #[error("{what}: {why}")]
+    Transmit {
+        /// What was tried, as «cannot run txd».
+        what: String,
+        /// Its last words, and what to do.
         why: String,
     },
     /// The agent could not read what it needs.

@@ -51,6 +51,7 @@ mod svg;
 mod table;
 mod tables;
 pub mod text;
+pub mod transmit;
 pub mod verdict_lines;
 
 use analysis::Analysis;

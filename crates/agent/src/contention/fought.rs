@@ -286,7 +286,7 @@ impl<'a> Fight<'a> {
         }
         drop(self.senders.take());
         let whole = window.is_some();
-        let began_ns = self.application.as_ref().map_or(0, Application::began_ns);
+        let began_ns = self.application.as_ref().map(Application::began_ns);
         // Before the application is asked to end, which it could not do in time while it is held back.
         let spans = (window.unwrap_or_default(), began_ns);
         ended.guarding = self.guarding.take().map(|guard| guard.finish(self.group.as_ref(), spans));

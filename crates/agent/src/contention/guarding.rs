@@ -1,42 +1,33 @@
 //! guard as a control: the device's own program, run with the policy of the order beside the bout.
 //!
 //! It is looked for beside the agent, in the path, and where headroom puts files. It runs in the router's
-//! namespace, at the usual priority. Once a second a thread of ours asks for its status at its socket; what it
-//! decided, whether the target was held and what it wrote is read from those answers. At the end it is asked to
-//! end by TERM, and every file of the group must be as before.
+//! namespace, at the usual priority. Nobody asks it anything while it works: what it decided, whether the target
+//! was held and what it wrote is read from the record that it leaves. At the end it is asked to end by TERM,
+//! and every file of the group must be as before.
 
 use std::{
-    env,
     fs::File,
-    io::{self, Read, Write},
+    io,
     os::unix::{fs::FileExt, net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
-use linux::{place::Place, proc, system::monotonic_ns};
+use linux::{
+    place::Place,
+    proc,
+    system::{boottime_ns, monotonic_ns, page_size},
+};
 use model::{contention::Guarding as Told, wire::Refusal};
 use rustix::{
     fs::{MemfdFlags, memfd_create},
     process::{Pid, Signal, kill_process},
 };
 
-use super::{group::Group, refused, road::Road};
-
-/// Where headroom puts files.
-const PUT: &str = "/run/headroom/put";
-
-/// Between two questions.
-const EVERY: Duration = Duration::from_secs(1);
-
-/// So long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(4);
+use super::{group::Group, refused, road::Road, told};
+use crate::beside;
 
 /// So long it may take to open its socket, and to restore.
 const BEGINS: Duration = Duration::from_secs(10);
@@ -50,20 +41,8 @@ pub(super) struct Guarding {
     said: File,
     program: PathBuf,
     before: Vec<(PathBuf, Vec<u8>)>,
-    asking: Option<JoinHandle<Vec<Answer>>>,
-    over: Arc<AtomicBool>,
-}
-
-/// What one status told.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Answer {
-    at_ns: u64,
-    kept: Option<f64>,
-    target: f64,
-    reason: Option<String>,
-    reason_age_s: f64,
-    writes: u64,
-    resident_kib: u64,
+    /// Its folder of state.
+    state: PathBuf,
 }
 
 impl Guarding {
@@ -78,9 +57,9 @@ impl Guarding {
         (road, folder): (Option<&Road>, &Path),
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
-        let program = program().ok_or_else(|| Refusal::Contention {
+        let program = beside::program("guard").ok_or_else(|| Refusal::Contention {
             what: what.to_owned(),
-            why: format!("there is no program `guard` beside the agent, in the path or in {PUT}"),
+            why: beside::nowhere("guard"),
         })?;
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
@@ -95,12 +74,9 @@ impl Guarding {
         command.arg("run").arg(&file).arg("--state").arg(&state);
         command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
         let child = place(road, group)?.start(command).map_err(refused(what))?;
-        let over = Arc::new(AtomicBool::new(false));
-        let mut guarding = Self { child, said, program, before, asking: None, over };
-        let socket = state.join("control");
+        let mut guarding = Self { child, said, program, before, state };
+        let socket = guarding.state.join("control");
         guarding.await_socket(&socket)?;
-        let over = guarding.over.clone();
-        guarding.asking = Some(thread::spawn(move || ask_again_and_again(&socket, &over)));
         Ok(guarding)
     }
 
@@ -120,9 +96,7 @@ impl Guarding {
     fn last_words(&self) -> String {
         let mut bytes = vec![0; 4096];
         let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
-        let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        last.map_or_else(|| "it said nothing".to_owned(), |line| line.trim().to_owned())
+        beside::last_line(&String::from_utf8_lossy(&bytes[..length]))
     }
 
     /// Refuses where it has ended by itself.
@@ -152,22 +126,33 @@ impl Guarding {
     pub(super) fn finish(
         mut self,
         group: Option<&Group>,
-        ((opens_ns, closes_ns), began_ns): ((u64, u64), u64),
+        ((opens_ns, closes_ns), began_ns): ((u64, u64), Option<u64>),
     ) -> Told {
-        self.over.store(true, Ordering::Relaxed);
-        let answers = self.asking.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        let resident_kib = self.resident_kib();
         self.end();
         let after = group.map(Group::bounds).unwrap_or_default();
-        let at = |moment: u64| answers.iter().take_while(|answer| answer.at_ns <= moment).last();
-        let writes = |moment| at(moment).map_or(0, |answer: &Answer| answer.writes);
-        Told {
-            ran_ns: 0,
-            resident_kib: at(closes_ns).map_or(0, |answer| answer.resident_kib),
-            writes: writes(closes_ns).saturating_sub(writes(opens_ns)),
-            protect_ms: protected(&answers, began_ns),
-            decisions: decisions(&answers, began_ns),
-            restored: after == self.before,
-        }
+        // Its record is in the boot's clock, which differs by the time that the machine slept.
+        let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
+        let window = (opens_ns + slept_ns, closes_ns + slept_ns);
+        let ticks = told::ticks(&self.record());
+        let began = began_ns.map(|began_ns| began_ns + slept_ns);
+        let told = told::told(&ticks, window, began);
+        Told { resident_kib, restored: after == self.before, ..told }
+    }
+
+    /// Its record: the older half first.
+    fn record(&self) -> String {
+        let half = |name: &str| {
+            let bytes = std::fs::read(self.state.join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        half("record.1") + &half("record")
+    }
+
+    /// Memory that it holds, KiB.
+    fn resident_kib(&self) -> u64 {
+        let text = proc::read(format!("/proc/{}/statm", self.child.id())).unwrap_or_default();
+        proc::resident_pages(&text).map_or(0, |pages| pages * page_size() / 1024)
     }
 
     /// Asks it to end, and kills it where it does not.
@@ -186,19 +171,8 @@ impl Guarding {
 
 impl Drop for Guarding {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        let _ = self.asking.take().map(JoinHandle::join);
         self.end();
     }
-}
-
-/// Beside the agent, in the path, or where headroom puts files.
-fn program() -> Option<PathBuf> {
-    let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.join("guard")));
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).map(|folder| folder.join("guard")).collect::<Vec<_>>();
-    let mut all = beside.into_iter().chain(folders).chain([Path::new(PUT).join("guard")]);
-    all.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
 
 fn place(road: Option<&Road>, group: Option<&Group>) -> Result<Place, Refusal> {
@@ -211,131 +185,5 @@ fn place(road: Option<&Road>, group: Option<&Group>) -> Result<Place, Refusal> {
             Ok(place.network(router).map_err(refused(what))?.own_devices().ends_with_us())
         }
         None => Ok(place.ends_with_us()),
-    }
-}
-
-fn ask_again_and_again(socket: &Path, over: &AtomicBool) -> Vec<Answer> {
-    let mut answers = Vec::new();
-    let mut next = Instant::now();
-    while !over.load(Ordering::Relaxed) {
-        if let Ok(text) = ask(socket) {
-            answers.push(Answer { at_ns: monotonic_ns(), ..read(&text) });
-        }
-        next += EVERY;
-        while Instant::now() < next && !over.load(Ordering::Relaxed) {
-            thread::sleep((next - Instant::now()).min(Duration::from_millis(100)));
-        }
-    }
-    answers
-}
-
-fn ask(socket: &Path) -> io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(b"status\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
-}
-
-/// What of a status is used.
-fn read(text: &str) -> Answer {
-    let number = |name: &str| value(text, name).and_then(|value| value.parse::<f64>().ok());
-    let count = |name: &str| number(name).map_or(0, |number| number as u64);
-    Answer {
-        at_ns: 0,
-        kept: number("kept"),
-        target: number("target").unwrap_or(1.0),
-        reason: value(text, "reason").filter(|value| *value != "null").map(unquoted),
-        reason_age_s: number("reason_age_s").unwrap_or_default(),
-        writes: count("writes"),
-        resident_kib: count("rss_kib"),
-    }
-}
-
-/// The value behind the first key of this name: a string with its quotes, or what stands before the next comma
-/// or bracket. The status is flat where it is read, and no text in it holds a quoted key.
-fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let key = format!("\"{name}\":");
-    let rest = text[text.find(&key)? + key.len()..].trim_start();
-    let end = match rest.strip_prefix('"') {
-        Some(inside) => {
-            let mut escaped = false;
-            let end = inside.find(|sign| {
-                let ends = sign == '"' && !escaped;
-                escaped = sign == '\\' && !escaped;
-                ends
-            });
-            end? + 2
-        }
-        None => rest.find([',', '}', ']', '\n'])?,
-    };
-    Some(rest[..end].trim())
-}
-
-fn unquoted(value: &str) -> String {
-    let inside = value.trim_matches('"');
-    inside.replace("\\\"", "\"").replace("\\\\", "\\")
-}
-
-/// From the application's start to the first answer in which the target was held, ms.
-fn protected(answers: &[Answer], began_ns: u64) -> Option<u64> {
-    let held = |answer: &&Answer| {
-        answer.at_ns >= began_ns && answer.kept.is_some_and(|kept| kept >= answer.target)
-    };
-    answers.iter().find(held).map(|answer| (answer.at_ns - began_ns) / 1_000_000)
-}
-
-/// Each reason once, with when it was given, ms from the application's start.
-fn decisions(answers: &[Answer], began_ns: u64) -> Vec<(i64, String)> {
-    let mut told: Vec<(i64, String)> = Vec::new();
-    for answer in answers {
-        let Some(reason) = &answer.reason else { continue };
-        let age_ns = (answer.reason_age_s * 1e9) as i64;
-        let at_ms = (answer.at_ns as i64 - age_ns - began_ns as i64) / 1_000_000;
-        // The same reason is told again with each answer; its moment wavers by what an answer takes.
-        let same = |(at, text): &(i64, String)| text == reason && at.abs_diff(at_ms) < 500;
-        if !told.last().is_some_and(same) {
-            told.push((at_ms, reason.clone()));
-        }
-    }
-    told
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STATUS: &str = r#"done
-{"version":"0.1.0","condition":"starved","kept":0.62,"target":0.95,
- "reason":"the \"app\" holds ksoftirqd back","reason_age_s":1.5,"now":"x",
- "own":{"cpu_s":0.01,"cpu_share":0.001,"rss_kib":2300,"ticks":9,"writes":4,"writes_last_minute":4}}"#;
-
-    #[test]
-    fn a_status_is_read() {
-        let answer = read(STATUS);
-        assert_eq!((answer.kept, answer.target), (Some(0.62), 0.95));
-        assert_eq!(answer.reason.as_deref(), Some("the \"app\" holds ksoftirqd back"));
-        assert_eq!((answer.writes, answer.resident_kib), (4, 2300));
-        let idle = read(r#"{"kept":null,"target":0.9,"reason":null}"#);
-        assert_eq!((idle.kept, idle.reason), (None, None));
-        assert_eq!(read("nonsense").writes, 0);
-    }
-
-    #[test]
-    fn a_decision_is_told_once_with_its_moment() {
-        let second = 1_000_000_000;
-        let at = |s: u64, age: f64| Answer { at_ns: s * second, reason_age_s: age, ..read(STATUS) };
-        let told = decisions(&[at(11, 0.5), at(12, 1.5), at(13, 0.2)], 10 * second);
-        assert_eq!(told.iter().map(|(ms, _)| *ms).collect::<Vec<_>>(), [500, 2800]);
-    }
-
-    #[test]
-    fn protection_counts_from_the_applications_start() {
-        let answer =
-            |at_ns, kept| Answer { at_ns, kept: Some(kept), target: 0.95, ..Answer::default() };
-        let answers = [answer(5, 1.0), answer(2_000_000, 0.6), answer(9_000_000, 0.97)];
-        assert_eq!(protected(&answers, 1_000_000), Some(8));
-        assert_eq!(protected(&answers[..2], 1_000_000), None);
     }
 }

@@ -22,6 +22,7 @@ mod pmu;
 mod prober;
 mod road;
 pub mod tidy;
+mod told;
 
 use linux::{error::chain, sched, system::monotonic_ns};
 use model::{

@@ -33,11 +33,13 @@ pub(crate) struct Agent {
 impl Agent {
     /// Starts it and takes its greeting.
     pub(crate) fn start() -> (Self, Facts, Census) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_headroom-agent"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start_at(Path::new(env!("CARGO_BIN_EXE_headroom-agent")))
+    }
+
+    /// Starts another copy of it.
+    pub(crate) fn start_at(program: &Path) -> (Self, Facts, Census) {
+        let mut child =
+            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (orders, frames) = (child.stdin.take(), child.stdout.take().unwrap());
         let mut agent = Self { child, orders, frames, decoder: Decoder::default() };
         let (facts, census) = (agent.hello(), agent.census());

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lab::{contention, run_folder};
+use lab::{contention, run_folder, transmit};
 use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::check;
@@ -64,6 +64,9 @@ fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<En
     if contention::folder::is_one(path) {
         return Err("a contention run has figures of another kind; see its report.html".to_owned());
     }
+    if transmit::folder::is_one(path) {
+        return Err("a completion run has figures of another kind; see its report.html".to_owned());
+    }
     let recorded = run_folder::read(path).map_err(why_not)?;
     let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
@@ -92,7 +95,8 @@ fn told(failure: &Failure) -> String {
 
 /// Folders with a run, by name. A run's own folders are not entered.
 fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
-    if folder.join("run.json").is_file() || contention::folder::is_one(folder) {
+    let is_other = contention::folder::is_one(folder) || transmit::folder::is_one(folder);
+    if folder.join("run.json").is_file() || is_other {
         return vec![folder.to_owned()];
     }
     let inside = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -163,14 +167,21 @@ mod tests {
     }
 
     #[test]
-    fn a_contention_run_is_listed_and_its_bouts_are_no_runs() {
+    fn a_run_of_another_kind_is_listed_and_its_folders_are_no_runs() {
         let place = tempfile::tempdir().unwrap();
-        let run = place.path().join("app-contention-1");
-        fs::create_dir_all(run.join("bouts")).unwrap();
-        fs::write(run.join(contention::folder::MARK), "{}").unwrap();
+        let marks = [("bouts", contention::folder::MARK), ("trials", transmit::folder::MARK)];
+        for (inside, mark) in marks {
+            let run = place.path().join(format!("run-of-{inside}"));
+            fs::create_dir_all(run.join(inside)).unwrap();
+            fs::write(run.join(mark), "{}").unwrap();
+        }
         let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
-        assert_eq!(index.unread.len(), 1);
-        assert!(index.unread[0].why.contains("report.html"), "{}", index.unread[0].why);
+        assert_eq!(index.unread.len(), 2);
+        assert!(
+            index.unread.iter().all(|one| one.why.contains("report.html")),
+            "{:?}",
+            index.unread
+        );
     }
 
     #[test]

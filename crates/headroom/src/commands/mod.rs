@@ -16,4 +16,5 @@ mod place;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
+mod transmit;
 pub(crate) mod up;

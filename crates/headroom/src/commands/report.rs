@@ -9,7 +9,7 @@ use std::{
 use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
 
-use super::{check, contention};
+use super::{check, contention, transmit};
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
     explain,
@@ -23,6 +23,11 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
     let fought =
         flags.run.as_ref().map(|run| contention::report(options, run, flags.out.as_deref()));
     if let Some(verdict) = fought.transpose()?.flatten() {
+        return Ok(verdict);
+    }
+    let transmitted =
+        flags.run.as_ref().map(|run| transmit::report(options, run, flags.out.as_deref()));
+    if let Some(verdict) = transmitted.transpose()?.flatten() {
         return Ok(verdict);
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);

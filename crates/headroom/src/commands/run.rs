@@ -21,6 +21,7 @@ use serde_json::json;
 use super::{
     check, contention,
     report::{self, Wanted},
+    transmit,
 };
 use crate::{
     code_files::SymbolFolders,
@@ -38,6 +39,14 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
         (None, None) => None,
     };
     if let Some(verdict) = fought {
+        return Ok(verdict);
+    }
+    let transmitted = match (&flags.resume, &flags.study) {
+        (Some(run), _) => transmit::resume(options, run)?,
+        (None, Some(study)) => transmit::run(options, flags, study)?,
+        (None, None) => None,
+    };
+    if let Some(verdict) = transmitted {
         return Ok(verdict);
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
@@ -94,7 +103,7 @@ pub(crate) fn default_folder(study: &str) -> PathBuf {
 pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
     if !flags.cell.is_empty() {
-        let why = "only a contention study has cells; leave --cell out";
+        let why = "only contention and completion studies have cells; leave --cell out";
         return Err(Failure::Usage(why.to_owned()));
     }
     if !flags.clients.is_empty() {

@@ -13,15 +13,19 @@ use crate::{Cancel, Error};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// So long a bout waits for the machine to be idle; then it goes on, and says how idle it was.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until the machine was idle for this share of a second, and answers for how much of the last one it was.
-/// `None` where the kernel does not say.
+/// Waits until the machine was idle for this share of a second, but no longer than patience allows, and answers
+/// for how much of the last one it was. `None` where the kernel does not say.
 ///
 /// # Errors
 ///
 /// [`Error::Interrupted`].
-pub(super) fn gate(least: Share, cancel: &Cancel) -> Result<Option<Share>, Error> {
+pub(crate) fn gate(
+    least: Share,
+    patience: Duration,
+    cancel: &Cancel,
+) -> Result<Option<Share>, Error> {
     let since = Instant::now();
     loop {
         let before = Ticks::now();
@@ -29,7 +33,7 @@ pub(super) fn gate(least: Share, cancel: &Cancel) -> Result<Option<Share>, Error
         cancel.check()?;
         let idle = before.zip(Ticks::now()).and_then(|(before, after)| after.idle_since(before));
         let Some(idle) = idle else { return Ok(None) };
-        if idle >= least || since.elapsed() >= PATIENCE {
+        if idle >= least || since.elapsed() >= patience {
             return Ok(Some(idle));
         }
     }

@@ -11,7 +11,7 @@
 
 mod fight;
 pub mod folder;
-mod idle;
+pub(crate) mod idle;
 mod pace;
 pub mod plan;
 pub mod runner;

@@ -362,10 +362,11 @@ pub fn estimate(study: &Study, plan: &[PlannedBout], cores: usize) -> Duration {
 
 /// Numbers that a seed gives: splitmix64 (Steele, Lea, Flood, «Fast splittable pseudorandom number
 /// generators», OOPSLA 2014).
-struct Draw(u64);
+pub(crate) struct Draw(u64);
 
 impl Draw {
-    fn of(parts: [u64; 3]) -> Self {
+    /// The same numbers for the same parts.
+    pub(crate) fn of(parts: [u64; 3]) -> Self {
         let mut draw = Self(0);
         for part in parts {
             draw.0 ^= part;
@@ -383,7 +384,7 @@ impl Draw {
     }
 
     /// Fisher and Yates's shuffle. The rest of a division by some tens is even enough for an order.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.next() % (last as u64 + 1);
             items.swap(last, other as usize);

@@ -308,7 +308,8 @@ impl Floor<'_> {
             return Ok(Bouted::of(End::failed(why), None));
         }
         let mode = plan::mode_of(place);
-        let gate = || idle::gate(study.contention.idle_gate, &self.lab.cancel);
+        let least = study.contention.idle_gate;
+        let gate = || idle::gate(least, idle::PATIENCE, &self.lab.cancel);
         let idle_before = if mode == Mode::RealTime { gate()? } else { None };
         let end = match place.on {
             Machine::Host => fight::on_host(self.lab, bout)?,
@@ -334,11 +335,13 @@ fn is_unpaced(bout: &Bout) -> bool {
     bout.traffic.as_ref().is_some_and(|traffic| traffic.paced.is_some())
 }
 
-fn this_machine() -> String {
+/// This machine in words.
+pub(crate) fn this_machine() -> String {
     let model::run::Host { system, kernel, cpu, cores } = host::describe();
     format!("{system}, Linux {kernel}, {cpu}, {cores} CPUs")
 }
 
-fn unix_ms() -> u64 {
+/// Now, ms since 1970.
+pub(crate) fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

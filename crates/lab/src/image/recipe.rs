@@ -42,16 +42,18 @@ pub(super) const MODULES: [&str; 8] = [
 pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];
 
 /// Modules that pid 1 loads only where the guest has a WAN side: its link, a link that is slower than the
-/// radio, and translated addresses, which need a sum that their code asks for by name.
-pub(super) const WAN_MODULES: [&str; 6] =
-    ["veth", "sch_tbf", "crc32c_generic", "nf_tables", "nft_chain_nat", "nft_masq"];
+/// radio, and translated addresses, which need a sum that their code asks for by name; and the interfaces that
+/// txd drives.
+pub(super) const WAN_MODULES: [&str; 7] =
+    ["veth", "sch_tbf", "crc32c_generic", "nf_tables", "nft_chain_nat", "nft_masq", "tun"];
 
 /// Our own programs, as the build names them, and where the guest has them.
-pub(super) const PROGRAMS: [(&str, &str); 6] = [
+pub(super) const PROGRAMS: [(&str, &str); 7] = [
     ("headroom-init", "init"),
     (AGENT, "sbin/headroom-agent"),
     ("stationd", "usr/sbin/stationd"),
     ("guard", "usr/sbin/guard"),
+    ("txd", "usr/sbin/txd"),
     ("station-monitor", "usr/bin/station-monitor"),
     ("station-floor", "usr/bin/station-floor"),
 ];

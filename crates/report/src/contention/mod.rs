@@ -22,7 +22,7 @@ mod labels;
 mod measured;
 mod plane;
 mod seconds;
-mod summary;
+pub(crate) mod summary;
 
 use analysis::{
     contention::{Cell, Contention, Target},

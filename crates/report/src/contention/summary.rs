@@ -137,7 +137,7 @@ fn targets(targets: &[Target], room: usize) -> String {
 }
 
 /// The lines that have room; where some have none, the last line says so.
-fn cut(text: &str, room: usize) -> String {
+pub(crate) fn cut(text: &str, room: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= room {
         return text.to_owned();
@@ -177,17 +177,17 @@ pub fn markdown(contention: &Contention) -> String {
 }
 
 /// Text that stays in its cell and is no HTML.
-fn cell_of(text: &str) -> String {
+pub(crate) fn cell_of(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
 /// A text without what would break a line or a terminal.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// A text with its end left out, where it is longer than so many columns.
-fn shortened(text: &str, columns: usize) -> String {
+pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();
     }

@@ -1,0 +1,138 @@
+//! The field report's figures beside ours, at every place.
+//!
+//! Jouni Malinen, «TX path CPU usage (busy wait for transmit command)», hostap mailing list, 2002-04-07: a Compaq
+//! WL100 in a laptop, a 400 MHz Pentium III. Its times are of its machine; what carries over are shares and ratios.
+
+use model::transmit::Strategy;
+use serde::Serialize;
+
+use super::{Point, Transmit, Versus};
+use crate::stats::Estimate;
+
+/// Frames a second at 5 Mb/s of 1,500-byte frames, as the report has it, and just under 1,000.
+const FULL: u32 = 440;
+const TASK_RATES: std::ops::RangeInclusive<u32> = 900..=1000;
+
+/// One published figure and ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// What it is: `busy waiting at 440 frames/s`.
+    pub what: String,
+    /// The place that ours is of.
+    pub place: String,
+    /// As it was published, in words.
+    pub published: String,
+    /// The published value in `unit`.
+    pub value: f64,
+    /// Ours.
+    pub ours: Option<Estimate>,
+    /// `%`, `frames/s` or `×`; values of per cent are shares.
+    pub unit: &'static str,
+}
+
+pub(super) fn all(transmit: &Transmit) -> Vec<Published> {
+    let mut places: Vec<&str> = transmit.points.iter().map(|point| point.place.as_str()).collect();
+    places.dedup();
+    places.into_iter().flat_map(|place| at(transmit, place)).collect()
+}
+
+fn at(transmit: &Transmit, place: &str) -> Vec<Published> {
+    let row = |what: &str, published: &str, (value, unit): (f64, &'static str), ours| Published {
+        what: what.to_owned(),
+        place: place.to_owned(),
+        published: published.to_owned(),
+        value,
+        ours,
+        unit,
+    };
+    let slowdown = |strategy| {
+        let point = beside_task(transmit, place, strategy)?;
+        point.task.as_ref()?.slowdown
+    };
+    let full = |strategy| full_rate(transmit, place, strategy);
+    let saturation = transmit.saturations.iter().find(|one| one.place == place);
+    vec![
+        row(
+            "busy waiting at 440 frames/s, of one core",
+            "6.6 %",
+            (0.066, "%"),
+            full(Strategy::Busy).map(|point| point.waiting),
+        ),
+        row(
+            "frames/s at which waiting takes all CPU",
+            "6,700",
+            (6700.0, "frames/s"),
+            saturation.map(|one| one.by_waiting),
+        ),
+        row(
+            "a task beside just under 1,000 frames/s, busy",
+            "7.8 s → 17.2 s",
+            (17.2 / 7.8, "×"),
+            slowdown(Strategy::Busy),
+        ),
+        row("the same task, event", "7.8 s → 11.5 s", (11.5 / 7.8, "×"), slowdown(Strategy::Event)),
+        row(
+            "the task beside event, of its time beside busy",
+            "11.5 s ÷ 17.2 s",
+            (11.5 / 17.2, "×"),
+            task_ratio(transmit, place),
+        ),
+        row(
+            "transmit path’s CPU of event, of busy’s, at 440 frames/s",
+            "“about one tenth”, of system time in some tests",
+            (0.1, "%"),
+            event_ratio(transmit, place),
+        ),
+    ]
+}
+
+/// The transmit path's CPU of event, of busy's, at 440 frames a second with the largest frames.
+pub(super) fn event_ratio(transmit: &Transmit, place: &str) -> Option<Estimate> {
+    let load = &full_rate(transmit, place, Strategy::Event)?.load;
+    let is_it = |one: &&Versus| {
+        one.place == place && one.load == *load && one.rate == FULL && one.base == Strategy::Busy
+    };
+    let mut all = transmit.versus.iter().filter(is_it);
+    all.find(|one| one.variant == Strategy::Event)?.ratio
+}
+
+/// The task's time beside event, of that beside busy, at just under 1,000 frames a second.
+fn task_ratio(transmit: &Transmit, place: &str) -> Option<Estimate> {
+    let point = beside_task(transmit, place, Strategy::Event)?;
+    let is_it = |one: &&Versus| {
+        let ours = (one.place.as_str(), &one.load, one.rate);
+        ours == (place, &point.load, point.rate) && one.base == Strategy::Busy
+    };
+    let mut all = transmit.versus.iter().filter(is_it);
+    all.find(|one| one.variant == Strategy::Event)?.ratio
+}
+
+/// The point at 440 frames a second with the largest frames.
+pub(super) fn full_rate<'a>(
+    transmit: &'a Transmit,
+    place: &str,
+    strategy: Strategy,
+) -> Option<&'a Point> {
+    let is_it = |point: &&Point| {
+        point.place == place
+            && point.strategy == strategy
+            && point.rate == FULL
+            && point.task.is_none()
+    };
+    transmit.points.iter().filter(is_it).max_by_key(|point| point.bytes)
+}
+
+/// The point beside a task at just under 1,000 frames a second.
+pub(super) fn beside_task<'a>(
+    transmit: &'a Transmit,
+    place: &str,
+    strategy: Strategy,
+) -> Option<&'a Point> {
+    let is_it = |point: &&Point| {
+        point.place == place
+            && point.strategy == strategy
+            && TASK_RATES.contains(&point.rate)
+            && point.task.is_some()
+    };
+    transmit.points.iter().find(is_it)
+}

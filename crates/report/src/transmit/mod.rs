@@ -1,0 +1,274 @@
+//! A completion run for people: what each way to wait costs, as one HTML file, a terminal's text and Markdown.
+//!
+//! Takes the answer of [`analysis::transmit`] and lays it out; every figure, verdict and sentence of judgement is
+//! that crate's. An empty or partial run makes a page too: what is not there yet is said.
+//!
+//! ```text
+//! Transmit + Run ─► lines ───────► CPU and latency against rate   ┐
+//!                 ├► task_chart ─► the task beside each strategy  ├► page (askama)
+//!                 ├► tables ─────► figures, A/B, census, targets  ┘
+//!                 └► summary ────► terminal, Markdown
+//! ```
+
+mod lines;
+mod summary;
+mod tables;
+mod task_chart;
+
+use analysis::{
+    quantity::count,
+    transmit::{Target, Transmit},
+};
+use askama::Template;
+use model::{
+    contention::Machine,
+    study::Mode,
+    transmit::{Place, Run, Strategy},
+    verdict::Verdict,
+};
+
+pub use self::summary::{markdown, summary};
+use crate::{
+    Error,
+    identity::{self, Fact},
+    marks, prose,
+    table::Table,
+};
+
+/// A completion run as one HTML file. `study_toml` is the study file, shown verbatim.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn page(transmit: &Transmit, run: &Run, study_toml: &str) -> Result<String, Error> {
+    Ok(Page::of(transmit, run, study_toml).render()?)
+}
+
+/// Everything that the template shows; an empty text is a part that is not there.
+#[derive(Template)]
+#[template(path = "transmit.html")]
+struct Page<'a> {
+    question: &'a str,
+    headroom: &'a str,
+    began: String,
+    status: Vec<String>,
+    overall: Verdict,
+    overall_sentence: String,
+    contents: Vec<(&'static str, &'static str)>,
+    answer: Vec<String>,
+    published: String,
+    legend: Vec<(String, &'static str, &'static str)>,
+    rates: Vec<Drawn>,
+    figures: Vec<(String, String)>,
+    tasks: Vec<(String, String)>,
+    task_table: String,
+    base: &'static str,
+    versus: String,
+    sentences: Vec<(Verdict, String)>,
+    commands: String,
+    repeats: String,
+    targets: Vec<Shot>,
+    left_out: String,
+    left_lead: String,
+    again: Vec<String>,
+    facts: Vec<Fact>,
+    described: Vec<String>,
+    study_toml: &'a str,
+}
+
+/// The pictures of one load at one place.
+struct Drawn {
+    title: String,
+    cpu: String,
+    latency: String,
+}
+
+/// A target with its verdict.
+struct Shot {
+    verdict: Verdict,
+    name: String,
+    place: String,
+    limit: String,
+    found: String,
+    cause: Option<String>,
+}
+
+impl<'a> Page<'a> {
+    fn of(transmit: &'a Transmit, run: &'a Run, study_toml: &'a str) -> Self {
+        let (overall, overall_sentence) = summary::overall(transmit);
+        let mut page = Self {
+            question: &transmit.question,
+            headroom: &run.headroom,
+            began: identity::utc(run.started_ms / 1000),
+            status: status(transmit, run),
+            overall,
+            overall_sentence: prose::html(&overall_sentence),
+            contents: Vec::new(),
+            answer: transmit.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            published: html(tables::published(transmit)),
+            legend: legend(run),
+            rates: rates(transmit, run),
+            figures: figures(transmit, run),
+            tasks: tasks(transmit, run),
+            task_table: html(tables::tasks(transmit)),
+            base: run.study.completion.strategies.first().map_or("none", |one| one.name()),
+            versus: html(tables::versus(transmit)),
+            sentences: transmit
+                .versus
+                .iter()
+                .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
+                .collect(),
+            commands: html(tables::commands(transmit)),
+            repeats: html(tables::repeats(transmit)),
+            targets: transmit.targets.iter().map(shot).collect(),
+            left_out: html(tables::left_out(transmit)),
+            left_lead: left_lead(transmit),
+            again: vec!["headroom run study.toml".to_owned(), "headroom report .".to_owned()],
+            facts: facts(run),
+            described: [tables::places(run), tables::loads(run)].into_iter().map(html).collect(),
+            study_toml,
+        };
+        page.contents = page.contents();
+        page
+    }
+
+    /// The sections that there are, in their order.
+    fn contents(&self) -> Vec<(&'static str, &'static str)> {
+        let all = [
+            (true, "answer", "Answer"),
+            (true, "published", "The report’s figures"),
+            (true, "rates", "Against rate"),
+            (true, "task", "A task beside it"),
+            (true, "versus", "A/B"),
+            (true, "census", "Commands"),
+            (true, "targets", "Targets"),
+            (!self.repeats.is_empty(), "repeats", "Made twice"),
+            (true, "left", "Left out"),
+            (true, "again", "Run it again"),
+            (true, "measured", "What was measured"),
+        ];
+        all.into_iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, id, title)| (id, title))
+            .collect()
+    }
+}
+
+/// Colour, dash and shape of a strategy: the same in every run.
+fn style(strategy: Strategy) -> usize {
+    match strategy {
+        Strategy::Busy => 2,
+        Strategy::Event => 1,
+        Strategy::Hybrid => 3,
+        Strategy::Batch => 4,
+    }
+}
+
+fn legend(run: &Run) -> Vec<(String, &'static str, &'static str)> {
+    let strategies = run.study.completion.strategies.iter();
+    let of = |strategy: &Strategy| {
+        (marks::class(style(*strategy)), marks::shape(style(*strategy)), strategy.name())
+    };
+    strategies.map(of).collect()
+}
+
+fn html(table: Table) -> String {
+    if table.rows.is_empty() { String::new() } else { table.html() }
+}
+
+/// The line under the title.
+fn status(transmit: &Transmit, run: &Run) -> Vec<String> {
+    let shape = &run.study.completion;
+    let mut status = vec![
+        format!("{} that count", count(transmit.counted, "trial")),
+        count(shape.blocks, "block"),
+        format!("{} window", shape.window),
+        format!("a command takes {}", shape.completes_in),
+    ];
+    status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));
+    status
+}
+
+/// Whose CPU and whose clock a place's figures are of.
+fn core(place: &Place) -> &'static str {
+    match (place.on, place.mode) {
+        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
+        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
+        (Machine::Host, _) => "this host’s cores in real time",
+    }
+}
+
+/// Each place with the loads that are more than one rate.
+fn rates(transmit: &Transmit, run: &Run) -> Vec<Drawn> {
+    let study = &run.study;
+    let pairs =
+        study.places.iter().flat_map(|place| study.loads.iter().map(move |one| (place, one)));
+    pairs
+        .filter_map(|(place, load)| {
+            let cpu = lines::cpu(transmit, &place.name, load);
+            (!cpu.is_empty()).then(|| Drawn {
+                title: format!("{}: frames of {} bytes, {}", load.name, load.bytes, place.name),
+                cpu,
+                latency: lines::latency(transmit, &place.name, load),
+            })
+        })
+        .collect()
+}
+
+/// The table of each place.
+fn figures(transmit: &Transmit, run: &Run) -> Vec<(String, String)> {
+    let of = |place: &Place| (place.name.clone(), html(tables::points(transmit, &place.name)));
+    run.study.places.iter().map(of).filter(|(_, table)| !table.is_empty()).collect()
+}
+
+/// The picture of each task at each place.
+fn tasks(transmit: &Transmit, run: &Run) -> Vec<(String, String)> {
+    let study = &run.study;
+    let pairs =
+        study.places.iter().flat_map(|place| study.loads.iter().map(move |one| (place, one)));
+    pairs
+        .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)))
+        .filter_map(|(place, load, rate)| {
+            let drawn = task_chart::draw(transmit, (&place.name, &load.name), rate);
+            let title = format!("{rate} frames/s of {} bytes, {}", load.bytes, place.name);
+            (!drawn.is_empty()).then_some((title, drawn))
+        })
+        .collect()
+}
+
+fn shot(target: &Target) -> Shot {
+    Shot {
+        verdict: target.verdict,
+        name: target.name.clone(),
+        place: target.place.clone(),
+        limit: target.limit.clone(),
+        found: prose::html(&target.found),
+        cause: target.cause.as_deref().map(|cause| prose::html(&sentence(cause))),
+    }
+}
+
+/// The same with a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str().trim_end_matches('.'))
+}
+
+fn left_lead(transmit: &Transmit) -> String {
+    let counted = count(transmit.counted, "trial");
+    match transmit.left_out.len() {
+        0 => format!("Nothing: {counted} were made and all count."),
+        left => format!("{counted} count, {left} could not be made: they are in no figure."),
+    }
+}
+
+fn facts(run: &Run) -> Vec<Fact> {
+    let fact = |name, value: String, code| Fact { name, value, code };
+    vec![
+        fact("headroom", run.headroom.clone(), false),
+        fact("image", run.image.clone().unwrap_or_else(|| "none was needed".to_owned()), true),
+        fact("host", run.host.clone(), false),
+        fact("began", identity::utc(run.started_ms / 1000), false),
+        fact("seed of the orders", run.study.completion.seed.to_string(), false),
+    ]
+}
