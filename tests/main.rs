@@ -23,6 +23,7 @@ mod cache_model_oracle;
 mod ci_examples;
 mod command_line;
 mod compare;
+mod compare_strategies;
 mod contention;
 mod count;
 mod doctor;

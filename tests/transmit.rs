@@ -59,8 +59,10 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     assert!((0.97..1.03).contains(&waited), "busy waited {waited} of frames × completion time");
     assert!(busy.sent.abs_diff(440) <= 2 && event.sent.abs_diff(440) <= 2, "{busy:?} {event:?}");
     assert_eq!(event.spun_ns, 0);
-    // Copies and system calls of a frame are dear at 500 million instructions a second, and both pay them.
-    assert!(event.driver_ns * 3 < busy.driver_ns, "{} of {}", event.driver_ns, busy.driver_ns);
+    // Counted instructions: the study's own limit is a tenth, and the same study keeps it by half a hundredth.
+    assert!(event.driver_ns * 9 < busy.driver_ns, "{} of {}", event.driver_ns, busy.driver_ns);
+    let put_off = event.commands.iter().find(|one| one.name == "transmit").unwrap();
+    assert_eq!(put_off.deferred, put_off.count, "at 440/s no frame waits for another");
     for one in [busy, event] {
         let dropped: u64 = one.dropped.iter().map(|(_, count)| count).sum();
         assert_eq!(one.accepted + one.queued_before, one.sent + dropped + one.queued);

@@ -1,12 +1,13 @@
 //! Fuzzes what reads files of code: headers, unwind information, symbols, stubs, packed tables.
 //!
 //! Whatever the bytes are, the answer is a value: no panic, and no more memory than the file accounts for.
-//! The kernel's symbols and the names of functions are read from the same bytes. How to build and run is in
-//! `netlink.rs`. `cargo test -p analysis` reads every kept input.
+//! The kernel's symbols and the names of functions are read from the same bytes, and code is followed for its loops
+//! with a spin-wait hint. How to build and run is in `netlink.rs`. `cargo test -p analysis` reads every kept input.
 
 #![no_main]
 
 use analysis::stacks::{
+    hint,
     kernel::Kernel,
     names::readable,
     object::Elf,
@@ -25,6 +26,8 @@ fuzz_target!(|input: &[u8]| {
     let symbols = Symbols::of(&elf, within.as_ref(), Some(&elf));
     for symbol in symbols.all() {
         let _ = symbols.at(symbol.address);
+        let Some(cpu) = Cpu::of(elf.class().architecture) else { continue };
+        spins(cpu, elf.at(symbol.address), symbol.address);
     }
     let functions = Functions::of(&elf, None);
     for asked in ["main", "called", "0x1000", ""] {
@@ -34,6 +37,14 @@ fuzz_target!(|input: &[u8]| {
     }
     unwind(&elf);
 });
+
+/// Every loop with a hint has its hint behind its beginning, and whoever is at the hint does wait.
+fn spins(cpu: Cpu, code: &[u8], start: u64) {
+    for found in hint::loops(cpu, code, start) {
+        assert!(found.hint >= start && found.jump >= start);
+        assert_eq!(found.at(found.hint), hint::Spin::Past);
+    }
+}
 
 /// Every function once, on a made-up stack that leads upwards.
 fn unwind(elf: &Elf) {

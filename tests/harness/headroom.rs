@@ -37,6 +37,13 @@ pub(crate) fn binary() -> PathBuf {
     binary
 }
 
+/// A program for the device, as headroom finds it beside itself.
+pub(crate) fn device_program(name: &str) -> PathBuf {
+    let program = target().join("x86_64-unknown-linux-gnu/device").join(name);
+    assert!(program.is_file(), "{} is not there: run make build", program.display());
+    program
+}
+
 /// headroom, about to be started.
 #[derive(Debug)]
 pub(crate) struct Headroom {

@@ -21,7 +21,7 @@ mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Running, binary};
+pub(crate) use headroom::{Running, binary, device_program};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::eventually;

@@ -6,11 +6,11 @@ use std::{fs, path::PathBuf};
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
-use super::headroom::target;
+use super::headroom::device_program;
 
 /// stationd as the build left it, with its symbols.
 pub(crate) fn stationd() -> PathBuf {
-    target().join("x86_64-unknown-linux-gnu/device/stationd")
+    device_program("stationd")
 }
 
 /// Where in the file of stationd the one function begins that has these words in its symbol.

@@ -46,11 +46,12 @@ fn find(name: &str) -> Option<PathBuf> {
         return programs::resolve(name);
     }
     let in_folder = |folder: PathBuf| Some(folder.join(name)).filter(|path| path.is_file());
-    programs::resolve(name)
+    // What runs comes first: a probe is in one file, and a copy elsewhere, the same to the byte, is another.
+    mapped(name)
+        .or_else(|| programs::resolve(name))
         .or_else(|| PROGRAMS.iter().find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().flat_map(|folder| architectures(folder)).find_map(in_folder))
-        .or_else(|| mapped(name))
 }
 
 /// Folders like `/usr/lib/x86_64-linux-gnu`.
@@ -76,6 +77,12 @@ fn mapped(name: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        process::{Command, Stdio},
+        thread,
+        time::Duration,
+    };
+
     use super::*;
 
     #[test]
@@ -96,6 +103,22 @@ mod tests {
             assert!(own_one.mapped_by >= 1);
         }
         assert!(located[3..].iter().all(|none| none.path.is_none() && none.mapped_by == 0));
+    }
+
+    #[test]
+    fn of_two_copies_the_one_that_runs_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        // One that nobody else runs, and that waits for its input.
+        let copy = folder.path().join("nl");
+        fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
+        let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();
+        let found = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(1));
+            find("nl").filter(|path| *path == copy)
+        });
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(found, Some(copy));
     }
 
     #[test]

@@ -67,6 +67,9 @@ fn words(order: &Order) -> Vec<String> {
     ];
     let mut words = vec!["measure".to_owned()];
     words.extend(pairs.into_iter().flat_map(|(word, value)| [word.to_owned(), value]));
+    if order.bus_word_ns > 0 {
+        words.extend(["--bus-word".to_owned(), span(order.bus_word_ns)]);
+    }
     if let Some(rounds) = order.task_rounds {
         words.extend(["--task-rounds".to_owned(), rounds.to_string()]);
     }
@@ -180,6 +183,7 @@ mod tests {
             rate: 440,
             bytes: 1500,
             completes_in_ns: 150_000,
+            bus_word_ns: 0,
             warm_up_ns: 500_000_000,
             window_ns: 2_000_000_000,
             offset_ns: 618_000_000,
@@ -192,6 +196,8 @@ mod tests {
         let said = "measure --strategy hybrid --rate 440 --bytes 1500 --completes-in 150us \
                     --warm-up 500ms --window 2s --json";
         assert_eq!(words(&order()).join(" "), said);
+        let slow = Order { bus_word_ns: 600, ..order() };
+        assert!(words(&slow).join(" ").ends_with("--window 2s --bus-word 600ns --json"));
         let alone = Order { strategy: None, rate: 0, task_rounds: Some(7), ..order() };
         assert!(words(&alone).join(" ").starts_with("measure --strategy none --rate 0 --bytes"));
         assert!(words(&alone).join(" ").ends_with("--window 2s --task-rounds 7 --json"));

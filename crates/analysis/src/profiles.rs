@@ -94,7 +94,7 @@ pub struct TreeFrame {
     pub naming: Naming,
     /// Whether it is inlined into its caller.
     pub inlined: bool,
-    /// Whether the function is known to wait.
+    /// Whether the function is known to wait, or was seen to, by the CPU's spin-wait hint.
     pub waits: bool,
 }
 
@@ -180,11 +180,16 @@ pub struct Waiting {
     pub why: WhyWaiting,
     /// The same in a few words.
     pub reason: String,
-    /// Samples in its own code.
+    /// Samples that wait: those in its own code, and of a loop with a hint also those in what it calls from
+    /// there.
     pub samples: u64,
-    /// Share of all samples, 0 to 1.
+    /// Of these, samples in its own code.
+    pub own_samples: u64,
+    /// Share of all samples that wait there, 0 to 1.
     pub share: f64,
-    /// CPU in its own code, µs a second.
+    /// CPU of the samples that wait, µs a second.
+    pub cpu: Option<Estimate>,
+    /// CPU of those in its own code, µs a second.
     pub own: Option<Estimate>,
 }
 
@@ -194,6 +199,8 @@ pub struct Waiting {
 pub enum WhyWaiting {
     /// The function is a known delay or spin loop.
     Known,
+    /// The CPU's spin-wait hint is in one of its loops; samples are of that loop.
+    Hint,
     /// Its cost is the same at these client counts, while the subject's is not: it grows with time and not
     /// with work.
     Constant {

@@ -233,7 +233,7 @@ fn figures_of(profile: &Profile, captures: Vec<Capture>, order: Order) -> Profil
         tree: stacks::tree(profile, &costs),
         functions: stacks::function_costs(&functions, profile, &costs),
         unknown: stacks::unknown(profile),
-        waiting: stacks::known_waiting(&functions, profile, &costs),
+        waiting: stacks::named_waiting(&functions, profile, &costs),
     }
 }
 
@@ -413,7 +413,8 @@ mod tests {
     fn what_does_not_grow_with_clients_is_named_at_the_largest_count_only() {
         let (_, analysis) = fixture::profiled();
         let constant = |profile: &ProfileFigures| {
-            let is = |one: &&crate::profiles::Waiting| one.why != WhyWaiting::Known;
+            let is =
+                |one: &&crate::profiles::Waiting| matches!(one.why, WhyWaiting::Constant { .. });
             profile.waiting.iter().filter(is).map(|one| one.function.clone()).collect::<Vec<_>>()
         };
         let bulk = |clients| {

@@ -9,6 +9,7 @@
 use std::path::Path;
 
 use analysis::stacks::{
+    hint,
     kernel::Kernel,
     names::readable,
     object::Elf,
@@ -25,14 +26,29 @@ fn corpus() -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("read")).collect()
 }
 
-/// Reads everything that can be read; how many functions there are.
-fn read(bytes: &[u8]) -> usize {
+/// What was found.
+#[derive(Default)]
+struct Found {
+    /// Functions with unwind information.
+    functions: usize,
+    /// Loops with a spin-wait hint.
+    loops: usize,
+}
+
+/// Reads everything that can be read.
+fn read(bytes: &[u8]) -> Found {
     let _ = Kernel::parse(bytes);
-    let Ok(elf) = Elf::parse(bytes.into()) else { return 0 };
+    let mut all = Found::default();
+    let Ok(elf) = Elf::parse(bytes.into()) else { return all };
     let within = packed(&elf);
     let symbols = Symbols::of(&elf, within.as_ref(), Some(&elf));
     for symbol in symbols.all() {
         assert!(symbols.at(symbol.address).is_some() || symbol.end <= symbol.address);
+        let Some(cpu) = Cpu::of(elf.class().architecture) else { continue };
+        for found in hint::loops(cpu, elf.at(symbol.address), symbol.address) {
+            assert!(found.hint >= symbol.address && found.at(found.hint) == hint::Spin::Past);
+            all.loops += 1;
+        }
     }
     let functions = Functions::of(&elf, None);
     for asked in ["main", "called", "0x1000", ""] {
@@ -42,7 +58,8 @@ fn read(bytes: &[u8]) -> usize {
     }
     let table = Table::of(&elf, None);
     unwind(&elf, &table);
-    table.entries().len()
+    all.functions = table.entries().len();
+    all
 }
 
 fn unwind(elf: &Elf, table: &Table) {
@@ -65,7 +82,10 @@ fn unwind(elf: &Elf, table: &Table) {
 fn every_kept_input_is_read() {
     let corpus = corpus();
     assert!(corpus.len() >= 6);
-    assert!(corpus.iter().map(|bytes| read(bytes)).sum::<usize>() > 6, "functions are found");
+    let found: Vec<Found> = corpus.iter().map(|bytes| read(bytes)).collect();
+    assert!(found.iter().map(|one| one.functions).sum::<usize>() > 6, "functions are found");
+    let spin = found.iter().filter(|one| one.loops > 0).count();
+    assert_eq!(spin, 3, "one of each processor whose hints are known");
 }
 
 #[test]

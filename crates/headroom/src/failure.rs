@@ -62,6 +62,34 @@ impl From<lab::Error> for Failure {
 }
 
 impl Failure {
+    /// A name that is none of the study's; `what` the study has such names for.
+    pub(crate) fn unknown<'a>(
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().collect();
+        let known = known.join(", ");
+        Failure::Usage(format!("the study has no {what} `{name}`; it has {known}"))
+    }
+
+    /// Whether each of these names is one of the study's.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::unknown`] of the first that is not.
+    pub(crate) fn unless_known<'a>(
+        what: &str,
+        names: impl IntoIterator<Item = &'a String>,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<(), Self> {
+        let is_unknown = |name: &&String| known.clone().all(|known| known != name.as_str());
+        match names.into_iter().find(is_unknown) {
+            Some(unknown) => Err(Self::unknown(what, unknown, known)),
+            None => Ok(()),
+        }
+    }
+
     fn code(&self) -> u8 {
         match self {
             Failure::Lab(error) => lab_code(error),

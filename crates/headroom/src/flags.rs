@@ -12,7 +12,7 @@ use lab::{remote::Address, vm::Forward};
 use model::{span::Span, trial::Purpose};
 
 pub(crate) use self::check::{Check, Limits};
-pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Spans};
+pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
@@ -172,6 +172,26 @@ pub(crate) struct Run {
     pub(crate) outputs: Outputs,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
+}
+
+impl Run {
+    /// What it changes in a study, as a run records it: `window = 10s`.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let only: Vec<_> = self.only.iter().map(|word| Purpose::from(*word).name()).collect();
+        let clients = (!self.clients.is_empty()).then(|| format!("clients = {:?}", self.clients));
+        let cells = (!self.cell.is_empty()).then(|| format!("cell = {:?}", self.cell));
+        let named =
+            |what: &str, names: String| (!names.is_empty()).then(|| format!("{what} = {names}"));
+        let changes = [
+            clients,
+            cells,
+            self.repetitions.map(|repetitions| format!("repetitions = {repetitions}")),
+            self.window.map(|window| format!("window = {window}")),
+            named("variants", self.variant.join(", ")),
+            named("only", only.join(", ")),
+        ];
+        changes.into_iter().flatten().collect()
+    }
 }
 
 impl From<PurposeWord> for Purpose {

@@ -1,9 +1,10 @@
-//! The machine that runs the lab: which programs it has, and what it is.
+//! The machine that runs the lab: which programs it has, what it is, and its clock. It measures nothing of it.
 
 use std::{
     env, fs,
     path::PathBuf,
     process::{Child, Command},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use model::run::Host;
@@ -89,4 +90,15 @@ pub fn describe() -> Host {
         cpu: field("/proc/cpuinfo", "model name", ':'),
         cores: cores() as u32,
     }
+}
+
+/// What this machine is, in words.
+pub(crate) fn in_words() -> String {
+    let Host { system, kernel, cpu, cores } = describe();
+    format!("{system}, Linux {kernel}, {cpu}, {cores} CPUs")
+}
+
+/// Now, ms since 1970.
+pub(crate) fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -20,6 +20,8 @@ use model::{
     wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work},
 };
 
+pub(crate) use self::pairs::is_turned;
+
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 

@@ -3,13 +3,14 @@
 //! Each file is written beside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
 //! tells of trials that were edited since.
 
+pub(crate) mod kept;
+pub(crate) mod numbered;
 pub(crate) mod sums;
 
 use std::{
     fs::{self, File, TryLockError},
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use model::{
@@ -19,7 +20,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use self::sums::Sums;
+use self::{kept::Kept, sums::Sums};
 use crate::Error;
 
 /// The folder of files that explain stacks.
@@ -27,12 +28,7 @@ pub const OBJECTS: &str = "objects";
 
 /// A run folder that this process alone writes to.
 #[derive(Debug)]
-pub struct RunFolder {
-    path: PathBuf,
-    events: Mutex<File>,
-    sums: Mutex<Sums>,
-    _lock: File,
-}
+pub struct RunFolder(Kept);
 
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
@@ -101,36 +97,27 @@ impl RunFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        let file = lock(path)?;
-        for name in ["trials", "stacks", OBJECTS, "consoles"] {
-            let folder = path.join(name);
-            fs::create_dir_all(&folder).map_err(Error::file("make", folder))?;
-        }
-        let events = path.join("events.jsonl");
-        let log = File::options().create(true).append(true).open(&events);
-        let events = Mutex::new(log.map_err(Error::file("write", events))?);
-        let sums = Mutex::new(Sums::read(path));
-        Ok(Self { path: path.to_owned(), events, sums, _lock: file })
+        Kept::open(path, &["trials", "stacks", OBJECTS, "consoles"]).map(Self)
     }
 
     /// The folder.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Where a trial's console is kept.
     pub fn console(&self, id: &TrialId) -> PathBuf {
-        self.path.join("consoles").join(format!("{id}.log"))
+        self.path().join("consoles").join(format!("{id}.log"))
     }
 
     /// Where a trial's stacks are kept.
     pub fn stacks(&self, id: &TrialId) -> PathBuf {
-        stacks_path(&self.path, id)
+        stacks_path(self.path(), id)
     }
 
     /// Where the files are kept that explain stacks.
     pub fn objects(&self) -> PathBuf {
-        self.path.join(OBJECTS)
+        self.path().join(OBJECTS)
     }
 
     /// Keeps a plan that is shorter than it was: a comparison that was decided early.
@@ -139,7 +126,7 @@ impl RunFolder {
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
     pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
-        write_json(&self.path.join("run.json"), run)
+        write_json(&self.path().join("run.json"), run)
     }
 
     /// Keeps a trial.
@@ -148,19 +135,12 @@ impl RunFolder {
     ///
     /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
     pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
-        let bytes = json(trial);
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.keep(&self.path, &trial_name(&trial.planned.id), &bytes)?;
-        drop(sums);
-        write_whole(&trial_path(&self.path, &trial.planned.id), &bytes)
+        self.0.keep(&trial_name(&trial.planned.id), trial)
     }
 
     /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
     pub fn log(&self, event: &Event) {
-        let Ok(mut line) = serde_json::to_vec(event) else { return };
-        line.push(b'\n');
-        let mut log = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = log.write_all(&line);
+        self.0.log(event);
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod gates;
 mod instruments;
+pub(crate) mod lines;
+pub mod marked;
 
 use std::{
     collections::BTreeSet,
@@ -16,8 +18,9 @@ use model::{
     study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
     trial::Purpose,
 };
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
+use self::lines::Lines;
 use crate::cache;
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
@@ -384,26 +387,11 @@ impl Rules<'_> {
     }
 
     fn fault<T>(&self, path: &[&str], why: String) -> Result<T, Fault> {
-        Err(Fault { line: self.line_of(path), why })
+        Lines(self.text).fault(path, why)
     }
 
     fn variant_fault<T>(&self, name: &str, why: String) -> Result<T, Fault> {
         Err(Fault { line: self.variant_line(name), why })
-    }
-
-    /// The line of a key, or of the nearest table above it that is written down.
-    fn line_of(&self, path: &[&str]) -> usize {
-        let Ok(document) = DeTable::parse(self.text) else { return 1 };
-        let (mut table, mut offset) = (document.get_ref(), 0);
-        for step in path {
-            let Some((key, value)) = table.get_key_value(*step) else { break };
-            offset = key.span().start;
-            match value.get_ref() {
-                DeValue::Table(inner) => table = inner,
-                _ => break,
-            }
-        }
-        line_at(self.text, offset)
     }
 
     /// The line of the last variant with this name.

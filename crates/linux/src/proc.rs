@@ -130,8 +130,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<u8>, Error> {
     whole(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// Below this a kernel file has no second piece: records come a page at a time.
-const ONE_PIECE: usize = 2048;
+/// Below this a kernel file has no second piece, bytes: records come a page at a time.
+pub const ONE_PIECE: usize = 2048;
 
 /// All bytes of a small kernel file. Such files have no length, so [`std::fs::read`] feels its way from 32 bytes
 /// on: nine calls where three do.

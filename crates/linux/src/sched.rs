@@ -1,7 +1,7 @@
-//! How threads are scheduled: the real-time class, and on which CPUs.
+//! How threads are scheduled: the real-time class, on which CPUs, and for how long.
 //!
-//! Talks to `sched_setscheduler` and `sched_setaffinity`. The system call is made directly, because musl's
-//! function refuses always.
+//! Talks to `sched_setscheduler` and `sched_setaffinity`, and to the CPU clocks of threads. The first call is made
+//! directly, because musl's function refuses always.
 //!
 //! Format: `sched(7)`. Minimum kernel: 2.6.32 (`SCHED_RESET_ON_FORK`).
 
@@ -49,6 +49,25 @@ fn set(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// CPU time of a thread of this process, ns.
+///
+/// The clock's number is the thread's, complemented, above the bits for a thread's clock of the scheduler
+/// (`include/linux/posix-timers.h`: `CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED`).
+///
+/// # Errors
+///
+/// `EINVAL` where it has ended.
+pub fn cpu_time_ns(tid: u32) -> io::Result<u64> {
+    let clock = (!(tid as libc::clockid_t) << 3) | 6;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer leads to a `timespec` that outlives the call, which writes it.
+    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// Keeps a thread on these CPUs; 0 is the calling thread.
 ///
 /// # Errors
@@ -84,6 +103,26 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn another_threads_time_is_what_it_says_itself() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let worker = std::thread::spawn(move || {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < std::time::Duration::from_millis(2) {}
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let _ = ends.recv();
+            rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime)
+        });
+        let tid = told.recv().unwrap();
+        let seen = cpu_time_ns(tid).unwrap();
+        drop(end);
+        let own = worker.join().unwrap();
+        let own = own.tv_sec as u64 * 1_000_000_000 + own.tv_nsec as u64;
+        assert!(seen > 0 && seen <= own, "{seen} {own}");
+        assert_eq!(cpu_time_ns(tid).unwrap_err().raw_os_error(), Some(libc::EINVAL));
     }
 
     #[test]

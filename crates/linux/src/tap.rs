@@ -9,12 +9,14 @@
 //! `CAP_NET_ADMIN` of the namespace only).
 
 use std::{
-    io,
+    io::{self, IoSliceMut},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open},
+    io::{Errno, ReadWriteFlags, preadv2, read},
     ioctl::{Opcode, opcode},
 };
 
@@ -24,6 +26,9 @@ const SET_INTERFACE: Opcode = opcode::write::<i32>(b'T', 202);
 const FLAGS: i16 = 0x0002 | 0x1000;
 /// `IFF_TUN_EXCL`: an interface of this name that is there already is not ours.
 const EXCLUSIVE: i16 = 0x8000_u16 as i16;
+
+/// The place in a stream: where it is (`preadv2(2)`, -1).
+const HERE: u64 = u64::MAX;
 
 /// The longest name of an interface, bytes (`IFNAMSIZ` less its NUL).
 pub const LONGEST_NAME: usize = 15;
@@ -36,7 +41,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// Makes the interface with this name. Reads and writes of it do not block.
+    /// Makes the interface with this name.
     ///
     /// # Errors
     ///
@@ -46,7 +51,7 @@ impl Tap {
         if name.is_empty() || name.len() > LONGEST_NAME || name.contains(['/', '%', ':', '\0']) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
-        let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let fd = open("/dev/net/tun", flags, Mode::empty())?;
         // SAFETY: an all-zero `ifreq` is a valid one: an empty name and no flags.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -72,13 +77,31 @@ impl Tap {
     ///
     /// # Errors
     ///
-    /// `EIO` where the interface is not up yet.
+    /// `EBADFD` where the interface was removed.
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
-        match rustix::io::read(&self.fd, frame) {
-            Ok(length) => Ok(Some(length)),
-            Err(rustix::io::Errno::AGAIN) => Ok(None),
-            Err(errno) => Err(errno.into()),
-        }
+        let mut whole = [IoSliceMut::new(frame)];
+        let result = match preadv2(&self.fd, &mut whole, HERE, ReadWriteFlags::NOWAIT) {
+            // Older kernels cannot read a TAP so: they are asked first.
+            Err(Errno::OPNOTSUPP) if !self.is_ready()? => Err(Errno::AGAIN),
+            Err(Errno::OPNOTSUPP) => read(&self.fd, frame),
+            result => result,
+        };
+        told(result)
+    }
+
+    /// As [`Tap::receive`], but sleeps until there is one; `None` where a signal ended the sleep.
+    ///
+    /// # Errors
+    ///
+    /// `EFAULT` where the interface is removed meanwhile, `EBADFD` where it was.
+    pub fn receive_waiting(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
+        told(read(&self.fd, frame))
+    }
+
+    /// Whether there is a frame, or the interface is gone.
+    fn is_ready(&self) -> io::Result<bool> {
+        let mut this = [PollFd::new(&self.fd, PollFlags::IN)];
+        Ok(poll(&mut this, Some(&Timespec::default()))? > 0)
     }
 
     /// Lets the interface receive a frame.
@@ -98,6 +121,15 @@ impl Tap {
     /// `EMFILE`.
     pub fn again(&self) -> io::Result<Self> {
         Ok(Self { fd: self.fd.try_clone()?, name: self.name.clone() })
+    }
+}
+
+/// A frame's length, or that there is none.
+fn told(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
+    match result {
+        Ok(length) => Ok(Some(length)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -153,6 +185,8 @@ mod tests {
             let carried =
                 std::iter::from_fn(|| tap.receive(&mut buffer).unwrap()).collect::<Vec<_>>();
             assert!(carried.contains(&60), "{carried:?}");
+            rustix::net::send(&socket, &frame, rustix::net::SendFlags::empty()).unwrap();
+            while tap.receive_waiting(&mut buffer).unwrap() != Some(60) {}
             let more = tap.again().unwrap();
             drop(tap);
             assert!(links.index("hr-tap").unwrap().is_some());

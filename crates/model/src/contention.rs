@@ -443,6 +443,9 @@ pub struct Run {
     pub headroom: String,
     /// The study as it was carried out: what the command line changed is in it.
     pub study: Study,
+    /// What the command line changed, as `window = 10s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
     /// SHA-256 of the access point's image, where the virtual one was used.
     pub image: Option<String>,
     /// The machine that it ran on, in a line: kernel, CPU, number of CPUs.

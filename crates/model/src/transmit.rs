@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{contention::Machine, share::Share, span::Span, study::Mode};
+use crate::{contention::Machine, share::Share, span::Span, study::Mode, verdict::Expect};
 
 /// A completion study: `studies/tx-completion.toml` in shape. The loader knows it by its table `[completion]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,27 @@ pub struct Shape {
     pub completes_in: Span,
     /// A real-time trial begins only where the machine was idle for this share of the second before.
     pub idle_gate: Share,
+    /// Differences below this share of the base do not matter where strategies are compared; `None`: 1 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Share>,
+    /// What a comparison of two strategies is to show; `None`: that the one in question costs less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+    /// Where the study has nothing in it but one question: its sides. `headroom compare` writes it, and no study
+    /// file has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// The two sides of a comparison; each block is a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Versus {
+    /// Compared with this one.
+    pub base: Strategy,
+    /// The one in question; `None`: the base once more, to learn how often the lab calls the same thing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Strategy>,
 }
 
 impl Default for Shape {
@@ -54,6 +75,9 @@ impl Default for Shape {
             strategies: Strategy::ALL.to_vec(),
             completes_in: Span::from_nanos(150_000),
             idle_gate: Share::of(0.9),
+            margin: None,
+            expect: None,
+            versus: None,
         }
     }
 }
@@ -85,6 +109,10 @@ pub struct Load {
     /// first). Also tried without any frames. The window then ends with the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_ms: Option<u32>,
+    /// How long the driver's CPU stands still for each word of 16 bits that goes to or from the card; without it,
+    /// a word takes no more than its copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus_word: Option<Span>,
 }
 
 /// A way to wait for a command.
@@ -127,6 +155,8 @@ pub struct Order {
     pub bytes: u32,
     /// How long the card takes to complete a transmit command, ns.
     pub completes_in_ns: u64,
+    /// How long a word of 16 bits takes on the bus to the card, ns.
+    pub bus_word_ns: u64,
     /// Before anything counts, ns.
     pub warm_up_ns: u64,
     /// The measured span, ns; with a task it ends with the task.
@@ -212,6 +242,9 @@ pub struct Command {
     pub name: String,
     /// How many were completed.
     pub count: u64,
+    /// Of them, those whose end nobody awaited: how long they took is not known, and in none of the times.
+    #[serde(default)]
+    pub deferred: u64,
     /// Total time, ns.
     pub total_ns: u64,
     /// Shortest, ns.
@@ -244,6 +277,9 @@ pub struct Run {
     pub headroom: String,
     /// The study, as it was carried out.
     pub study: Study,
+    /// What the command line changed, as `window = 10s`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
     /// The image, SHA-256; `None` where no virtual access point was raised.
     pub image: Option<String>,
     /// This machine, in words.

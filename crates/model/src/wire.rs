@@ -12,6 +12,7 @@
 //! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
 //! | 5 | bouts of contention |
 //! | 6 | trials of `txd measure` |
+//! | 7 | their bus, and commands whose end was put off |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 6;
+pub const PROTOCOL: u16 = 7;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;

@@ -1,20 +1,56 @@
 //! The fuzzer's inputs for what an agent says, read by the ordinary tests too: each ends in a value or in a
 //! word, and the corpus still holds every kind of frame.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "the corpus is in files, and what a test cannot read ends it"
-)]
+#![expect(clippy::disallowed_methods, reason = "the corpus is in files")]
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use model::wire::{Decoder, Frame};
 
+/// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
+const ALL: [&str; 18] = [
+    "Census",
+    "Contended",
+    "Corrections",
+    "Counts",
+    "Done",
+    "Hello",
+    "Identity",
+    "Located",
+    "Parity",
+    "Pauses",
+    "Peers",
+    "Piece",
+    "Recorded",
+    "Recorder",
+    "Records",
+    "Refused",
+    "Sample",
+    "Transmitted",
+];
+
 /// The name of a frame's kind.
-fn kind(frame: &Frame) -> String {
-    let text = format!("{frame:?}");
-    text.split(|sign: char| !sign.is_alphanumeric()).next().unwrap().to_owned()
+fn kind(frame: &Frame) -> &'static str {
+    match frame {
+        Frame::Census(_) => "Census",
+        Frame::Contended(_) => "Contended",
+        Frame::Corrections(_) => "Corrections",
+        Frame::Counts(_) => "Counts",
+        Frame::Done => "Done",
+        Frame::Hello { .. } => "Hello",
+        Frame::Identity(_) => "Identity",
+        Frame::Located(_) => "Located",
+        Frame::Parity(_) => "Parity",
+        Frame::Pauses(_) => "Pauses",
+        Frame::Peers(_) => "Peers",
+        Frame::Piece(_) => "Piece",
+        Frame::Recorded(_) => "Recorded",
+        Frame::Recorder(_) => "Recorder",
+        Frame::Records(_) => "Records",
+        Frame::Refused(_) => "Refused",
+        Frame::Sample(_) => "Sample",
+        Frame::Transmitted(_) => "Transmitted",
+    }
 }
 
 #[test]
@@ -33,9 +69,5 @@ fn every_input_of_the_corpus_ends_in_a_value_or_a_word() {
             }
         }
     }
-    let all = [
-        "Census", "Counts", "Done", "Hello", "Located", "Piece", "Recorded", "Recorder", "Records",
-        "Refused", "Sample",
-    ];
-    assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ALL);
 }

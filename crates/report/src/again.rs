@@ -18,7 +18,7 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
     }
     commands.push(match &run.versus {
         Some(versus) => compare(run, versus),
-        None => format!("headroom run study.toml{}", flags(run)),
+        None => whole(&run.overrides),
     });
     commands.push("headroom report .".to_owned());
     commands
@@ -50,9 +50,10 @@ pub(crate) fn same(run: &Run) -> Vec<Fact> {
     facts
 }
 
-/// The flags that bring about what the command line changed.
-fn flags(run: &Run) -> String {
-    run.overrides.iter().filter_map(|each| flag(each)).map(|flag| format!(" {flag}")).collect()
+/// The whole study, with the flags that bring about what the command line changed.
+pub(crate) fn whole(overrides: &[String]) -> String {
+    let flags = overrides.iter().filter_map(|each| flag(each)).map(|flag| format!(" {flag}"));
+    format!("headroom run study.toml{}", flags.collect::<String>())
 }
 
 /// `clients = [18, 60]` as `--clients 18,60`; `None` where `run` has no such flag.
@@ -63,7 +64,7 @@ fn flag(change: &str) -> Option<String> {
         words.collect::<Vec<_>>().join(" ")
     };
     Some(match name {
-        "clients" => format!("--clients {}", value.replace(['[', ']', ' '], "")),
+        "clients" | "cell" => format!("--{name} {}", value.replace(['[', ']', ' '], "")),
         "repetitions" | "window" => format!("--{name} {value}"),
         "variants" => list("variant"),
         "only" => list("only"),
@@ -103,7 +104,7 @@ fn compare(run: &Run, versus: &Versus) -> String {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:+@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -12,7 +12,6 @@ use crate::{
     count_tables::{self, Durations},
     flames::{self, Flames, named},
     profile_tables, prose,
-    table::Table,
 };
 
 /// What the section is made of.
@@ -86,24 +85,20 @@ impl Section {
             flames: has_flames.then(|| Flames::of(profiles, differences)),
             changes: changes(differences),
             functions: functions(profiles),
-            waiting: filled(profile_tables::waiting(profiles)),
+            waiting: profile_tables::waiting(profiles).html_or_nothing(),
             explained: profiles
                 .iter()
                 .map(|profile| prose::html(&profile_tables::explained(profile)))
                 .collect(),
-            unknown: filled(profile_tables::unknown(profiles)),
-            modules: filled(profile_tables::modules(profiles)),
+            unknown: profile_tables::unknown(profiles).html_or_nothing(),
+            modules: profile_tables::modules(profiles).html_or_nothing(),
             scopes: profile_tables::scopes(profiles),
-            captures: filled(profile_tables::captures(profiles)),
-            counts: filled(count_tables::counts(counts)),
+            captures: profile_tables::captures(profiles).html_or_nothing(),
+            counts: count_tables::counts(counts).html_or_nothing(),
             durations: if durations.is_empty() { String::new() } else { durations.to_string() },
-            own_counters: filled(count_tables::own_counters(own_counters)),
+            own_counters: count_tables::own_counters(own_counters).html_or_nothing(),
         }
     }
-}
-
-fn filled(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
 }
 
 /// What changed in each pair; the one whose picture is shown first is unfolded.
@@ -111,8 +106,8 @@ fn changes(differences: &[Difference]) -> Vec<Folded> {
     let first = flames::largest_change(differences);
     let folded = |(at, difference): (usize, &Difference)| Folded {
         name: format!("Changes, {}", flames::label(difference)),
-        table: filled(profile_tables::elided(difference))
-            + &filled(profile_tables::changes(difference)),
+        table: profile_tables::elided(difference).html_or_nothing()
+            + &profile_tables::changes(difference).html_or_nothing(),
         open: first == Some(at),
     };
     let all = differences.iter().enumerate().map(folded);
@@ -124,7 +119,7 @@ fn functions(profiles: &[ProfileFigures]) -> Vec<Folded> {
     let first = flames::main_profile(profiles);
     let folded = |(at, profile): (usize, &ProfileFigures)| Folded {
         name: format!("Functions of {}", named(profile)),
-        table: filled(profile_tables::functions(profile)),
+        table: profile_tables::functions(profile).html_or_nothing(),
         open: first == Some(at),
     };
     let all = profiles.iter().enumerate().map(folded);

@@ -176,14 +176,10 @@ fn card(analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -
         chart: pair_chart::draw(judgement),
         figures: figures(judgement),
         strangers: judgement.strangers.clone(),
-        ran: filled(ran(judgement)),
-        rates: filled(rates(&judgement.rates)),
-        slices: difference.map_or(String::new(), |difference| filled(slices(difference))),
+        ran: ran(judgement).html_or_nothing(),
+        rates: rates(&judgement.rates).html_or_nothing(),
+        slices: difference.map_or(String::new(), |difference| slices(difference).html_or_nothing()),
     }
-}
-
-fn filled(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
 }
 
 /// Two bars on one scale.

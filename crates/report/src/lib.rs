@@ -50,6 +50,7 @@ mod stage_tables;
 mod svg;
 mod table;
 mod tables;
+mod targets;
 pub mod text;
 pub mod transmit;
 pub mod verdict_lines;
@@ -60,6 +61,7 @@ use model::run::Run;
 
 pub use crate::{
     overall::{Overall, overall},
+    prose::sentence,
     recorded::{Recorded, profile_html},
 };
 

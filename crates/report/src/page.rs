@@ -16,9 +16,7 @@ use crate::{
     overall::{Overall, overall},
     proof_section, prose,
     sparks::Sparks,
-    stage_chart, stage_tables,
-    table::Table,
-    tables,
+    stage_chart, stage_tables, tables,
 };
 
 /// Everything that the template shows.
@@ -70,6 +68,8 @@ pub(crate) struct Page<'a> {
     invalid: &'a [InvalidTrial],
     facts: Vec<Fact>,
     study_toml: &'a str,
+    /// What the page is made of, in a word.
+    made_of: &'static str,
 }
 
 /// A doubt in words, as HTML.
@@ -152,6 +152,7 @@ impl<'a> Page<'a> {
             invalid: &analysis.invalid,
             facts: identity::facts(run, analysis.machine.as_ref()),
             study_toml,
+            made_of: "counters",
         };
         page.contents = page.contents();
         Ok(page)
@@ -195,35 +196,35 @@ impl Tables {
         let bars = Bars::of(analysis, tables::unit_of(analysis));
         let no_bars = bars.is_empty() || analysis.stages.asked;
         let sparks = Sparks::of(analysis);
-        let lab = if analysis.lab.asked { html(tables::lab(analysis)) } else { String::new() };
+        let lab = if analysis.lab.asked {
+            tables::lab(analysis).html_or_nothing()
+        } else {
+            String::new()
+        };
         Self {
-            gates: html(end_tables::gates(analysis)),
-            corrections: html(end_tables::corrections(analysis)),
-            stages: html(stage_tables::stages(analysis)),
-            bases: html(stage_tables::bases(analysis)),
+            gates: end_tables::gates(analysis).html_or_nothing(),
+            corrections: end_tables::corrections(analysis).html_or_nothing(),
+            stages: stage_tables::stages(analysis).html_or_nothing(),
+            bases: stage_tables::bases(analysis).html_or_nothing(),
             bars: if no_bars { String::new() } else { bars.to_string() },
-            slopes: html(tables::slopes(analysis)),
+            slopes: tables::slopes(analysis).html_or_nothing(),
             summary: if analysis.valid > 0 && analysis.asks_for_cpu() {
-                html(tables::summary(analysis))
+                tables::summary(analysis).html_or_nothing()
             } else {
                 String::new()
             },
-            full: html(tables::full(analysis)),
-            idle: html(tables::idle(analysis)),
-            comparisons: html(tables::comparisons(analysis)),
+            full: tables::full(analysis).html_or_nothing(),
+            idle: tables::idle(analysis).html_or_nothing(),
+            comparisons: tables::comparisons(analysis).html_or_nothing(),
             sparks: if sparks.is_empty() { String::new() } else { sparks.to_string() },
             lab,
-            threads: html(detail_tables::threads(analysis)),
-            beyond: html(detail_tables::beyond(analysis)),
-            trials: html(detail_tables::trials(analysis)),
-            variants: html(detail_tables::variants(run, analysis)),
-            programs: html(detail_tables::programs(analysis)),
+            threads: detail_tables::threads(analysis).html_or_nothing(),
+            beyond: detail_tables::beyond(analysis).html_or_nothing(),
+            trials: detail_tables::trials(analysis).html_or_nothing(),
+            variants: detail_tables::variants(run, analysis).html_or_nothing(),
+            programs: detail_tables::programs(analysis).html_or_nothing(),
         }
     }
-}
-
-fn html(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
 }
 
 /// The line under the title: what kind of run this is.

@@ -301,11 +301,11 @@ pub(crate) fn modules(profiles: &[ProfileFigures]) -> Table {
 /// What waits on the CPU instead of working.
 pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
     let all = || profiles.iter().flat_map(|profile| &profile.waiting);
-    let costs = all().filter_map(|each| each.own);
-    let unit = quantity::cpu_unit(costs.map(|own| own.mean).fold(0.0, f64::max));
+    let costs = all().filter_map(|each| each.cpu);
+    let unit = quantity::cpu_unit(costs.map(|cpu| cpu.mean).fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
     let mut table = Table::new(
-        "CPU that is spent waiting, in the functions’ own code",
+        "CPU that is spent waiting",
         &[
             (Head, "variant", ""),
             (Number, "clients", ""),
@@ -315,6 +315,7 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
             (Quiet, "95 % interval", &name),
             (Number, "samples", ""),
             (Number, "of all", "%"),
+            (Number, "own code", "samples"),
             (Name, "why it counts", ""),
         ],
     );
@@ -330,10 +331,11 @@ fn waiting_row(profile: &ProfileFigures, each: &Waiting, unit: Unit) -> Vec<Stri
         clients(profile.clients),
         each.function.clone(),
         each.caller.clone().unwrap_or(ABSENT.to_owned()),
-        mean(unit, each.own.as_ref()),
-        bracket(unit, each.own.as_ref()),
+        mean(unit, each.cpu.as_ref()),
+        bracket(unit, each.cpu.as_ref()),
         each.samples.to_string(),
         percent(each.share),
+        each.own_samples.to_string(),
         each.reason.clone(),
     ]
 }

@@ -20,6 +20,17 @@ pub(crate) fn html(sentence: &str) -> String {
     html
 }
 
+/// A clause as a sentence: a capital letter and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    // A name in backticks or of a thread keeps its letters.
+    let is_name = text.split(' ').next().is_some_and(|word| word.contains(['/', '`', '_', '-']));
+    let first = if is_name { first.to_string() } else { first.to_uppercase().collect() };
+    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
 /// Puts a no-break space before each unit that follows a digit.
 fn bound(text: &str) -> String {
     let mut bound = String::with_capacity(text.len());
@@ -51,5 +62,12 @@ mod tests {
             "<code>a&lt;b</code> costs 2.3\u{a0}% <span class=\"ci\">[2, 3]</span> of it"
         );
         assert_eq!(html("plain text"), "plain text");
+    }
+
+    #[test]
+    fn a_clause_becomes_a_sentence_and_names_stay_as_they_are() {
+        assert_eq!(sentence("no harm shown: 99 %"), "No harm shown: 99 %.");
+        assert_eq!(sentence("ksoftirqd/0 waits."), "ksoftirqd/0 waits.");
+        assert_eq!(sentence(""), "");
     }
 }

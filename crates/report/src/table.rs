@@ -112,6 +112,11 @@ impl Table {
         self.to_string()
     }
 
+    /// The same; nothing where it has no rows.
+    pub(crate) fn html_or_nothing(self) -> String {
+        if self.rows.is_empty() { String::new() } else { self.html() }
+    }
+
     /// The row's classes.
     fn class(&self, row: &usize) -> &'static str {
         match (self.rows[*row].first, self.rows[*row].dim) {

@@ -5,7 +5,7 @@
 
 use analysis::{
     Analysis, Doubt, Level,
-    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures},
+    profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
     quantity,
 };
 
@@ -148,12 +148,13 @@ fn is_trunk(function: &FunctionCost) -> bool {
 /// The line about waiting: how much of the CPU, and in which functions.
 fn waits(profile: &ProfileFigures) -> String {
     let each = profile.waiting.iter().map(|each| {
+        let below = if each.why == WhyWaiting::Hint { " with what it calls" } else { "" };
         let cost =
-            each.own.as_ref().map_or(String::new(), |own| format!("{}/s, ", quantity::cpu(own)));
+            each.cpu.as_ref().map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
         let caller =
             each.caller.as_ref().map_or(String::new(), |name| format!(" called by {name}"));
         format!(
-            "{}{caller} ({cost}{}; {})",
+            "{}{below}{caller} ({cost}{}; {})",
             each.function,
             quantity::percent(each.share),
             each.reason

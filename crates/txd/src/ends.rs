@@ -9,7 +9,7 @@ use std::{
     os::fd::OwnedFd,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -20,7 +20,7 @@ use rustix::{
 
 use crate::{
     frames::{self, Ledger, Proof},
-    wait::clock::{monotonic_ns, sleep_until_ns, thread_cpu_ns},
+    wait::clock::{monotonic_ns, sleep_until_ns},
 };
 
 /// Without a rate, so many frames may be on their way through the path, and so many on their way to the sink's look.
@@ -41,8 +41,8 @@ pub struct Talk {
     pub stop: AtomicBool,
     /// Frames that the source has sent.
     pub offered: AtomicU64,
-    /// CPU time of the source, ns.
-    pub source_ns: AtomicU64,
+    /// The source's thread; 0 before it runs.
+    pub source: AtomicU32,
     /// Frames that came out so far, as the path's observer counts them.
     pub emitted: AtomicU64,
     /// Frames that the sink has seen.
@@ -67,6 +67,7 @@ pub struct Flow {
 /// The system's, where the interface has gone.
 pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> {
     let mut frame = frames::blank(flow.bytes);
+    talk.source.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);
     let begun = monotonic_ns();
     let mut number = 0;
     while !talk.quiet.load(Ordering::Relaxed) {
@@ -92,7 +93,6 @@ pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> 
         }
         number += 1;
         talk.offered.store(number, Ordering::Relaxed);
-        talk.source_ns.store(thread_cpu_ns(), Ordering::Relaxed);
     }
     Ok(())
 }

@@ -60,6 +60,7 @@ impl Rehearsal {
             }
             self.collect();
         }
+        self.driver.settle(&mut self.bench);
     }
 
     fn carry_out(&mut self, step: Step, end_ns: u64) {

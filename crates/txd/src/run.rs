@@ -25,7 +25,7 @@ use crate::{
     driver::Driver,
     measure::{self, setting},
     options::Options,
-    path::{self, Marks, Path},
+    path::{self, Mark, Marks, Path},
     told,
     wait::{self, clock::Clock},
 };
@@ -55,9 +55,9 @@ struct Way {
 }
 
 impl Way {
-    /// What it has counted, in lines.
-    fn told(&self) -> String {
-        match self.marks.ask() {
+    /// What it had counted by a mark, in lines.
+    fn told(&self, mark: Option<Mark>) -> String {
+        match mark {
             Some(mark) => told::way(&self.name, &mark),
             None => format!("{}: does not answer\n", self.name),
         }
@@ -95,11 +95,10 @@ pub fn run(options: &Options) -> Result<(), Error> {
         if signal != SIGUSR1 {
             break;
         }
-        ways.iter().for_each(|way| say(&way.told()));
+        ways.iter().for_each(|way| say(&way.told(way.marks.ask())));
     }
     for way in ways {
-        way.marks.stop();
-        let text = way.told();
+        let text = way.told(way.marks.stop());
         // A path does not panic; where it does, there is nothing left to tell of it.
         let _ = way.thread.join();
         say(&text);
@@ -123,7 +122,7 @@ fn start(
     ends: &Arc<Ends>,
     direction: usize,
 ) -> Result<Way, Error> {
-    let marks = Arc::new(Marks::new().map_err(setting::Error::Wake)?);
+    let marks = Arc::new(Marks::default());
     let name = format!("{} to {}", from.name(), to.name());
     let direct = direction == 1 && !options.back;
     let (setup, strategy): (_, Box<dyn wait::Wait>) = match (direct, options.strategy) {

@@ -76,7 +76,8 @@ pub fn commands(commands: &[Command]) -> String {
     );
     let us = |ns: u64| ns as f64 / 1e3;
     for command in commands {
-        let mean = us(command.total_ns) / command.count.max(1) as f64;
+        let timed = command.count - command.deferred;
+        let mean = us(command.total_ns) / timed.max(1) as f64;
         let _ = writeln!(
             text,
             "{:<12} {:>9} {:>7} {:>12.2} {:>12.2} {:>12.2}",

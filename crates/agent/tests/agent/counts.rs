@@ -13,7 +13,7 @@ use model::{
     wire::{Frame, Measure, Order, Refusal},
 };
 
-use crate::dialogue::{Agent, Subject, eventually, measure};
+use crate::dialogue::{Agent, Subject, eventually, give_back, measure};
 
 /// A program of ours with one function whose calls it counts itself, in a shared file.
 struct Counting {
@@ -288,6 +288,8 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
     eventually(|| (program.first_byte() == original).then_some(()));
+    drop(program);
+    give_back(agent.pid());
 }
 
 #[test]

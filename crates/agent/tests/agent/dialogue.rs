@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use linux::cgroup;
 use model::{
     facts::Facts,
     sample::Sample,
@@ -286,6 +287,16 @@ pub(crate) fn folders_of(agent: u32) -> Vec<PathBuf> {
         .map(|tree| PathBuf::from(tree).join(format!("headroom.{agent}")))
         .filter(|folder| folder.exists())
         .collect()
+}
+
+/// Removes the control groups that a killed agent could not give back, once those in them are gone.
+pub(crate) fn give_back(agent: u32) {
+    for folder in folders_of(agent) {
+        eventually(|| {
+            cgroup::below(&folder).iter().for_each(|inner| drop(cgroup::remove(inner)));
+            cgroup::remove(&folder).is_ok().then_some(())
+        });
+    }
 }
 
 /// Waits for what must come to be, at most ten seconds.

@@ -8,7 +8,7 @@ use model::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, measure};
+use crate::dialogue::{Agent, Copied, Subject, eventually, give_back, measure};
 
 /// The state in `/proc/PID/stat`; names of subjects hold no brackets.
 fn state(subject: &Subject) -> char {
@@ -108,15 +108,8 @@ fn what_rests_runs_again_where_the_agent_is_killed() {
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
     eventually(|| (state(&manager) != 'T').then_some(()));
-    // Killed, it could not take its control groups back.
     drop(subject);
-    for folder in folders_of(agent.pid()) {
-        for group in fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path().is_dir())
-        {
-            eventually(|| fs::remove_dir(group.path()).ok());
-        }
-        eventually(|| fs::remove_dir(&folder).ok());
-    }
+    give_back(agent.pid());
 }
 
 #[test]

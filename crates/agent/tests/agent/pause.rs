@@ -23,7 +23,7 @@ use model::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    dialogue::{Agent, Copied, Subject, eventually, folders_of, measure, staying},
+    dialogue::{Agent, Copied, Subject, eventually, give_back, measure, staying},
     run_ns,
 };
 
@@ -60,10 +60,7 @@ impl Pair {
     /// Has the consumer stopped for half a minute; the agent that did it.
     fn stopped(&self) -> Agent {
         let mut agent = Agent::ordered(&self.order(&[Stopped, Runs], 300));
-        agent.hello();
-        agent.census();
-        // The first sample says that the span has begun.
-        agent.sample();
+        begun(&mut agent);
         assert_eq!(state(self.consumer.pid()), 'T');
         agent
     }
@@ -74,6 +71,13 @@ impl Pair {
         eventually(|| (state(self.consumer.pid()) != 'T').then_some(()));
         assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
     }
+}
+
+/// Takes what is said until the first span has begun, which the first sample says.
+fn begun(agent: &mut Agent) {
+    agent.hello();
+    agent.census();
+    agent.sample();
 }
 
 fn has_run(subject: &Subject) -> bool {
@@ -128,18 +132,13 @@ fn why(agent: &mut Agent) -> String {
     }
 }
 
-/// Removes the control groups that a killed agent could not give back, once those in them are gone.
+/// Ends those whom a killed agent had in its groups, and removes these.
 fn tidy(agent: u32, pair: &mut Pair) {
     for child in [&mut pair.consumer.child, &mut pair.subject.child] {
         let _ = child.kill();
         let _ = child.wait();
     }
-    for folder in folders_of(agent) {
-        eventually(|| {
-            cgroup::below(&folder).iter().for_each(|inner| drop(cgroup::remove(inner)));
-            cgroup::remove(&folder).is_ok().then_some(())
-        });
-    }
+    give_back(agent);
 }
 
 /// Nobody of the agent's own is left.
@@ -455,7 +454,8 @@ fn a_group_is_frozen_as_a_whole_and_thawed_also_when_the_agent_is_killed() {
         assert!(!decoys_of(agent.pid(), &folder));
 
         agent.order(&frozen.order(&[Stopped, Sham], 300));
-        eventually(|| frozen.is_frozen().then_some(()));
+        begun(&mut agent);
+        assert!(frozen.is_frozen());
         agent.child.kill().unwrap();
         frozen.killed = Some(agent.pid());
         let from = Instant::now();

@@ -30,6 +30,7 @@ fn order() -> Order {
         rate: 440,
         bytes: 1500,
         completes_in_ns: 150_000,
+        bus_word_ns: 0,
         warm_up_ns: 0,
         window_ns: 1_000_000,
         offset_ns: 1_000_000,

@@ -4,7 +4,7 @@
 
 use crate::{
     Analysis,
-    profiles::{Difference, FunctionChange, ProfileFigures, Waiting},
+    profiles::{Difference, FunctionChange, ProfileFigures, Waiting, WhyWaiting},
     quantity::{self, cpu_unit},
 };
 
@@ -64,14 +64,15 @@ fn change(difference: &Difference) -> Option<String> {
 }
 
 fn waits(profile: &ProfileFigures) -> Option<String> {
-    let Waiting { function, caller, reason, share, .. } = profile
+    let Waiting { function, caller, why, reason, share, .. } = profile
         .waiting
         .iter()
         .filter(|one| one.share >= WAITS)
         .max_by(|a, b| a.share.total_cmp(&b.share))?;
     let caller = caller.as_ref().map_or(String::new(), |caller| format!(", called by `{caller}`"));
+    let below = if *why == WhyWaiting::Hint { " with what it calls" } else { "" };
     Some(format!(
-        "{} {} of the samples of `{}` are in `{function}`{caller}: {reason}.",
+        "{} {} of the samples of `{}` are in `{function}`{below}{caller}: {reason}.",
         at_clients(profile.clients),
         quantity::percent(*share),
         profile.variant

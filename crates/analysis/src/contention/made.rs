@@ -50,6 +50,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
                 role: model::contention::Role::Harm,
             }],
         },
+        overrides: Vec::new(),
         image: None,
         host: "a machine".to_owned(),
         started_ms: 0,

@@ -79,7 +79,8 @@ impl Functions {
         Self { all, of_frame }
     }
 
-    fn place(&self, frame: u32) -> Option<usize> {
+    /// The function of a frame, a place among all.
+    pub(crate) fn place(&self, frame: u32) -> Option<usize> {
         self.of_frame.get(frame as usize).copied().flatten()
     }
 

@@ -15,6 +15,7 @@ pub mod files;
 pub mod fold;
 mod functions;
 pub mod happening;
+pub mod hint;
 pub mod kernel;
 #[cfg(any(test, feature = "fixture"))]
 pub(crate) mod made;
@@ -36,5 +37,5 @@ pub(crate) use crate::stacks::{
     functions::{Functions, costs as function_costs},
     tree::tree,
     unknown::unknown,
-    waiting::{Load, constant as constant_waiting, known as known_waiting},
+    waiting::{Load, constant as constant_waiting, named as named_waiting},
 };

@@ -2,7 +2,11 @@
 //!
 //! The words between resolving, folding, comparing, drawing and exporting. Holds no address any more.
 
+use std::{borrow::Cow, collections::BTreeMap};
+
 use serde::Serialize;
+
+use crate::stacks::hint::Spin;
 
 /// Folded stacks of one or several captures of the same thing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +41,43 @@ pub struct Frame {
     pub naming: Naming,
     /// Whether the compiler put it into the frame before it.
     pub inlined: bool,
+    /// Where in a loop with the CPU's spin-wait hint the address was. One function's frames differ by it.
+    pub spin: Spin,
+}
+
+impl Profile {
+    /// The same where each function is one frame, for those who know nothing of loops.
+    #[must_use]
+    pub fn without_loops(&self) -> Cow<'_, Profile> {
+        if self.frames.iter().all(|frame| frame.spin == Spin::None) {
+            return Cow::Borrowed(self);
+        }
+        let mut frames = Vec::with_capacity(self.frames.len());
+        let mut known = BTreeMap::new();
+        let mut place = |frame: &Frame| {
+            let plain = Frame { spin: Spin::None, ..frame.clone() };
+            *known.entry(plain).or_insert_with_key(|plain| {
+                frames.push(plain.clone());
+                frames.len() as u32 - 1
+            })
+        };
+        let places: Vec<u32> = self.frames.iter().map(&mut place).collect();
+        let mut stacks: BTreeMap<Vec<u32>, Vec<u64>> = BTreeMap::new();
+        for stack in &self.stacks {
+            let place = |frame: &u32| places.get(*frame as usize).copied();
+            let samples =
+                stacks.entry(stack.frames.iter().filter_map(place).collect()).or_default();
+            samples.resize(samples.len().max(stack.samples.len()), 0);
+            samples.iter_mut().zip(&stack.samples).for_each(|(to, samples)| *to += samples);
+        }
+        let stack = |(frames, samples)| Stack { frames, samples };
+        Cow::Owned(Profile {
+            modules: self.modules.clone(),
+            frames,
+            stacks: stacks.into_iter().map(stack).collect(),
+            samples: self.samples.clone(),
+        })
+    }
 }
 
 /// How a frame got its name.

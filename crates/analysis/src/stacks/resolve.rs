@@ -11,6 +11,7 @@ mod inlined;
 mod interned;
 mod loading;
 mod sites;
+mod spins;
 mod walk;
 
 use std::{collections::BTreeMap, fmt};
@@ -19,6 +20,7 @@ use self::{interned::Interned, walk::Known};
 use super::{
     files::{FileId, Files},
     happening::{Happening, Head, Sample},
+    hint::Spin,
     kernel::Kernel,
     profile::{Cause, Frame, Module, Naming},
     space::Space,
@@ -120,6 +122,7 @@ impl<'f> Resolver<'f> {
             module: interned.module("[process]", false),
             naming: Naming::Process,
             inlined: false,
+            spin: Spin::None,
         };
         let frame = interned.frame(frame);
         self.processes.insert(pid, frame);
@@ -203,5 +206,6 @@ fn unknown(interned: &mut Interned, cause: Cause, (module, kernel): (&str, bool)
         module,
         naming: Naming::Unknown(cause),
         inlined: false,
+        spin: Spin::None,
     })
 }

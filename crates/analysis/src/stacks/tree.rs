@@ -9,6 +9,7 @@ use crate::{
     profiles::{Node, Tree, TreeFrame},
     stacks::{
         cost::Costs,
+        hint::Spin,
         profile::{Naming, Profile, Stack},
         waiting,
     },
@@ -55,9 +56,11 @@ type Key<'a> = (&'a str, &'a str, bool, Naming, bool);
 /// Frames that are the same in two profiles are one. `apart` says whether inlining keeps them apart.
 pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ranked {
     let each: Vec<Vec<TreeFrame>> = profiles.iter().map(|profile| frames_of(profile)).collect();
-    let mut places: BTreeMap<Key, (u32, &TreeFrame)> = BTreeMap::new();
+    let mut places: BTreeMap<Key, (u32, TreeFrame)> = BTreeMap::new();
     for frame in each.iter().flatten() {
-        places.entry(key(frame, apart)).or_insert((0, frame));
+        let (_, kept) = places.entry(key(frame, apart)).or_insert_with(|| (0, frame.clone()));
+        // A function may wait in one of its loops, and have frames outside of it.
+        kept.waits |= frame.waits;
     }
     for (at, (place, _)) in places.values_mut().enumerate() {
         *place = at as u32;
@@ -65,7 +68,7 @@ pub(crate) fn ranked(profiles: &[&Profile], apart: fn(&TreeFrame) -> bool) -> Ra
     let rank = |frame: &TreeFrame| places.get(&key(frame, apart)).map_or(0, |(place, _)| *place);
     Ranked {
         ranks: each.iter().map(|frames| frames.iter().map(rank).collect()).collect(),
-        frames: places.values().map(|(_, frame)| (*frame).clone()).collect(),
+        frames: places.into_values().map(|(_, frame)| frame).collect(),
     }
 }
 
@@ -88,7 +91,7 @@ fn frames_of(profile: &Profile) -> Vec<TreeFrame> {
             kernel,
             naming: frame.naming,
             inlined: frame.inlined,
-            waits: waiting::is_known(&frame.name, kernel),
+            waits: waiting::is_known(&frame.name, kernel) || frame.spin == Spin::Past,
         }
     };
     profile.frames.iter().map(of).collect()

@@ -3,6 +3,7 @@
 //! The table holds functions whose *own* instructions wait: loops of `cpu_relax`, reads of a clock until
 //! it is late enough, polls of a device. Functions that sleep are not in it, because sleeping costs no
 //! CPU. A function of the table that is inlined into another one is seen where debug information tells.
+//! Loops that have no known name are found by the CPU's spin-wait hint in their code: `hinted`.
 //!
 //! # Sources
 //!
@@ -10,6 +11,9 @@
 //! `kernel/sched/idle.c`, `drivers/cpuidle/poll_state.c`, `drivers/tty/serial/8250/8250_port.c`,
 //! `kernel/{smp,stop_machine}.c`, `drivers/net/virtio_net.c`. User space: the names of the libraries.
 
+mod hinted;
+
+use self::hinted::Hinted;
 use crate::{
     profiles::{Waiting, WhyWaiting},
     stacks::{
@@ -166,21 +170,30 @@ fn ends(name: &str, known: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
 }
 
-/// Known waiting in a profile, most samples first.
-pub(crate) fn known(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
+/// Waiting in a profile, by name and by hint, most samples first. A sample is counted once: below a loop with
+/// a hint for the loop.
+pub(crate) fn named(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
     let all = profile.samples.iter().sum::<u64>();
-    let of = |function: &Function| {
+    let hinted = Hinted::of(functions, profile, WORTH_SAYING);
+    let known = |(function, own): (&Function, Vec<u64>)| {
         let reason = reason(&function.name, function.kernel)?;
-        let waiting = waiting(functions, function, costs, all);
+        let waiting = waiting(functions, (function, own), costs, all);
         Some(Waiting { reason: reason.to_owned(), ..waiting }).filter(|one| one.samples > 0)
     };
-    let mut found: Vec<_> = functions.all.iter().filter_map(of).collect();
+    let mut found: Vec<_> = hinted.others(functions).filter_map(known).collect();
+    found.extend(hinted.waiting(functions, costs, all));
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.function.cmp(&b.function)));
     found
 }
 
-fn waiting(functions: &Functions, function: &Function, costs: &Costs, all: u64) -> Waiting {
-    let samples: u64 = function.own.iter().sum();
+fn waiting(
+    functions: &Functions,
+    (function, own): (&Function, Vec<u64>),
+    costs: &Costs,
+    all: u64,
+) -> Waiting {
+    let samples: u64 = own.iter().sum();
+    let cpu = costs.estimate(&own);
     Waiting {
         function: function.name.clone(),
         module: function.module.clone(),
@@ -188,8 +201,10 @@ fn waiting(functions: &Functions, function: &Function, costs: &Costs, all: u64) 
         why: WhyWaiting::Known,
         reason: String::new(),
         samples,
+        own_samples: samples,
         share: samples as f64 / all.max(1) as f64,
-        own: costs.estimate(&function.own),
+        cpu,
+        own: cpu,
     }
 }
 
@@ -216,22 +231,24 @@ pub(crate) fn constant(few: &Load, many: &Load) -> Vec<Waiting> {
         return Vec::new();
     }
     let all = many.profile.samples.iter().sum();
-    let of = |function: &Function| {
-        let partner = few
-            .functions
-            .all
-            .iter()
-            .find(|one| one.name == function.name && one.module == function.module)?;
-        let own = [few.costs.estimate(&partner.own)?, many.costs.estimate(&function.own)?];
+    let outside = |load: &Load| {
+        let hinted = Hinted::of(load.functions, load.profile, 0.0);
+        hinted.others(load.functions).map(|(_, own)| own).collect::<Vec<_>>()
+    };
+    let (few_own, many_own) = (outside(few), outside(many));
+    let of = |(function, samples): (&Function, Vec<u64>)| {
+        let same = |one: &Function| one.name == function.name && one.module == function.module;
+        let partner = few_own.get(few.functions.all.iter().position(same)?)?;
+        let own = [few.costs.estimate(partner)?, many.costs.estimate(&samples)?];
         (reason(&function.name, function.kernel).is_none() && stands_still(own, subject)).then(
             || Waiting {
                 why: WhyWaiting::Constant { from: few.clients, to: many.clients },
                 reason: "costs the same for few clients and for many".to_owned(),
-                ..waiting(many.functions, function, many.costs, all)
+                ..waiting(many.functions, (function, samples), many.costs, all)
             },
         )
     };
-    many.functions.all.iter().filter_map(of).collect()
+    many.functions.all.iter().zip(many_own).filter_map(of).collect()
 }
 
 /// Whether a function's own cost allows no growth, and is worth a word at both counts.
@@ -293,7 +310,7 @@ mod tests {
         let profile =
             profile(&[("d;main;k:read;k:delay_tsc", &[2]), ("d;main;k:delay_tsc;k:irq", &[8])]);
         let functions = Functions::of(&profile);
-        let found = known(&functions, &profile, &Costs::of(&[10], &[Some(100.0)]));
+        let found = named(&functions, &profile, &Costs::of(&[10], &[Some(100.0)]));
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].samples, found[0].share), (2, 0.2));
         assert_eq!(found[0].caller.as_deref(), Some("read"));

@@ -26,15 +26,20 @@ fn of(made: &Made<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
     let mut commands: Vec<Command> = sums
         .into_values()
         .filter(|sum| sum.count + sum.failed > 0)
-        .map(|sum| Command {
-            place: made.place(place),
-            strategy,
-            mean_us: if sum.count > 0 { sum.total_ns as f64 / sum.count as f64 / 1e3 } else { 0.0 },
-            least_us: sum.least_ns as f64 / 1e3,
-            most_us: sum.most_ns as f64 / 1e3,
-            name: sum.name,
-            count: sum.count,
-            failed: sum.failed,
+        .map(|sum| {
+            let timed = sum.count.saturating_sub(sum.deferred);
+            let us = |ns: f64| (timed > 0).then_some(ns / 1e3);
+            Command {
+                place: made.place(place),
+                strategy,
+                mean_us: us(sum.total_ns as f64 / timed as f64),
+                least_us: us(sum.least_ns as f64),
+                most_us: us(sum.most_ns as f64),
+                name: sum.name,
+                count: sum.count,
+                deferred: sum.deferred,
+                failed: sum.failed,
+            }
         })
         .collect();
     commands.sort_by_key(|command| std::cmp::Reverse(command.count));
@@ -49,8 +54,11 @@ fn add<'a>(sums: &mut BTreeMap<&'a str, model::transmit::Command>, measured: &'a
             ..model::transmit::Command::default()
         });
         sum.count += one.count;
+        sum.deferred += one.deferred;
         sum.total_ns += one.total_ns;
-        sum.least_ns = sum.least_ns.min(one.least_ns);
+        if one.count > one.deferred {
+            sum.least_ns = sum.least_ns.min(one.least_ns);
+        }
         sum.most_ns = sum.most_ns.max(one.most_ns);
         sum.failed += one.failed;
     }

@@ -20,6 +20,7 @@ pub fn study() -> Study {
         rates: rates.to_vec(),
         bytes,
         task_ms,
+        bus_word: None,
     };
     Study {
         question: "What does waiting cost?".to_owned(),
@@ -39,6 +40,7 @@ pub fn run() -> Run {
         format: FORMAT,
         headroom: "0".to_owned(),
         study: study(),
+        overrides: Vec::new(),
         image: Some("0123".to_owned()),
         host: "a machine".to_owned(),
         started_ms: 1_700_000_000_000,
@@ -74,6 +76,7 @@ fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> Order {
         rate,
         bytes: load.bytes,
         completes_in_ns: 150_000,
+        bus_word_ns: 0,
         warm_up_ns: 500_000_000,
         window_ns: 2_000_000_000,
         offset_ns: 0,
@@ -132,6 +135,7 @@ fn measured(strategy: Strategy, (rate, load): (u32, &Load), block: u32) -> Measu
     let transmits = Command {
         name: "transmit".to_owned(),
         count: sent,
+        deferred: 0,
         total_ns: sent * 150_000,
         least_ns: 149_000,
         most_ns: 160_000,

@@ -7,10 +7,12 @@
 //!
 //! ```text
 //! Trial ──(points)──► CPU, frames, latency of each strategy at each rate ──(versus)──► A/B against the first
+//!       ──(judge)──► any two sides, pair by pair
 //!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(targets)──► verdicts, answer
 //! ```
 
 mod commands;
+pub mod judge;
 #[cfg(any(test, feature = "fixture"))]
 pub mod made;
 mod points;
@@ -117,6 +119,8 @@ pub struct Point {
     pub longest_us: Option<f64>,
     /// `waiting ÷ (frames a second that came out × completion time) − 1`.
     pub error: Option<Estimate>,
+    /// How long a word of 16 bits takes on the bus to the card, ns; 0: no longer than its copy.
+    pub bus_word_ns: u64,
     /// The task beside it.
     pub task: Option<Task>,
     /// Frames that came out twice, out of order or damaged, and those that are in none of sent, dropped and queued,
@@ -237,12 +241,14 @@ pub struct Command {
     pub name: String,
     /// How many were completed.
     pub count: u64,
-    /// From its issue until its completion was seen, µs: mean, shortest, longest.
-    pub mean_us: f64,
+    /// Of them, those whose end nobody awaited.
+    pub deferred: u64,
+    /// From its issue until its completion was seen, µs, of the others: mean, shortest, longest.
+    pub mean_us: Option<f64>,
     /// See `mean_us`.
-    pub least_us: f64,
+    pub least_us: Option<f64>,
     /// See `mean_us`.
-    pub most_us: f64,
+    pub most_us: Option<f64>,
     /// How many failed.
     pub failed: u64,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{
     contention::Machine,
+    span::Span,
     study::Mode,
     transmit::{Measured, Run, Strategy, Trial},
 };
@@ -127,6 +128,7 @@ fn point(
         p99_us: latency(|one| one.p99_ns),
         longest_us: longest.map(|ns| ns as f64 / 1e3),
         error: each(&error),
+        bus_word_ns: made.run.study.loads[load].bus_word.map_or(0, Span::as_nanos),
         task: task(made, (place, load), blocks),
         faults: blocks.values().fold(Faults::default(), |all, one| added(all, one)),
     })

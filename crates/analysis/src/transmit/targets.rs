@@ -10,7 +10,7 @@ use model::{
 use super::{
     Point, Target, Transmit,
     points::{is_carried, is_counted},
-    published::{beside_task, event_ratio, full_rate},
+    published::{beside_task, event_ratio, full_rate, on_bus},
     repeats::SAME,
 };
 use crate::{
@@ -51,7 +51,7 @@ fn at_place((run, at): (&Run, usize), transmit: &Transmit, place: &str) -> Vec<T
         (EVENT, Unit::PER_CENT),
         event_ratio(transmit, place),
     ));
-    targets.push(busy_slows(place, slowdown(Strategy::Busy)));
+    targets.push(busy_slows(place, as_reported(transmit, place)));
     targets.push(at_most(
         ("event slows the task little", place),
         (EVENT_SLOWS, Unit::ONE),
@@ -169,7 +169,13 @@ fn with_sign(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
-fn busy_slows(place: &str, found: Option<Estimate>) -> Target {
+/// The point that is most like the field report's: over a slow bus where the study has one.
+fn as_reported<'a>(transmit: &'a Transmit, place: &str) -> Option<&'a Point> {
+    on_bus(transmit, place, Strategy::Busy).or_else(|| beside_task(transmit, place, Strategy::Busy))
+}
+
+fn busy_slows(place: &str, point: Option<&Point>) -> Target {
+    let found = point.and_then(|point| point.task.as_ref()?.slowdown);
     let (least, most) = BUSY_SLOWS;
     let is_within = found.and_then(|one| one.interval).map(|interval| {
         if interval.low >= least && interval.high <= most {
@@ -306,7 +312,7 @@ fn of_event(transmit: &Transmit, (place, is_counted): (&str, bool)) -> Option<St
 }
 
 fn of_slowdown(transmit: &Transmit, place: &str) -> Option<String> {
-    let busy = beside_task(transmit, place, Strategy::Busy)?;
+    let busy = as_reported(transmit, place)?;
     let waiting = f64::from(busy.rate) * transmit.completes_us / 1e6;
     Some(format!(
         "{}/s × {} µs is {} of a core, which by itself slows a task {:.2} ×, and what else frames cost adds to it; the report’s 2.2 × is of a laptop on which frames cost so much besides that event, which does not wait, slowed the task 1.47 ×",
@@ -335,6 +341,7 @@ pub(super) fn answer(run: &Run, transmit: &Transmit) -> Vec<String> {
     let mut answer = Vec::new();
     answer.extend(of_full_rate(transmit, place));
     answer.extend(of_task(transmit, place));
+    answer.extend(of_bus(transmit, place));
     answer.extend(of_latency(transmit, place));
     if answer.is_empty() {
         answer.push("No trial that would answer it has been made yet.".to_owned());
@@ -384,6 +391,20 @@ fn of_task(transmit: &Transmit, place: &str) -> Option<String> {
             each.join(", ")
         )
     })
+}
+
+fn of_bus(transmit: &Transmit, place: &str) -> Option<String> {
+    let each = Strategy::ALL.into_iter().filter_map(|strategy| {
+        let slowdown = on_bus(transmit, place, strategy)?.task.as_ref()?.slowdown?;
+        Some(format!("{:.2} × beside {}", slowdown.mean, strategy.name()))
+    });
+    let each: Vec<String> = each.collect();
+    let point = on_bus(transmit, place, Strategy::Busy)?;
+    Some(format!(
+        "Over a bus that takes {:.2} µs for 16 bits, as behind old cards, it takes {}.",
+        point.bus_word_ns as f64 / 1e3,
+        each.join(", ")
+    ))
 }
 
 fn of_latency(transmit: &Transmit, place: &str) -> Option<String> {

@@ -13,6 +13,7 @@ mod aarch64;
 mod functions;
 mod program;
 mod samples;
+mod spinning;
 
 use program::{Here, Seen, Told, build, tool};
 

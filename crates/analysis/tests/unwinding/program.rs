@@ -20,10 +20,18 @@ const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21
 
 /// Builds the chain; `None`, and a line that says so, where there is no such compiler.
 pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    build_of("chain.c", &format!("chain-{name}"), (compiler, flags))
+}
+
+/// Builds one of the sources beside this file, in the same way.
+pub(crate) fn build_of(
+    source: &str,
+    name: &str,
+    (compiler, flags): (&str, &[&str]),
+) -> Option<PathBuf> {
     // Tests run beside each other, so no two write one file.
-    let made = folder.join(format!("chain-{name}"));
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/unwinding/chain.c");
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unwinding").join(source);
     let run = Command::new(compiler)
         .args(["-w", "-pthread", "-o"])
         .arg(&made)

@@ -1,6 +1,13 @@
 //! A guard that dies at any write, in the middle of a line or between a line and its deed: the device is restored
 //! byte for byte, also where the restoring dies, too.
 
+use std::{
+    iter,
+    num::NonZero,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
+
 use model::share::Share;
 
 use super::scenes::{Device, assert_same, hands};
@@ -96,9 +103,15 @@ fn die_and_restore(kill: u64) {
 
 #[test]
 fn a_guard_that_dies_anywhere_is_undone_byte_for_byte() {
-    for kill in 0..KILLS {
-        die_and_restore(kill);
-    }
+    // Each has a device of its own, and all of them one after the other take half a minute.
+    let next = AtomicU64::new(0);
+    let all = || {
+        iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed))
+            .take_while(|kill| *kill < KILLS)
+            .for_each(die_and_restore);
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(all))));
 }
 
 #[test]

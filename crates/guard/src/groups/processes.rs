@@ -74,8 +74,8 @@ impl Processes {
                 known => {
                     let looks = known.map_or(0, |known| known.looks) + 1;
                     let seen = look(&self.proc.join(pid.to_string()));
-                    let looks = |seen: &Process| if seen.born <= old { SETTLED } else { looks };
-                    next.extend(seen.map(|seen| (pid, Process { looks: looks(&seen), ..seen })));
+                    let settled = |seen: &Process| if seen.born <= old { SETTLED } else { looks };
+                    next.extend(seen.map(|seen| (pid, Process { looks: settled(&seen), ..seen })));
                 }
             }
         }

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use linux::load::{number, words};
+use linux::{
+    load::{number, words},
+    proc::ONE_PIECE,
+};
 use rustix::{
     fd::OwnedFd,
     fs::{Mode, OFlags},
@@ -10,8 +13,6 @@ use rustix::{
 
 /// Enough for the lines of 128 CPUs, or of 100 interfaces.
 const BUFFER: usize = 16 * 1024;
-/// A file of many records comes a page at a time; below this there was no second page.
-const WHOLE: usize = 2048;
 
 /// Where a file is read to; one for all of them.
 pub(crate) type Buffer = Box<[u8]>;
@@ -54,7 +55,7 @@ impl File {
     /// Its bytes of this moment, as many as fit; `None` where it has vanished.
     pub(crate) fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
         let mut length = rustix::io::pread(&self.0, &mut *buffer, 0).ok()?;
-        while length >= WHOLE && length < buffer.len() {
+        while length >= ONE_PIECE && length < buffer.len() {
             match rustix::io::pread(&self.0, buffer.get_mut(length..)?, length as u64) {
                 Ok(0) => break,
                 Ok(more) => length += more,

@@ -21,9 +21,13 @@ use model::{
     study::Study,
     verdict,
 };
-use report::{junit, markdown, verdict_lines};
+use report::{
+    Overall, junit, markdown,
+    verdict_lines::{self, VerdictLine},
+};
 use serde_json::{Value, json};
 
+use super::{contention, transmit};
 use crate::{
     code_files::SymbolFolders,
     explain,
@@ -34,6 +38,12 @@ use crate::{
 };
 
 pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
+    if let Some(verdict) = contention::check(options, flags)? {
+        return Ok(verdict);
+    }
+    if let Some(verdict) = transmit::check(options, flags)? {
+        return Ok(verdict);
+    }
     let recorded = run_folder::read(&flags.run)?;
     // What is wrong with the words is told before any work.
     with_limits(&recorded.run, &flags.limits)?;
@@ -130,9 +140,14 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
             json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
         );
     } else if !lines.is_empty() {
-        let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
-        output::line(verdict_lines::plain(&lines, &told, colours).trim_end());
+        output::line(plain(&lines, &told).trim_end());
     }
+}
+
+/// Verdicts for people, coloured where the output is a terminal.
+pub(crate) fn plain(lines: &[VerdictLine], told: &Overall) -> String {
+    let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
+    verdict_lines::plain(lines, told, colours)
 }
 
 /// How a run ends.

@@ -13,13 +13,14 @@ use lab::{
 };
 use model::{
     study::{Count, Function, Load, Study, Variant, VariantLoad},
-    verdict::{Difference, Pairs, Versus},
+    verdict::{Difference, Expect, Pairs, Versus},
 };
 
 use super::{
     alarms, place,
     report::{self, Wanted},
     run::{default_folder, plain},
+    transmit,
 };
 use crate::{
     code_files::SymbolFolders,
@@ -30,9 +31,13 @@ use crate::{
 };
 
 /// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
-const A_A_PAIRS: u32 = 20;
+pub(crate) const A_A_PAIRS: u32 = 20;
 
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
+    if let Some(verdict) = transmit::compare::compare(options, flags)? {
+        return Ok(verdict);
+    }
+    transmit::compare::refuse_point(&flags.study, &flags.point)?;
     let mut file = study_file::load(&flags.study).map_err(lab::Error::from)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
@@ -56,11 +61,9 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
 /// The two variants.
 fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure> {
     let find = |name: &str| {
-        let known = || study.variants.iter().map(|variant| variant.name.as_str());
-        study.variants.iter().find(|variant| variant.name == name).cloned().ok_or_else(|| {
-            let known = known().collect::<Vec<_>>().join(", ");
-            Failure::Usage(format!("the study has no variant `{name}`; it has {known}"))
-        })
+        let known = study.variants.iter().map(|variant| variant.name.as_str());
+        let found = study.variants.iter().find(|variant| variant.name == name).cloned();
+        found.ok_or_else(|| Failure::unknown("variant", name, known))
     };
     let base = find(&flags.base)?;
     if let Some(name) = &flags.variant {
@@ -149,7 +152,11 @@ fn versus(
         variant: variant.name.clone(),
         clients: flags.clients.unwrap_or(largest),
         difference,
-        expect: if flags.a_a { model::verdict::Expect::Same } else { flags.expect.into() },
+        expect: if flags.a_a {
+            Expect::Same
+        } else {
+            flags.expect.map(Expect::from).unwrap_or_default()
+        },
         margin: flags.margin.unwrap_or(study.compare.margin),
         pairs,
         changes: if flags.a_a { Vec::new() } else { named.clone() },

@@ -5,28 +5,26 @@
 
 use std::path::Path;
 
-use analysis::contention::Contention;
-use indicatif::HumanDuration;
-use lab::{
-    contention::{
-        self, Task,
-        folder::{self, Recorded},
-        plan,
-        runner::needs_vm,
-        study::{self, StudyFile},
-    },
-    run_folder,
+use analysis::{contention::Contention, quantity::count};
+use lab::contention::{
+    self, Task,
+    folder::{self, Recorded},
+    plan,
+    runner::needs_vm,
+    study::{self, StudyFile},
 };
-use model::contention::{Cell, Control, Fought, NamedControl, Study};
+use model::contention::{Control, Fought, NamedControl, Study};
 use serde_json::json;
 
-use super::run::default_folder;
+use super::{
+    run::{default_folder, end_plan},
+    targets::{self, PAGE, Told},
+};
 use crate::{
     failure::{Failure, Verdict},
     flags,
     options::Options,
     output,
-    progress::Progress,
 };
 
 /// Carries a study file out, if it is one of contention.
@@ -41,14 +39,14 @@ pub(crate) fn run(
 ) -> Result<Option<Verdict>, Failure> {
     let path = file;
     let Some(file) = study::load(path).map_err(lab::Error::from)? else { return Ok(None) };
-    refuse_others(flags)?;
+    targets::refuse_others(flags, WORDS)?;
     policies(&file.study).map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
     let file = changed(file, flags)?;
     if flags.dry_run {
         return Ok(Some(dry_run(options, &file)));
     }
     let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
-    let lab = lab_for(options, &file.study)?;
+    let lab = targets::lab_for(options, needs_vm(&file.study))?;
     let recorded = contention::run(&lab, Task { file: &file, path: &path })?;
     conclude(options, &recorded, (&path.join(PAGE), flags.outputs.markdown.as_deref())).map(Some)
 }
@@ -63,7 +61,7 @@ pub(crate) fn resume(options: &Options, path: &Path) -> Result<Option<Verdict>, 
         return Ok(None);
     }
     let study = folder::read(path)?.run.study;
-    let recorded = contention::resume(&lab_for(options, &study)?, path)?;
+    let recorded = contention::resume(&targets::lab_for(options, needs_vm(&study))?, path)?;
     conclude(options, &recorded, (&path.join(PAGE), None)).map(Some)
 }
 
@@ -85,13 +83,18 @@ pub(crate) fn report(
     conclude(options, &recorded, (&page, None)).map(Some)
 }
 
-/// The page, in a run's folder.
-const PAGE: &str = "report.html";
-
-/// A study at this machine alone raises no access point, and needs no QEMU.
-fn lab_for(options: &Options, study: &Study) -> Result<lab::Lab, Failure> {
-    let progress = Progress::of(options);
-    if needs_vm(study) { options.lab(progress) } else { options.lab_for_devices(progress) }
+/// Judges a run again and writes nothing but what CI reads, if it is one of contention.
+///
+/// # Errors
+///
+/// [`Failure`] of the words, or of the folder.
+pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Option<Verdict>, Failure> {
+    if !folder::is_one(&flags.run) {
+        return Ok(None);
+    }
+    targets::refuse_limits(flags, "a contention")?;
+    let recorded = folder::read(&flags.run)?;
+    told(&recorded, &analysed(&recorded)).tell(options, flags.outputs.markdown.as_deref()).map(Some)
 }
 
 /// Reads every policy as guard will, with names in the places of what only the access point knows.
@@ -105,23 +108,9 @@ fn policies(study: &Study) -> Result<(), String> {
     Ok(())
 }
 
-/// Words for other studies mean nothing here, and silence about them would mislead.
-fn refuse_others(flags: &flags::Run) -> Result<(), Failure> {
-    let said = [
-        ("--clients", !flags.clients.is_empty()),
-        ("--only", !flags.only.is_empty()),
-        ("--symbols", !flags.symbols.folders.is_empty()),
-        ("--gate", !flags.limits.gates.is_empty()),
-        ("--baseline", flags.limits.baseline.is_some()),
-        ("--junit", flags.outputs.junit.is_some()),
-    ];
-    match said.iter().find(|(_, said)| *said) {
-        Some((word, _)) => Err(Failure::Usage(format!(
-            "{word} means nothing to a contention study; it has --cell, --variant, --repetitions, --window and --markdown"
-        ))),
-        None => Ok(()),
-    }
-}
+/// What its words are, where others are said.
+const WORDS: (&str, &str) =
+    ("a contention", "--cell, --variant, --repetitions, --window and --markdown");
 
 /// The study with what the command line changes in it.
 fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
@@ -133,38 +122,21 @@ fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure
         study.contention.window = window;
     }
     if !flags.cell.is_empty() {
-        study.cells = chosen(&study.cells, &flags.cell)?;
+        study.cells = targets::chosen(("cell", &study.cells), &flags.cell)?;
     }
     if !flags.variant.is_empty() {
         only_controls(study, &flags.variant)?;
     }
     study::check(study).map_err(Failure::Usage)?;
+    file.overrides.extend(flags.changes());
     Ok(file)
-}
-
-/// Some of the cells, by their numbers from 1.
-fn chosen(cells: &[Cell], numbers: &[u32]) -> Result<Vec<Cell>, Failure> {
-    let unknown = |number: u32| {
-        let all = cells.len();
-        Failure::Usage(format!("the study has no cell {number}; it has 1 to {all}"))
-    };
-    if let Some(number) = numbers.iter().find(|number| !(1..=cells.len() as u32).contains(number)) {
-        return Err(unknown(*number));
-    }
-    let all = (1..).zip(cells);
-    Ok(all.filter(|(number, _)| numbers.contains(number)).map(|(_, cell)| cell.clone()).collect())
 }
 
 /// Leaves these controls, and `none`, which every cell has.
 fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
     const NONE: &str = "none";
-    let known: Vec<String> = study.controls.iter().map(|control| control.name.clone()).collect();
-    if let Some(unknown) = names.iter().find(|name| *name != NONE && !known.contains(name)) {
-        let known = known.join(", ");
-        return Err(Failure::Usage(format!(
-            "the study has no control `{unknown}`; it has {known}"
-        )));
-    }
+    let known = study.controls.iter().map(|control| control.name.as_str());
+    Failure::unless_known("control", names.iter().filter(|name| *name != NONE), known)?;
     study.controls.retain(|control| names.contains(&control.name));
     for cell in &mut study.cells {
         let had_some = !cell.controls.is_empty();
@@ -213,49 +185,34 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
     for bout in &bouts {
         output::line(format_args!("bout     {:04} {}", bout.number, bout.name()));
     }
-    output::line("");
-    output::line(format_args!(
-        "{} bouts, about {:#} on {} cores once the access points are in the cache",
-        bouts.len(),
-        HumanDuration(time),
-        options.workers
-    ));
-    Verdict::Pass
+    end_plan(options, count(bouts.len() as u32, "bout"), time)
 }
 
 /// Analyses a run, writes its page and tells its verdict.
 fn conclude(
     options: &Options,
     recorded: &Recorded,
-    (page, markdown): (&Path, Option<&Path>),
+    files: (&Path, Option<&Path>),
 ) -> Result<Verdict, Failure> {
-    let fought: Vec<Fought> = recorded.fought.iter().map(|(_, fought)| fought.clone()).collect();
-    let contention = analysis::contention::analyse(&recorded.run, &fought);
+    let contention = analysed(recorded);
     let html = report::contention::page(&contention, &recorded.run, &recorded.study_text);
-    run_folder::write_whole(page, html.map_err(Failure::Page)?.as_bytes())?;
-    if let Some(file) = markdown {
-        run_folder::write_whole(file, report::contention::markdown(&contention).as_bytes())?;
-    }
-    if options.json {
-        output::line(serde_json::to_string(&contention).unwrap_or_default());
-    } else {
-        output::line(report::contention::summary(&contention).trim_end());
-        for number in &recorded.edited {
-            output::line(format_args!("edited: bouts/{number:04}.json is not as it was written"));
-        }
-        output::line(format_args!("report: {}", page.display()));
-    }
-    Ok(verdict_of(&contention))
+    told(recorded, &contention).conclude(options, html, files)
 }
 
-/// A target that was missed fails the run; one that could not be measured makes it invalid.
-fn verdict_of(contention: &Contention) -> Verdict {
+fn analysed(recorded: &Recorded) -> Contention {
+    let fought: Vec<Fought> = recorded.fought.iter().map(|(_, fought)| fought.clone()).collect();
+    analysis::contention::analyse(&recorded.run, &fought)
+}
+
+fn told(recorded: &Recorded, contention: &Contention) -> Told {
+    let edited = recorded.edited.iter().map(|number| format!("bouts/{number:04}.json"));
     let verdicts = contention.targets.iter().map(|target| target.verdict);
-    match model::verdict::Verdict::of_all(verdicts) {
-        _ if contention.counted == 0 || contention.targets.is_empty() => Verdict::Invalid,
-        model::verdict::Verdict::Pass => Verdict::Pass,
-        model::verdict::Verdict::Fail => Verdict::Fail,
-        model::verdict::Verdict::Invalid => Verdict::Invalid,
+    Told {
+        json: serde_json::to_string(contention).unwrap_or_default(),
+        text: report::contention::summary(contention),
+        markdown: report::contention::markdown(contention),
+        edited: edited.collect(),
+        verdict: targets::verdict_of(contention.counted, verdicts),
     }
 }
 
@@ -272,16 +229,6 @@ mod tests {
              [[cell]]\nplace = \"ap\"\ntraffic = \"full\"\napplication = \"stream\"\ncontrols = [\"idle\"]\n\
              [[cell]]\nplace = \"ap\"\ntraffic = \"full\"\nrole = \"no-harm\"\n";
         study::parse(text).unwrap()
-    }
-
-    #[test]
-    fn cells_are_chosen_by_the_numbers_that_people_count() {
-        let study = study();
-        assert_eq!(chosen(&study.cells, &[2]).unwrap(), study.cells[1..]);
-        for wrong in [0, 3] {
-            let Err(Failure::Usage(told)) = chosen(&study.cells, &[1, wrong]) else { panic!() };
-            assert_eq!(told, format!("the study has no cell {wrong}; it has 1 to 2"));
-        }
     }
 
     #[test]

@@ -16,5 +16,6 @@ mod place;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
+mod targets;
 mod transmit;
 pub(crate) mod up;

@@ -1,8 +1,11 @@
 //! `headroom run`: a study file to a run folder, with its report.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use analysis::looks;
+use analysis::{looks, quantity::count};
 use indicatif::HumanDuration;
 use jiff::Zoned;
 use lab::{
@@ -108,25 +111,16 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     }
     if !flags.clients.is_empty() {
         study.access_point.clients.clone_from(&flags.clients);
-        file.overrides.push(format!("clients = {:?}", flags.clients));
     }
     if let Some(repetitions) = flags.repetitions {
         study.trial.repetitions = repetitions;
-        file.overrides.push(format!("repetitions = {repetitions}"));
     }
     if let Some(window) = flags.window {
         study.trial.window = window;
-        file.overrides.push(format!("window = {window}"));
     }
     if !flags.variant.is_empty() {
-        let known: Vec<String> =
-            study.variants.iter().map(|variant| variant.name.clone()).collect();
-        if let Some(unknown) = flags.variant.iter().find(|name| !known.contains(name)) {
-            let known = known.join(", ");
-            return Err(Failure::Usage(format!(
-                "the study has no variant `{unknown}`; it has {known}"
-            )));
-        }
+        let known = study.variants.iter().map(|variant| variant.name.as_str());
+        Failure::unless_known("variant", &flags.variant, known)?;
         study.variants.retain(|variant| flags.variant.contains(&variant.name));
         // Nobody is compared with a variant that was left out.
         study
@@ -134,14 +128,10 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
             .iter_mut()
             .for_each(|variant| variant.against.retain(|name| flags.variant.contains(name)));
         file.is_cut = true;
-        file.overrides.push(format!("variants = {}", flags.variant.join(", ")));
     }
     study_file::check(study).map_err(Failure::Usage)?;
     file.only = flags.only.iter().map(|word| Purpose::from(*word)).collect();
-    if !file.only.is_empty() {
-        let names: Vec<&str> = file.only.iter().map(|purpose| purpose.name()).collect();
-        file.overrides.push(format!("only = {}", names.join(", ")));
-    }
+    file.overrides.extend(flags.changes());
     Ok(file)
 }
 
@@ -172,10 +162,14 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             trial.measure.offset
         ));
     }
+    end_plan(options, count(trials.len() as u32, "trial"), time)
+}
+
+/// The last line of a plan that is shown: how many of what, and how long they will take.
+pub(super) fn end_plan(options: &Options, planned: String, time: Duration) -> Verdict {
     output::line("");
     output::line(format_args!(
-        "{} trials, about {:#} on {} cores once the access points are in the cache",
-        trials.len(),
+        "{planned}, about {:#} on {} cores once the access points are in the cache",
         HumanDuration(time),
         options.workers
     ));

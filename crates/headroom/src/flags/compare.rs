@@ -15,6 +15,9 @@ Examples:
   headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
   headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
   headroom compare studies/station-stats.toml bulk --a-a             how often this lab cries wolf
+  headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
+  headroom compare studies/tx-completion.toml busy hybrid --load task --place host
+  headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
 
 Both trials of a pair start from one snapshot in one state; states differ from pair to pair. What differs
 beside what is named makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
@@ -25,9 +28,9 @@ beside what is named makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 in
 pub(crate) struct Compare {
     /// The study file
     pub(crate) study: PathBuf,
-    /// The variant that is compared with
+    /// The variant, or in a completion study the strategy, that is compared with
     pub(crate) base: String,
-    /// The variant in question
+    /// The variant or strategy in question
     #[arg(required_unless_present_any = ["with", "other_device", "a_a"], conflicts_with_all = ["with", "other_device", "a_a"])]
     pub(crate) variant: Option<String>,
     /// In place of a variant: the base with another build of this program
@@ -42,18 +45,20 @@ pub(crate) struct Compare {
     /// Clients [default: the study's largest count]
     #[arg(long, value_name = "N")]
     pub(crate) clients: Option<u32>,
+    #[command(flatten)]
+    pub(crate) point: Point,
     /// Pairs of trials, at least 6 [default: the study's, or 6; 20 with --a-a]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
     /// Go on until the question is decided, for at most so many pairs
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
-    /// Differences below this share of the base do not matter [default: the study's, or 0.5%]
+    /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<Share>,
-    /// What is to be shown
-    #[arg(long, default_value = "no-slower")]
-    pub(crate) expect: ExpectWord,
+    /// What is to be shown [default: no-slower; of strategies faster]
+    #[arg(long)]
+    pub(crate) expect: Option<ExpectWord>,
     /// A function that the variant changes: where it never runs there is no verdict; may be given again
     #[arg(long, value_name = "SYMBOL")]
     pub(crate) changes: Vec<String>,
@@ -70,6 +75,20 @@ pub(crate) struct Compare {
     pub(crate) symbols: Symbols,
     #[command(flatten)]
     pub(crate) outputs: Outputs,
+}
+
+/// Where a completion study's strategies are compared.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Point {
+    /// The place of a completion study [default: its first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) place: Option<String>,
+    /// The load of a completion study [default: of those that have --rate the first of a single rate, or else the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) load: Option<String>,
+    /// Frames a second of a completion study, one that it has [default: the load's; of several 440, or the first]
+    #[arg(long, value_name = "N")]
+    pub(crate) rate: Option<u32>,
 }
 
 fn with(text: &str) -> Result<(String, PathBuf), String> {

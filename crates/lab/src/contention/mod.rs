@@ -11,8 +11,7 @@
 
 mod fight;
 pub mod folder;
-pub(crate) mod idle;
-mod pace;
+pub(crate) mod pace;
 pub mod plan;
 pub mod runner;
 pub mod study;

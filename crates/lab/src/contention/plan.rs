@@ -14,7 +14,7 @@ use model::{
     study::Mode,
 };
 
-use crate::plan::phase;
+use crate::{places, plan::phase};
 
 /// The window in which a rate is found that traffic is paced by.
 const PACING_WINDOW: Span = Span::from_secs(3);
@@ -91,7 +91,7 @@ pub fn place_of<'a>(study: &'a Study, cell: &Cell) -> Option<&'a Place> {
 
 /// How time passes at a place.
 pub fn mode_of(place: &Place) -> Mode {
-    if place.on == Machine::Host { Mode::RealTime } else { place.mode }
+    places::mode_of(place.on, place.mode)
 }
 
 /// Every rate that must be found before the study's bouts can be ordered.

@@ -7,43 +7,37 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicU32, Ordering},
-    },
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    sync::Mutex,
+    time::{Duration, Instant},
 };
 
 use model::{
     contention::{Bout, FORMAT, Fought, Machine, Outcome, Place, Run, Study},
     event::Event,
-    share::Share,
-    study::Mode,
 };
 
 use super::{
-    fight::{self, End},
+    fight::{Bouted, fight},
     folder::{self, ContentionFolder, Recorded},
-    idle, pace,
+    pace,
     plan::{self, PlannedBout},
     study::StudyFile,
 };
 use crate::{
-    Error, Lab, host,
-    image::{self, Image},
+    Error, Lab,
+    errand::Ground,
+    host,
+    image::Image,
+    places::{self, Tally, Wanted},
     runner::{side_by_side, take_all},
-    vm::{
-        self, Accelerator, Shape,
-        snapshot::{self, Snapshot},
-    },
 };
 
-/// Radios of the virtual access point: the second is the wide one of 5 GHz that traffic goes over, and on another
-/// channel than the first, which so hears none of it.
-const RADIOS: u32 = 2;
+/// The virtual access point: the second radio is the wide one of 5 GHz that traffic goes over, and on another channel
+/// than the first, which so hears none of it; each has one client.
+const WANTED: Wanted = Wanted { radios: 2, clients: 2 };
 
-/// Its clients, one for each radio.
-const CLIENTS: u32 = 2;
+/// So long a bout waits for the machine to be idle; then it goes on, and says how idle it was.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A study that is to be carried out, and where.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +50,11 @@ pub struct Task<'a> {
 
 /// Whether a study's cells need virtual access points.
 pub fn needs_vm(study: &Study) -> bool {
-    places(study).any(|place| place.on == Machine::Vm)
+    fought_at(study).any(|place| place.on == Machine::Vm)
 }
 
 /// Places that cells are at.
-fn places(study: &Study) -> impl Iterator<Item = &Place> {
+fn fought_at(study: &Study) -> impl Iterator<Item = &Place> {
     study.cells.iter().filter_map(|cell| plan::place_of(study, cell))
 }
 
@@ -73,14 +67,15 @@ pub fn run(lab: &Lab, task: Task<'_>) -> Result<Recorded, Error> {
     // Whoever chose a folder that is taken is told before the image is made.
     ContentionFolder::check_free(task.path)?;
     let study = &task.file.study;
-    let image = needs_vm(study).then(|| image::obtain(lab)).transpose()?;
+    let image = places::image(lab, needs_vm(study))?;
     let run = Run {
         format: FORMAT,
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
         study: study.clone(),
-        image: image.as_ref().map(|image| image.id.clone()),
-        host: this_machine(),
-        started_ms: unix_ms(),
+        overrides: task.file.overrides.clone(),
+        image: places::id(image.as_ref()),
+        host: host::in_words(),
+        started_ms: host::unix_ms(),
     };
     let folder = ContentionFolder::create(task.path, &run, &task.file.text)?;
     let recorded = Recorded {
@@ -102,17 +97,8 @@ pub fn run(lab: &Lab, task: Task<'_>) -> Result<Recorded, Error> {
 pub fn resume(lab: &Lab, path: &Path) -> Result<Recorded, Error> {
     let (folder, mut recorded) = ContentionFolder::resume(path)?;
     recorded.fought.retain(|(_, fought)| matches!(fought.outcome, Outcome::Fought(_)));
-    let image = needs_vm(&recorded.run.study).then(|| image::obtain(lab)).transpose()?;
-    let now = image.as_ref().map(|image| image.id.clone());
-    if recorded.run.image != now {
-        let told = |image: &Option<String>| image.clone().unwrap_or_else(|| "none".to_owned());
-        return Err(Error::Changed {
-            path: path.to_owned(),
-            what: "image",
-            then: told(&recorded.run.image),
-            now: told(&now),
-        });
-    }
+    let image = places::image(lab, needs_vm(&recorded.run.study))?;
+    places::unchanged(path, recorded.run.image.as_ref(), image.as_ref())?;
     execute(lab, (&folder, recorded), image.as_ref())
 }
 
@@ -122,53 +108,20 @@ fn execute(
     image: Option<&Image>,
 ) -> Result<Recorded, Error> {
     let run = recorded.run;
-    let snapshots = snapshots(lab, &run.study, image)?;
-    let floor = Floor { lab, folder, run: &run, snapshots };
+    let places = fought_at(&run.study).map(|place| (place.on, plan::mode_of(place)));
+    let snapshots = WANTED.snapshots(lab, image, places)?;
+    let idle_gate = run.study.contention.idle_gate;
+    let ground = Ground { lab, snapshots, idle_gate, patience: PATIENCE };
+    let floor = Floor { folder, run: &run, ground };
     let paces = pace::find(&floor, folder, &run, recorded.paces)?;
     let plan = plan::bouts(&run.study, &pace::rates(&paces));
     let work = Work::of(&run.study, plan, recorded.fought);
-    floor.tell(Event::RunStarted {
-        folder: folder.path().display().to_string(),
-        trials: work.all,
-        done: work.done.len() as u32,
-    });
-    let tally = Tally { done: AtomicU32::new(work.done.len() as u32), failed: AtomicU32::new(0) };
+    let tally = Tally::of(work.all, work.done.len() as u32);
+    floor.tell(tally.started(folder.path()));
     let result = floor.all(work, &tally);
-    floor.tell(Event::RunEnded {
-        done: tally.done.load(Ordering::Relaxed),
-        invalid: tally.failed.load(Ordering::Relaxed),
-        interrupted: matches!(result, Err(Error::Interrupted)),
-    });
+    floor.tell(tally.ended(&result));
     result?;
     folder::read(folder.path())
-}
-
-/// One snapshot for each way in which time passes.
-fn snapshots(lab: &Lab, study: &Study, image: Option<&Image>) -> Result<Vec<Snapshot>, Error> {
-    let Some(image) = image else { return Ok(Vec::new()) };
-    let mut modes: Vec<Mode> = Vec::new();
-    for place in places(study).filter(|place| place.on == Machine::Vm) {
-        if !modes.contains(&plan::mode_of(place)) {
-            modes.push(plan::mode_of(place));
-        }
-    }
-    modes.into_iter().map(|mode| snapshot::obtain(lab, image, &shape(image, mode))).collect()
-}
-
-fn shape(image: &Image, mode: Mode) -> Shape {
-    let accelerator = match mode {
-        Mode::Counted => Accelerator::Tcg,
-        Mode::RealTime => vm::accelerator(image),
-    };
-    Shape {
-        mode,
-        accelerator,
-        radios: RADIOS,
-        clients: CLIENTS,
-        shell: false,
-        wan: true,
-        forward: None,
-    }
 }
 
 /// What is to be fought, and what was before.
@@ -211,31 +164,11 @@ impl Work {
     }
 }
 
-/// What has been done so far.
-struct Tally {
-    done: AtomicU32,
-    failed: AtomicU32,
-}
-
 /// Where bouts are fought.
 pub(super) struct Floor<'a> {
-    lab: &'a Lab,
     folder: &'a ContentionFolder,
     run: &'a Run,
-    snapshots: Vec<Snapshot>,
-}
-
-/// A bout's end, and what was seen before it.
-pub(super) struct Bouted {
-    pub(super) outcome: Outcome,
-    caches: Option<model::cache::Window>,
-    idle_before: Option<Share>,
-}
-
-impl Bouted {
-    fn of(end: End, idle_before: Option<Share>) -> Self {
-        Self { outcome: end.outcome, caches: end.caches, idle_before }
-    }
+    ground: Ground<'a>,
 }
 
 impl Floor<'_> {
@@ -243,7 +176,7 @@ impl Floor<'_> {
         let study = &self.run.study;
         let (alone, beside): (Vec<_>, Vec<_>) =
             work.rest.into_iter().partition(|(planned, _)| plan::is_alone(study, planned));
-        let threads = self.lab.settings.workers.min(beside.len());
+        let threads = self.ground.lab.settings.workers.min(beside.len());
         let queue = Mutex::new(VecDeque::from(beside));
         let fight = |(planned, again): &(PlannedBout, Vec<PlannedBout>)| {
             let fought = match work.done.get(&planned.number) {
@@ -265,12 +198,12 @@ impl Floor<'_> {
 
     /// One bout from its beginning to the disk.
     fn fight(&self, planned: &PlannedBout, tally: &Tally) -> Result<Fought, Error> {
-        self.lab.cancel.check()?;
+        self.ground.lab.cancel.check()?;
         let began = Instant::now();
         let cell = &self.run.study.cells[planned.cell as usize];
         let bouted = if is_unpaced(&planned.bout) {
             let why = "its pace is unknown: the traffic alone at full rate could not be measured";
-            Bouted::of(End::failed(why), None)
+            Bouted::refused(why)
         } else {
             self.bout(&cell.place, &planned.bout, &format!("{:04}", planned.number))?
         };
@@ -289,8 +222,7 @@ impl Floor<'_> {
             Outcome::Fought(_) => None,
             Outcome::Failed(why) => Some(why.clone()),
         };
-        tally.done.fetch_add(1, Ordering::Relaxed);
-        tally.failed.fetch_add(u32::from(failed.is_some()), Ordering::Relaxed);
+        tally.add(failed.is_some());
         let (number, took_ms) = (planned.number, (fought.wall_s * 1e3) as u64);
         self.tell(Event::BoutEnded { number, name: planned.name(), took_ms, failed });
         Ok(())
@@ -300,48 +232,18 @@ impl Floor<'_> {
     pub(super) fn bout(&self, place: &str, bout: &Bout, name: &str) -> Result<Bouted, Error> {
         let study = &self.run.study;
         let Some(place) = study.places.iter().find(|one| one.name == place) else {
-            return Ok(Bouted::of(End::failed(format!("no place is named `{place}`")), None));
+            return Ok(Bouted::refused(format!("no place is named `{place}`")));
         };
-        if place.on == Machine::Host
-            && let Some(why) = fight::host_refuses()
-        {
-            return Ok(Bouted::of(End::failed(why), None));
-        }
-        let mode = plan::mode_of(place);
-        let least = study.contention.idle_gate;
-        let gate = || idle::gate(least, idle::PATIENCE, &self.lab.cancel);
-        let idle_before = if mode == Mode::RealTime { gate()? } else { None };
-        let end = match place.on {
-            Machine::Host => fight::on_host(self.lab, bout)?,
-            Machine::Vm => {
-                let Some(snapshot) = self.snapshots.iter().find(|one| one.shape.mode == mode)
-                else {
-                    return Ok(Bouted::of(End::failed("there is no snapshot of its place"), None));
-                };
-                fight::on_vm(self.lab, snapshot, (bout, study.caches), &self.folder.console(name))?
-            }
-        };
-        Ok(Bouted::of(end, idle_before))
+        fight(&self.ground, (place, bout), study.caches, &self.folder.console(name))
     }
 
     fn tell(&self, event: Event) {
         self.folder.log(&event);
-        self.lab.emit(event);
+        self.ground.lab.emit(event);
     }
 }
 
 /// Whether a bout's traffic has a share of a rate that nobody found.
 fn is_unpaced(bout: &Bout) -> bool {
     bout.traffic.as_ref().is_some_and(|traffic| traffic.paced.is_some())
-}
-
-/// This machine in words.
-pub(crate) fn this_machine() -> String {
-    let model::run::Host { system, kernel, cpu, cores } = host::describe();
-    format!("{system}, Linux {kernel}, {cpu}, {cores} CPUs")
-}
-
-/// Now, ms since 1970.
-pub(crate) fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -6,7 +6,7 @@
 
 mod rules;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use model::contention::{Application, NamedControl, Study, Traffic};
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ use toml::{
 };
 
 use self::rules::Rules;
-use crate::study_file::{Error, Fault, line_at, nearest, shape_fault};
+use crate::study_file::{Error, Fault, line_at, marked, nearest, shape_fault};
 
 /// The table by which a study file is known as one of contention.
 const MARK: &str = "contention";
@@ -43,19 +43,11 @@ const FIGURE: &str =
     "this needs a figure or none at all; write for instance { weight = 512 } or \"idle\"";
 
 /// A contention study as it was given, and what it means.
-#[derive(Clone, Debug)]
-pub struct StudyFile {
-    /// The file's name without folder and ending.
-    pub name: String,
-    /// The text.
-    pub text: String,
-    /// What it means, and what is carried out.
-    pub study: Study,
-}
+pub type StudyFile = marked::Given<Study>;
 
 /// Whether a text is a contention study, whole or broken.
 pub fn is_one(text: &str) -> bool {
-    DeTable::parse_recoverable(text).0.get_ref().contains_key(MARK)
+    marked::has(text, MARK)
 }
 
 /// Reads and checks a study file; `None` where it is a study of another kind.
@@ -64,15 +56,7 @@ pub fn is_one(text: &str) -> bool {
 ///
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<Option<StudyFile>, Error> {
-    let read = fs::read_to_string(path);
-    let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    if !is_one(&text) {
-        return Ok(None);
-    }
-    let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
-    let study = parse(&text).map_err(wrong)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Some(StudyFile { name, text, study }))
+    marked::load(path, MARK, parse)
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.

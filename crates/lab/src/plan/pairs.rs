@@ -28,10 +28,15 @@ pub(super) fn all(study: &Study, versus: &Versus) -> Vec<PlannedTrial> {
         .collect()
 }
 
-/// The sides of a pair, the first one first. The Thue–Morse sequence is the parity of the bits of a number.
+/// The sides of a pair, the first one first.
 fn ordered(repetition: u32, [base, variant]: [&Variant; 2]) -> [&Variant; 2] {
-    let turned = (repetition - 1).count_ones() % 2 == 1;
-    if turned { [variant, base] } else { [base, variant] }
+    if is_turned(repetition - 1) { [variant, base] } else { [base, variant] }
+}
+
+/// Whether the side in question comes first in the pair with this number, from 0. The Thue–Morse sequence is the
+/// parity of the bits of a number.
+pub(crate) fn is_turned(pair: u32) -> bool {
+    pair.count_ones() % 2 == 1
 }
 
 #[cfg(test)]

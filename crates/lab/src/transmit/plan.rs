@@ -3,18 +3,24 @@
 //! A block holds every rate of every load under every strategy once, in an order of its own: what the host does
 //! meanwhile falls on all strategies alike. Counted blocks differ by their phase alone. At a counted place the last
 //! trial of each load's first block is made once more, so that every run shows that its figures repeat.
+//!
+//! In a comparison a block is a pair: its two sides and nothing else, in the order of `headroom compare`'s other
+//! pairs. Where the base is compared with itself, its second side is the trial that repeats the first.
 
 use std::time::Duration;
 
 use model::{
-    contention::Machine,
     span::Span,
     study::Mode,
-    transmit::{Load, Order, Place, Strategy, Study, Trial},
+    transmit::{Load, Order, Outcome, Place, Strategy, Study, Trial, Versus},
 };
 
 use super::rounds::Rounds;
-use crate::{contention::plan::Draw, plan::phase};
+use crate::{
+    contention::plan::Draw,
+    places,
+    plan::{is_turned, phase},
+};
 
 /// Wall seconds for a second of a counted guest that never idles, on one core.
 const COUNTED_COST: f64 = 2.6;
@@ -43,6 +49,12 @@ pub struct PlannedTrial {
 }
 
 impl PlannedTrial {
+    /// The trial that it became, in so many seconds.
+    pub(super) fn became(self, outcome: Outcome, wall_s: f64) -> Trial {
+        let Self { number, repeats, place, load, block, order } = self;
+        Trial { number, repeats, idle_before: None, place, load, block, order, outcome, wall_s }
+    }
+
     /// What people call it, as `440/s busy of small at ap, block 2`; blocks count from 1 there.
     pub fn name(&self, study: &Study) -> String {
         let named = |name: Option<&String>| name.cloned().unwrap_or_default();
@@ -71,7 +83,7 @@ impl PlannedTrial {
 
 /// How time passes at a place.
 pub fn mode_of(place: &Place) -> Mode {
-    if place.on == Machine::Host { Mode::RealTime } else { place.mode }
+    places::mode_of(place.on, place.mode)
 }
 
 /// The work of each task that must be found before its trials can be ordered: place, and ms alone.
@@ -91,6 +103,7 @@ pub(super) fn alone(study: &Study, rounds: u64) -> Order {
         rate: 0,
         bytes: SMALLEST,
         completes_in_ns: shape.completes_in.as_nanos(),
+        bus_word_ns: 0,
         warm_up_ns: 0,
         window_ns: shape.window.as_nanos(),
         offset_ns: 0,
@@ -100,6 +113,7 @@ pub(super) fn alone(study: &Study, rounds: u64) -> Order {
 
 /// All trials of a study, in the order in which they start.
 pub fn trials(study: &Study, rounds: &Rounds) -> Vec<PlannedTrial> {
+    let is_twice = study.completion.versus.is_some_and(|versus| versus.variant.is_none());
     let mut all: Vec<PlannedTrial> = Vec::new();
     for block in 0..study.completion.blocks {
         for place in 0..study.places.len() {
@@ -109,7 +123,8 @@ pub fn trials(study: &Study, rounds: &Rounds) -> Vec<PlannedTrial> {
                     all.push(PlannedTrial { number, repeats: None, place, load, block, order });
                 }
                 let counted = mode_of(&study.places[place]) == Mode::Counted;
-                if let Some(last) = all.last().filter(|_| block == 0 && counted).cloned() {
+                let proves = block == 0 && counted;
+                if let Some(last) = all.last().filter(|_| proves || is_twice).cloned() {
                     let (number, repeats) = (last.number + 1, Some(last.number));
                     all.push(PlannedTrial { number, repeats, ..last });
                 }
@@ -136,6 +151,7 @@ fn block_of(
         rate,
         bytes: load.bytes,
         completes_in_ns: shape.completes_in.as_nanos(),
+        bus_word_ns: load.bus_word.map_or(0, Span::as_nanos),
         warm_up_ns: shape.warm_up.as_nanos(),
         window_ns: shape.window.as_nanos(),
         offset_ns,
@@ -143,18 +159,32 @@ fn block_of(
     };
     let mut orders: Vec<Order> = tried(study, load).into_iter().map(of).collect();
     let which = (place as u64) << 32 | at as u64;
-    Draw::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders);
+    match shape.versus {
+        None => Draw::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
+        Some(_) if is_turned(block) => orders.reverse(),
+        Some(_) => {}
+    }
     orders
 }
 
-/// Every strategy at every rate, and the task of a load alone.
+/// Whether a trial of a comparison is of its base, and not of the side in question. Two trials of one strategy take
+/// turns at being either.
+pub fn is_base(versus: &Versus, trial: &Trial) -> bool {
+    match versus.variant {
+        Some(_) => trial.order.strategy == Some(versus.base),
+        None => trial.repeats.is_some() == is_turned(trial.block),
+    }
+}
+
+/// Every strategy at every rate, and the task of a load alone, which a comparison does without.
 fn tried(study: &Study, load: &Load) -> Vec<(Option<Strategy>, u32)> {
     let strategies = &study.completion.strategies;
     let beside = load
         .rates
         .iter()
         .flat_map(|rate| strategies.iter().map(move |strategy| (Some(*strategy), *rate)));
-    load.task_ms.map(|_| (None, 0)).into_iter().chain(beside).collect()
+    let alone = load.task_ms.filter(|_| study.completion.versus.is_none());
+    alone.map(|_| (None, 0)).into_iter().chain(beside).collect()
 }
 
 /// Whether a trial has the host for itself.

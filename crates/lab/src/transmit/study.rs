@@ -2,17 +2,18 @@
 //!
 //! The shape is [`model::transmit`]'s; here is what its types cannot say. Pure but for [`load`].
 
-use std::{collections::BTreeSet, fs, ops::RangeInclusive, path::Path};
+use std::{collections::BTreeSet, ops::RangeInclusive, path::Path};
 
 use model::{
-    contention::Machine,
     span::Span,
-    study::Mode,
     transmit::{Load, Place, Strategy, Study},
 };
-use toml::de::{DeTable, DeValue};
 
-use crate::study_file::{Error, Fault, line_at, shape_fault};
+use crate::study_file::{
+    Error, Fault,
+    lines::{Lines, Told},
+    marked, shape_fault,
+};
 
 /// The table by which a study file is known as one of completion.
 const MARK: &str = "completion";
@@ -27,6 +28,9 @@ const COMPLETES: RangeInclusive<u64> = 1_000..=100_000_000;
 /// kernel.
 const BYTES: RangeInclusive<u32> = 66..=1514;
 
+/// A word of 16 bits over the slowest bus that a card of this kind had: ISA with wait states, twice over.
+const LONGEST_WORD: Span = Span::from_nanos(10_000);
+
 /// Nobody offers more frames a second to a card of 11 Mb/s.
 const MOST_RATE: u32 = 100_000;
 
@@ -34,19 +38,11 @@ const MOST_RATE: u32 = 100_000;
 const TASK_MS: RangeInclusive<u32> = 100..=60_000;
 
 /// A completion study as it was given, and what it means.
-#[derive(Clone, Debug)]
-pub struct StudyFile {
-    /// The file's name without folder and ending.
-    pub name: String,
-    /// The text.
-    pub text: String,
-    /// What it means, and what is carried out.
-    pub study: Study,
-}
+pub type StudyFile = marked::Given<Study>;
 
 /// Whether a text is a completion study, whole or broken.
 pub fn is_one(text: &str) -> bool {
-    DeTable::parse_recoverable(text).0.get_ref().contains_key(MARK)
+    marked::has(text, MARK)
 }
 
 /// Reads and checks a study file; `None` where it is a study of another kind.
@@ -55,15 +51,7 @@ pub fn is_one(text: &str) -> bool {
 ///
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<Option<StudyFile>, Error> {
-    let read = fs::read_to_string(path);
-    let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    if !is_one(&text) {
-        return Ok(None);
-    }
-    let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
-    let study = parse(&text).map_err(wrong)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Some(StudyFile { name, text, study }))
+    marked::load(path, MARK, parse)
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.
@@ -92,19 +80,29 @@ struct Rules<'a> {
     study: &'a Study,
 }
 
-/// What is wrong, and in which key of its table.
-type Told = Result<(), (&'static str, String)>;
-
 impl Rules<'_> {
     fn check(&self) -> Result<(), Fault> {
-        let study = self.study;
-        self.shape().or_else(|(key, why)| self.table_fault(key, why))?;
-        self.each(("place", &study.places), |place| &place.name, |at, one| self.place(at, one))?;
-        self.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))
+        let (study, lines) = (self.study, Lines(self.text));
+        self.shape().or_else(|(key, why)| lines.fault(&[MARK, key], why))?;
+        for (what, is_empty) in
+            [("place", study.places.is_empty()), ("load", study.loads.is_empty())]
+        {
+            if is_empty {
+                let why = format!("no [[{what}]]; a completion study has at least one");
+                return lines.fault(&[], why);
+            }
+        }
+        let place = |at, one: &Place| lines.place(at, (one.on, one.mode));
+        lines.each(("place", &study.places), |place| &place.name, place)?;
+        lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))
     }
 
     fn shape(&self) -> Told {
         let shape = &self.study.completion;
+        if shape.versus.is_some() && !self.text.is_empty() {
+            let why = "headroom compare writes this key; leave it out, and say `headroom compare STUDY busy event`";
+            return Err(("versus", why.to_owned()));
+        }
         if shape.window.as_nanos() == 0 {
             return Err(("window", "a window of 0s measures nothing".to_owned()));
         }
@@ -140,82 +138,6 @@ impl Rules<'_> {
         }
         Ok(())
     }
-
-    /// Looks at every entry of an array of tables, and at their names; there is at least one.
-    fn each<T>(
-        &self,
-        (what, all): (&str, &[T]),
-        name: impl Fn(&T) -> &str,
-        look: impl Fn(usize, &T) -> Told,
-    ) -> Result<(), Fault> {
-        if all.is_empty() {
-            let why = format!("no [[{what}]]; a completion study has at least one");
-            return Err(Fault { line: 1, why });
-        }
-        let mut names = BTreeSet::new();
-        for (at, one) in all.iter().enumerate() {
-            let name = name(one);
-            let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
-            let told = named(what, name)
-                .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
-                .and_then(|()| {
-                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
-                });
-            told.or_else(|told| self.entry_fault((what, at), told))?;
-        }
-        Ok(())
-    }
-
-    fn place(&self, at: usize, place: &Place) -> Told {
-        let says_mode = self.entry("place", at).is_some_and(|table| table.contains_key("mode"));
-        if place.on == Machine::Host && says_mode && place.mode == Mode::Counted {
-            let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
-            return Err(("mode", why.to_owned()));
-        }
-        Ok(())
-    }
-
-    /// A fault of a key of the table `[completion]`.
-    fn table_fault(&self, key: &str, why: String) -> Result<(), Fault> {
-        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
-        let Some((head, value)) = document.get_ref().get_key_value(MARK) else {
-            return Err(Fault { line: 1, why });
-        };
-        let inner = match value.get_ref() {
-            DeValue::Table(table) => table.get_key_value(key),
-            _ => None,
-        };
-        let offset = inner.map_or(head.span().start, |(key, _)| key.span().start);
-        Err(Fault { line: line_at(self.text, offset), why })
-    }
-
-    /// A fault of the entry with this number of an array of tables, on the line of its key.
-    fn entry_fault(
-        &self,
-        (what, at): (&str, usize),
-        (key, why): (&'static str, String),
-    ) -> Result<(), Fault> {
-        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
-        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
-        let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
-        let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
-        let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
-        Err(Fault { line: line_at(self.text, offset), why })
-    }
-
-    fn entry(&self, what: &str, at: usize) -> Option<DeTable<'_>> {
-        let document = DeTable::parse(self.text).ok()?;
-        let entry = document.get_ref().get(what)?.get_ref().get(at)?;
-        entry.get_ref().as_table().cloned()
-    }
-}
-
-fn named(what: &str, name: &str) -> Told {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
-        return Err(("name", format!("{what} name `{name}`: use a-z, 0-9, - and .")));
-    }
-    Ok(())
 }
 
 fn offered(load: &Load) -> Told {
@@ -238,6 +160,9 @@ fn offered(load: &Load) -> Told {
         let (least, most) = (BYTES.start(), BYTES.end());
         let why = format!("{} bytes; an Ethernet frame has {least} to {most}", load.bytes);
         return Err(("bytes", why));
+    }
+    if let Some(word) = load.bus_word.filter(|word| *word > LONGEST_WORD) {
+        return Err(("bus-word", format!("{word} for 16 bits; write at most {LONGEST_WORD}")));
     }
     match load.task_ms {
         Some(ms) if !TASK_MS.contains(&ms) => {

@@ -9,7 +9,7 @@ use analysis::{
 };
 use model::cache::{Accesses, Counts, Geometry, Window};
 
-use super::{figures, gate::sentence};
+use super::figures;
 use crate::{
     prose,
     table::{
@@ -50,27 +50,26 @@ impl Shown {
         let geometry = cases.cases.iter().find_map(|case| Some(case.caches?.geometry));
         Self {
             name: cases.name.clone(),
-            levels: html(levels(cases)),
-            cpus: html(cpus(cases)),
+            levels: levels(cases).html_or_nothing(),
+            cpus: cpus(cases).html_or_nothing(),
             is_empty: cases.cases.is_empty(),
             no_counters: counters.rows.is_empty().then_some(NO_PMU),
-            counters: html(counters),
-            caches: html(caches(cases)),
+            counters: counters.html_or_nothing(),
+            caches: caches(cases).html_or_nothing(),
             geometry: geometry.as_ref().map(geometry_in_words),
-            published: html(published(cases)),
+            published: published(cases).html_or_nothing(),
             tally: tally(&cases.movements),
-            movements: html(movements(&cases.movements)),
-            model_check: cases.model_check.as_deref().map(|text| prose::html(&sentence(text))),
+            movements: movements(&cases.movements).html_or_nothing(),
+            model_check: cases
+                .model_check
+                .as_deref()
+                .map(|text| prose::html(&prose::sentence(text))),
         }
     }
 }
 
 const NO_PMU: &str = "No counters of a PMU: the CPU that this ran on shows none, so instructions per cycle and \
                       branch misses are absent.";
-
-fn html(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
-}
 
 /// Throughput, round trips and work of each case.
 fn levels(cases: &FourCases) -> Table {

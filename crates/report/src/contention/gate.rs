@@ -125,7 +125,7 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
     let told = |cell: &&Cell| {
         let (class, word) = verdict(cell);
         let word = if word == ABSENT { "not measured" } else { word };
-        let sentence = |text: &str| prose::html(&sentence(text));
+        let sentence = |text: &str| prose::html(&prose::sentence(text));
         Told {
             name: cell.name.clone(),
             class,
@@ -141,27 +141,4 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
         }
     };
     cells.iter().map(told).collect()
-}
-
-/// A clause as a sentence: a capital letter and a full stop.
-pub(super) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let Some(first) = letters.next() else { return String::new() };
-    // A name in backticks or of a thread keeps its letters.
-    let is_name = text.split(' ').next().is_some_and(|word| word.contains(['/', '`', '_', '-']));
-    let first = if is_name { first.to_string() } else { first.to_uppercase().collect() };
-    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{stop}", letters.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clause_becomes_a_sentence_and_names_stay_as_they_are() {
-        assert_eq!(sentence("no harm shown: 99 %"), "No harm shown: 99 %.");
-        assert_eq!(sentence("ksoftirqd/0 waits."), "ksoftirqd/0 waits.");
-        assert_eq!(sentence(""), "");
-    }
 }

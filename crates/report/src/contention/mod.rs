@@ -25,7 +25,7 @@ mod seconds;
 pub(crate) mod summary;
 
 use analysis::{
-    contention::{Cell, Contention, Target},
+    contention::{Cell, Contention},
     quantity::count,
 };
 use askama::Template;
@@ -34,10 +34,11 @@ use model::{contention::Run, verdict::Verdict};
 pub use self::summary::{markdown, summary};
 use self::{cases::Shown, cure::Cured, gate::Told};
 use crate::{
-    Error,
+    Error, again,
     identity::{self, Fact},
     prose,
     table::Table,
+    targets::Shot,
 };
 
 /// A contention run as one HTML file. `study_toml` is the study file, shown verbatim.
@@ -75,6 +76,8 @@ struct Page<'a> {
     costs: String,
     decisions: Vec<Decisions>,
     targets: Vec<Shot>,
+    /// What the page is made of, in a word.
+    made_of: &'static str,
     left_out: String,
     left_lead: String,
     again: Vec<String>,
@@ -101,15 +104,6 @@ struct Decisions {
     settings: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// A target with its verdict.
-struct Shot {
-    verdict: Verdict,
-    name: String,
-    limit: String,
-    found: String,
-    cause: Option<String>,
-}
-
 impl<'a> Page<'a> {
     fn of(contention: &'a Contention, run: &'a Run, study_toml: &'a str) -> Self {
         let candidates = gate::candidates(contention);
@@ -125,23 +119,24 @@ impl<'a> Page<'a> {
             overall_sentence: prose::html(&overall_sentence),
             contents: Vec::new(),
             answer: contention.answer.iter().map(|sentence| prose::html(sentence)).collect(),
-            places: html(measured::places(run)),
-            cells: html(measured::cells(contention)),
+            places: measured::places(run).html_or_nothing(),
+            cells: measured::cells(contention).html_or_nothing(),
             harm_lead: gate::lead(&candidates),
             harm_chart: harm_chart::draw(&candidates),
-            harm_table: html(gate::table(&candidates)),
+            harm_table: gate::table(&candidates).html_or_nothing(),
             harm_told: gate::told(&candidates),
             cases: contention.cases.iter().map(Shown::of).collect(),
             cure: Cured::of(&run.study, &candidates),
-            contests: html(arm_tables::contests(&contested)),
-            regrets: html(arm_tables::regrets(&contested)),
+            contests: arm_tables::contests(&contested).html_or_nothing(),
+            regrets: arm_tables::regrets(&contested).html_or_nothing(),
             others: others(contention, run),
-            costs: html(arm_tables::costs(&every)),
+            costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),
-            targets: contention.targets.iter().map(shot).collect(),
-            left_out: html(measured::left_out(contention)),
+            targets: contention.targets.iter().map(Shot::from).collect(),
+            made_of: "bouts",
+            left_out: measured::left_out(contention).html_or_nothing(),
             left_lead: left_lead(contention),
-            again: vec!["headroom run study.toml".to_owned(), "headroom report .".to_owned()],
+            again: vec![again::whole(&run.overrides), "headroom report .".to_owned()],
             facts: measured::facts(run),
             described: [
                 measured::traffics(run),
@@ -149,7 +144,7 @@ impl<'a> Page<'a> {
                 measured::controls(run),
             ]
             .into_iter()
-            .map(html)
+            .map(Table::html_or_nothing)
             .collect(),
             study_toml,
         };
@@ -179,14 +174,10 @@ impl<'a> Page<'a> {
     }
 }
 
-fn html(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
-}
-
 fn others(contention: &Contention, run: &Run) -> Vec<Others> {
     let of_role = |(role, title, lead): (model::contention::Role, &'static str, &'static str)| {
         let cells: Vec<_> = contention.cells.iter().filter(|cell| cell.role == role).collect();
-        let table = html(arm_tables::of_role(&cells));
+        let table = arm_tables::of_role(&cells).html_or_nothing();
         let drawn = cells.iter().map(|cell| (cell.name.clone(), seconds::draw(&run.study, cell)));
         let seconds = drawn.filter(|(_, drawn)| !drawn.is_empty()).collect();
         let id = format!("role-{}", title.split(' ').next().unwrap_or_default().to_lowercase());
@@ -218,16 +209,6 @@ fn decisions(contention: &Contention) -> Vec<Decisions> {
         })
     };
     contention.cells.iter().filter_map(of_cell).collect()
-}
-
-fn shot(target: &Target) -> Shot {
-    Shot {
-        verdict: target.verdict,
-        name: target.name.clone(),
-        limit: target.limit.clone(),
-        found: prose::html(&target.found),
-        cause: target.cause.as_deref().map(|cause| prose::html(&gate::sentence(cause))),
-    }
 }
 
 fn left_lead(contention: &Contention) -> String {

@@ -10,15 +10,13 @@
 //!                 └► summary ────► terminal, Markdown
 //! ```
 
+mod again;
 mod lines;
 mod summary;
 mod tables;
 mod task_chart;
 
-use analysis::{
-    quantity::count,
-    transmit::{Target, Transmit},
-};
+use analysis::{quantity::count, transmit::Transmit};
 use askama::Template;
 use model::{
     contention::Machine,
@@ -33,6 +31,7 @@ use crate::{
     identity::{self, Fact},
     marks, prose,
     table::Table,
+    targets::Shot,
 };
 
 /// A completion run as one HTML file. `study_toml` is the study file, shown verbatim.
@@ -68,6 +67,8 @@ struct Page<'a> {
     commands: String,
     repeats: String,
     targets: Vec<Shot>,
+    /// What the page is made of, in a word.
+    made_of: &'static str,
     left_out: String,
     left_lead: String,
     again: Vec<String>,
@@ -83,16 +84,6 @@ struct Drawn {
     latency: String,
 }
 
-/// A target with its verdict.
-struct Shot {
-    verdict: Verdict,
-    name: String,
-    place: String,
-    limit: String,
-    found: String,
-    cause: Option<String>,
-}
-
 impl<'a> Page<'a> {
     fn of(transmit: &'a Transmit, run: &'a Run, study_toml: &'a str) -> Self {
         let (overall, overall_sentence) = summary::overall(transmit);
@@ -105,27 +96,31 @@ impl<'a> Page<'a> {
             overall_sentence: prose::html(&overall_sentence),
             contents: Vec::new(),
             answer: transmit.answer.iter().map(|sentence| prose::html(sentence)).collect(),
-            published: html(tables::published(transmit)),
+            published: tables::published(transmit).html_or_nothing(),
             legend: legend(run),
             rates: rates(transmit, run),
             figures: figures(transmit, run),
             tasks: tasks(transmit, run),
-            task_table: html(tables::tasks(transmit)),
+            task_table: tables::tasks(transmit).html_or_nothing(),
             base: run.study.completion.strategies.first().map_or("none", |one| one.name()),
-            versus: html(tables::versus(transmit)),
+            versus: tables::versus(transmit).html_or_nothing(),
             sentences: transmit
                 .versus
                 .iter()
                 .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
                 .collect(),
-            commands: html(tables::commands(transmit)),
-            repeats: html(tables::repeats(transmit)),
-            targets: transmit.targets.iter().map(shot).collect(),
-            left_out: html(tables::left_out(transmit)),
+            commands: tables::commands(transmit).html_or_nothing(),
+            repeats: tables::repeats(transmit).html_or_nothing(),
+            targets: transmit.targets.iter().map(Shot::from).collect(),
+            made_of: "trials",
+            left_out: tables::left_out(transmit).html_or_nothing(),
             left_lead: left_lead(transmit),
-            again: vec!["headroom run study.toml".to_owned(), "headroom report .".to_owned()],
+            again: again::commands(run),
             facts: facts(run),
-            described: [tables::places(run), tables::loads(run)].into_iter().map(html).collect(),
+            described: [tables::places(run), tables::loads(run)]
+                .into_iter()
+                .map(Table::html_or_nothing)
+                .collect(),
             study_toml,
         };
         page.contents = page.contents();
@@ -172,10 +167,6 @@ fn legend(run: &Run) -> Vec<(String, &'static str, &'static str)> {
     strategies.map(of).collect()
 }
 
-fn html(table: Table) -> String {
-    if table.rows.is_empty() { String::new() } else { table.html() }
-}
-
 /// The line under the title.
 fn status(transmit: &Transmit, run: &Run) -> Vec<String> {
     let shape = &run.study.completion;
@@ -217,7 +208,9 @@ fn rates(transmit: &Transmit, run: &Run) -> Vec<Drawn> {
 
 /// The table of each place.
 fn figures(transmit: &Transmit, run: &Run) -> Vec<(String, String)> {
-    let of = |place: &Place| (place.name.clone(), html(tables::points(transmit, &place.name)));
+    let of = |place: &Place| {
+        (place.name.clone(), tables::points(transmit, &place.name).html_or_nothing())
+    };
     run.study.places.iter().map(of).filter(|(_, table)| !table.is_empty()).collect()
 }
 
@@ -230,28 +223,12 @@ fn tasks(transmit: &Transmit, run: &Run) -> Vec<(String, String)> {
         .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)))
         .filter_map(|(place, load, rate)| {
             let drawn = task_chart::draw(transmit, (&place.name, &load.name), rate);
-            let title = format!("{rate} frames/s of {} bytes, {}", load.bytes, place.name);
+            let bus =
+                load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
+            let title = format!("{rate} frames/s of {} bytes{bus}, {}", load.bytes, place.name);
             (!drawn.is_empty()).then_some((title, drawn))
         })
         .collect()
-}
-
-fn shot(target: &Target) -> Shot {
-    Shot {
-        verdict: target.verdict,
-        name: target.name.clone(),
-        place: target.place.clone(),
-        limit: target.limit.clone(),
-        found: prose::html(&target.found),
-        cause: target.cause.as_deref().map(|cause| prose::html(&sentence(cause))),
-    }
-}
-
-/// The same with a capital and a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str().trim_end_matches('.'))
 }
 
 fn left_lead(transmit: &Transmit) -> String {

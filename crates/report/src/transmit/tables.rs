@@ -215,6 +215,7 @@ pub(super) fn commands(transmit: &Transmit) -> Table {
             (Text, "strategy", ""),
             (Text, "command", ""),
             (Number, "completed", ""),
+            (Number, "put off", ""),
             (Number, "mean", "µs"),
             (Number, "shortest", "µs"),
             (Number, "longest", "µs"),
@@ -227,9 +228,10 @@ pub(super) fn commands(transmit: &Transmit) -> Table {
             one.strategy.name().to_owned(),
             one.name.clone(),
             one.count.to_string(),
-            plain(Some(one.mean_us), 1),
-            plain(Some(one.least_us), 1),
-            plain(Some(one.most_us), 1),
+            one.deferred.to_string(),
+            plain(one.mean_us, 1),
+            plain(one.least_us, 1),
+            plain(one.most_us, 1),
             one.failed.to_string(),
         ]);
     }
@@ -287,6 +289,7 @@ pub(super) fn loads(run: &Run) -> Table {
             (Number, "frame", "bytes"),
             (Text, "frames/s offered", ""),
             (Text, "beside a task of", ""),
+            (Text, "16 bits on the bus", ""),
         ],
     );
     for load in &run.study.loads {
@@ -299,6 +302,7 @@ pub(super) fn loads(run: &Run) -> Table {
             load.bytes.to_string(),
             load.rates.iter().map(rate).collect::<Vec<_>>().join(", "),
             load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone")),
+            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string()),
         ]);
     }
     table

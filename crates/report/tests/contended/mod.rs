@@ -133,6 +133,7 @@ pub(crate) fn run(blocks: u32) -> Run {
             controls: controls().into_iter().map(named).collect(),
             cells: CELLS.iter().map(cell).collect(),
         },
+        overrides: Vec::new(),
         image: Some("1f".repeat(32)),
         host: "Linux 6.18, a made-up CPU, 2 CPUs".to_owned(),
         started_ms: 1_790_000_000_000,

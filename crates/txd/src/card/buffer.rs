@@ -36,17 +36,35 @@ impl Piece {
         Self { owner: Owner::Host, bytes: Vec::new(), room }
     }
 
+    /// Writes at a place as much as there is room for; the place behind it.
+    fn write(&mut self, place: usize, bytes: &[u8]) -> usize {
+        let taken = &bytes[..bytes.len().min(self.room.saturating_sub(place))];
+        let end = place + taken.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[place..end].copy_from_slice(taken);
+        end
+    }
+
     /// The word at a place, as the host wrote it.
     pub(super) fn word(&self, place: usize) -> Option<u16> {
         Some(u16::from_le_bytes(*self.bytes.get(place..)?.first_chunk()?))
     }
 }
 
+/// Where the buffer with this number is in the row.
+fn place_of(fid: u16) -> Option<usize> {
+    let distance = fid.checked_sub(FIRST_FID)?;
+    distance.is_multiple_of(FID_STEP).then_some(usize::from(distance / FID_STEP))
+}
+
 /// Buffers and records, and the path into them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Memory {
-    pieces: BTreeMap<u16, Piece>,
-    buffers: u16,
+    /// By their numbers, from the first on.
+    buffers: Vec<Piece>,
+    records: BTreeMap<u16, Piece>,
     select: u16,
     offset: usize,
     ready_ns: u64,
@@ -56,18 +74,26 @@ pub(super) struct Memory {
 impl Memory {
     /// One more buffer of so many bytes; `None` where there are already so many.
     pub(super) fn allocate(&mut self, room: u16, most: u16) -> Option<u16> {
-        if self.buffers >= most || room == 0 {
+        let there = self.buffers.len() as u16;
+        if there >= most || room == 0 {
             return None;
         }
-        let fid = FIRST_FID + self.buffers * FID_STEP;
-        self.buffers += 1;
-        self.pieces.insert(fid, Piece::of(room.into()));
-        Some(fid)
+        self.buffers.push(Piece::of(room.into()));
+        Some(FIRST_FID + there * FID_STEP)
     }
 
     /// The buffer with this number.
     pub(super) fn buffer(&mut self, fid: u16) -> Option<&mut Piece> {
-        if fid < FIRST_RECORD { self.pieces.get_mut(&fid) } else { None }
+        self.buffers.get_mut(place_of(fid)?)
+    }
+
+    /// The buffer or record with this number.
+    fn piece(&self, number: u16) -> Option<&Piece> {
+        if Self::is_record(number) {
+            self.records.get(&number)
+        } else {
+            self.buffers.get(place_of(number)?)
+        }
     }
 
     /// Whether there is such a record, or may be.
@@ -83,13 +109,12 @@ impl Memory {
     /// Sets the place; the path is busy until a moment.
     pub(super) fn set(&mut self, offset: u16, ready_ns: u64) {
         if Self::is_record(self.select) {
-            self.pieces.entry(self.select).or_insert_with(|| Piece::of(RECORD_ROOM));
+            self.records.entry(self.select).or_insert_with(|| Piece::of(RECORD_ROOM));
         }
         self.offset = offset.into();
         self.ready_ns = ready_ns;
-        let piece = self.pieces.get(&self.select);
-        self.wrong =
-            !piece.is_some_and(|piece| piece.owner == Owner::Host && self.offset <= piece.room);
+        let is_right = |piece: &Piece| piece.owner == Owner::Host && self.offset <= piece.room;
+        self.wrong = !self.piece(self.select).is_some_and(is_right);
     }
 
     /// What the offset register reads.
@@ -101,23 +126,23 @@ impl Memory {
 
     /// Writes bytes at the path's place; what does not fit is lost, as on the card.
     pub(super) fn write(&mut self, bytes: &[u8], now: u64) {
-        let Some(piece) = self.pieces.get_mut(&self.select).filter(|_| !self.wrong) else { return };
-        if now < self.ready_ns {
+        if self.wrong || now < self.ready_ns {
             return;
         }
-        let taken = &bytes[..bytes.len().min(piece.room.saturating_sub(self.offset))];
-        let end = self.offset + taken.len();
-        if piece.bytes.len() < end {
-            piece.bytes.resize(end, 0);
-        }
-        piece.bytes[self.offset..end].copy_from_slice(taken);
-        self.offset = end;
+        let offset = self.offset;
+        let piece = if Self::is_record(self.select) {
+            self.records.get_mut(&self.select)
+        } else {
+            self.buffer(self.select)
+        };
+        let Some(piece) = piece else { return };
+        self.offset = piece.write(offset, bytes);
     }
 
     /// Reads at the path's place; behind the end, and where the path is not ready, there are ones.
     pub(super) fn read(&mut self, bytes: &mut [u8], now: u64) {
         bytes.fill(NO_CARD as u8);
-        let Some(piece) = self.pieces.get(&self.select).filter(|_| !self.wrong) else { return };
+        let Some(piece) = self.piece(self.select).filter(|_| !self.wrong) else { return };
         if now < self.ready_ns {
             return;
         }

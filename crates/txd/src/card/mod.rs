@@ -11,6 +11,7 @@
 
 mod buffer;
 pub mod fault;
+pub mod fids;
 pub mod register;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use std::collections::VecDeque;
 use self::{
     buffer::{Memory, Owner},
     fault::{Fault, Rates},
+    fids::Fids,
     register::{
         BUSY, EVENT_ALLOC, EVENT_COMMAND, EVENT_INFO, EVENT_TX, NO_CARD, Register, command,
         descriptor, result,
@@ -47,6 +49,8 @@ pub struct Setup {
     pub others_in_ns: u64,
     /// How long the access path is busy after it was set, ns.
     pub access_ns: u64,
+    /// How long its host's CPU stands still for each word of 16 bits that it writes or reads, ns.
+    pub bus_word_ns: u64,
     /// The rate on the air; `None`: a frame has left once its command completes.
     pub air: Option<Rate>,
     /// What goes wrong.
@@ -62,6 +66,7 @@ impl Default for Setup {
             spread: Spread::Fixed,
             others_in_ns: 50_000,
             access_ns: 0,
+            bus_word_ns: 0,
             air: None,
             faults: Rates::default(),
             seed: 1,
@@ -126,6 +131,11 @@ pub struct Card {
     tx_complete: u16,
     info_ns: Option<u64>,
     lost: u64,
+    /// The next moment at which something happens by itself: what every access has to look at.
+    next_ns: Option<u64>,
+    /// Room for a chain, which the next command takes.
+    spare: VecDeque<(u64, u16)>,
+    given_back: Vec<Vec<u8>>,
 }
 
 impl Card {
@@ -154,7 +164,15 @@ impl Card {
             tx_complete: 0,
             info_ns: None,
             lost: 0,
+            next_ns: None,
+            spare: VecDeque::new(),
+            given_back: Vec::new(),
         }
+    }
+
+    /// How it behaves.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// Reads a register at a moment.
@@ -296,6 +314,13 @@ impl Card {
         self.departed.pop_front()
     }
 
+    /// Gives a frame's memory back, for the next one.
+    pub fn give_back(&mut self, frame: Vec<u8>) {
+        if self.given_back.len() < usize::from(MOST_BUFFERS) {
+            self.given_back.push(frame);
+        }
+    }
+
     /// Frames on the air and such as nobody has taken from it, less those (perhaps more) that are done of a command
     /// whose status its host has not read yet: the host still counts them as its own.
     pub fn on_the_way(&self) -> i64 {
@@ -314,23 +339,37 @@ impl Card {
 
     /// Everything that happens by itself until a moment, in its order.
     fn advance(&mut self, now: u64) {
-        loop {
-            let leaves = self.air.front().map(|one| one.leaves_ns).filter(|&at| at <= now);
-            let part = self.running.as_ref().and_then(|one| one.chain.front());
-            let part = part.map(|(at, _)| *at).filter(|&at| at <= now);
-            let done = self.running.as_ref().and_then(|one| one.done_ns).filter(|&at| at <= now);
-            let first = [leaves, part, done].into_iter().flatten().min();
-            match first {
-                None => break,
-                first if first == leaves => self.leave(),
-                first if first == part => self.take_part(),
-                _ => self.complete(),
+        while self.next_ns.is_some_and(|next| next <= now) {
+            let [leaves, part, done, info] = self.to_come();
+            match self.next_ns {
+                next if next == leaves => self.leave(),
+                next if next == part => self.take_part(),
+                next if next == done => self.complete(),
+                next if next == info => {
+                    self.info_ns = None;
+                    self.ev_stat |= EVENT_INFO;
+                }
+                // It was known for a command that is not there any more.
+                _ => {}
             }
+            self.look_ahead();
         }
-        if self.info_ns.is_some_and(|at| at <= now) {
-            self.info_ns = None;
-            self.ev_stat |= EVENT_INFO;
-        }
+    }
+
+    /// When the first frame of the air will have left, when the first frame of the running command's chain is done,
+    /// when that command completes, and when information comes.
+    fn to_come(&self) -> [Option<u64>; 4] {
+        let running = self.running.as_ref();
+        [
+            self.air.front().map(|one| one.leaves_ns),
+            running.and_then(|one| one.chain.front()).map(|(at, _)| *at),
+            running.and_then(|one| one.done_ns),
+            self.info_ns,
+        ]
+    }
+
+    fn look_ahead(&mut self) {
+        self.next_ns = self.to_come().into_iter().flatten().min();
     }
 
     /// The first frame of the air has left.
@@ -341,7 +380,10 @@ impl Card {
         let bytes = buffer.word(descriptor::BYTES).map_or(0, usize::from);
         let frame = buffer.bytes.get(descriptor::LENGTH..descriptor::LENGTH + bytes);
         if let Some(frame) = frame {
-            let frame = frame.to_vec();
+            let mut kept = self.given_back.pop().unwrap_or_default();
+            kept.clear();
+            kept.extend_from_slice(frame);
+            let frame = kept;
             self.departed.push_back(Departed { at_ns: flying.leaves_ns, frame });
         }
         if flying.reclaim {
@@ -382,6 +424,8 @@ impl Card {
         if running.event {
             self.ev_stat |= EVENT_COMMAND;
         }
+        self.spare = running.chain;
+        self.spare.clear();
     }
 
     /// What a command other than to transmit does, when it completes; whether it could.
@@ -425,7 +469,7 @@ impl Card {
             return self.die();
         }
         let code = word & command::CODE;
-        let chain = if code == command::TRANSMIT { self.chain() } else { Some(Vec::new()) };
+        let chain = if code == command::TRANSMIT { self.chain() } else { Some(Fids::default()) };
         let refused = match code {
             command::INITIALISE | command::DISABLE | command::ALLOCATE | command::INQUIRE => false,
             command::ENABLE | command::ACCESS => !self.ready,
@@ -437,10 +481,10 @@ impl Card {
         if fault == Some(Fault::Late) {
             at = at.saturating_add(self.setup.faults.late_by_ns);
         }
-        let mut due = VecDeque::new();
+        let mut due = std::mem::take(&mut self.spare);
         match chain {
             Some(fids) if code == command::TRANSMIT && !fails => {
-                for fid in fids {
+                for &fid in fids.as_slice() {
                     at = at.saturating_add(self.transmit_ns());
                     due.push_back((at, fid));
                 }
@@ -466,6 +510,7 @@ impl Card {
         let event = fault != Some(Fault::LostEvent);
         let done_ns = (!stuck).then_some(at);
         self.running = Some(Running { word, done_ns, event, fails, chain: due });
+        self.look_ahead();
     }
 
     fn transmit_ns(&mut self) -> u64 {
@@ -474,15 +519,14 @@ impl Card {
 
     /// The buffers of a transmit command in their order; `None` where one is not there or not the host's, or where
     /// the chain does not end.
-    fn chain(&mut self) -> Option<Vec<u16>> {
-        let mut fids = Vec::new();
+    fn chain(&mut self) -> Option<Fids> {
+        let mut fids = Fids::default();
         let mut fid = self.params[0];
         while fid != 0 {
             let buffer = self.memory.buffer(fid).filter(|one| one.owner == Owner::Host)?;
             let bytes = buffer.word(descriptor::BYTES)?;
             buffer.bytes.get(..descriptor::LENGTH + usize::from(bytes))?;
-            fids.push(fid);
-            if fids.len() > MOST_BUFFERS.into() {
+            if !fids.push(fid) {
                 return None;
             }
             fid = buffer.word(descriptor::LINK)?;
@@ -495,5 +539,6 @@ impl Card {
         self.lost += self.air.len() as u64;
         self.air.clear();
         self.running = None;
+        self.look_ahead();
     }
 }

@@ -99,7 +99,9 @@ impl Reason {
 pub struct Tally {
     /// Completed, well or with an error.
     pub count: u64,
-    /// From issue until the end was seen, all together, ns.
+    /// Of them, put off: nobody looked when they completed, and how long they took is not known.
+    pub deferred: u64,
+    /// From issue until the end was seen, all others together, ns.
     pub total_ns: u64,
     /// The shortest, ns; `None` before the first.
     pub least_ns: Option<u64>,
@@ -110,6 +112,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    pub(super) fn deferred(&mut self) {
+        self.count += 1;
+        self.deferred += 1;
+    }
+
     pub(super) fn completed(&mut self, took_ns: u64) {
         self.count += 1;
         self.total_ns += took_ns;
@@ -177,6 +184,7 @@ impl Counters {
             .map(|(kind, (now, before))| Command {
                 name: kind.name().to_owned(),
                 count: now.count - before.count,
+                deferred: now.deferred - before.deferred,
                 total_ns: now.total_ns - before.total_ns,
                 least_ns: now.least_ns.unwrap_or(0),
                 most_ns: now.most_ns,

@@ -231,7 +231,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn end(self) {
+    fn end(mut self) {
+        self.bus.open = false;
+        self.driver.settle(&mut self.bus);
         let counters = self.driver.counters();
         let context = || format!("{:?} {:?}", self.bus.choices.borrow().taken, counters);
         let fates = counters.confirmed + counters.all_dropped();
@@ -313,7 +315,8 @@ fn a_driver_that_would_lose_a_wake_up_is_caught() {
     // The very fault that is looked for: the card's event is lost, and the scene takes the card for sound.
     let choices = Rc::new(RefCell::new(Choices::default()));
     let faults = Rates { at: Some((START + 1, Fault::LostEvent)), ..Rates::default() };
-    let scene = Scene { frames: 1, ..scene(Strategy::Event) };
+    // The second frame is what makes it wait for the first.
+    let scene = Scene { frames: 2, ..scene(Strategy::Event) };
     let mut run = Run::new(&scene, &choices);
     run.bus.card = Card::new(Setup { faults, ..Setup::default() });
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.play()));

@@ -16,7 +16,7 @@ pub(super) struct NoPath;
 impl Driver {
     /// Copies a frame into a buffer, behind a descriptor that names the next buffer.
     pub(super) fn fill(
-        &mut self,
+        &self,
         bus: &mut impl Bus,
         (fid, next): (u16, u16),
         frame: &[u8],
@@ -26,10 +26,8 @@ impl Driver {
         head[descriptor::LINK..descriptor::LINK + 2].copy_from_slice(&next.to_le_bytes());
         let bytes = (frame.len() as u16).to_le_bytes();
         head[descriptor::BYTES..descriptor::BYTES + 2].copy_from_slice(&bytes);
-        self.scratch.clear();
-        self.scratch.extend_from_slice(&head);
-        self.scratch.extend_from_slice(frame);
-        bus.write_data(&self.scratch);
+        bus.write_data(&head);
+        bus.write_data(frame);
         Ok(())
     }
 

@@ -30,6 +30,7 @@ use self::{
 use crate::{
     card::{
         LONGEST_FRAME, MOST_BUFFERS, SHORTEST_FRAME,
+        fids::Fids,
         register::{
             BUSY, EVENT_ALLOC, EVENT_COMMAND, NO_CARD, Register, command, descriptor, result,
         },
@@ -93,9 +94,11 @@ struct Underway {
     issued_ns: u64,
     deadline_ns: u64,
     /// The buffers of its frames.
-    fids: Vec<u16>,
+    fids: Fids,
     /// Its event was handled.
     signalled: bool,
+    /// Something depends on its end.
+    awaited: bool,
 }
 
 /// The driver.
@@ -112,7 +115,6 @@ pub struct Driver {
     inquire_ns: Option<u64>,
     fruitless: u32,
     enabled_events: u16,
-    scratch: Vec<u8>,
     counters: Counters,
 }
 
@@ -131,7 +133,6 @@ impl Driver {
             inquire_ns: None,
             fruitless: 0,
             enabled_events: 0,
-            scratch: Vec::with_capacity(descriptor::LENGTH + LONGEST_FRAME),
             counters: Counters::default(),
         }
     }
@@ -196,6 +197,9 @@ impl Driver {
     /// Goes on as far as is possible without waiting, and says how to wait then.
     pub fn turn(&mut self, bus: &mut impl Bus) -> Turn {
         for _ in 0..AT_A_TURN {
+            if self.is_put_off() && self.queue.is_empty() {
+                return Turn::Idle;
+            }
             let now = bus.now();
             if self.underway.is_some() {
                 if let Some(step) = self.progress(bus, now) {
@@ -221,6 +225,16 @@ impl Driver {
         self.underway.as_ref().map(|underway| underway.kind)
     }
 
+    /// Looks after a command whose end was put off, for whoever wants to know how things are.
+    pub fn settle(&mut self, bus: &mut impl Bus) {
+        let now = bus.now();
+        let put_off = self.underway.as_ref().filter(|underway| !underway.awaited);
+        let Some(deadline_ns) = put_off.map(|underway| underway.deadline_ns) else { return };
+        if now >= deadline_ns || bus.read(Register::Command) & BUSY == 0 {
+            self.progress(bus, now);
+        }
+    }
+
     /// As [`Driver::turn`], but only as far as the end of the command that runs; `None`: none does any more.
     pub fn look(&mut self, bus: &mut impl Bus) -> Option<Step> {
         let now = bus.now();
@@ -242,6 +256,9 @@ impl Driver {
                     return None;
                 }
                 let deadline = underway.deadline_ns;
+                if !std::mem::replace(&mut underway.awaited, true) {
+                    self.enable_events(bus, EVENT_COMMAND);
+                }
                 return Some(cut(self.wait.step(now), deadline));
             }
         }
@@ -258,16 +275,18 @@ impl Driver {
         if !underway.signalled && events & EVENT_COMMAND == 0 {
             self.counters.lost_events += 1;
         }
-        let took = now.saturating_sub(underway.issued_ns);
-        self.wait.end(Ended { at_ns: now, done: true });
+        self.wait.end(Ended { at_ns: now, done: underway.awaited });
         let tally = self.counters.tally(underway.kind);
-        tally.completed(took);
+        match underway.awaited {
+            true => tally.completed(now.saturating_sub(underway.issued_ns)),
+            false => tally.deferred(),
+        }
         let failed = status & result::MASK != result::DONE;
         tally.failed += u64::from(failed);
         match underway.kind {
             Kind::Transmit if failed => {
                 self.counters.drop(Reason::CommandError, underway.fids.len() as u64);
-                self.free.extend(underway.fids);
+                self.free.extend(underway.fids.as_slice());
             }
             Kind::Transmit => self.counters.confirmed += underway.fids.len() as u64,
             _ => self.step_done(bus, failed),
@@ -295,7 +314,7 @@ impl Driver {
         self.counters.timeouts += 1;
         self.counters.tally(underway.kind).failed += 1;
         let left = self.free[back.min(self.free.len())..].iter();
-        let left = left.filter(|fid| underway.fids.contains(fid)).count();
+        let left = left.filter(|fid| underway.fids.as_slice().contains(fid)).count();
         self.counters.confirmed += left as u64;
         self.counters.drop(Reason::TimedOut, (underway.fids.len() - left) as u64);
         self.reset(bus);
@@ -413,10 +432,10 @@ impl Driver {
     fn transmit(&mut self, bus: &mut impl Bus) {
         let at_most = self.queue.len().min(self.free.len());
         let frames = self.wait.together(at_most).clamp(1, at_most);
-        let fids = self.free.split_off(self.free.len() - frames);
-        for (place, &fid) in fids.iter().enumerate() {
+        let fids = Fids::split_off(&mut self.free, frames);
+        for (place, &fid) in fids.as_slice().iter().enumerate() {
             let Some(frame) = self.queue.pop_front() else { break };
-            let next = fids.get(place + 1).copied().unwrap_or(0);
+            let next = fids.as_slice().get(place + 1).copied().unwrap_or(0);
             let filled = self.fill(bus, (fid, next), &frame);
             if self.spare.len() < usize::from(MOST_BUFFERS) {
                 self.spare.push(frame);
@@ -428,15 +447,22 @@ impl Driver {
                 return self.reset(bus);
             }
         }
-        let first = fids[0];
+        let first = fids.as_slice().first().copied().unwrap_or(0);
         self.issue(bus, Kind::Transmit, [command::TRANSMIT | command::RECLAIM, first]);
         if let Some(underway) = &mut self.underway {
             underway.fids = fids;
         }
     }
 
+    /// Whether a command runs whose end nothing depends on.
+    fn is_put_off(&self) -> bool {
+        self.underway.as_ref().is_some_and(|underway| !underway.awaited)
+    }
+
     fn issue(&mut self, bus: &mut impl Bus, kind: Kind, [word, parameter]: [u16; 2]) {
-        let events = if self.wait.masks() { 0 } else { EVENT_COMMAND };
+        // A frame that was given to the card leaves by itself; only the next one waits for it.
+        let awaited = kind != Kind::Transmit || !self.queue.is_empty() || !self.wait.defers();
+        let events = if self.wait.masks() || !awaited { 0 } else { EVENT_COMMAND };
         self.enable_events(bus, events);
         let now = bus.now();
         bus.write(Register::Param0, parameter);
@@ -446,8 +472,9 @@ impl Driver {
             kind,
             issued_ns: now,
             deadline_ns: now.saturating_add(self.settings.patience_ns),
-            fids: Vec::new(),
+            fids: Fids::default(),
             signalled: false,
+            awaited,
         });
     }
 

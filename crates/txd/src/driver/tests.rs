@@ -71,6 +71,47 @@ fn only_busy_masks_interrupts_and_for_as_long_as_its_commands_take() {
     }
 }
 
+/// One frame every two milliseconds.
+fn one_at_a_time(rehearsal: &mut Rehearsal, frames: u64) {
+    for number in 0..frames {
+        rehearsal.driver.offer(&frame(number)).unwrap();
+        rehearsal.run_until((5 + 2 * (number + 1)) * MS);
+    }
+}
+
+#[test]
+fn event_waits_for_no_frame_that_nothing_waits_for() {
+    let mut rehearsal = rehearsal(Strategy::Event, Setup::default());
+    let started = rehearsal.driver.counters().interrupts;
+    one_at_a_time(&mut rehearsal, 10);
+    let counters = rehearsal.driver.counters();
+    let transmit = counters.of(Kind::Transmit);
+    assert_eq!((transmit.count, transmit.deferred, transmit.total_ns), (10, 10, 0));
+    assert_eq!((counters.interrupts, counters.confirmed), (started, 10));
+    assert!(rehearsal.departed.iter().all(|one| one.at_ns % MS < 200_000), "each when it is sent");
+    // Two at once: the second waits for the first.
+    (10..12).for_each(|number| rehearsal.driver.offer(&frame(number)).unwrap());
+    rehearsal.run_until(40 * MS);
+    let counters = rehearsal.driver.counters();
+    assert_eq!(counters.of(Kind::Transmit).deferred, 11);
+    assert_eq!((counters.interrupts, counters.confirmed), (started + 1, 12));
+}
+
+#[test]
+fn a_command_that_was_put_off_and_is_stuck_costs_its_frame_when_the_next_one_comes() {
+    let faults = Rates { at: Some((12, Fault::Stuck)), ..Rates::default() };
+    let mut rehearsal = rehearsal(Strategy::Event, Setup { faults, ..Setup::default() });
+    one_at_a_time(&mut rehearsal, 1);
+    assert_eq!((rehearsal.driver.queued(), rehearsal.driver.counters().timeouts), (1, 0));
+    rehearsal.run_until(1_000 * MS);
+    rehearsal.driver.offer(&frame(1)).unwrap();
+    rehearsal.run_until(1_010 * MS);
+    let counters = rehearsal.driver.counters();
+    assert_eq!((counters.timeouts, counters.resets, counters.confirmed), (1, 1, 1));
+    assert_eq!(counters.dropped[Reason::TimedOut as usize], 1);
+    assert!(rehearsal.adds_up());
+}
+
 #[test]
 fn a_frame_that_cannot_be_sent_is_counted_with_its_reason() {
     let settings = Settings { queue: 2, ..Settings::default() };

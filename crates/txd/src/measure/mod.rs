@@ -36,9 +36,9 @@ use crate::{
 };
 
 /// Priorities in the round-robin class, the higher the sooner.
-const SOURCE: u8 = 3;
-const DRIVER: u8 = 2;
-const SINK: u8 = 1;
+const SOURCE: Priority = Priority::RoundRobin(3);
+const DRIVER: Priority = Priority::RoundRobin(2);
+const SINK: Priority = Priority::RoundRobin(1);
 /// The card comes up within this, and frames that are under way arrive within this, ns.
 const SETTLES_NS: u64 = 5_000_000_000;
 /// So often is looked whether they have, ns.
@@ -131,7 +131,7 @@ impl Stage {
     fn set(trial: &Trial, strategy_: Strategy) -> Result<Self, Error> {
         let side = Side::make("txd-in", None)?;
         let far = Side::make("txd-out", Some(frames::IPV4))?;
-        let marks = Arc::new(Marks::new().map_err(Error::Wake)?);
+        let marks = Arc::new(Marks::default());
         let talk = Arc::new(Talk::default());
         let latencies = Latencies::default();
         let tap = side.tap.again().map_err(Error::Wake)?;
@@ -139,7 +139,9 @@ impl Stage {
         let card = Card::new(trial.card.clone());
         let path = Path::new((tap, far.tap), driver, card, Arc::clone(&marks))
             .observed(observer(&talk, &latencies));
-        let driver = spawn("txd-driver", DRIVER, move || path.run())?;
+        let shares_its_cpu = trial.task_rounds.is_some() || linux::system::cpus().len() == 1;
+        let priority = if shares_its_cpu { DRIVER } else { Priority::Nicest };
+        let driver = spawn("txd-driver", priority, move || path.run())?;
         let listens = Arc::clone(&talk);
         let socket = far.socket;
         ends::prepare(&socket);
@@ -154,7 +156,8 @@ impl Stage {
         let source = spawn("txd-source", SOURCE, move || ends::source(&socket, flow, &talk))?;
         sleep_until_ns(monotonic_ns() + trial.warm_up_ns);
         let ends = |talk: &Talk| {
-            (talk.offered.load(Ordering::SeqCst), talk.source_ns.load(Ordering::SeqCst))
+            let spent = sched::cpu_time_ns(talk.source.load(Ordering::SeqCst));
+            (talk.offered.load(Ordering::SeqCst), spent.unwrap_or(0))
         };
         let before = (self.marks.ask().unwrap_or_default(), ends(&self.talk));
         self.talk.recording.store(true, Ordering::SeqCst);
@@ -254,16 +257,38 @@ fn until(mut so: impl FnMut() -> bool) {
     }
 }
 
+/// Before whom a thread runs.
+#[derive(Clone, Copy, Debug)]
+enum Priority {
+    /// Before all that has none, in the real-time class.
+    RoundRobin(u8),
+    /// Before others of the usual class: the kernel leaves no more than 95 % of a CPU to a real-time thread
+    /// (`sched_rt_runtime_us`), and one that spins needs all of it.
+    Nicest,
+}
+
+impl Priority {
+    /// Gives it to the calling thread. Without the right it has the usual one, and the figures are those of such a
+    /// machine.
+    fn take(self) {
+        let _ = match self {
+            Self::RoundRobin(priority) => sched::round_robin(0, priority, Children::Normal),
+            Self::Nicest => {
+                rustix::process::setpriority_process(None, -20).map_err(std::io::Error::from)
+            }
+        };
+    }
+}
+
 /// Starts a thread with exact sleeps and a priority, where it may have them.
 fn spawn<T: Send + 'static>(
     name: &str,
-    priority: u8,
+    priority: Priority,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
     let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
         let _ = Clock::precise();
-        // Without the right it has the usual priority, and the figures are those of such a machine.
-        let _ = sched::round_robin(0, priority, Children::Normal);
+        priority.take();
         body()
     });
     thread.map_err(Error::Thread)

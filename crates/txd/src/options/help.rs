@@ -27,6 +27,8 @@ The card:
       --spread S          fixed | uniform:SPAN | tail:SPAN [fixed]
       --others-in SPAN    Other commands take so long [50us]
       --access-in SPAN    Its access path is busy for so long [0s]
+      --bus-word SPAN     The CPU stands still for so long for each 16 bits that
+                          go to or from the card [0s]
       --air RATE          1 | 2 | 5.5 | 11 Mb/s of 802.11b | off [off]
       --faults LIST       late=1%,late-by=5ms,lost=1%,error=1%,stuck=1%,
                           dies-at=N

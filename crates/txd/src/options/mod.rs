@@ -20,6 +20,8 @@ use crate::{
 
 /// No driver is more patient than this, ns: nothing here waits for longer.
 const MOST_PATIENT_NS: u64 = 10_000_000_000;
+/// A word over the slowest bus takes no longer, ns.
+const LONGEST_WORD_NS: u64 = 10_000;
 /// The longest window or warm-up, ns.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
@@ -104,7 +106,7 @@ fn wrong(place: &str, what: impl Into<String>) -> Error {
 }
 
 const VERBS: [&str; 3] = ["run", "measure", "census"];
-const FLAGS: [&str; 21] = [
+const FLAGS: [&str; 22] = [
     "--strategy",
     "--rate",
     "--bytes",
@@ -112,6 +114,7 @@ const FLAGS: [&str; 21] = [
     "--spread",
     "--others-in",
     "--access-in",
+    "--bus-word",
     "--air",
     "--faults",
     "--seed",
@@ -196,6 +199,7 @@ impl Options {
             "--spread" => self.card.spread = value::spread(text)?,
             "--others-in" => self.card.others_in_ns = value::span(text)?,
             "--access-in" => self.card.access_ns = within(1_000_000)?,
+            "--bus-word" => self.card.bus_word_ns = within(LONGEST_WORD_NS)?,
             "--air" => self.card.air = value::air(text)?,
             "--faults" => self.card.faults = value::faults(text)?,
             "--seed" => self.card.seed = value::number(text, 0, u64::MAX)?,

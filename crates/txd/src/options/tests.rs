@@ -24,11 +24,11 @@ fn the_contract_of_a_trial_is_read() {
 
 #[test]
 fn a_card_is_described() {
-    let words = "run --spread tail:20us --air 5.5 --back direct --names a,b \
+    let words = "run --spread tail:20us --bus-word 600ns --air 5.5 --back direct --names a,b \
                  --faults late=1%,late-by=3ms,lost=0.5%,stuck=2%,dies-at=9";
     let options = read(&words.split_whitespace().collect::<Vec<_>>());
     assert_eq!(options.card.spread, Spread::Tail(20_000));
-    assert_eq!(options.card.air, Some(Rate::FiveAndAHalf));
+    assert_eq!((options.card.air, options.card.bus_word_ns), (Some(Rate::FiveAndAHalf), 600));
     let faults = Rates {
         late: 10_000,
         late_by_ns: 3_000_000,

@@ -1,23 +1,24 @@
 //! What a path has counted by a moment, as whoever started it asks for it.
 //!
 //! The path's own thread writes a mark down between two steps, so that everything in it belongs to one moment; whoever
-//! asks waits for it, within a bound.
+//! asks ends its sleeps until it has, within a bound.
 
 use std::{
-    io,
-    os::fd::OwnedFd,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use super::eventfd;
+use linux::interrupt::{self, Interruptible};
+
 use crate::driver::census::Counters;
 
 /// A path answers within this; it never waits longer for anything.
 const ANSWERS: Duration = Duration::from_secs(15);
+/// Its sleep is ended again after this, where it had just not begun to sleep.
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// What a path has counted by a moment.
 #[derive(Clone, Debug, Default)]
@@ -45,11 +46,12 @@ pub struct Mark {
 }
 
 /// Where marks are asked for and answered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Marks {
     asked: AtomicBool,
     stop: AtomicBool,
-    wake: OwnedFd,
+    /// The path's thread, once it runs.
+    thread: Mutex<Option<Interruptible>>,
     answer: Mutex<Option<Mark>>,
     /// The last one, after which there will be none.
     last: Mutex<Option<Mark>>,
@@ -57,56 +59,43 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Nothing is asked yet.
-    ///
-    /// # Errors
-    ///
-    /// `EMFILE`.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self {
-            asked: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-            wake: eventfd()?,
-            answer: Mutex::new(None),
-            last: Mutex::new(None),
-            answered: Condvar::new(),
-        })
-    }
-
     /// Asks for a mark; that of its end where the path has ended, `None` where it does not answer.
     pub fn ask(&self) -> Option<Mark> {
         let mut answer = locked(&self.answer);
         *answer = None;
         self.asked.store(true, Ordering::SeqCst);
-        self.signal();
+        let until = Instant::now() + ANSWERS;
         loop {
             if let Some(mark) = answer.take().or_else(|| locked(&self.last).clone()) {
                 return Some(mark);
             }
-            let waited = self.answered.wait_timeout(answer, ANSWERS);
-            let (kept, late) = waited.unwrap_or_else(PoisonError::into_inner);
-            answer = kept;
-            if late.timed_out() && answer.is_none() && locked(&self.last).is_none() {
+            if Instant::now() >= until {
                 return None;
             }
+            self.interrupt();
+            let waited = self.answered.wait_timeout(answer, AGAIN);
+            answer = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Asks the path to end.
-    pub fn stop(&self) {
+    /// Asks the path to end, and waits until it has, within a bound; its last mark.
+    pub fn stop(&self) -> Option<Mark> {
         self.stop.store(true, Ordering::SeqCst);
-        self.asked.store(true, Ordering::SeqCst);
-        self.signal();
+        self.ask()
     }
 
-    fn signal(&self) {
-        // It fails only where it has been signalled very often already.
-        let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    /// Ends the path's sleep, if it sleeps.
+    fn interrupt(&self) {
+        if let Some(thread) = *locked(&self.thread) {
+            // It fails only where the thread has ended, which its last mark says.
+            let _ = thread.interrupt();
+        }
     }
 
-    /// What ends the path's sleep.
-    pub(super) fn wake(&self) -> &OwnedFd {
-        &self.wake
+    /// The calling thread is the path's from now on.
+    pub(super) fn begin(&self) {
+        // Where this fails, it answers when the next frame comes.
+        *locked(&self.thread) = interrupt::this_thread().ok();
     }
 
     /// Whether something is asked.
@@ -116,7 +105,6 @@ impl Marks {
 
     /// Answers what is asked; whether the path is to end.
     pub(super) fn answer(&self, mark: impl FnOnce() -> Mark) -> bool {
-        let _ = rustix::io::read(&self.wake, &mut [0; 8][..]);
         self.asked.store(false, Ordering::SeqCst);
         *locked(&self.answer) = Some(mark());
         self.answered.notify_all();
@@ -127,6 +115,7 @@ impl Marks {
     pub(super) fn ended(&self, mark: Mark) {
         // The lock of the answer is what whoever asks sleeps with.
         let _answer = locked(&self.answer);
+        *locked(&self.thread) = None;
         *locked(&self.last) = Some(mark);
         self.answered.notify_all();
     }

@@ -6,13 +6,17 @@
 //! wake-up; no descriptor of its own is needed for it. What emitting frames costs is the model's and is accounted
 //! apart, by this thread's own CPU clock.
 //!
+//! Where nothing is to do, it sleeps in the read of the next frame. Whoever wants something of it then ends that call
+//! ([`Marks`]).
+//!
 //! Frames that wait for the driver wait in the interface's own queue, as behind a driver that has stopped its queue:
 //! the driver takes no more of them than go under one command.
 
 pub mod command;
 mod mark;
+mod meter;
 
-use std::{io, os::fd::OwnedFd, sync::Arc};
+use std::{io, sync::Arc};
 
 use linux::tap::Tap;
 use rustix::{
@@ -21,6 +25,7 @@ use rustix::{
 };
 
 pub use self::mark::{Mark, Marks};
+use self::meter::{Meter, reading_ns};
 use crate::{
     card::{Card, LONGEST_FRAME, register::Register},
     driver::{Driver, Turn, bus::Bus},
@@ -34,12 +39,30 @@ use crate::{
 const LOOK_UP_NS: u64 = 100_000_000;
 /// An interface that is down is looked at so often, ns.
 const DOWN_NS: u64 = 20_000_000;
+/// Between two looks of a loop, a longer time was another thread's, ns: looks are less than one µs apart.
+const AWAY_NS: u64 = 10_000;
 
 /// The card and the world's clock.
 #[derive(Debug)]
 struct Clocked {
     card: Card,
     now_ns: u64,
+}
+
+impl Clocked {
+    /// Takes the CPU for as long as so many words take on the bus.
+    fn stand_still(&mut self, words: u64) {
+        let mut left = words * self.card.setup().bus_word_ns;
+        if left == 0 {
+            return;
+        }
+        self.now();
+        while left > 0 {
+            let before = self.now_ns;
+            let passed = self.now() - before;
+            left = left.saturating_sub(if passed < AWAY_NS { passed } else { 0 });
+        }
+    }
 }
 
 impl Bus for Clocked {
@@ -49,14 +72,17 @@ impl Bus for Clocked {
     }
 
     fn read(&mut self, register: Register) -> u16 {
+        self.stand_still(1);
         self.card.read(register, self.now_ns)
     }
 
     fn write(&mut self, register: Register, value: u16) {
+        self.stand_still(1);
         self.card.write(register, value, self.now_ns);
     }
 
     fn write_data(&mut self, bytes: &[u8]) {
+        self.stand_still(bytes.len().div_ceil(2) as u64);
         self.card.write_data(bytes, self.now_ns);
     }
 
@@ -99,14 +125,16 @@ pub struct Path {
     buffer: Vec<u8>,
     sent: u64,
     undelivered: u64,
-    air_ns: u64,
-    spun_ns: u64,
+    emitting: Meter,
+    leaving: Meter,
+    spinning: Meter,
 }
 
 impl Path {
     /// From one TAP to another.
     pub fn new((input, output): (Tap, Tap), driver: Driver, card: Card, marks: Arc<Marks>) -> Self {
         let bus = Clocked { card, now_ns: monotonic_ns() };
+        let meter = Meter::new(reading_ns());
         Self {
             input,
             output,
@@ -118,8 +146,9 @@ impl Path {
             buffer: vec![0; LONGEST_FRAME + 1],
             sent: 0,
             undelivered: 0,
-            air_ns: 0,
-            spun_ns: 0,
+            emitting: meter,
+            leaving: meter,
+            spinning: meter,
         }
     }
 
@@ -135,6 +164,7 @@ impl Path {
     ///
     /// An interface that was removed, or a card that died.
     pub fn run(mut self) -> Result<(), Error> {
+        self.marks.begin();
         let result = self.send();
         self.marks.ended(self.mark());
         result
@@ -142,8 +172,11 @@ impl Path {
 
     fn send(&mut self) -> Result<(), Error> {
         loop {
-            if self.marks.is_asked() && self.marks.answer(|| self.mark()) {
-                return Ok(());
+            if self.marks.is_asked() {
+                self.driver.settle(&mut self.bus);
+                if self.marks.answer(|| self.mark()) {
+                    return Ok(());
+                }
             }
             match self.driver.turn(&mut self.bus) {
                 Turn::Wait(step) => match self.driver.underway() {
@@ -208,90 +241,102 @@ impl Path {
     /// Emits what leaves before a moment, when it does: wake-ups of the model, which no driver has.
     fn emit_until(&mut self, until_ns: u64) {
         while let Some(leaves) = self.bus.card.next_departure_ns().filter(|&at| at < until_ns) {
-            let before = thread_cpu_ns();
+            let begun = self.leaving.begin();
             sleep_until_ns(leaves);
             self.bus.now();
-            self.air_ns += thread_cpu_ns() - before;
+            self.leaving.end(begun);
             self.emit();
         }
     }
 
-    /// Emits what has left by the last look at the clock.
-    fn emit(&mut self) {
-        let now = self.bus.now_ns;
-        if self.bus.card.next_departure_ns().is_none_or(|leaves| leaves > now) {
-            return;
-        }
-        let before = thread_cpu_ns();
-        while let Some(departed) = self.bus.card.take_departed(now) {
-            match self.output.send(&departed.frame) {
-                Ok(()) => self.sent += 1,
-                Err(_) => {
-                    self.undelivered += 1;
-                    continue;
-                }
-            }
-            if let Some(observer) = &mut self.observer {
-                observer(&departed.frame, monotonic_ns());
-            }
-        }
-        self.air_ns += thread_cpu_ns() - before;
+    /// Whether something has left by the last look at the clock.
+    fn is_due(&self) -> bool {
+        self.bus.card.next_departure_ns().is_some_and(|leaves| leaves <= self.bus.now_ns)
     }
 
-    /// Takes frames from the interface; where there are none, sleeps until there are.
-    fn idle(&mut self) -> Result<(), Error> {
-        let mut pause = None;
-        for place in 0..self.driver.wants() {
-            match self.input.receive(&mut self.buffer) {
-                Ok(Some(length)) => {
-                    // A refusal is counted, and there is nobody else to tell.
-                    let _ = self.driver.offer(&self.buffer[..length]);
-                }
-                Ok(None) if place == 0 => break,
-                Ok(None) => return Ok(()),
-                Err(source) => {
-                    if !is_down(&source) {
-                        let name = self.input.name().to_owned();
-                        return Err(Error::Interface { name, source });
+    /// Emits what has left by the last look at the clock.
+    fn emit(&mut self) {
+        if !self.is_due() {
+            return;
+        }
+        let now = self.bus.now_ns;
+        while let Some(departed) = self.bus.card.take_departed(now) {
+            let begun = self.emitting.begin();
+            match self.output.send(&departed.frame) {
+                Ok(()) => {
+                    self.sent += 1;
+                    if let Some(observer) = &mut self.observer {
+                        observer(&departed.frame, monotonic_ns());
                     }
-                    pause = Some(DOWN_NS);
+                }
+                Err(_) => self.undelivered += 1,
+            }
+            self.bus.card.give_back(departed.frame);
+            self.emitting.end(begun);
+        }
+    }
+
+    /// Takes frames from the interface; where there are none, sleeps until there is one.
+    fn idle(&mut self) -> Result<(), Error> {
+        self.emit();
+        if !self.frame_comes_first() {
+            return Ok(());
+        }
+        let mut room = std::mem::take(&mut self.buffer);
+        let mut result = Ok(());
+        for place in 0..self.driver.wants() {
+            // Only the first is worth a sleep.
+            let received = match place {
+                0 => self.input.receive_waiting(&mut room),
+                _ => self.input.receive(&mut room),
+            };
+            match received {
+                // A refusal is counted, and there is nobody else to tell.
+                Ok(Some(length)) => _ = self.driver.offer(&room[..length]),
+                Ok(None) => break,
+                Err(source) => {
+                    result = self.unreadable(source);
                     break;
                 }
             }
         }
-        if self.driver.wants() == 0 || self.driver.queued() > 0 {
+        self.buffer = room;
+        result
+    }
+
+    /// Where a frame is about to leave the card, sleeps until it has; false unless one to be taken came before.
+    fn frame_comes_first(&mut self) -> bool {
+        let Some(leaves) = self.bus.card.next_departure_ns() else { return true };
+        let left = timespec(leaves.saturating_sub(self.bus.now_ns));
+        let begun = self.leaving.begin();
+        let ready = poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&left));
+        if ready == Ok(0) {
+            self.leaving.end(begun);
+        }
+        self.bus.now();
+        ready == Ok(1)
+    }
+
+    /// The interface is down for a moment, or is gone.
+    fn unreadable(&mut self, source: io::Error) -> Result<(), Error> {
+        if is_down(&source) {
+            sleep_until_ns(self.bus.now() + DOWN_NS);
             return Ok(());
         }
-        self.emit();
-        let now = self.bus.now();
-        let departure = self.bus.card.next_departure_ns();
-        let until = [departure, pause.map(|pause| now + pause)].into_iter().flatten().min();
-        let left = until.map(|until| timespec(until.saturating_sub(now)));
-        let before = departure.map(|_| thread_cpu_ns());
-        let marks = &self.marks;
-        let mut both =
-            [PollFd::new(marks.wake(), PollFlags::IN), PollFd::new(&self.input, PollFlags::IN)];
-        // While it is down the interface is left out: it would end the sleep at once.
-        let watched = if pause.is_some() { 1 } else { 2 };
-        let ready = poll(&mut both[..watched], left.as_ref());
-        let now = self.bus.now();
-        if let Some(before) = before
-            && ready == Ok(0)
-            && departure.is_some_and(|leaves| leaves <= now)
-        {
-            self.air_ns += thread_cpu_ns() - before;
-        }
-        Ok(())
+        Err(Error::Interface { name: self.input.name().to_owned(), source })
     }
 
     fn mark(&self) -> Mark {
+        let all = [self.emitting, self.leaving, self.spinning];
+        let models = &all[..2];
         let lost = self.bus.card.lost();
         let queued = self.driver.queued() as i64 + self.bus.card.on_the_way();
         Mark {
             at_ns: monotonic_ns(),
             cpu_ns: thread_cpu_ns(),
-            air_ns: self.air_ns,
-            spun_ns: self.spun_ns,
+            air_ns: models.iter().map(Meter::total_ns).sum::<u64>()
+                + all.iter().map(Meter::clock_ns).sum::<u64>(),
+            spun_ns: self.spinning.total_ns(),
             counters: self.driver.counters().clone(),
             sent: self.sent,
             undelivered: self.undelivered,
@@ -307,17 +352,19 @@ impl Path {
 /// It is a function of its own, so that a profile names it: this is the loop that the study is about.
 #[inline(never)]
 pub fn spin(path: &mut Path) -> Option<Step> {
-    let (before, emitted) = (thread_cpu_ns(), path.air_ns);
+    let mut begun = path.spinning.begin();
     let next = loop {
         match path.driver.look(&mut path.bus) {
             Some(Step::Look) => {
                 std::hint::spin_loop();
-                path.emit();
+                if path.is_due() {
+                    begun.without(|| path.emit());
+                }
             }
             next => break next,
         }
     };
-    path.spun_ns += (thread_cpu_ns() - before).saturating_sub(path.air_ns - emitted);
+    path.spinning.end(begun);
     next
 }
 
@@ -326,10 +373,4 @@ fn is_down(error: &io::Error) -> bool {
     [Errno::IO, Errno::NETDOWN]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-}
-
-/// A descriptor to wake a thread with.
-fn eventfd() -> io::Result<OwnedFd> {
-    use rustix::event::EventfdFlags;
-    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }

@@ -5,8 +5,8 @@ use super::{Ended, Event, Step, Wait};
 /// Pieces of work under one wait, at most.
 const MOST: usize = 8;
 
-/// Waits as [`Event`] does, for up to eight pieces of work at once where so many are there: at low rates it is
-/// [`Event`], and the higher the rate, the fewer wake-ups for each piece.
+/// Waits as [`Event`] does, for up to eight pieces of work at once where so many are there: the higher the rate, the
+/// fewer wake-ups for each piece. It awaits each signal, because what comes meanwhile goes under the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     event: Event,

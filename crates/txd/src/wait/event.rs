@@ -11,7 +11,8 @@ const ON_TOP_NS: u64 = 1_000_000;
 const FADES: u64 = 64;
 
 /// Sleeps until the signal. Where it does not come within a few times the usual, it looks for itself, and then
-/// again after twice that: a signal that was lost costs a delay and no more.
+/// again after twice that: a signal that was lost costs a delay and no more. What nothing depends on it does not
+/// wait for at all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event {
     longest_ns: [Option<u64>; KINDS],
@@ -40,6 +41,10 @@ impl Wait for Event {
         let until_ns = now_ns.saturating_add(patience);
         self.next = Some((until_ns, patience));
         Step::Await { until_ns }
+    }
+
+    fn defers(&self) -> bool {
+        true
     }
 
     fn end(&mut self, ended: Ended) {

@@ -59,7 +59,7 @@ pub enum Step {
 pub struct Ended {
     /// When it was seen, ns of the host's clock.
     pub at_ns: u64,
-    /// Whether it was done: false is a wait that was given up.
+    /// Whether it was waited for until it was done: false is a wait that was given up or put off.
     pub done: bool,
 }
 
@@ -77,6 +77,12 @@ pub trait Wait: std::fmt::Debug + Send {
     /// How many pieces of work to put under one wait where so many are there; at least one.
     fn together(&self, queued: usize) -> usize {
         queued.min(1)
+    }
+
+    /// Whether a wait may be put off while nothing depends on its end. Whoever waits then asks for no signal and goes
+    /// its way, looks when there is more to do, and ends the wait as one that was given up where it is done by then.
+    fn defers(&self) -> bool {
+        false
     }
 
     /// Whether interrupts are masked for the whole wait, as in a driver's critical section.

@@ -9,6 +9,7 @@ use crate::stacks::profile::{Frame, Profile};
 
 /// Folded stacks, all captures together.
 pub fn folded(profile: &Profile) -> String {
+    let profile = &*profile.without_loops();
     let names: Vec<String> = profile.frames.iter().map(|frame| name(profile, frame)).collect();
     let mut text = String::new();
     for stack in &profile.stacks {
@@ -52,6 +53,15 @@ mod tests {
     fn a_line_is_a_stack_and_its_samples() {
         let profile = profile(&[("d;main;apply*;k:read", &[3, 4]), ("d;?no mapping", &[1, 0])]);
         assert_eq!(folded(&profile), "d;main;apply_[i];read_[k] 7\nd;no mapping 1\n");
+    }
+
+    #[test]
+    fn a_function_is_one_whether_it_waits_or_not() {
+        let lines = [("d;f;g", 3), ("d;f~;g", 4), ("d;f~~", 5), ("d;f", 1)];
+        let lines = lines.map(|(line, samples)| (line, [samples]));
+        let profile = profile(&lines.each_ref().map(|(line, samples)| (*line, samples.as_slice())));
+        assert_eq!(folded(&profile), "d;f 6\nd;f;g 7\n");
+        assert_eq!(profile.without_loops().frames.len(), 3);
     }
 
     #[test]

@@ -44,6 +44,7 @@ struct Sampled<'a> {
 
 /// A profile of type `sampled`; its unit is none, or ms of CPU a second.
 pub fn speedscope(name: &str, profile: &Profile, weight: Weight<'_>) -> String {
+    let profile = &*profile.without_loops();
     let cpu = match weight {
         Weight::Samples => &[],
         Weight::Cpu(cpu) => cpu,

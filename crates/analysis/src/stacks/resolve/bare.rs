@@ -33,7 +33,7 @@ const LONGEST: u64 = 4096;
 const MOST_ABOVE: usize = 64;
 
 /// The file that the kernel maps into every process.
-const VDSO: &str = "[vdso]";
+pub(super) const VDSO: &str = "[vdso]";
 
 const LOST: End = End::Lost(Cause::NoUnwindInfo);
 

@@ -4,8 +4,10 @@ use super::{
     inlined::Inlined,
     interned::Interned,
     sites::{Key, Rules, Site, Sites},
+    spins::Spins,
 };
 use crate::stacks::{
+    hint::Spin,
     names::readable,
     object::Elf,
     profile::{Cause, Frame, Naming},
@@ -41,6 +43,7 @@ pub(super) struct Code {
     pub(super) cpu: Cpu,
     /// A place in the list of modules.
     pub(super) module: u32,
+    pub(super) spins: Spins,
 }
 
 impl Code {
@@ -49,21 +52,28 @@ impl Code {
         let within = packed(&elf);
         let symbols = Symbols::of(&elf, within.as_ref(), debug);
         let inlined = Inlined::of(&elf).or_else(|| debug.and_then(Inlined::of));
-        Code { elf, table, rows: Rows::default(), symbols, inlined, cpu, module }
+        let (rows, spins) = (Rows::default(), Spins::default());
+        Code { elf, table, rows, symbols, inlined, cpu, module, spins }
     }
 
     /// What is at an address, found anew.
     pub(super) fn site(&mut self, key: Key, interned: &mut Interned, sites: &mut Sites) -> Site {
-        let frames: Vec<u32> =
-            self.frames(key.address).into_iter().map(|frame| interned.frame(frame)).collect();
+        let mut frames = self.frames(key.address);
+        self.mark_loop(key.address, &mut frames);
+        let frames: Vec<u32> = frames.into_iter().map(|frame| interned.frame(frame)).collect();
         let rules = self.rules(key.address);
         sites.keep(key, &frames, rules)
     }
 
-    /// First and last address of the function that an address is in, as far as somebody says.
+    /// First address of the function that an address is in, as far as somebody says.
     pub(super) fn function(&self, address: u64) -> Option<u64> {
-        let symbol = self.symbols.at(address).map(|symbol| symbol.address);
-        symbol.or_else(|| self.table.entry(address).map(|entry| entry.start))
+        self.bounds(address).map(|(start, _)| start)
+    }
+
+    /// First address and end of the function that an address is in.
+    pub(super) fn bounds(&self, address: u64) -> Option<(u64, u64)> {
+        let symbol = self.symbols.at(address).map(|symbol| (symbol.address, symbol.end));
+        symbol.or_else(|| self.table.entry(address).map(|entry| (entry.start, entry.end)))
     }
 
     fn rules(&mut self, address: u64) -> Rules {
@@ -89,13 +99,14 @@ impl Code {
     }
 
     /// The frames at an address, innermost first.
-    fn frames(&self, address: u64) -> Vec<Frame> {
+    pub(super) fn frames(&self, address: u64) -> Vec<Frame> {
         let inlined = self.inlined.as_ref().map(|inlined| inlined.at(address)).unwrap_or_default();
         let frame = |name: String, naming: Naming, inlined: bool| Frame {
             name,
             module: self.module,
             naming,
             inlined,
+            spin: Spin::None,
         };
         let mut frames = Vec::with_capacity(inlined.len().max(1));
         if let Some((_, inner)) = inlined.split_last() {

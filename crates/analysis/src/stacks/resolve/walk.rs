@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    bare,
+    bare::{self, VDSO},
     code::Code,
     interned::Interned,
     loading::Loading,
@@ -13,6 +13,7 @@ use super::{
 use crate::stacks::{
     files::{FileId, Files},
     happening::{Architecture, Registers, Sample},
+    hint::Spin,
     kernel::Kernel,
     profile::{Cause, Frame, Naming},
     space::{MappedFile, Process},
@@ -212,6 +213,7 @@ impl<'f> Known<'f> {
                 module,
                 naming: Naming::Unknown(cause),
                 inlined: false,
+                spin: Spin::None,
             }),
         }
     }
@@ -223,7 +225,8 @@ impl<'f> Known<'f> {
                 Some((name, module)) => {
                     let module = self.interned.module(module, true);
                     let (name, naming) = (name.to_owned(), Naming::Named);
-                    self.interned.frame(Frame { name, module, naming, inlined: false })
+                    let (inlined, spin) = (false, Spin::None);
+                    self.interned.frame(Frame { name, module, naming, inlined, spin })
                 }
                 None => unknown(&mut self.interned, Cause::NoSymbol, ("[kernel]", true)),
             };
@@ -277,7 +280,8 @@ impl<'f> Known<'f> {
             return Slot::Missing(module);
         };
         let debug = self.loading.debug(&elf, &mapped.path, &mut self.faults);
-        let code = Code::new(elf, debug.as_ref(), (cpu, module));
+        let mut code = Code::new(elf, debug.as_ref(), (cpu, module));
+        code.spins.is_kernels = mapped.path == VDSO;
         if let Some(fault) = code.table.fault() {
             self.faults.insert(format!("{}: {fault}", mapped.path));
         }

@@ -1,5 +1,7 @@
 //! Folders of contention runs on a real disk.
 
+use std::fs;
+
 use model::contention::Record;
 
 use super::*;
@@ -16,6 +18,7 @@ fn run() -> Run {
         format: FORMAT,
         headroom: "0".to_owned(),
         study: parse(STUDY).unwrap(),
+        overrides: Vec::new(),
         image: None,
         host: String::new(),
         started_ms: 0,
@@ -64,8 +67,8 @@ fn a_bout_that_is_half_written_is_not_there_and_one_that_was_edited_failed() {
     let run = run();
     let folder = ContentionFolder::create(place.path(), &run, STUDY).unwrap();
     (1..=3).for_each(|number| folder.keep(number, &fought(&run, number)).unwrap());
-    fs::write(place.path().join(bout_name(1)), "{\"cell").unwrap();
-    let file = place.path().join(bout_name(2));
+    fs::write(place.path().join(LAYOUT.piece(1)), "{\"cell").unwrap();
+    let file = place.path().join(LAYOUT.piece(2));
     let edited = fs::read_to_string(&file).unwrap().replace("\"window_ns\": 5", "\"window_ns\": 6");
     fs::write(&file, edited).unwrap();
     let recorded = read(place.path()).unwrap();

@@ -8,9 +8,13 @@ use model::{
     },
     span::Span,
 };
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use crate::study_file::{Fault, line_at, nearest};
+use crate::study_file::{
+    Fault,
+    lines::{Lines, Told},
+    nearest,
+};
 
 /// Words that arms have already.
 const TAKEN: [&str; 3] = ["none", "alone", "application"];
@@ -40,33 +44,35 @@ pub(super) struct Rules<'a> {
     pub(super) study: &'a Study,
 }
 
-/// What is wrong, and in which key of its table.
-type Told = Result<(), (&'static str, String)>;
-
 impl Rules<'_> {
     pub(super) fn check(&self) -> Result<(), Fault> {
-        self.shape().or_else(|(key, why)| self.fault(&["contention", key], why))?;
-        let study = self.study;
-        self.each(
+        let (study, lines) = (self.study, Lines(self.text));
+        self.shape().or_else(|(key, why)| lines.fault(&["contention", key], why))?;
+        lines.each(
             ("place", &study.places),
             |place| &place.name,
-            |at, place| self.place(at, place),
+            |at, place| road(place).and_then(|()| lines.place(at, (place.on, place.mode))),
         )?;
         let window = study.contention.window;
         let told = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        self.each(("traffic", &study.traffics), |one| &one.name, |_, one| told(&one.traffic))?;
-        self.each(
+        lines.each(("traffic", &study.traffics), |one| &one.name, |_, one| told(&one.traffic))?;
+        lines.each(
             ("application", &study.applications),
             |one| &one.name,
             |_, one| application(&one.application),
         )?;
-        self.each(("control", &study.controls), |one| &one.name, |_, one| control(one))?;
+        if let Some(at) = study.controls.iter().position(|one| TAKEN.contains(&&*one.name)) {
+            let why =
+                format!("`{}` needs no entry: every cell has it already", study.controls[at].name);
+            return lines.entry_fault(("control", at), ("name", why));
+        }
+        lines.each(("control", &study.controls), |one| &one.name, |_, one| control(one))?;
         if study.cells.is_empty() {
-            return self
-                .fault(&[], "no [[cell]]; a contention study tries at least one".to_owned());
+            let why = "no [[cell]]; a contention study tries at least one";
+            return lines.fault(&[], why.to_owned());
         }
         for (at, cell) in study.cells.iter().enumerate() {
-            self.cell(cell).or_else(|(key, why)| self.entry_fault("cell", at, (key, why)))?;
+            self.cell(cell).or_else(|told| lines.entry_fault(("cell", at), told))?;
         }
         Ok(())
     }
@@ -94,42 +100,6 @@ impl Rules<'_> {
             let why =
                 format!("no machine is ever idle for {}; write for instance 94%", shape.idle_gate);
             return Err(("idle-gate", why));
-        }
-        Ok(())
-    }
-
-    /// Looks at every entry of an array of tables, and at their names.
-    fn each<T>(
-        &self,
-        (what, all): (&str, &[T]),
-        name: impl Fn(&T) -> &str,
-        look: impl Fn(usize, &T) -> Told,
-    ) -> Result<(), Fault> {
-        let mut names = BTreeSet::new();
-        for (at, one) in all.iter().enumerate() {
-            let name = name(one);
-            let told = named(what, name)
-                .and_then(|()| match names.insert(name) {
-                    true => Ok(()),
-                    false => Err(("name", format!("two [[{what}]] are named `{name}`"))),
-                })
-                .and_then(|()| {
-                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
-                });
-            told.or_else(|told| self.entry_fault(what, at, told))?;
-        }
-        Ok(())
-    }
-
-    fn place(&self, at: usize, place: &Place) -> Told {
-        if place.on == Machine::Host && place.road == Road::Radio {
-            let why = "this machine has no radios of its own; write road = \"veth\"";
-            return Err(("road", why.to_owned()));
-        }
-        let says_mode = self.entry("place", at).is_some_and(|table| table.contains_key("mode"));
-        if place.on == Machine::Host && says_mode && place.mode == model::study::Mode::Counted {
-            let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
-            return Err(("mode", why.to_owned()));
         }
         Ok(())
     }
@@ -170,50 +140,13 @@ impl Rules<'_> {
         }
         Ok(())
     }
-
-    fn fault<T>(&self, path: &[&str], why: String) -> Result<T, Fault> {
-        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
-        let (mut table, mut offset) = (document.get_ref(), 0);
-        for step in path {
-            let Some((key, value)) = table.get_key_value(*step) else { break };
-            offset = key.span().start;
-            match value.get_ref() {
-                DeValue::Table(inner) => table = inner,
-                _ => break,
-            }
-        }
-        Err(Fault { line: line_at(self.text, offset), why })
-    }
-
-    /// A fault of the entry with this number of an array of tables, on the line of its key.
-    fn entry_fault<T>(
-        &self,
-        what: &str,
-        at: usize,
-        (key, why): (&'static str, String),
-    ) -> Result<T, Fault> {
-        let Ok(document) = DeTable::parse(self.text) else { return Err(Fault { line: 1, why }) };
-        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
-        let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
-        let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
-        let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
-        Err(Fault { line: line_at(self.text, offset), why })
-    }
-
-    fn entry(&self, what: &str, at: usize) -> Option<DeTable<'_>> {
-        let document = DeTable::parse(self.text).ok()?;
-        let entry = document.get_ref().get(what)?.get_ref().get(at)?;
-        entry.get_ref().as_table().cloned()
-    }
 }
 
-fn named(what: &str, name: &str) -> Told {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
-        return Err(("name", format!("{what} name `{name}`: use a-z, 0-9, - and .")));
-    }
-    if what == "control" && TAKEN.contains(&name) {
-        return Err(("name", format!("`{name}` needs no entry: every cell has it already")));
+/// Only a virtual access point has radios.
+fn road(place: &Place) -> Told {
+    if place.on == Machine::Host && place.road == Road::Radio {
+        let why = "this machine has no radios of its own; write road = \"veth\"";
+        return Err(("road", why.to_owned()));
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Folders of completion runs on a real disk.
 
+use std::fs;
+
 use model::transmit::Measured;
 
 use super::*;
@@ -13,6 +15,7 @@ fn run() -> Run {
         format: FORMAT,
         headroom: "0".to_owned(),
         study: parse(STUDY).unwrap(),
+        overrides: Vec::new(),
         image: None,
         host: String::new(),
         started_ms: 0,
@@ -21,9 +24,8 @@ fn run() -> Run {
 
 fn trial(run: &Run, number: u32) -> Trial {
     let planned = plan::trials(&run.study, &Rounds::default()).remove(number as usize - 1);
-    let plan::PlannedTrial { number, repeats, place, load, block, order } = planned;
     let outcome = Outcome::Measured(Box::new(Measured { window_ns: 5, ..Measured::default() }));
-    Trial { number, repeats, idle_before: None, place, load, block, order, outcome, wall_s: 1.0 }
+    planned.became(outcome, 1.0)
 }
 
 #[test]

@@ -115,6 +115,46 @@ fn a_task_has_the_work_of_its_place_or_is_told_to_lack_it() {
     assert_eq!(tasks(&study), [(0, 1000), (1, 1000)]);
 }
 
+/// A comparison at one rate of one load.
+fn compared(variant: Option<Strategy>) -> Study {
+    let mut study = parse(STUDY).unwrap();
+    let base = Strategy::Event;
+    study.completion.blocks = 4;
+    study.completion.strategies = [Some(base), variant].into_iter().flatten().collect();
+    study.completion.versus = Some(Versus { base, variant });
+    study.places.truncate(1);
+    study.loads.remove(0);
+    study
+}
+
+#[test]
+fn the_pairs_of_a_comparison_are_turned_over_by_thue_and_morse_and_have_one_state_each() {
+    let study = compared(Some(Strategy::Batch));
+    let plan = trials(&study, &known());
+    let pairs: Vec<_> = plan.iter().filter(|one| one.repeats.is_none()).collect();
+    let order: String = pairs
+        .iter()
+        .map(|one| if one.order.strategy == Some(Strategy::Event) { 'a' } else { 'b' })
+        .collect();
+    assert_eq!(order, "abbabaab", "without the task alone");
+    assert!(pairs.chunks(2).all(|pair| pair[0].order.offset_ns == pair[1].order.offset_ns));
+    assert_eq!(plan.len(), 9, "one is made once more");
+}
+
+#[test]
+fn the_same_strategy_twice_takes_turns_at_being_the_base() {
+    let study = compared(None);
+    let plan = trials(&study, &known());
+    assert_eq!(plan.len(), 8);
+    let versus = study.completion.versus.unwrap();
+    let side = |one: &PlannedTrial| {
+        let trial = one.clone().became(Outcome::Failed(String::new()), 0.0);
+        if is_base(&versus, &trial) { 'a' } else { 'b' }
+    };
+    assert_eq!(plan.iter().map(side).collect::<String>(), "abbabaab");
+    assert!(plan.chunks(2).all(|pair| pair[0].order == pair[1].order));
+}
+
 #[test]
 fn people_read_names() {
     let study = parse(STUDY).unwrap();

@@ -1,5 +1,7 @@
 //! Completion studies that are right, and the line that is told of each that is wrong.
 
+use model::study::Mode;
+
 use super::*;
 
 const GOOD: &str = r#"question = "What does waiting cost?"
@@ -62,6 +64,7 @@ fn what_is_written_wrongly_is_told_with_its_line_and_what_was_meant() {
         fault("blocks = 6", "completes-in = \"0s\""),
         fault("blocks = 6", "completes-in = \"2h\""),
         fault("blocks = 6", "idle-gate = \"100%\""),
+        fault("blocks = 6", "versus = { base = \"busy\" }"),
         fault("on = \"host\"", "on = \"host\"\nmode = \"counted\""),
         fault("name = \"here\"", "name = \"ap\""),
         fault("name = \"here\"", "name = \"over here\""),

@@ -1,4 +1,5 @@
-//! The gate before a bout in real time: was the machine idle just now?
+//! The gate before what is measured in real time: was the machine idle just now? What to make of one that was not
+//! is the caller's.
 
 use std::{
     fs, thread,
@@ -11,9 +12,6 @@ use crate::{Cancel, Error};
 
 /// What is looked at: the second before.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// So long a bout waits for the machine to be idle; then it goes on, and says how idle it was.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until the machine was idle for this share of a second, but no longer than patience allows, and answers
 /// for how much of the last one it was. `None` where the kernel does not say.

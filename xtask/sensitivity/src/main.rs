@@ -2,18 +2,21 @@
 //!
 //! A build of stationd that has a cost of known size in every reply is measured beside itself, pair by pair,
 //! each pair in a machine state of its own; comparisons are then drawn from the pairs. Needs `make build`.
-//! The judgement is `analysis`'s own; here are the plan, the draws and the table.
+//! The judgement is `analysis`'s own; here are the plan, the draws and the table. It is no part of `xtask`, which
+//! so is built in seconds: this takes the whole analysis.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer reads this")]
 
 mod draws;
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, ExitCode},
 };
 
 use analysis::{Analysis, TrialFigures};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use self::draws::Row;
 
@@ -28,12 +31,37 @@ const BASE: &str = "plain";
 /// What is measured without a plant to know what one round of it costs.
 const CALIBRATION: (u32, u64) = (6, 100_000);
 
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["--of", run] => again(run),
+        [] => run(&root(), None),
+        [pairs] => run(&root(), Some(pairs)),
+        _ => Err(anyhow!("no such words: {}; [PAIRS] or --of RUN", words.join(" "))),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("sensitivity: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository: this crate lies two folders below.
+fn root() -> PathBuf {
+    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    here.ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
+}
+
 /// Measures with so many pairs; whether every promise holds.
 ///
 /// # Errors
 ///
 /// Where the planted build or the measurement cannot be made.
-pub(crate) fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
+fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
     let pairs: u32 = pairs.map_or(Ok(PAIRS), str::parse).context("that is no number of pairs")?;
     let bench = Bench::of(root)?;
     let (repetitions, rounds) = CALIBRATION;
@@ -61,7 +89,7 @@ pub(crate) fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
 /// # Errors
 ///
 /// Where the folder holds no run.
-pub(crate) fn again(run: &str) -> Result<bool> {
+fn again(run: &str) -> Result<bool> {
     let recorded = lab::run_folder::read(Path::new(run)).context("cannot read the run")?;
     Ok(told(&analysis::analyse(&recorded.run, &recorded.trials)))
 }

@@ -1,0 +1,219 @@
+//! One order to a place of its own, and its one answer: a bout fought, a trial made.
+//!
+//! Every errand has an access point of its own, restored for it, or on this machine an agent of its own: what one
+//! leaves behind is no other's. What is ordered, and what becomes of the answer, is the run's own.
+
+use std::{path::Path, time::Duration};
+
+use model::{
+    contention::Machine as On,
+    share::Share,
+    study::Mode,
+    wire::{Frame, Order},
+};
+
+use crate::{
+    Error, Lab,
+    cache_model::Attached,
+    device::Device,
+    idle,
+    remote::{Address, Remote},
+    vm::{Failure, Machine, Start, Surroundings, snapshot::Snapshot},
+};
+
+/// What is asked of a place, and known of the answer.
+pub(crate) trait Errand {
+    /// What comes back.
+    type Answer;
+    /// What comes back, in words with their article, as failures name it.
+    const ANSWER: &'static str;
+    /// What it does on this machine that only root may, in words.
+    const AT_HOST: &'static str;
+
+    /// What the agent is told.
+    fn order(&self) -> Order;
+
+    /// How long it takes at the place. The agent says nothing meanwhile.
+    fn span(&self) -> Duration;
+
+    /// The answer, if this frame is it.
+    fn answer(frame: Frame) -> Option<Self::Answer>;
+}
+
+/// Where errands are run.
+#[derive(Debug)]
+pub(crate) struct Ground<'a> {
+    pub(crate) lab: &'a Lab,
+    /// The virtual access points, one for each way that time passes.
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// So idle this machine is before an errand in real time, if it can be waited for.
+    pub(crate) idle_gate: Share,
+    /// So long it is waited for; then the errand is run, and says how idle it was.
+    pub(crate) patience: Duration,
+}
+
+/// How an errand ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ran<T> {
+    /// The answer, or in words why the place gave none.
+    pub(crate) answer: Result<T, String>,
+    /// The share of the second before that this machine was idle; `None` in counted time.
+    pub(crate) idle_before: Option<Share>,
+}
+
+impl<T> Ran<T> {
+    /// It was not run.
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self { answer: Err(why.into()), idle_before: None }
+    }
+}
+
+impl Ground<'_> {
+    /// Runs an errand at a place where time passes so. `console` is where its access point's console goes, without
+    /// an ending; `model` are the caches of that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the host. What goes wrong with the place is the errand's end.
+    pub(crate) fn run<E: Errand>(
+        &self,
+        (on, mode): (On, Mode),
+        errand: &E,
+        (console, model): (&Path, Option<&Attached>),
+    ) -> Result<Ran<E::Answer>, Error> {
+        if on == On::Host && !rustix::process::geteuid().is_root() {
+            let why = format!("{} on this machine: run headroom as root", E::AT_HOST);
+            return Ok(Ran::refused(why));
+        }
+        let gate = || idle::gate(self.idle_gate, self.patience, &self.lab.cancel);
+        let idle_before = if mode == Mode::RealTime { gate()? } else { None };
+        let ended = match on {
+            On::Host => on_host(self.lab, errand),
+            On::Vm => {
+                let Some(snapshot) = self.snapshots.iter().find(|one| one.shape.mode == mode)
+                else {
+                    return Ok(Ran::refused("there is no snapshot of its place"));
+                };
+                let memory = &snapshot.memory;
+                let start =
+                    model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
+                on_vm(self.lab, (snapshot, start), errand, console)
+            }
+        };
+        Ok(Ran { answer: outcome(ended)?, idle_before })
+    }
+}
+
+fn on_vm<E: Errand>(
+    lab: &Lab,
+    (snapshot, start): (&Snapshot, Start<'_>),
+    errand: &E,
+    console: &Path,
+) -> Result<E::Answer, Error> {
+    // A guest whose caches are modelled on a busy host takes half a minute for a second.
+    const SLOWEST: u32 = 30;
+    let console_log = console.with_extension("log");
+    let around = Surroundings {
+        console_log: &console_log,
+        folder: console.parent().unwrap_or(Path::new(".")),
+        patience: lab.settings.patience + errand.span() * SLOWEST,
+        cancel: &lab.cancel,
+    };
+    let mut machine = Machine::start(&snapshot.shape, start, around)?;
+    machine.begin(&errand.order(), snapshot.shape.mode)?;
+    listen::<E>(&mut machine)
+}
+
+/// By an agent that lives for this errand.
+fn on_host<E: Errand>(lab: &Lab, errand: &E) -> Result<E::Answer, Error> {
+    let mut device = Remote::reach(lab, &Address::Local)?;
+    device.order(&errand.order())?;
+    listen::<E>(&mut device)
+}
+
+/// What goes wrong with the place is the errand's end; what goes wrong with the host is an error.
+fn outcome<T>(ended: Result<T, Error>) -> Result<Result<T, String>, Error> {
+    match ended {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(Error::Machine(failure)) => Ok(Err(failure.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The answer, when the agent has said its last word.
+fn listen<E: Errand>(device: &mut dyn Device) -> Result<E::Answer, Error> {
+    let mut answer = None;
+    loop {
+        match device.frame(E::ANSWER)? {
+            Frame::Done => {
+                let what = E::ANSWER.trim_start_matches("the ");
+                return answer.ok_or_else(|| Failure::Lacks(what).into());
+            }
+            // An agent introduces itself before it is asked.
+            frame => answer = E::answer(frame).or(answer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    struct Told(VecDeque<Frame>);
+
+    impl Device for Told {
+        fn order(&mut self, _: &Order) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn frame(&mut self, _: &'static str) -> Result<Frame, Error> {
+            self.0.pop_front().ok_or_else(|| Failure::Lacks("frames").into())
+        }
+    }
+
+    /// Wants to know whom it speaks with.
+    struct Asked;
+
+    impl Errand for Asked {
+        type Answer = u16;
+        const ANSWER: &'static str = "the name";
+        const AT_HOST: &'static str = "nothing is asked";
+
+        fn order(&self) -> Order {
+            Order::Introduce { subject: None }
+        }
+
+        fn span(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn answer(frame: Frame) -> Option<u16> {
+            match frame {
+                Frame::Located(found) => Some(found.len() as u16),
+                _ => None,
+            }
+        }
+    }
+
+    fn heard(frames: impl IntoIterator<Item = Frame>) -> Result<u16, String> {
+        listen::<Asked>(&mut Told(frames.into_iter().collect())).map_err(|why| why.to_string())
+    }
+
+    #[test]
+    fn an_answer_is_whole_when_the_agent_has_said_its_last_word() {
+        let answer = || Frame::Located(Vec::new());
+        let other = || Frame::Peers(Vec::new());
+        assert_eq!(heard([other(), answer(), other(), Frame::Done]), Ok(0));
+        heard([answer()]).unwrap_err();
+        assert!(heard([other(), Frame::Done]).unwrap_err().ends_with("holds no name"));
+    }
+
+    #[test]
+    fn what_fails_at_the_place_is_the_outcome_and_what_fails_here_is_an_error() {
+        let failed = outcome::<()>(Err(Failure::Lacks("name").into())).unwrap();
+        assert!(failed.is_err());
+        assert!(matches!(outcome::<()>(Err(Error::Interrupted)), Err(Error::Interrupted)));
+    }
+}

@@ -1,0 +1,132 @@
+//! The lines of a study's text, and what is the same in every array of tables: each entry has a name of its own, and
+//! a fault stands on the line of its key. What else an entry may say is its study's to rule.
+
+use std::collections::BTreeSet;
+
+use model::{contention::Machine, study::Mode};
+use toml::de::{DeTable, DeValue};
+
+use super::{Fault, line_at};
+
+/// What is wrong, and in which key of its table.
+pub(crate) type Told = Result<(), (&'static str, String)>;
+
+/// The text of a study; empty for one that has no lines any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines<'a>(pub(crate) &'a str);
+
+impl Lines<'_> {
+    /// The line of a key, or of the nearest table above it that is written down.
+    pub(crate) fn of(self, path: &[&str]) -> usize {
+        let Ok(document) = DeTable::parse(self.0) else { return 1 };
+        let (mut table, mut offset) = (document.get_ref(), 0);
+        for step in path {
+            let Some((key, value)) = table.get_key_value(*step) else { break };
+            offset = key.span().start;
+            match value.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => break,
+            }
+        }
+        line_at(self.0, offset)
+    }
+
+    /// A fault of a key.
+    pub(crate) fn fault<T>(self, path: &[&str], why: String) -> Result<T, Fault> {
+        Err(Fault { line: self.of(path), why })
+    }
+
+    /// A fault of the entry with this number of an array of tables, on the line of its key or where the entry begins.
+    pub(crate) fn entry_fault<T>(
+        self,
+        (what, at): (&str, usize),
+        (key, why): (&'static str, String),
+    ) -> Result<T, Fault> {
+        let Ok(document) = DeTable::parse(self.0) else { return Err(Fault { line: 1, why }) };
+        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
+        let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
+        let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
+        let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
+        Err(Fault { line: line_at(self.0, offset), why })
+    }
+
+    /// Whether an entry of an array of tables has this key.
+    fn says(self, (what, at): (&str, usize), key: &str) -> bool {
+        let Ok(document) = DeTable::parse(self.0) else { return false };
+        let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
+        let table = entry.and_then(|entry| entry.get_ref().as_table());
+        table.is_some_and(|table| table.contains_key(key))
+    }
+
+    /// Looks at every entry of an array of tables, and at their names.
+    pub(crate) fn each<T>(
+        self,
+        (what, all): (&str, &[T]),
+        name: impl Fn(&T) -> &str,
+        look: impl Fn(usize, &T) -> Told,
+    ) -> Result<(), Fault> {
+        let mut names = BTreeSet::new();
+        for (at, one) in all.iter().enumerate() {
+            let name = name(one);
+            let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
+            let told = named(what, name)
+                .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
+                .and_then(|()| {
+                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
+                });
+            told.or_else(|told| self.entry_fault((what, at), told))?;
+        }
+        Ok(())
+    }
+
+    /// Nobody can ask for counted time of the machine that headroom runs on.
+    pub(crate) fn place(self, at: usize, (on, mode): (Machine, Mode)) -> Told {
+        if on == Machine::Host && mode == Mode::Counted && self.says(("place", at), "mode") {
+            let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
+            return Err(("mode", why.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// A name that can be a word of a command line and of a file's name.
+fn named(what: &str, name: &str) -> Told {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
+        return Err(("name", format!("{what} name `{name}`: use a-z, 0-9, - and .")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "question = \"?\"\n[shape]\nwindow = 1\n[[place]]\nname = \"a\"\n[[place]]\nname = \"b\"\nmode = 1\n";
+
+    #[test]
+    fn a_fault_stands_on_the_line_of_its_key_or_of_what_is_above_it() {
+        let lines = Lines(TEXT);
+        assert_eq!([lines.of(&["shape", "window"]), lines.of(&["shape", "blocks"])], [3, 2]);
+        let entry = |at, key| lines.entry_fault::<()>(("place", at), (key, String::new()));
+        let line = |at, key| entry(at, key).unwrap_err().line;
+        assert_eq!(
+            [line(1, "mode"), line(1, "on"), line(0, "name"), line(7, "name")],
+            [8, 6, 5, 1]
+        );
+        assert_eq!(Lines("").of(&["shape"]), 1, "a study that has no lines any more");
+    }
+
+    #[test]
+    fn entries_have_plain_names_of_their_own() {
+        let told = |names: &[&str]| {
+            let look = |_, _: &&str| Ok(());
+            Lines(TEXT).each(("place", names), |name| name, look).map_err(|fault| fault.why)
+        };
+        told(&["a", "b-2.x"]).unwrap();
+        assert_eq!(told(&["a", "a"]).unwrap_err(), "two [[place]] are named `a`");
+        for wrong in ["", ".a", "-a", "A", "a b"] {
+            assert!(told(&[wrong]).unwrap_err().contains("use a-z"), "{wrong:?}");
+        }
+    }
+}

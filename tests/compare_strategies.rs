@@ -1,0 +1,110 @@
+//! Verdicts between two ways to wait for a card, in real guests: cheaper, the same twice, and what is refused.
+
+use std::fs;
+
+use crate::harness::{Place, number};
+
+/// Full frames at 5 Mb/s, as the field report has them; a sweep of smaller ones; and this machine.
+const STUDY: &str = r#"question = "Which way to wait is cheaper here?"
+
+[completion]
+warm-up = "100ms"
+window = "500ms"
+blocks = 1
+strategies = ["busy", "event"]
+
+[[place]]
+name = "ap"
+on = "vm"
+
+[[place]]
+name = "host"
+on = "host"
+
+[[load]]
+name = "small"
+rates = [100, 1000]
+bytes = 66
+
+[[load]]
+name = "full"
+rates = [440]
+bytes = 1500
+"#;
+
+fn trials(place: &Place, run: &str) -> usize {
+    fs::read_dir(place.path(run).join("trials")).unwrap().count()
+}
+
+#[test]
+fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again() {
+    let place = Place::with_guests();
+    place.write("study.toml", STUDY);
+    let words = ["compare", "study.toml", "busy", "event", "--out", "run", "--json"];
+    let told = place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
+    let told = &told["comparison"];
+    assert_eq!((&told["verdict"], &told["finding"]), (&"pass".into(), &"cheaper".into()));
+    let point = (&told["place"], &told["load"], &told["rate"]);
+    assert_eq!(point, (&"ap".into(), &"full".into(), &440.into()));
+    assert_eq!((&told["pairs"], number(told, "/p")), (&6.into(), 2.0 / 64.0), "all of one sign");
+    assert!(number(told, "/relative/interval/high") < -0.5, "{told:#}");
+    assert!(number(told, "/detectable") < 0.05, "{told:#}");
+    // Six pairs, and one trial once more.
+    assert_eq!(trials(&place, "run"), 13);
+    assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
+
+    // The same run read again says the same, and is gone on with where a trial is missing.
+    let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
+    assert_eq!(&again["comparison"], told);
+    place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
+    fs::remove_file(place.path("run/trials/0004.json")).unwrap();
+    let lacking = place.headroom(["check", "run"]).run();
+    lacking.code(3).prints("5 of 6 planned are whole").prints("every trial counts");
+    let whole = place.resume().run();
+    whole.code(0).prints("the transmit path takes less time under event than under busy");
+    assert_eq!(trials(&place, "run"), 13);
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("event costs less than busy"));
+    place
+        .headroom(["check", "run", "--gate", "cpu <= 1%"])
+        .run()
+        .code(2)
+        .says("--gate means nothing");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn one_strategy_twice_is_the_same_in_counted_time() {
+    let place = Place::with_guests();
+    place.write("study.toml", STUDY);
+    let words = ["compare", "study.toml", "event", "--a-a", "--pairs", "6", "--out", "run"];
+    let told = place.headroom(words).run();
+    told.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
+    assert_eq!(trials(&place, "run"), 12);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn what_cannot_be_compared_is_one_line_and_nothing_is_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", STUDY);
+    let refused = |words: &[&str], told: &str| {
+        let all = ["compare", "study.toml"].iter().chain(words).copied();
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(told).in_one_line();
+        assert!(!place.path("run").exists(), "a folder was made");
+    };
+    refused(&["busy", "busy"], "compared with itself");
+    refused(&["busy", "hybrid"], "the study has no strategy `hybrid`; it has busy, event");
+    refused(
+        &["busy", "event", "--place", "here"],
+        "the study has no place `here`; it has ap, host",
+    );
+    refused(&["busy", "event", "--load", "task"], "the study has no load `task`");
+    refused(&["busy", "event", "--rate", "99"], "offers no 99 frames/s; it has 100, 440, 1000");
+    refused(&["busy", "event", "--clients", "18"], "--clients means nothing to a completion study");
+    refused(&["busy", "--with", "txd=txd"], "--with means nothing to a completion study");
+    refused(&["busy", "event", "--up-to", "30"], "--up-to means nothing to a completion study");
+    let text = STUDY.replacen("blocks", "versus = { base = \"busy\" }\nblocks", 1);
+    place.write("study.toml", &text);
+    refused(&["busy", "event"], "headroom compare writes this key");
+}
