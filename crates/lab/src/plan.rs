@@ -453,6 +453,21 @@ mod tests {
     }
 
     #[test]
+    fn a_parity_trial_is_as_long_as_the_load_needs_to_ask_once() {
+        let slow = "name = \"slow\"\nload = { run = \"monitor\", every = \"5s\", stays = true }";
+        let quick = "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", stays = true }";
+        let parity = "warm-up = \"2s\"\nwindow = \"20s\"\n[parity]\nleave = true";
+        let study = study(parity, &[slow, quick, "name = \"idle\""]);
+        let plan = trials(&study, &Unlocated(&study));
+        let asked = plan.iter().filter(|trial| trial.id.purpose == Purpose::Parity);
+        let windows: Vec<(&str, Span)> =
+            asked.map(|trial| (trial.id.variant.as_str(), trial.measure.window)).collect();
+        // The monitor may have asked right before the window opened.
+        let windows_s = [("slow", 6), ("quick", 3), ("idle", 3)];
+        assert_eq!(windows, windows_s.map(|(variant, s)| (variant, Span::from_secs(s))));
+    }
+
+    #[test]
     fn every_trial_comes_once() {
         let plan = cpu(&study("", &["name = \"a\"", "name = \"p\"\nbeside = \"trial\""]));
         let mut seen = names(&plan);

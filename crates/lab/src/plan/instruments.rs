@@ -16,7 +16,7 @@ use super::{Probes, planned, slots};
 /// The spans of a trial that pauses.
 const PAUSE_SPANS: u32 = 5;
 
-/// Intervals of a trial that only asks something of a subject at work.
+/// Intervals of a trial that only asks something of a subject at work, at least.
 const SHORT_SAMPLES: u64 = 3;
 
 /// The trials that record stacks.
@@ -118,10 +118,13 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     planned.collect()
 }
 
-/// A trial whose window only lets the subject work for a while.
+/// A trial whose window only lets the subject work for a while: so long that a load which asks rarely has
+/// asked, whatever it does as the window opens.
 fn short(mut trial: PlannedTrial) -> PlannedTrial {
-    let every = trial.measure.sample_every.as_nanos();
-    trial.measure.window = Span::from_nanos(every * SHORT_SAMPLES);
+    let sample = trial.measure.sample_every.as_nanos().max(1);
+    let round = trial.measure.load.as_ref().map_or(0, |load| load.every.as_nanos());
+    let samples = round.div_ceil(sample).saturating_add(1).max(SHORT_SAMPLES);
+    trial.measure.window = Span::from_nanos(samples.saturating_mul(sample));
     trial
 }
 
