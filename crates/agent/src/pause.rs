@@ -195,7 +195,7 @@ impl Pause {
         let stopped = seen().find(|(one, sight)| !one.stopped && sight.stopped > 0);
         // Whoever is killed is seen to run before the end is seen.
         if let Some((one, _)) = continued
-            && wait_for(&one.held, Sight::is_stopped).has_ended()
+            && wait_for(&one.held, Wanted::Stopped).has_ended()
             && one.vital
         {
             return Err(self.ended(one));
@@ -288,23 +288,23 @@ impl Pause {
                 _ => self.refused(&why),
             });
         }
-        self.see(whom, Sight::is_stopped)
+        self.see(whom, Wanted::Stopped)
     }
 
     /// Waits until everybody of a side is seen so.
-    fn see(&mut self, whom: Whom, wanted: fn(Sight) -> bool) -> Result<(), Refusal> {
+    fn see(&mut self, whom: Whom, wanted: Wanted) -> Result<(), Refusal> {
         let side = match whom {
             Whom::Consumer => &self.consumer,
             Whom::Decoy => &self.sham,
         };
         for one in side {
             let sight = wait_for(&one.held, wanted);
-            if wanted(sight) || (sight.has_ended() && !one.vital) {
+            if wanted.is(sight) || (sight.has_ended() && !one.vital) {
                 continue;
             }
             return Err(match whom {
                 Whom::Consumer if sight.has_ended() => self.ended(one),
-                _ => self.refused(&format!("{} {}", told(&one.pids), excuse(sight))),
+                _ => self.refused(&excuse(&one.pids, sight)),
             });
         }
         Ok(())
@@ -314,10 +314,8 @@ impl Pause {
     fn continue_all(&mut self) -> Result<(), Refusal> {
         self.send_continue();
         for whom in [Whom::Consumer, Whom::Decoy] {
-            // Whoever has ended meanwhile is told by the next look.
-            let runs = |sight: Sight| sight.runs() || sight.has_ended();
             if self.side(whom).iter().any(|one| one.stopped) {
-                self.see(whom, runs)?;
+                self.see(whom, Wanted::Running)?;
             }
             for place in 0..self.side(whom).len() {
                 let one = &mut self.side(whom)[place];
@@ -389,14 +387,35 @@ enum Whom {
     Decoy,
 }
 
+/// How somebody is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Stopped,
+    /// Or ended: that is told by the next look.
+    Running,
+}
+
+impl Wanted {
+    fn is(self, sight: Sight) -> bool {
+        match self {
+            Self::Stopped => sight.is_stopped(),
+            Self::Running => sight.runs() || sight.has_ended(),
+        }
+    }
+}
+
 /// Waits until somebody is seen so, has ended, or patience is over: the last sight.
-fn wait_for(held: &Held, wanted: fn(Sight) -> bool) -> Sight {
+fn wait_for(held: &Held, wanted: Wanted) -> Sight {
     let until = Instant::now() + PATIENCE;
     let (mut pause, longest) = LOOKS;
     loop {
         let sight = held.look();
-        if wanted(sight) || sight.has_ended() || Instant::now() > until {
+        if wanted.is(sight) || sight.has_ended() || Instant::now() > until {
             return sight;
+        }
+        if wanted == Wanted::Stopped {
+            // Where that fails too, it is seen that nobody stops.
+            let _ = held.insist();
         }
         sleep(pause);
         pause = (pause * 2).min(longest);
@@ -412,14 +431,20 @@ fn explained(error: &io::Error) -> String {
 }
 
 /// Why somebody is not as we want it.
-fn excuse(sight: Sight) -> &'static str {
+fn excuse(pids: &[u32], sight: Sight) -> String {
+    let whom = told(pids);
+    let (is, does) = if pids.len() == 1 { ("is", "does") } else { ("are", "do") };
     match sight {
         sight if sight.uninterruptible > 0 => {
-            "is in uninterruptible sleep and takes no signal; nothing is left stopped"
+            format!(
+                "{whom} {is} in uninterruptible sleep and cannot be stopped; nothing is left stopped"
+            )
         }
-        sight if sight.traced > 0 => "is held by a debugger; end that first",
-        sight if sight.stopped == 0 => "does not stop within 1 s; nothing is left stopped",
-        _ => "does not run again within 1 s of being continued",
+        sight if sight.traced > 0 => format!("{whom} {is} held by a debugger; end that first"),
+        sight if sight.stopped == 0 => {
+            format!("{whom} {does} not stop within 1 s; nothing is left stopped")
+        }
+        _ => format!("{whom} {does} not run again within 1 s of being continued"),
     }
 }
 
@@ -430,10 +455,12 @@ mod tests {
     #[test]
     fn an_excuse_names_what_is_in_the_way() {
         let alive = Sight { alive: 2, ..Sight::default() };
-        assert!(excuse(Sight { uninterruptible: 1, ..alive }).contains("uninterruptible"));
-        assert!(excuse(Sight { traced: 1, ..alive }).contains("debugger"));
-        assert!(excuse(alive).contains("does not stop"));
-        assert!(excuse(Sight { stopped: 2, ..alive }).contains("does not run again"));
+        let asleep = Sight { uninterruptible: 1, ..alive };
+        assert!(excuse(&[7], asleep).starts_with("pid 7 is in uninterruptible sleep"));
+        assert!(excuse(&[7, 8], asleep).starts_with("pids 7 and 8 are in uninterruptible sleep"));
+        assert!(excuse(&[7], Sight { traced: 1, ..alive }).contains("debugger"));
+        assert!(excuse(&[7, 8], alive).contains("do not stop"));
+        assert!(excuse(&[7], Sight { stopped: 2, ..alive }).contains("does not run again"));
         assert!(explained(&rustix::io::Errno::PERM.into()).contains("as root"));
     }
 }

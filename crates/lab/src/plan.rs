@@ -455,7 +455,8 @@ mod tests {
     #[test]
     fn a_parity_trial_is_as_long_as_the_load_needs_to_ask_once() {
         let slow = "name = \"slow\"\nload = { run = \"monitor\", every = \"5s\", stays = true }";
-        let quick = "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", stays = true }";
+        let quick =
+            "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", stays = true }";
         let parity = "warm-up = \"2s\"\nwindow = \"20s\"\n[parity]\nleave = true";
         let study = study(parity, &[slow, quick, "name = \"idle\""]);
         let plan = trials(&study, &Unlocated(&study));

@@ -223,6 +223,20 @@ impl Held {
         }
     }
 
+    /// Says it again to a group that is still freezing. Version 1 passes over a process that enters vfork's
+    /// wait as the word comes, and its group stays so until the word comes again. Nothing is said to a
+    /// process, whose signal waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Held::stop`].
+    pub fn insist(&self) -> io::Result<()> {
+        match self {
+            Self::Group(group) if group.look().uninterruptible > 0 => group.freeze(true),
+            Self::Group(_) | Self::Process(_) => Ok(()),
+        }
+    }
+
     /// Continues it.
     ///
     /// # Errors
@@ -309,7 +323,27 @@ mod tests {
         }
     }
 
-    fn until(held: &Held, wanted: fn(Sight) -> bool) {
+    /// Somebody in a group; thawed before its end, which it could not have in a frozen one.
+    struct Grouped {
+        held: Held,
+        _member: Sleeper,
+    }
+
+    impl Grouped {
+        fn start(group: &Group, command: &mut Command) -> Self {
+            let member = Sleeper(command.spawn().expect("sh and sleep are everywhere"));
+            cgroup::enter(group.folder(), member.0.id()).expect("it is ours");
+            Self { held: Held::Group(group.clone()), _member: member }
+        }
+    }
+
+    impl Drop for Grouped {
+        fn drop(&mut self) {
+            let _ = self.held.resume();
+        }
+    }
+
+    fn until(held: &Held, wanted: impl Fn(Sight) -> bool) {
         let end = Instant::now() + Duration::from_secs(10);
         while !wanted(held.look()) {
             assert!(Instant::now() < end, "{held:?} is {:?}", held.look());
@@ -357,29 +391,57 @@ mod tests {
         assert!(Process::open(own, Some(born + 1)).is_err());
     }
 
-    #[test]
-    fn a_group_is_frozen_and_thawed_in_each_tree_that_can() {
-        let mounts = freezers().expect("/proc is mounted");
-        let name = format!("headroom-freeze.{}", std::process::id());
+    /// Does this with a group of its own, in each tree that has a freezer.
+    fn in_groups(name: &str, does: impl Fn(&Group)) {
         let mut tried = 0;
-        for mount in mounts {
-            let folder = mount.join(&name);
+        for mount in freezers().expect("/proc is mounted") {
+            let folder = mount.join(format!("{name}.{}", std::process::id()));
             if cgroup::create(&folder).is_err() {
                 continue;
             }
-            let sleeper = Sleeper::start();
             if let Some(group) = Group::open(&folder) {
                 tried += 1;
                 assert!(group.look().has_ended(), "nobody is in it");
-                cgroup::enter(&folder, sleeper.0.id()).expect("it is ours");
-                stops_and_continues(&Held::Group(group));
+                does(&group);
             }
-            drop(sleeper);
-            cgroup::remove(&folder).expect("it is empty");
+            // Whoever was killed leaves it a moment later.
+            let end = Instant::now() + Duration::from_secs(10);
+            while cgroup::remove(&folder).is_err() {
+                assert!(Instant::now() < end, "{folder:?} is not empty");
+                thread::sleep(Duration::from_millis(5));
+            }
         }
         if tried == 0 {
             println!("skipped: no group with a freezer can be made here");
         }
+    }
+
+    #[test]
+    fn a_group_is_frozen_and_thawed_in_each_tree_that_can() {
+        in_groups("headroom-freeze", |group| {
+            let sleeper = Grouped::start(group, Command::new("sleep").arg("60"));
+            stops_and_continues(&sleeper.held);
+        });
+    }
+
+    #[test]
+    fn a_group_is_frozen_also_while_somebody_in_it_starts_others() {
+        /// Of 600 freezes without insistence 18 came to no end (version 1, Linux 6.18, dash, which uses vfork).
+        const FREEZES: u32 = 300;
+        in_groups("headroom-vfork", |group| {
+            let starts = ["-c", "while :; do /bin/true; done"];
+            let shell = Grouped::start(group, Command::new("sh").args(starts));
+            let held = &shell.held;
+            for freeze in 0..FREEZES {
+                thread::sleep(Duration::from_micros(u64::from(freeze % 30) * 100));
+                held.stop().expect("it is ours");
+                until(held, |sight| {
+                    held.insist().expect("it is ours");
+                    sight.is_stopped()
+                });
+                held.resume().expect("it is ours");
+            }
+        });
     }
 
     #[test]

@@ -474,12 +474,14 @@ fn a_process_that_takes_no_signal_is_refused_and_left_running() {
         if !state_file.exists() {
             continue;
         }
-        fs::write(&state_file, "FROZEN").unwrap();
-        eventually(|| frozen.is_frozen().then_some(()));
+        eventually(|| {
+            fs::write(&state_file, "FROZEN").unwrap();
+            frozen.is_frozen().then_some(())
+        });
         let mut agent = Agent::ordered(&frozen.pair.order(&[Stopped, Runs], 4));
         let why = why(&mut agent);
         fs::write(&state_file, "THAWED").unwrap();
-        assert!(why.contains("is in uninterruptible sleep"), "{why}");
+        assert!(why.contains("in uninterruptible sleep"), "{why}");
         eventually(|| has_run(&frozen.pair.consumer).then_some(()));
     }
 }
