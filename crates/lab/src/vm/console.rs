@@ -14,7 +14,7 @@ use std::{
 
 use crate::Error;
 
-/// How much of the end is kept for error messages, lines.
+/// How much of the end is kept for error messages, lines; of a panic, so much before it and so much from it on.
 const TAIL: usize = 30;
 
 /// What a line of the console means.
@@ -54,6 +54,7 @@ fn associated(said: &str) -> Option<Mark> {
 /// What the console has shown so far.
 #[derive(Debug, Default)]
 struct Shown {
+    /// The end, or the first panic and what is around it.
     tail: VecDeque<String>,
     partial: Vec<u8>,
     panic: Option<String>,
@@ -79,14 +80,21 @@ impl Shown {
     }
 
     fn line(&mut self, line: &str) {
+        self.keep(line);
         match mark(line) {
             Some(Mark::Panic(what)) => self.panic = Some(what),
             Some(Mark::Failed(why)) => self.failed = Some(why),
             Some(Mark::Associated(now, of)) => self.associated = Some((now, of)),
             Some(Mark::Booted | Mark::Ready) | None => {}
         }
-        if self.tail.len() == TAIL {
-            self.tail.pop_front();
+    }
+
+    /// A panic is followed by stacks of any length; its first lines say more than its last.
+    fn keep(&mut self, line: &str) {
+        match self.panic {
+            None if self.tail.len() == TAIL => drop(self.tail.pop_front()),
+            Some(_) if self.tail.len() >= 2 * TAIL => return,
+            _ => {}
         }
         self.tail.push_back(line.to_owned());
     }
@@ -198,6 +206,20 @@ mod tests {
         (0..100).for_each(|n| shown.take(format!("line {n}\n").as_bytes()));
         assert_eq!(shown.tail.len(), TAIL);
         assert_eq!(shown.tail.back().unwrap(), "line 99");
+    }
+
+    #[test]
+    fn a_panic_is_kept_with_what_led_to_it_however_long_its_stacks_are() {
+        let mut shown = Shown::default();
+        (0..100).for_each(|n| shown.take(format!("line {n}\n").as_bytes()));
+        shown.take(b"sysrq: Trigger a crash\nKernel panic - not syncing: crash\n");
+        (0..100).for_each(|n| shown.take(format!(" frame {n}\n").as_bytes()));
+        let at = |word: &str| shown.tail.iter().position(|line| line.contains(word));
+        assert_eq!(
+            (at("sysrq"), at("Kernel panic"), at("frame 0")),
+            (Some(28), Some(29), Some(30))
+        );
+        assert_eq!((shown.tail.len(), shown.tail[59].as_str()), (60, " frame 29"));
     }
 
     proptest::proptest! {
