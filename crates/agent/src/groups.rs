@@ -3,7 +3,10 @@
 //! Talks to control groups of either version. A party that already has a group for itself stays
 //! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
 //! started in a group of ours. No controller is enabled and no limit is set: the groups count CPU time
-//! and do nothing else. Where no group can be made, the measurement goes on without that counter.
+//! and do nothing else. Where no group can be made, the measurement goes on without that counter. What an
+//! agent left that was killed is given back by the next one that makes groups ([`folder`]).
+
+mod folder;
 
 use std::{
     collections::BTreeSet,
@@ -17,6 +20,7 @@ use linux::{
     process,
 };
 
+use self::folder::Folder;
 use crate::subject;
 
 /// So long a killed process may take to leave its group, and a group to be removable.
@@ -30,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub struct Groups {
     tree: Option<Tree>,
     /// The folder that all of ours are in.
-    folder: Option<PathBuf>,
+    folder: Option<Folder>,
     /// Ours for programs that we start.
     started: Vec<PathBuf>,
     /// Ours for processes that were there before.
@@ -65,6 +69,7 @@ impl Groups {
     pub fn make_room(&mut self, name: &str) -> Option<PathBuf> {
         let tree = self.tree.clone()?;
         let group = self.make(&tree, name).ok()?;
+        folder::note_started(&group);
         self.started.push(group.clone());
         Some(group)
     }
@@ -98,10 +103,11 @@ impl Groups {
 
     /// Makes a group below our folder, which it makes first if need be.
     fn make(&mut self, tree: &Tree, name: &str) -> Result<PathBuf, Error> {
-        if self.folder.is_none() {
-            self.folder = Some(make_folder(tree)?);
-        }
-        let group = self.folder.as_deref().unwrap_or(&tree.mount).join(name);
+        let folder = match self.folder.take() {
+            Some(folder) => folder,
+            None => Folder::make(tree)?,
+        };
+        let group = self.folder.insert(folder).path().join(name);
         cgroup::create(&group)?;
         Ok(group)
     }
@@ -130,7 +136,7 @@ impl Groups {
                 remove(&group)
             })
             .collect();
-        let folder = self.folder.take().map(|folder| remove(&folder));
+        let folder = self.folder.take().map(|folder| remove(folder.path()));
         gathered.into_iter().chain(started).chain(folder).collect()
     }
 }
@@ -139,15 +145,15 @@ impl Gathered {
     /// Moves processes here; false, and nothing is moved, where that fails for one of them: half a
     /// party in a group would be a wrong figure, none is an absent one.
     fn take_in(&mut self, tree: &Tree, pids: &[u32]) -> bool {
-        let result: Result<(), Error> = pids.iter().try_for_each(|&pid| {
-            let Some(home) = tree.group_of(pid)? else { return Ok(()) };
-            self.moved.push((pid, home));
-            cgroup::enter(&self.group, pid)
-        });
-        if result.is_err() {
+        let homes = pids.iter().map(|&pid| Ok(tree.group_of(pid)?.map(|home| (pid, home))));
+        let Ok(homes) = homes.collect::<Result<Vec<_>, Error>>() else { return false };
+        self.moved = homes.into_iter().flatten().collect();
+        folder::note_homes(&self.group, &self.moved);
+        let moved = self.moved.iter().try_for_each(|(pid, _)| cgroup::enter(&self.group, *pid));
+        if moved.is_err() {
             self.send_home();
         }
-        result.is_ok()
+        moved.is_ok()
     }
 
     /// Moves the processes back, and with them those that were born in our group.
@@ -189,19 +195,6 @@ fn alone(tree: &Tree, pids: &[u32]) -> Option<Vec<PathBuf>> {
 fn holds_only(group: &Path, pids: &[u32]) -> bool {
     cgroup::members(group).is_ok_and(|members| members.iter().all(|&pid| subject::is_of(pid, pids)))
         && cgroup::below(group).iter().all(|group| holds_only(group, pids))
-}
-
-/// Our folder, at the top of the tree or, where we may not, in our own group.
-fn make_folder(tree: &Tree) -> Result<PathBuf, Error> {
-    let own = std::process::id();
-    let name = format!("headroom.{own}");
-    let top = tree.mount.join(&name);
-    cgroup::create(&top).map(|()| top).or_else(|error| {
-        let Some(inner) = tree.group_of(own)?.map(|group| group.join(&name)) else {
-            return Err(error);
-        };
-        cgroup::create(&inner).map(|()| inner)
-    })
 }
 
 /// Ends what programs of ours have left running.
@@ -259,7 +252,7 @@ mod tests {
         let mounts = Mounts::find().unwrap();
         let trees: Vec<Tree> = [mounts.cpuacct, mounts.unified].into_iter().flatten().collect();
         let usable =
-            |tree: &Tree| make_folder(tree).and_then(|folder| cgroup::remove(&folder)).is_ok();
+            |tree: &Tree| Folder::make(tree).and_then(|folder| remove(folder.path())).is_ok();
         let trees: Vec<Tree> = trees.into_iter().filter(usable).collect();
         if trees.is_empty() {
             eprintln!("skipped: no control group can be made here");
@@ -276,7 +269,7 @@ mod tests {
             let home = tree.group_of(pid).unwrap();
             let mut groups = Groups::of(tree.clone());
             let (subject, load) = (groups.gather("subject", &[pid]), groups.make_room("load"));
-            let folder = groups.folder.clone().unwrap();
+            let folder = groups.folder.as_ref().unwrap().path().to_owned();
             assert_eq!(tree.group_of(pid).unwrap(), Some(folder.join("subject")), "{tree:?}");
             assert_eq!(subject, [folder.join("subject")]);
             assert_eq!((groups.meters(&subject).len(), load), (1, Some(folder.join("load"))));
@@ -315,7 +308,7 @@ mod tests {
             for (name, sleeper) in ["subject", "other0"].iter().zip(&sleepers) {
                 groups.gather(name, &[sleeper.0.id()]);
             }
-            let folder = groups.folder.clone().unwrap();
+            let folder = groups.folder.as_ref().unwrap().path().to_owned();
             let during: Vec<_> = homes().collect();
             assert_eq!(during, [Some(folder.join("subject")), Some(folder.join("other0"))]);
             groups.restore().unwrap();
@@ -335,7 +328,8 @@ mod tests {
             cgroup::create(&own).unwrap();
             cgroup::enter(&own, pid).unwrap();
             let mut groups = Groups::of(tree.clone());
-            let (subject, folder) = (groups.gather("subject", &[pid]), groups.folder.clone());
+            let subject = groups.gather("subject", &[pid]);
+            let folder = groups.folder.take().map(|folder| folder.path().to_owned());
             drop(groups);
             let after = tree.group_of(pid).unwrap();
             cgroup::enter(&start, pid).unwrap();

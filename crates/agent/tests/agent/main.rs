@@ -10,6 +10,7 @@ mod contention;
 mod counts;
 mod dialogue;
 mod files;
+mod left;
 mod mending;
 mod parties;
 mod pause;
