@@ -41,7 +41,7 @@ build: setup ## headroom, and the static programs for the access point
 check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check
 
-test: check build ## everything that CI checks, real guests included (about 15 minutes)
+test: check build ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
 	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace
 
 setup: ## install what a study needs and this machine lacks (packages.txt)
