@@ -278,10 +278,12 @@ impl Window {
         Ok(())
     }
 
-    /// A consumer that is the load itself ends the experiment, and that says more than that a load ended.
+    /// A consumer that is the load itself ends the experiment, and that says more than that a load ended. It is
+    /// looked for behind the load: what woke us may have been its stop, and its end come in between.
     fn child_ended(&mut self) -> Result<(), Refusal> {
+        let ended = self.load.as_mut().map_or(Ok(()), Load::child_ended);
         self.instrument.as_mut().map_or(Ok(()), InPlace::look)?;
-        self.load.as_mut().map_or(Ok(()), Load::child_ended)
+        ended
     }
 
     fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, Stop> {

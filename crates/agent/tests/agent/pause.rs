@@ -316,7 +316,9 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
         (state(pid) == 'T').then_some(pid)
     });
     linux::process::kill(consumer).unwrap();
-    assert!(matches!(agent.refused(), Refusal::ConsumerEnded { pid, .. } if pid == consumer));
+    let refusal = agent.refused();
+    let told = matches!(refusal, Refusal::ConsumerEnded { pid, .. } if pid == consumer);
+    assert!(told, "{refusal:?}, where pid {consumer} was killed");
 }
 
 #[test]
