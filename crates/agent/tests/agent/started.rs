@@ -89,10 +89,10 @@ fn one_that_ends_before_it_is_ready_is_refused_with_its_last_words() {
 
 #[test]
 fn one_that_cannot_be_started_is_refused_in_the_systems_words() {
-    let order = starting("stationd", 3, &["/no/such/stationd", "--set", "all"]);
+    let order = starting("no-such-daemon", 3, &["/no/such/no-such-daemon", "--set", "all"]);
     let mut agent = Agent::ordered(&Order::measure(order));
     let Refusal::Start { command, why } = agent.refused() else { panic!("it started") };
-    assert_eq!(command, "/no/such/stationd --set all");
+    assert_eq!(command, "/no/such/no-such-daemon --set all");
     assert!(why.contains("No such file"), "{why}");
     assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
 }

@@ -104,16 +104,17 @@ impl Daemon {
     ///
     /// [`Error`]: a door that is taken, or a kernel that refuses.
     pub fn open(options: &Options, engine: Engine, signals: OwnedFd) -> Result<Self, Error> {
+        let http = match &options.metrics {
+            Metrics::Off => None,
+            Metrics::Tcp(address) => Some(Listener::tcp(*address)?),
+            Metrics::Unix(path) => Some(Listener::unix(path, options.socket_mode)?),
+        };
+        // The last one: who waits for it finds the metrics there too.
         let door = Listener::unix(&options.socket, options.socket_mode)?;
         let limits = Limits {
             consumers: options.consumers,
             request: options.request_limit,
             max_age_ns: options.max_age.as_nanos() as u64,
-        };
-        let http = match &options.metrics {
-            Metrics::Off => None,
-            Metrics::Tcp(address) => Some(Listener::tcp(*address)?),
-            Metrics::Unix(path) => Some(Listener::unix(path, options.socket_mode)?),
         };
         let daemon = Self {
             engine,

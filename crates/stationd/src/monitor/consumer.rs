@@ -171,13 +171,9 @@ impl Consumer {
             let Some(stream) = &mut self.stream else {
                 return Err(io::ErrorKind::NotConnected.into());
             };
-            match stream.read(&mut self.buffer[self.filled..])? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => {
-                    self.filled += count;
-                    got.bytes += count as u64;
-                }
-            }
+            let count = some(stream, &mut self.buffer[self.filled..])?;
+            self.filled += count;
+            got.bytes += count as u64;
         }
     }
 
@@ -186,6 +182,18 @@ impl Consumer {
         (self.filled, self.read) = (self.filled - self.read, 0);
         if self.filled == self.buffer.len() {
             self.buffer.resize(self.filled * 2, 0);
+        }
+    }
+}
+
+/// Reads some bytes, never none. A signal meanwhile is for the next round to see; and a reading with a time-out is
+/// also interrupted where somebody stops us and continues us.
+fn some(stream: &mut UnixStream, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
         }
     }
 }
@@ -199,11 +207,9 @@ pub(super) fn interfaces(stream: &mut UnixStream) -> io::Result<Vec<String>> {
     stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"getAccessPoints\"}\n")?;
     let mut line = Vec::new();
     while line.last() != Some(&b'\n') {
-        let mut some = [0; 4096];
-        match stream.read(&mut some)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => line.extend_from_slice(&some[..count]),
-        }
+        let mut bytes = [0; 4096];
+        let count = some(stream, &mut bytes)?;
+        line.extend_from_slice(&bytes[..count]);
     }
     let points = reply::access_points(&line).map_err(io::Error::other)?;
     Ok(points.into_iter().map(|point| point.name).collect())

@@ -1,6 +1,9 @@
 //! The monitor, against the real daemon.
 
 use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::unix::net::{UnixListener, UnixStream},
     process::{Command, Output, Stdio},
     thread::sleep,
     time::Duration,
@@ -61,6 +64,41 @@ fn a_signal_ends_it_with_its_summary() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains(" 0 faults"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn an_answer_that_comes_after_a_stop_in_the_middle_is_no_fault() {
+    let daemon = Daemon::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let between = UnixListener::bind(folder.path().join("rpc")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_station-monitor"));
+    command.arg("--socket").arg(folder.path().join("rpc"));
+    command.args(["--interfaces", "wlan0", "--count", "1", "--expect", "13"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Whether stationd is there is asked first, over a connection of its own.
+    drop(between.accept().unwrap());
+    let (asks, mut answers) =
+        between.accept().map(|(stream, _)| (stream.try_clone().unwrap(), stream)).unwrap();
+    let mut question = String::new();
+    BufReader::new(asks).read_line(&mut question).unwrap();
+    let pid = Pid::from_child(&child);
+    daemon.until("it reads", || is_in(pid, 'S').then_some(()));
+    kill_process(pid, Signal::STOP).unwrap();
+    daemon.until("it is stopped", || is_in(pid, 'T').then_some(()));
+    kill_process(pid, Signal::CONT).unwrap();
+    daemon.until("it reads again", || is_in(pid, 'S').then_some(()));
+    let mut stationd = UnixStream::connect(daemon.rpc_path()).unwrap();
+    stationd.write_all(question.as_bytes()).unwrap();
+    let mut answer = String::new();
+    BufReader::new(stationd).read_line(&mut answer).unwrap();
+    answers.write_all(answer.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+fn is_in(pid: Pid, state: char) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(state))
 }
 
 #[test]
