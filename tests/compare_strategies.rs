@@ -77,8 +77,9 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
 fn one_strategy_twice_is_the_same_in_counted_time() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    let words = ["compare", "study.toml", "event", "--a-a", "--pairs", "6", "--out", "run"];
-    let told = place.headroom(words).run();
+    // Nearly every pair is the same to the nanosecond; the margin is for the one in about sixty that is not.
+    let words = "compare study.toml event --a-a --pairs 6 --margin 5% --out run";
+    let told = place.headroom(words.split(' ')).run();
     told.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
     assert_eq!(trials(&place, "run"), 12);
     assert_eq!(place.left(), []);
