@@ -229,10 +229,10 @@ mod tests {
 
     use super::*;
 
-    struct Sleeper(Child);
+    pub(super) struct Sleeper(pub(super) Child);
 
     impl Sleeper {
-        fn start() -> Self {
+        pub(super) fn start() -> Self {
             Self(Command::new("sleep").arg("60").spawn().unwrap())
         }
     }
@@ -246,7 +246,7 @@ mod tests {
 
     /// The trees in which this machine lets us make a group; the tests take turns, because the folder
     /// has the process's number.
-    fn writable_trees() -> (std::sync::MutexGuard<'static, ()>, Vec<Tree>) {
+    pub(super) fn writable_trees() -> (std::sync::MutexGuard<'static, ()>, Vec<Tree>) {
         static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mounts = Mounts::find().unwrap();

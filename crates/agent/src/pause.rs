@@ -415,7 +415,7 @@ fn wait_for(held: &Held, wanted: Wanted) -> Sight {
         }
         if wanted == Wanted::Stopped {
             // Where that fails too, it is seen that nobody stops.
-            let _ = held.insist();
+            let _ = held.insist(sight);
         }
         sleep(pause);
         pause = (pause * 2).min(longest);

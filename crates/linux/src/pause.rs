@@ -223,16 +223,16 @@ impl Held {
         }
     }
 
-    /// Says it again to a group that is still freezing. Version 1 passes over a process that enters vfork's
+    /// Says it again to a group that was seen still freezing. Version 1 passes over a process that enters vfork's
     /// wait as the word comes, and its group stays so until the word comes again. Nothing is said to a
     /// process, whose signal waits for it.
     ///
     /// # Errors
     ///
     /// As [`Held::stop`].
-    pub fn insist(&self) -> io::Result<()> {
+    pub fn insist(&self, seen: Sight) -> io::Result<()> {
         match self {
-            Self::Group(group) if group.look().uninterruptible > 0 => group.freeze(true),
+            Self::Group(group) if seen.uninterruptible > 0 => group.freeze(true),
             Self::Group(_) | Self::Process(_) => Ok(()),
         }
     }
@@ -436,7 +436,7 @@ mod tests {
                 thread::sleep(Duration::from_micros(u64::from(freeze % 30) * 100));
                 held.stop().expect("it is ours");
                 until(held, |sight| {
-                    held.insist().expect("it is ours");
+                    held.insist(sight).expect("it is ours");
                     sight.is_stopped()
                 });
                 held.resume().expect("it is ours");

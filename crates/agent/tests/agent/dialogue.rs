@@ -100,6 +100,13 @@ impl Agent {
         }
     }
 
+    /// Takes what is said until the window is open: hello, census, and its first sample, which it answers.
+    pub(crate) fn begun(&mut self) -> Sample {
+        self.hello();
+        self.census();
+        self.sample()
+    }
+
     /// Takes what is said until the order is refused, and answers why.
     pub(crate) fn refused(&mut self) -> Refusal {
         loop {

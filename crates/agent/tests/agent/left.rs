@@ -7,9 +7,7 @@ use crate::dialogue::{Agent, Subject, folders_of, measure};
 /// An agent that measures a subject until it is ended, from its first sample on; none where it makes no groups.
 fn measuring(subject: &Subject) -> Option<Agent> {
     let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     if folders_of(agent.pid()).is_empty() {
         eprintln!("skipped: the agent can make no control group here");
         return None;

@@ -153,9 +153,7 @@ fn no_subject_is_refused_with_what_runs() {
 fn a_subject_that_dies_ends_the_measurement_at_once() {
     let mut subject = Subject::idle();
     let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     subject.child.kill().unwrap();
     let refusal = loop {
         match agent.frame() {
@@ -192,9 +190,7 @@ fn a_new_order_ends_the_one_before() {
     let (mut agent, facts, _) = Agent::start();
     let before = subject.groups();
     agent.order(&Order::measure(measure(&subject.name, 1000)));
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     let was_moved = moved(&agent, &facts);
     agent.order(&Order::Introduce { subject: None });
     let hello = loop {
@@ -214,9 +210,7 @@ fn a_stream_that_ends_in_the_window_leaves_nothing_changed() {
     let before = subject.groups();
     let (mut agent, facts, _) = Agent::start();
     agent.order(&Order::measure(loaded(&subject.name, 1000, &["sleep", "600"])));
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     if moved(&agent, &facts) {
         assert_ne!(subject.groups(), before);
     }

@@ -36,9 +36,7 @@ fn each_is_counted_apart_and_who_does_not_run_is_absent() {
 fn the_end_of_one_does_not_end_the_window_and_its_counters_stay() {
     let (subject, mut other) = (Subject::idle(), Subject::busy());
     let mut agent = Agent::ordered(&Order::measure(beside(&subject, &[&other.name])));
-    agent.hello();
-    agent.census();
-    let first = agent.sample();
+    let first = agent.begun();
     other.child.kill().unwrap();
     other.child.wait().unwrap();
     let last = (0..5).map(|_| agent.sample()).last().unwrap();

@@ -60,7 +60,8 @@ impl Pair {
     /// Has the consumer stopped for half a minute; the agent that did it.
     fn stopped(&self) -> Agent {
         let mut agent = Agent::ordered(&self.order(&[Stopped, Runs], 300));
-        begun(&mut agent);
+        // The first sample says that the span has begun.
+        agent.begun();
         assert_eq!(state(self.consumer.pid()), 'T');
         agent
     }
@@ -71,13 +72,6 @@ impl Pair {
         eventually(|| (state(self.consumer.pid()) != 'T').then_some(()));
         assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
     }
-}
-
-/// Takes what is said until the first span has begun, which the first sample says.
-fn begun(agent: &mut Agent) {
-    agent.hello();
-    agent.census();
-    agent.sample();
 }
 
 fn has_run(subject: &Subject) -> bool {
@@ -456,7 +450,7 @@ fn a_group_is_frozen_as_a_whole_and_thawed_also_when_the_agent_is_killed() {
         assert!(!decoys_of(agent.pid(), &folder));
 
         agent.order(&frozen.order(&[Stopped, Sham], 300));
-        begun(&mut agent);
+        agent.begun();
         assert!(frozen.is_frozen());
         agent.child.kill().unwrap();
         frozen.killed = Some(agent.pid());

@@ -145,9 +145,7 @@ fn it_ends_with_a_broken_stream_a_new_order_and_a_signal() {
     let order = starting(&sleep.name, 1000, &[sleep.path().to_str().unwrap(), "600"]);
     let begun = || {
         let mut agent = Agent::ordered(&Order::measure(order.clone()));
-        agent.hello();
-        agent.census();
-        agent.sample();
+        agent.begun();
         assert_eq!(sleep.running(), 1);
         agent
     };

@@ -73,18 +73,14 @@ fn it_ends_with_a_broken_stream_and_a_new_order() {
     let script = format!("{} 600; true", sleep.path().display());
     let order = Order::measure(staying(&subject.name, 1000, &[&script]));
     let mut agent = Agent::ordered(&order);
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     assert_eq!(sleep.running(), 1);
     agent.order(&Order::Introduce { subject: None });
     while !matches!(agent.frame(), Frame::Hello { .. }) {}
     assert_eq!(sleep.running(), 0);
     agent.census();
     agent.order(&order);
-    agent.hello();
-    agent.census();
-    agent.sample();
+    agent.begun();
     agent.orders = None;
     assert!(agent.ended().success());
     assert_eq!(sleep.running(), 0);

@@ -4,12 +4,12 @@
 //! that ends, and to its extended attributes (`trusted.headroom`; root alone reads and writes them). It removes
 //! nothing and moves nobody.
 
-use std::{os::fd::OwnedFd, path::Path};
-
-use rustix::{
-    fs::{FlockOperation, Mode, OFlags, XattrFlags, flock, getxattr, open, setxattr},
-    io::Errno,
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
 };
+
+use rustix::fs::{XattrFlags, getxattr, setxattr};
 
 use super::{Error, refused};
 
@@ -22,7 +22,7 @@ const LONGEST: usize = 65_536;
 /// A group that is ours. Dropping it leaves the group to whoever comes.
 #[derive(Debug)]
 pub struct Claim {
-    _folder: OwnedFd,
+    _folder: File,
 }
 
 /// Takes a group; `None` where somebody who lives has it.
@@ -31,13 +31,11 @@ pub struct Claim {
 ///
 /// [`Error::Refused`]: there is no such group, or no lock can be had on its file system.
 pub fn claim(group: &Path) -> Result<Option<Claim>, Error> {
-    let failed = |error: Errno| refused("claim", group)(error.into());
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = open(group, flags, Mode::empty()).map_err(failed)?;
-    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+    let folder = File::open(group).map_err(refused("claim", group))?;
+    match folder.try_lock() {
         Ok(()) => Ok(Some(Claim { _folder: folder })),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(failed(error)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(refused("claim", group)(error)),
     }
 }
 

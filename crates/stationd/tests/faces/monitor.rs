@@ -1,21 +1,26 @@
 //! The monitor, against the real daemon.
 
 use std::{
-    fs,
     io::{BufRead, BufReader, Write},
     os::unix::net::{UnixListener, UnixStream},
+    path::Path,
     process::{Command, Output, Stdio},
     thread::sleep,
     time::Duration,
 };
 
+use linux::proc;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::Daemon;
 
 fn command(daemon: &Daemon, words: &str) -> Command {
+    command_at(&daemon.rpc_path(), words)
+}
+
+fn command_at(socket: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_station-monitor"));
-    command.arg("--socket").arg(daemon.rpc_path()).args(words.split_whitespace());
+    command.arg("--socket").arg(socket).args(words.split_whitespace());
     command
 }
 
@@ -70,10 +75,9 @@ fn a_signal_ends_it_with_its_summary() {
 fn an_answer_that_comes_after_a_stop_in_the_middle_is_no_fault() {
     let daemon = Daemon::start(&[]);
     let folder = tempfile::tempdir().unwrap();
-    let between = UnixListener::bind(folder.path().join("rpc")).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_station-monitor"));
-    command.arg("--socket").arg(folder.path().join("rpc"));
-    command.args(["--interfaces", "wlan0", "--count", "1", "--expect", "13"]);
+    let socket = folder.path().join("rpc");
+    let between = UnixListener::bind(&socket).unwrap();
+    let mut command = command_at(&socket, "--interfaces wlan0 --count 1 --expect 13");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Whether stationd is there is asked first, over a connection of its own.
     drop(between.accept().unwrap());
@@ -82,11 +86,11 @@ fn an_answer_that_comes_after_a_stop_in_the_middle_is_no_fault() {
     let mut question = String::new();
     BufReader::new(asks).read_line(&mut question).unwrap();
     let pid = Pid::from_child(&child);
-    daemon.until("it reads", || is_in(pid, 'S').then_some(()));
+    daemon.until("it reads", || is_in(pid, b'S').then_some(()));
     kill_process(pid, Signal::STOP).unwrap();
-    daemon.until("it is stopped", || is_in(pid, 'T').then_some(()));
+    daemon.until("it is stopped", || is_in(pid, b'T').then_some(()));
     kill_process(pid, Signal::CONT).unwrap();
-    daemon.until("it reads again", || is_in(pid, 'S').then_some(()));
+    daemon.until("it reads again", || is_in(pid, b'S').then_some(()));
     let mut stationd = UnixStream::connect(daemon.rpc_path()).unwrap();
     stationd.write_all(question.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -96,9 +100,9 @@ fn an_answer_that_comes_after_a_stop_in_the_middle_is_no_fault() {
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
 }
 
-fn is_in(pid: Pid, state: char) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(state))
+fn is_in(pid: Pid, state: u8) -> bool {
+    let stat = proc::read(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    proc::stat(&stat).unwrap().state == state
 }
 
 #[test]

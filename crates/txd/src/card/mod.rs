@@ -383,8 +383,7 @@ impl Card {
             let mut kept = self.given_back.pop().unwrap_or_default();
             kept.clear();
             kept.extend_from_slice(frame);
-            let frame = kept;
-            self.departed.push_back(Departed { at_ns: flying.leaves_ns, frame });
+            self.departed.push_back(Departed { at_ns: flying.leaves_ns, frame: kept });
         }
         if flying.reclaim {
             self.returned.push_back(flying.fid);

@@ -122,19 +122,20 @@ impl<'a> Graph<'a> {
     }
 
     /// Blocks that can be reached from some, themselves among them, without going on from `last`.
-    fn reach(&self, from: Vec<usize>, last: usize, next: fn(&Block) -> &Vec<usize>) -> Vec<bool> {
+    fn reach(
+        &self,
+        mut open: Vec<usize>,
+        last: usize,
+        next: fn(&Block) -> &Vec<usize>,
+    ) -> Vec<bool> {
         let mut seen = vec![false; self.blocks.len()];
         seen[last] = true;
-        self.spread(&mut seen, from, next);
-        seen
-    }
-
-    fn spread(&self, seen: &mut [bool], mut open: Vec<usize>, next: fn(&Block) -> &Vec<usize>) {
         while let Some(block) = open.pop() {
             if !std::mem::replace(&mut seen[block], true) {
                 open.extend(next(&self.blocks[block]));
             }
         }
+        seen
     }
 
     fn span(&self, block: usize) -> Option<Range<u64>> {
