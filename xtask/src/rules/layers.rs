@@ -11,11 +11,11 @@ use crate::{
 
 /// Every crate, and those of ours that it may depend on.
 const LAYERS: [(&str, &[&str]); 10] = [
-    ("headroom", &["lab", "analysis", "report", "guard", "model"]),
+    ("headroom", &["lab", "analysis", "report", "guard", "model", "linux"]),
     ("guard", &["linux", "model"]),
     ("report", &["analysis", "model"]),
     ("analysis", &["model"]),
-    ("lab", &["model"]),
+    ("lab", &["model", "linux"]),
     ("agent", &["linux", "model"]),
     ("stationd", &["linux"]),
     ("txd", &["linux", "model"]),

@@ -1,0 +1,372 @@
+//! Folders as capabilities: what is opened below one stays below it, and is a regular file or a folder.
+//!
+//! A [`Folder`] is a descriptor. Every name below it is resolved without following symbolic links and without
+//! leaving it, so a name from outside (a run folder of somebody else, a device, a journal) can at worst name
+//! another file of the same folder. Reading takes a limit, never blocks on a pipe and refuses devices; writing
+//! never truncates what is there. What the files mean, and who may own them, is the caller's.
+//!
+//! Minimum kernel: 2.6.39; `openat2` (5.6) resolves in one call where it is there, else each part is opened by
+//! itself.
+
+mod path;
+mod temporary;
+mod tree;
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, Metadata},
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
+    io::Errno,
+};
+
+pub use self::{temporary::Temporary, tree::Entry};
+
+/// Files and folders are made as any other program makes them; the process's mask takes from it.
+const FILE: Mode = Mode::from_bits_retain(0o666);
+const FOLDER: Mode = Mode::from_bits_retain(0o777);
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    fd: OwnedFd,
+    /// Where it was opened: for messages, and for programs that take paths.
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder by the path that the user gave, symbolic links included.
+    ///
+    /// # Errors
+    ///
+    /// The system's; `NotADirectory` where it is something else.
+    pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        let named = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
+        let fd = openat(CWD, named, DIRECTORY, Mode::empty())?;
+        Ok(Self { fd, path })
+    }
+
+    /// Opens a folder by the path that the user gave, and makes it where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        if !path.as_os_str().is_empty() {
+            fs::create_dir_all(&path)?;
+        }
+        Self::open(path)
+    }
+
+    /// The path by which it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of something below it, for messages and for programs that take paths.
+    pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Who owns it, who may write to it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        File::from(self.fd.try_clone()?).metadata()
+    }
+
+    /// Opens a folder below.
+    ///
+    /// # Errors
+    ///
+    /// The system's; `InvalidInput` for a name that leads out of the folder or through a symbolic link.
+    pub fn folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        let name = name.as_ref();
+        let fd = path::open_beneath(self.as_fd(), path::checked(name)?, DIRECTORY)?;
+        Ok(Self { fd, path: self.path_of(name) })
+    }
+
+    /// Opens a folder right below, and makes it where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::folder`].
+    pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        match mkdirat(&parent, last, FOLDER) {
+            Ok(()) | Err(Errno::EXIST) => self.folder(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a folder right below that must not be there yet.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists`; else as [`Folder::folder`].
+    pub fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        mkdirat(&parent, last, FOLDER)?;
+        self.folder(name)
+    }
+
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    ///
+    /// The system's; `InvalidInput` for what is no regular file, or is not below.
+    pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        self.open_regular(name.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Reads a regular file of at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`]; `FileTooLarge` with the limit.
+    pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
+        read_whole(self.file(name)?, limit)
+    }
+
+    /// Reads a regular file of text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::read`]; `InvalidData` where it is not UTF-8.
+    pub fn read_text(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<String> {
+        let bytes = self.read(name, limit)?;
+        String::from_utf8(bytes).map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-8: {error}"))
+        })
+    }
+
+    /// Reads a regular file as a program finds it whose root this folder is: symbolic links are followed, and
+    /// lead nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::read`]. Before Linux 5.6 a path with a symbolic link in it is refused.
+    pub fn read_in_root(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
+        let file = path::open_in_root(self.as_fd(), path.as_ref(), OFlags::RDONLY | QUIETLY)?;
+        read_whole(regular(file.into())?, limit)
+    }
+
+    /// Opens a regular file to write at its end; it is made where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`]; `InvalidInput` for a file that has another name elsewhere.
+    pub fn append(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        alone(self.open_regular(name.as_ref(), flags)?)
+    }
+
+    /// Makes a file that takes the place of what has its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`]; a folder of that name stays.
+    pub fn new_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        match unlinkat(&parent, last, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
+        Ok(openat(&parent, last, flags, FILE)?.into())
+    }
+
+    /// Opens a regular file to lock: never truncated, made where it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`].
+    pub fn lock_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        self.open_regular(name.as_ref(), OFlags::RDWR | OFlags::CREATE)
+    }
+
+    /// Writes a file so that it is there whole or not at all, also after a loss of power, and beside others
+    /// that write the same one.
+    ///
+    /// # Errors
+    ///
+    /// The system's; then what was there before is untouched.
+    pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+        /// Threads of one process may write the same file at the same time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (parent, last) = self.parent(name.as_ref())?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mut partial = last.to_owned();
+        partial.push(format!(".{}-{number}.partial", std::process::id()));
+        let written = self.write_new(&parent, &partial, bytes);
+        let moved = written.and_then(|()| Ok(renameat(&parent, &partial, &parent, last)?));
+        if moved.is_err() {
+            // The first error is the one to report.
+            let _ = unlinkat(&parent, &partial, AtFlags::empty());
+        }
+        moved
+    }
+
+    fn write_new(&self, parent: &OwnedFd, name: &OsString, bytes: &[u8]) -> io::Result<()> {
+        // One that a process of this number left when it was killed.
+        let _ = unlinkat(parent, name, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | QUIETLY;
+        let mut file = File::from(openat(parent, name, flags, FILE)?);
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
+    /// Gives something below another name below.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        let (from_parent, from) = self.parent(from.as_ref())?;
+        let (to_parent, to) = self.parent(to.as_ref())?;
+        Ok(renameat(&from_parent, from, &to_parent, to)?)
+    }
+
+    /// Removes a file or a symbolic link; one that is not there is removed already.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        match unlinkat(&parent, last, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes something with all that is in it, without following symbolic links; what is not there is removed
+    /// already.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn remove_tree(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        let kind = match statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => rustix::fs::FileType::from_raw_mode(found.st_mode),
+            Err(Errno::NOENT) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if !kind.is_dir() {
+            return self.remove_file(name);
+        }
+        // The standard library's walk is safe against links; the descriptor keeps it below this folder.
+        let through = PathBuf::from(format!("/proc/self/fd/{}", parent.as_raw_fd()));
+        fs::remove_dir_all(through.join(last))
+    }
+
+    /// Whether a regular file of this name is here.
+    pub fn has_file(&self, name: impl AsRef<Path>) -> bool {
+        self.stat(name.as_ref()).is_ok_and(|kind| kind.is_file())
+    }
+
+    /// Whether anything has this name, be it a link.
+    pub fn has(&self, name: impl AsRef<Path>) -> bool {
+        self.stat(name.as_ref()).is_ok()
+    }
+
+    fn stat(&self, name: &Path) -> io::Result<rustix::fs::FileType> {
+        let (parent, last) = self.parent(name)?;
+        let found = statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(rustix::fs::FileType::from_raw_mode(found.st_mode))
+    }
+
+    fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
+        let (parent, last) = self.parent(name)?;
+        let file = openat(&parent, last, flags | QUIETLY, FILE).map_err(path::link)?;
+        regular(file.into())
+    }
+
+    /// The folder that a name is in, and its last part.
+    fn parent<'a>(&self, name: &'a Path) -> io::Result<(OwnedFd, &'a std::ffi::OsStr)> {
+        let name = path::checked(name)?;
+        let last = name.file_name().ok_or(Errno::INVAL)?;
+        let fd = match name.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                path::open_beneath(self.as_fd(), parent, DIRECTORY)?
+            }
+            _ => self.fd.try_clone()?,
+        };
+        Ok((fd, last))
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A folder, to look names up in it.
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The last part is no link, a pipe does not block, and a terminal does not become ours.
+const QUIETLY: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// A regular file by the path that the user gave, opened for reading; a pipe does not block.
+///
+/// # Errors
+///
+/// The system's; `InvalidInput` for what is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    regular(openat(CWD, path, OFlags::RDONLY | QUIETLY & !OFlags::NOFOLLOW, Mode::empty())?.into())
+}
+
+/// Reads a regular file by the path that the user gave, of at most so many bytes.
+///
+/// # Errors
+///
+/// As [`open_regular`]; `FileTooLarge` with the limit.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_whole(open_regular(path)?, limit)
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+}
+
+/// A file that is to be written to must not be another file of the user's as well.
+fn alone(file: File) -> io::Result<File> {
+    if file.metadata()?.nlink() <= 1 {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it has a second name (a hard link)"))
+}
+
+fn read_whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let too_large =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit} bytes"));
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(length as usize);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests;

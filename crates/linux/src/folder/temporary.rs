@@ -1,0 +1,87 @@
+//! Folders that are thrown away: new, of this user alone, and never one that was there.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rustix::{
+    fs::{CWD, Mode, mkdirat},
+    io::Errno,
+    rand::{GetRandomFlags, getrandom},
+};
+
+use super::Folder;
+
+/// A folder that is removed with all that is in it when the value is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    parent: Folder,
+    name: String,
+    folder: Folder,
+    is_kept: bool,
+}
+
+impl Temporary {
+    /// Makes a folder below another one (mode 0700), with a name that nobody can guess.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn below(parent: impl Into<PathBuf>, prefix: &str) -> io::Result<Self> {
+        let parent = Folder::open(parent)?;
+        loop {
+            let name = format!("{prefix}{}", random_name()?);
+            let path = parent.path_of(&name);
+            match mkdirat(CWD, &path, Mode::RWXU) {
+                Ok(()) => {
+                    let folder = parent.folder(&name)?;
+                    return Ok(Self { parent, name, folder, is_kept: false });
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes one in the system's folder for temporary files.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn new(prefix: &str) -> io::Result<Self> {
+        Self::below(std::env::temp_dir(), prefix)
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Leaves it to somebody else, who removes it.
+    pub fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.folder.path().to_owned()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // It is in a folder for what may be left behind.
+            let _ = self.parent.remove_tree(&self.name);
+        }
+    }
+}
+
+/// 64 random bits, hexadecimal.
+fn random_name() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+}
