@@ -74,9 +74,10 @@ impl Folder {
         &self.path
     }
 
-    /// The path of something below it, for messages and for programs that take paths.
+    /// The path of something below it, for messages and for programs that take paths. A name that leads out of
+    /// the folder is the folder.
     pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.path.join(name)
+        path::checked(name.as_ref()).map_or_else(|_| self.path.clone(), |name| self.path.join(name))
     }
 
     /// Who owns it, who may write to it.

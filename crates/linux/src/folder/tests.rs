@@ -46,6 +46,7 @@ fn what_leads_out_of_a_folder_is_refused_by_everything() {
         assert!(folder.new_folder(name).is_err(), "{name}");
         assert!(folder.rename(name, "mine").is_err(), "{name}");
         assert!(!folder.has(name), "{name}");
+        assert!(folder.path_of(name).starts_with(outside.path("in")), "{name}");
     }
     assert!(outside.is_untouched());
 }
