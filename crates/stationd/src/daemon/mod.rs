@@ -29,6 +29,7 @@ use std::{
 };
 
 use linux::system::boottime_ns;
+use listen::Hosts;
 
 use self::{
     listener::{ListenError, Listener},
@@ -106,8 +107,11 @@ impl Daemon {
     pub fn open(options: &Options, engine: Engine, signals: OwnedFd) -> Result<Self, Error> {
         let http = match &options.metrics {
             Metrics::Off => None,
-            Metrics::Tcp(address) => Some(Listener::tcp(*address)?),
-            Metrics::Unix(path) => Some(Listener::unix(path, options.socket_mode)?),
+            Metrics::Tcp(address) => {
+                Some((Listener::tcp(*address)?, Hosts::named(options.hosts.iter().cloned())))
+            }
+            // No browser opens a UNIX socket.
+            Metrics::Unix(path) => Some((Listener::unix(path, options.socket_mode)?, Hosts::any())),
         };
         // The last one: who waits for it finds the metrics there too.
         let door = Listener::unix(&options.socket, options.socket_mode)?;
@@ -123,7 +127,7 @@ impl Daemon {
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
             rpc: Rpc::new(door, limits),
-            http: http.map(|door| Http::new(door, limits.max_age_ns)),
+            http: http.map(|(door, hosts)| Http::new(door, hosts, limits.max_age_ns)),
             signals,
             is_settling: true,
         };

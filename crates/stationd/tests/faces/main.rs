@@ -10,6 +10,8 @@ mod http;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod listening;
+#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod monitor;
