@@ -92,30 +92,7 @@ fn calls(purpose: Purpose) -> impl Iterator<Item = Call> {
 /// The names of today, of before, and of 32 bits: what a C library calls is its own choice.
 fn always(purpose: Purpose) -> &'static [libc::c_long] {
     match purpose {
-        Purpose::Transfer => &[
-            libc::SYS_epoll_pwait,
-            libc::SYS_recvfrom,
-            libc::SYS_sendmsg,
-            libc::SYS_sendto,
-            libc::SYS_recvmsg,
-            libc::SYS_epoll_ctl,
-            libc::SYS_read,
-            libc::SYS_write,
-            libc::SYS_pread64,
-            libc::SYS_readv,
-            libc::SYS_writev,
-            libc::SYS_ppoll,
-            #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
-            libc::SYS_epoll_wait,
-            #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
-            libc::SYS_poll,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_recv,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_send,
-            #[cfg(target_arch = "arm")]
-            PPOLL_TIME64,
-        ],
+        Purpose::Transfer => TRANSFER,
         Purpose::UnixSockets => &[
             libc::SYS_close,
             libc::SYS_accept4,
@@ -152,30 +129,57 @@ fn always(purpose: Purpose) -> &'static [libc::c_long] {
             #[cfg(target_arch = "arm")]
             libc::SYS_sigreturn,
         ],
-        Purpose::Remove => &[
-            libc::SYS_unlinkat,
-            libc::SYS_statx,
-            #[cfg(not(target_arch = "arm"))]
-            libc::SYS_newfstatat,
-            #[cfg(not(target_arch = "arm"))]
-            libc::SYS_fstat,
-            #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
-            libc::SYS_unlink,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_stat,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_lstat,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_fstatat64,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_stat64,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_lstat64,
-            #[cfg(target_arch = "arm")]
-            libc::SYS_fstat64,
-        ],
+        Purpose::Remove => REMOVE,
     }
 }
+
+const TRANSFER: &[libc::c_long] = &[
+    libc::SYS_epoll_pwait,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_recvmsg,
+    libc::SYS_epoll_ctl,
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_ppoll,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_epoll_wait,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_poll,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_recv,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_send,
+    #[cfg(target_arch = "arm")]
+    PPOLL_TIME64,
+];
+
+const REMOVE: &[libc::c_long] = &[
+    libc::SYS_unlinkat,
+    libc::SYS_statx,
+    #[cfg(not(target_arch = "arm"))]
+    libc::SYS_newfstatat,
+    #[cfg(not(target_arch = "arm"))]
+    libc::SYS_fstat,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lstat,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_fstatat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_stat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_lstat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_fstat64,
+];
 
 /// `arch/arm/tools/syscall.tbl`; the crate `libc` has no names for them.
 #[cfg(target_arch = "arm")]
