@@ -26,6 +26,7 @@
 //! | [`qdisc`] | queues in front of interfaces | 2.6.10 |
 //! | [`random`] | mixing into the kernel's random numbers | 2.6, 4.14 (beginning anew) |
 //! | [`sched`] | the real-time class, and CPUs | 2.6.32 |
+//! | [`seccomp`] | refusing system calls that a program has no use for | 3.5 |
 //! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
 //! | [`standby`] | a second process of the same program, which stands by | 3.17 (`memfd_create`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
@@ -56,6 +57,7 @@ pub mod process;
 pub mod qdisc;
 pub mod random;
 pub mod sched;
+pub mod seccomp;
 pub mod sockets;
 pub mod standby;
 pub mod system;
