@@ -6,6 +6,7 @@
 //! | module | interface | minimum kernel |
 //! | --- | --- | --- |
 //! | [`cgroup`] | control groups, both versions | 2.6.24 |
+//! | [`file`] | regular files, up to a size | 2.6 |
 //! | [`interrupt`] | ending another thread's blocking call | 2.6 |
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
@@ -35,6 +36,7 @@
 
 pub mod cgroup;
 pub mod error;
+pub mod file;
 pub mod interrupt;
 pub mod kmod;
 pub mod link;

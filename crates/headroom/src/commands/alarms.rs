@@ -1,9 +1,10 @@
 //! How often this lab calls the same thing changed: kept from A/A runs, shown with every comparison.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder::{self, Recorded};
+use linux::file;
 use model::{
     run::Run,
     study::{Kind, Mode},
@@ -105,6 +106,6 @@ fn say(options: &Options, known: &Known) {
 
 /// What was kept; a note that cannot be read says nothing.
 fn read(place: &Path) -> Vec<Known> {
-    let text = fs::read(place).unwrap_or_default();
+    let text = file::bytes(place, file::WRITTEN).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }

@@ -2,12 +2,14 @@
 //! terminal.
 
 use std::{
-    fs,
+    fmt::Display,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
+use linux::file;
 
 use super::{check, contention, transmit};
 use crate::{
@@ -102,14 +104,17 @@ const EFFORT: &str = "effort.json";
 /// What was said of the run before; `None` where nobody said anything.
 fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
     let file = run.join(EFFORT);
-    let Ok(text) = fs::read_to_string(&file) else { return Ok(None) };
-    let broken = |error| {
+    let broken = |error: &dyn Display| {
         let file = file.display();
         Failure::Usage(format!(
             "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
         ))
     };
-    serde_json::from_str(&text).map(Some).map_err(broken)
+    match file::text(&file, file::WRITTEN) {
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| broken(&error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(&error)),
+    }
 }
 
 /// Keeps what is said now.
