@@ -11,11 +11,13 @@ use std::{
 };
 
 use analysis::stacks::{
+    budget::{Budget, HELD},
     files::{FileId, Files},
     object::Elf,
     symbols::Functions,
 };
 use lab::{objects::kernel_name, scout::Symbols};
+use linux::file;
 use model::{
     instrument::KernelSymbols,
     run::Run,
@@ -56,14 +58,18 @@ impl SymbolFolders {
     }
 
     /// A file of the same build, with more in it.
-    fn find(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
+    fn find(
+        &self,
+        (build_id, link): (Option<&str>, Option<&str>),
+        budget: &Budget,
+    ) -> Option<Arc<[u8]>> {
         let named = build_id.and_then(|id| self.in_build_id_folder(id));
         let path = named.or_else(|| {
             let index = self.index.get_or_init(|| Index::of(&self.folders));
             let by_id = build_id.and_then(|id| index.by_build_id.get(id));
             by_id.or_else(|| link.and_then(|name| index.by_name.get(name))).cloned()
         })?;
-        fs::read(path).ok().map(Arc::from)
+        read(&path, budget)
     }
 
     /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out.
@@ -108,16 +114,24 @@ impl Index {
 
 fn elf(path: &Path) -> Option<Elf> {
     let mut magic = [0; 4];
-    let mut file = fs::File::open(path).ok()?;
+    let mut file = file::open(path).ok()?;
     std::io::Read::read_exact(&mut file, &mut magic).ok().filter(|()| magic == *b"\x7fELF")?;
-    Elf::parse(fs::read(path).ok()?.into()).ok()
+    Elf::parse(file::shared(path, HELD).ok()?).ok()
+}
+
+/// A file, where the budget has room for it. What is there and does not fit is a refusal.
+fn read(path: &Path, budget: &Budget) -> Option<Arc<[u8]>> {
+    let length = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+    budget.take(length).then(|| file::shared(path, length).ok()).flatten()
 }
 
 impl Symbols for SymbolFolders {
     fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String> {
         let elf = Elf::parse(content.into()).map_err(|error| error.to_string())?;
         let link = elf.debug_link().map(|link| link.name.as_str());
-        let debug = self.find(elf.build_id(), link).and_then(|bytes| Elf::parse(bytes).ok());
+        let budget = elf.budget();
+        let debug = self.find((elf.build_id(), link), budget);
+        let debug = debug.and_then(|bytes| Elf::parse_within(bytes, budget).ok());
         let place = Functions::of(&elf, debug.as_ref()).function_start(symbol);
         place.map(|place| place.file_offset).map_err(|refused| refused.to_string())
     }
@@ -133,17 +147,24 @@ pub(crate) struct CodeFiles<'a> {
     /// The text of kallsyms, or why there is none.
     kernel: Result<PathBuf, String>,
     folders: &'a SymbolFolders,
+    /// What one recording may hold of all that.
+    budget: Budget,
 }
 
 impl<'a> CodeFiles<'a> {
     /// What a run's folder holds for one of its trials.
-    pub(crate) fn of_trial(run: &Path, kernel: &KernelSymbols, folders: &'a SymbolFolders) -> Self {
+    pub(crate) fn of_trial(
+        run: &Path,
+        kernel: &KernelSymbols,
+        (folders, report): (&'a SymbolFolders, &Budget),
+    ) -> Self {
         let objects = run.join(lab::run_folder::OBJECTS);
         let kernel = match kernel {
             KernelSymbols::Boot(boot) => Ok(objects.join(kernel_name(boot))),
             KernelSymbols::Hidden(why) => Err(why.clone()),
         };
-        Self { objects: Some(objects), root: None, kernel, folders }
+        let budget = report.for_next_recording();
+        Self { objects: Some(objects), root: None, kernel, folders, budget }
     }
 
     /// What the command line names for a recording that perf made.
@@ -155,11 +176,15 @@ impl<'a> CodeFiles<'a> {
         let kernel = kallsyms.ok_or_else(|| {
             "name a copy of the device's /proc/kallsyms with --kallsyms FILE".to_owned()
         });
-        Self { objects: None, root, kernel, folders }
+        Self { objects: None, root, kernel, folders, budget: Budget::default() }
     }
 }
 
 impl Files for CodeFiles<'_> {
+    fn budget(&self) -> Budget {
+        self.budget.clone()
+    }
+
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
         let object = self.objects.as_ref().zip(id.sha256.as_ref()).map(|(at, sha)| at.join(sha));
         let in_root = || {
@@ -167,21 +192,23 @@ impl Files for CodeFiles<'_> {
             id.path.strip_prefix('/').map(|path| root.join(path))
         };
         let path = object.or_else(in_root);
-        let read = path.and_then(|path| fs::read(path).ok()).map(Arc::from);
+        let find = |of| self.folders.find(of, &self.budget);
+        let read = path.and_then(|path| read(&path, &self.budget));
         // A file of the same build explains as much as the one on the device.
-        read.or_else(|| self.folders.find(id.build_id.as_deref(), None)).or_else(|| {
+        read.or_else(|| find((id.build_id.as_deref(), None))).or_else(|| {
             let name = Path::new(&id.path).file_name()?.to_str()?;
-            self.objects.is_none().then(|| self.folders.find(None, Some(name))).flatten()
+            self.objects.is_none().then(|| find((None, Some(name)))).flatten()
         })
     }
 
     fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        self.folders.find(build_id, link)
+        self.folders.find((build_id, link), &self.budget)
     }
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
         let path = self.kernel.as_ref().map_err(Clone::clone)?;
-        fs::read(path).map(Arc::from).map_err(|error| format!("{}: {error}", path.display()))
+        file::shared(path, file::KERNEL_SYMBOLS)
+            .map_err(|error| format!("{}: {error}", path.display()))
     }
 }
 
@@ -216,10 +243,12 @@ mod tests {
         fs::copy(&program, deep.join("unstripped")).unwrap();
         fs::write(place.path().join("notes.txt"), "no code").unwrap();
         let id = elf(&program).unwrap().build_id().unwrap().to_owned();
-        let found = folders(place.path()).find(Some(&id), None).unwrap();
+        let found = folders(place.path()).find((Some(&id), None), &Budget::default()).unwrap();
         assert_eq!(found.len() as u64, fs::metadata(&program).unwrap().len());
-        assert!(folders(place.path()).find(Some("00ff"), None).is_none());
-        assert!(folders(place.path()).find(None, Some("unstripped")).is_some());
+        assert!(folders(place.path()).find((Some("00ff"), None), &Budget::default()).is_none());
+        assert!(
+            folders(place.path()).find((None, Some("unstripped")), &Budget::default()).is_some()
+        );
     }
 
     #[test]
@@ -228,7 +257,10 @@ mod tests {
         let folder = place.path().join(".build-id/ab");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("cdef.debug"), "debug").unwrap();
-        assert_eq!(&*folders(place.path()).find(Some("abcdef"), None).unwrap(), b"debug");
-        assert!(folders(place.path()).find(Some("a"), None).is_none());
+        assert_eq!(
+            &*folders(place.path()).find((Some("abcdef"), None), &Budget::default()).unwrap(),
+            b"debug"
+        );
+        assert!(folders(place.path()).find((Some("a"), None), &Budget::default()).is_none());
     }
 }

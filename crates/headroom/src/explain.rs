@@ -7,6 +7,7 @@ use std::{fs::File, io::BufReader, path::Path};
 use analysis::{
     profiling::FoldedCell,
     stacks::{
+        budget::Budget,
         files::FileId,
         fold::{Folded, Folder},
         happening::Head,
@@ -16,6 +17,7 @@ use analysis::{
     },
 };
 use lab::run_folder::{self, Recorded};
+use linux::file;
 use model::{
     instrument::MappedFile,
     trial::{Stacks, Trial},
@@ -37,6 +39,7 @@ pub(crate) fn cells(
     folders: &SymbolFolders,
 ) -> Result<Vec<FoldedCell>, Failure> {
     let mut cells: Vec<(FoldedCell, Folder)> = Vec::new();
+    let budget = Budget::default();
     for (trial, stacks) in stack_trials(&recorded.run, &recorded.trials) {
         let id = &trial.planned.id;
         let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
@@ -46,7 +49,7 @@ pub(crate) fn cells(
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];
-        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders };
+        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders, budget: &budget };
         of_trial.fold(folder)?;
         cell.repetitions.push(id.repetition);
         cell.proofs.push(of_trial.proof()?);
@@ -64,6 +67,8 @@ struct OfTrial<'a> {
     trial: &'a Trial,
     stacks: &'a Stacks,
     folders: &'a SymbolFolders,
+    /// The report's.
+    budget: &'a Budget,
 }
 
 impl OfTrial<'_> {
@@ -88,7 +93,11 @@ impl OfTrial<'_> {
         folder: &mut Folder,
     ) -> Result<(), Failure> {
         let mut recording = open(path)?;
-        let code = CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders);
+        let code = CodeFiles::of_trial(
+            self.run,
+            &self.stacks.recorded.kernel,
+            (self.folders, self.budget),
+        );
         let ids = files.iter().map(|file| FileId {
             path: file.path.clone(),
             sha256: file.sha256.clone(),
@@ -122,7 +131,7 @@ pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Fold
 }
 
 fn open(path: &Path) -> Result<Recording<BufReader<File>>, Failure> {
-    let file = File::open(path).map_err(|error| {
+    let file = file::open(path).map_err(|error| {
         Failure::Recording(format!("cannot read the recording {}: {error}", path.display()))
     })?;
     Recording::open(BufReader::new(file)).map_err(|corrupt| failure(path, &corrupt))

@@ -9,6 +9,7 @@ use std::{
     io::{self, Read},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
+    sync::Arc,
 };
 
 use rustix::fs::OFlags;
@@ -53,6 +54,28 @@ pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Files of /proc say that they are empty, and a file may grow meanwhile.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+/// All bytes of a regular file of at most `most` bytes, to be shared. They are never in memory twice.
+///
+/// # Errors
+///
+/// As [`bytes`]; a file that is shortened meanwhile ends early.
+pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
+    let mut file = open(path)?;
+    let length = file.metadata()?.len();
+    if length > most {
+        return Err(too_large(most));
+    }
+    // Files of /proc say that they are empty.
+    if length == 0 {
+        return bytes(path, most).map(Arc::from);
+    }
+    let length = usize::try_from(length).map_err(|_| too_large(most))?;
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+    // It was made here, so nobody else has it.
+    Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes))?;
+    Ok(bytes)
 }
 
 /// All text of a regular file of at most `most` bytes.
@@ -129,6 +152,8 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, [b'x'; 16]).unwrap();
         assert_eq!(text(&path, 16).unwrap(), "x".repeat(16));
+        assert_eq!(&*shared(&path, 16).unwrap(), [b'x'; 16]);
+        assert_eq!(shared(&path, 15).unwrap_err().to_string(), "it is larger than 15 bytes");
         fs::write(&path, [b'x'; 17]).unwrap();
         assert_eq!(refused(&path), "it is larger than 16 bytes");
         assert_eq!(too_large(WRITTEN).to_string(), "it is larger than 1 MiB");
@@ -139,6 +164,7 @@ mod tests {
     #[test]
     fn a_file_that_says_it_is_empty_is_read_all_the_same() {
         assert!(text(Path::new("/proc/self/status"), WRITTEN).unwrap().contains("Name:"));
+        assert!(!shared(Path::new("/proc/self/status"), WRITTEN).unwrap().is_empty());
         assert!(refused(Path::new("/proc/self/status")).contains("larger than"));
     }
 }
