@@ -94,7 +94,7 @@ fn known(run: &Run, alarms: FalseAlarms) -> Known {
 
 fn say(options: &Options, known: &Known) {
     if options.json {
-        output::line(serde_json::to_string(known).unwrap_or_default());
+        output::json(known);
     } else {
         let Known { of, clients, alarms, .. } = known;
         output::line(format_args!(

@@ -137,11 +137,11 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
                 })
             })
             .collect();
-        output::line(
-            json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
+        output::json(
+            &json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
         );
     } else if !lines.is_empty() {
-        output::line(plain(&lines, &told).trim_end());
+        output::painted(plain(&lines, &told).trim_end());
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn publish(
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
     run_folder::write_whole(page, html.as_bytes())?;
     if options.json {
-        output::line(format_args!("{}", serde_json::to_string(&analysis).unwrap_or_default()));
+        output::json(&analysis);
     } else {
         output::line(format_args!("{}", report::text::table(&analysis)));
         tell_instruments(&analysis);
@@ -167,7 +167,7 @@ fn recording(
     let html = report::profile_html(&recorded).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
-        output::line(serde_json::to_string(&profiles).unwrap_or_default());
+        output::json(&profiles);
     } else {
         profiles.iter().for_each(|profile| output::line(report::text::functions(profile)));
         notes.iter().for_each(|note| output::line(format_args!("note: {note}")));
