@@ -326,7 +326,11 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     let place = Place::without_guests();
     place.folder("root");
     fs::write(place.path("root/bomb"), made::one_symbol(EVIL)).unwrap();
-    fs::write(place.path("perf.data"), made::recording("p\u{1b}]0;\u{7}\u{202e}", &[])).unwrap();
+    fs::write(
+        place.path("perf.data"),
+        made::recording("p\u{1b}]0;\u{7}\u{202e}", &[made::sample_elsewhere()]),
+    )
+    .unwrap();
     let run = |words: &str| {
         let words: Vec<&str> = words.split(' ').collect();
         let ended = headroom(&place.path(""), &words);
@@ -341,7 +345,7 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert!(value.to_string().contains("onerror"));
     let folded = run("export --perf-data perf.data --root root --format folded");
-    assert_eq!(folded.out.lines().count(), 1, "{}", folded.out);
+    assert_eq!(folded.out.lines().count(), 2, "{}", folded.out);
 }
 
 #[test]

@@ -189,6 +189,11 @@ pub(super) fn kernel_sample() -> Vec<u8> {
     sample(1, -128, 0xffff_ffff_8100_0000)
 }
 
+/// A sample in `/bomb` behind its functions.
+pub(super) fn sample_elsewhere() -> Vec<u8> {
+    sample(2, -512, 0x1800)
+}
+
 /// A recording of a process of this name with a sample in `/bomb`, and more records behind it.
 pub(super) fn recording(name: &str, more: &[Vec<u8>]) -> Vec<u8> {
     // IP, TID, TIME, CALLCHAIN, PERIOD.

@@ -171,6 +171,16 @@ mod tests {
     }
 
     #[test]
+    fn a_question_from_outside_is_inert_in_a_summary() {
+        let (mut run, analysis) = verdict_lines::fixture();
+        run.study.question =
+            "\u{1b}]0;t\u{7}<img src=x onerror=alert(1)> | [a](http://b) `".to_owned();
+        let text = summary(&run, &analysis);
+        assert!(!text.contains(|letter| letter != '\n' && inert::acts(letter)), "{text:?}");
+        assert!(text.contains("&lt;img") && text.contains("\\| [a]\\(http:\\//b) \\`\n"), "{text}");
+    }
+
+    #[test]
     fn a_text_links_nowhere_and_moves_nothing() {
         assert_eq!(cell("![x](http://a) [1.0, 2.0]"), "![x]\\(http:\\//a) [1.0, 2.0]");
         assert_eq!(cell("# big\u{1b}[2J\u{202e}"), "\\# big\u{fffd}[2J\u{fffd}");

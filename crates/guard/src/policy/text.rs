@@ -146,7 +146,10 @@ fn nearest_key(message: &str) -> Option<String> {
     let wrong = words.next()?;
     let known: Vec<&str> = words.collect();
     // Nobody mistypes that much, and a distance costs the product of both lengths.
-    let known = if wrong.len() > LONGEST_KEY { Vec::new() } else { known };
+    if wrong.len() > LONGEST_KEY {
+        let begins: String = wrong.chars().take(LONGEST_KEY).collect();
+        return Some(format!("unknown key `{begins}…`; known here: {}", known.join(", ")));
+    }
     let distances = known.iter().map(|one| (strsim::damerau_levenshtein(wrong, one), *one));
     Some(match distances.min().filter(|(distance, _)| *distance <= 3) {
         Some((_, nearest)) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),
