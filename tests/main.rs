@@ -30,6 +30,7 @@ mod doctor;
 mod environment;
 mod full_disk;
 mod hostile_folders;
+mod hostile_inputs;
 mod image;
 mod interrupted;
 mod lab_faults;

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use linux::folder::{self, Folder};
+use linux::{file, folder::Folder};
 use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
 
@@ -253,7 +253,7 @@ pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
 ///
 /// The system's.
 pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
-    sum_of(folder::open_regular(path)?)
+    sum_of(file::open(path)?)
 }
 
 fn sum_of(mut file: File) -> io::Result<Sha256Hex> {

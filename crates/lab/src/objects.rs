@@ -6,7 +6,7 @@
 
 use std::{fs, path::PathBuf};
 
-use linux::folder::{Folder, read_regular};
+use linux::{file, folder::Folder};
 use model::{
     event::Event,
     instrument::{KernelSymbols, Located, MappedFile, Wanted},
@@ -30,9 +30,6 @@ const CONTENT: &str = "content";
 
 /// The longest file that is brought, bytes: programs with all their debug information are shorter.
 pub const LONGEST: u64 = 1 << 30;
-
-/// The longest text of `/proc/kallsyms`, bytes: of a large kernel with debug symbols it is 15 MiB.
-pub const LONGEST_KALLSYMS: u64 = 64 << 20;
 
 /// The name of the kernel's symbols among the objects.
 pub fn kernel_name(boot: &BootId) -> String {
@@ -95,7 +92,7 @@ fn keep(
     match brought {
         Ok(_) if folder.has_file(name) => Ok(()),
         Ok(from) => {
-            let bytes = read_regular(&from, LONGEST).map_err(Error::file("read", from))?;
+            let bytes = file::bytes(&from, LONGEST).map_err(Error::file("read", from))?;
             folder.replace(name, &bytes).map_err(Error::file("write", folder.path_of(name)))
         }
         Err(Error::Machine(Failure::Refused(refusal))) => {

@@ -15,7 +15,7 @@ mod tree;
 use std::{
     ffi::OsString,
     fs::{self, File, Metadata},
-    io::{self, Read, Write},
+    io::{self, Write},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::fs::MetadataExt,
@@ -25,11 +25,14 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat,
+    },
     io::Errno,
 };
 
 pub use self::{temporary::Temporary, tree::Entry};
+use crate::file;
 
 /// Files and folders are made as any other program makes them; the process's mask takes from it.
 const FILE: Mode = Mode::from_bits_retain(0o666);
@@ -130,7 +133,8 @@ impl Folder {
     ///
     /// The system's; `InvalidInput` for what is no regular file, or is not below.
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
-        self.open_regular(name.as_ref(), OFlags::RDONLY)
+        let (parent, last) = self.parent(name.as_ref())?;
+        reopened(openat(&parent, last, LOOK, Mode::empty())?)
     }
 
     /// Reads a regular file of at most so many bytes.
@@ -139,7 +143,7 @@ impl Folder {
     ///
     /// As [`Folder::file`]; `FileTooLarge` with the limit.
     pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-        read_whole(self.file(name)?, limit)
+        file::bytes_from(self.file(name)?, limit)
     }
 
     /// Reads a regular file of text.
@@ -148,21 +152,17 @@ impl Folder {
     ///
     /// As [`Folder::read`]; `InvalidData` where it is not UTF-8.
     pub fn read_text(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<String> {
-        let bytes = self.read(name, limit)?;
-        String::from_utf8(bytes).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-8: {error}"))
-        })
+        file::utf8(self.read(name, limit)?)
     }
 
-    /// Reads a regular file as a program finds it whose root this folder is: symbolic links are followed, and
-    /// lead nowhere else.
+    /// Opens a regular file as a program finds it whose root this folder is: symbolic links are followed, and lead
+    /// nowhere else.
     ///
     /// # Errors
     ///
-    /// As [`Folder::read`]. Before Linux 5.6 a path with a symbolic link in it is refused.
-    pub fn read_in_root(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-        let file = path::open_in_root(self.as_fd(), path.as_ref(), OFlags::RDONLY | QUIETLY)?;
-        read_whole(regular(file.into())?, limit)
+    /// As [`Folder::file`]. Before Linux 5.6 a path with a symbolic link in it is refused.
+    pub fn file_in_root(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        reopened(path::open_in_root(self.as_fd(), path.as_ref(), LOOK)?)
     }
 
     /// Opens a regular file to write at its end; it is made where it is not there.
@@ -263,7 +263,7 @@ impl Folder {
     pub fn remove_tree(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         let kind = match statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => rustix::fs::FileType::from_raw_mode(found.st_mode),
+            Ok(found) => FileType::from_raw_mode(found.st_mode),
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -285,10 +285,10 @@ impl Folder {
         self.stat(name.as_ref()).is_ok()
     }
 
-    fn stat(&self, name: &Path) -> io::Result<rustix::fs::FileType> {
+    fn stat(&self, name: &Path) -> io::Result<FileType> {
         let (parent, last) = self.parent(name)?;
         let found = statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(rustix::fs::FileType::from_raw_mode(found.st_mode))
+        Ok(FileType::from_raw_mode(found.st_mode))
     }
 
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
@@ -320,33 +320,26 @@ impl AsFd for Folder {
 /// A folder, to look names up in it.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// Only looks a name up; the last part may be a link, which is then what was found.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// The last part is no link, a pipe does not block, and a terminal does not become ours.
 const QUIETLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// A regular file by the path that the user gave, opened for reading; a pipe does not block.
-///
-/// # Errors
-///
-/// The system's; `InvalidInput` for what is no regular file.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    regular(openat(CWD, path, OFlags::RDONLY | QUIETLY & !OFlags::NOFOLLOW, Mode::empty())?.into())
-}
-
-/// Reads a regular file by the path that the user gave, of at most so many bytes.
-///
-/// # Errors
-///
-/// As [`open_regular`]; `FileTooLarge` with the limit.
-pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_whole(open_regular(path)?, limit)
-}
-
 fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        return Ok(file);
+    file::regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens for reading what was only looked up, if it is a regular file: opening a device can already do something.
+fn reopened(found: OwnedFd) -> io::Result<File> {
+    let is_link = FileType::from_raw_mode(fstat(&found)?.st_mode).is_symlink();
+    if is_link {
+        return Err(path::link(Errno::LOOP));
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    let found = regular(found.into())?;
+    File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
 }
 
 /// A file that is to be written to must not be another file of the user's as well.
@@ -355,18 +348,6 @@ fn alone(file: File) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it has a second name (a hard link)"))
-}
-
-fn read_whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let too_large =
-        || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit} bytes"));
-    let length = file.metadata()?.len();
-    if length > limit {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(length as usize);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! | module | interface | minimum kernel |
 //! | --- | --- | --- |
 //! | [`cgroup`] | control groups, both versions | 2.6.24 |
+//! | [`file`] | regular files, up to a size | 2.6 |
 //! | [`folder`] | folders as capabilities, files with limits | 2.6.39, 5.6 (`openat2`) |
 //! | [`interrupt`] | ending another thread's blocking call | 2.6 |
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
@@ -37,6 +38,7 @@
 
 pub mod cgroup;
 pub mod error;
+pub mod file;
 pub mod folder;
 pub mod interrupt;
 pub mod kmod;

@@ -7,11 +7,13 @@ pub mod flags;
 pub(crate) mod value;
 
 use std::{
-    fmt, fs, io,
+    fmt, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use linux::file;
 
 use crate::{
     engine::{Pull, Settings, WriteBack},
@@ -214,7 +216,7 @@ impl Options {
     ///
     /// The first line that is wrong.
     pub fn take_file(&mut self, path: &Path) -> Result<(), Error> {
-        let text = fs::read_to_string(path)
+        let text = file::text(path, file::WRITTEN)
             .map_err(|source| Error::File { path: path.to_owned(), source })?;
         for (line, words) in (1..).zip(text.lines()) {
             let told = |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
@@ -286,6 +288,8 @@ fn nearest(word: &str, known: impl IntoIterator<Item = &'static str>) -> String 
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn set(key: &str, text: &str) -> Result<Options, String> {

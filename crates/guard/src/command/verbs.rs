@@ -3,6 +3,7 @@
 use std::{fmt::Write, path::Path};
 
 use linux::error::chain;
+use model::inert;
 use serde::Serialize;
 
 use super::{
@@ -22,7 +23,8 @@ use crate::{
 /// JSON as every verb prints it.
 pub(crate) fn json(value: &impl Serialize) -> String {
     // Plain values with names for keys always are JSON.
-    serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default()
+    let text = serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default();
+    inert::json(&text).into_owned()
 }
 
 /// What a policy would bound here, as JSON.

@@ -31,7 +31,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
             "image": image.id, "kernel": image.kernel, "root": image.root, "release": image.release,
             "packages": image.packages, "agent": image.agent,
         });
-        output::line(format_args!("{value:#}"));
+        output::json_text(&format!("{value:#}"));
     } else {
         output::line(format_args!("image   {}", image.id));
         output::line(format_args!("kernel  {} ({})", image.kernel.display(), image.release));

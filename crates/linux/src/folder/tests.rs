@@ -83,12 +83,9 @@ fn pipes_and_devices_neither_block_nor_fill() {
     rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
         .unwrap();
     let folder = &outside.folder;
-    assert_eq!(folder.file("pipe").unwrap_err().to_string(), "not a regular file");
+    assert!(folder.file("pipe").unwrap_err().to_string().ends_with("not a regular file"));
     assert!(folder.append("pipe").is_err());
     assert!(folder.lock_file("pipe").is_err());
-    assert_eq!(read_regular(&pipe, 9).unwrap_err().to_string(), "not a regular file");
-    let endless = read_regular(Path::new("/dev/zero"), 9).unwrap_err().to_string();
-    assert_eq!(endless, "not a regular file");
 }
 
 #[test]
@@ -109,12 +106,12 @@ fn a_root_folder_keeps_its_links_inside() {
     symlink("/usr/lib", outside.path("in/lib")).unwrap();
     symlink("../../../victim", outside.path("in/usr/up")).unwrap();
     let root = &outside.folder;
-    match root.read_in_root("/lib/libc", 9) {
-        Ok(code) => assert_eq!(code, b"code"),
+    match root.file_in_root("/lib/libc") {
+        Ok(code) => assert_eq!(file::bytes_from(code, 9).unwrap(), b"code"),
         Err(error) => eprintln!("skipped: this kernel has no openat2 ({error})"),
     }
-    assert!(root.read_in_root("/usr/up", 99).is_err());
-    assert!(root.read_in_root("/../victim", 99).is_err());
+    assert!(root.file_in_root("/usr/up").is_err());
+    assert!(root.file_in_root("/../victim").is_err());
 }
 
 #[test]
