@@ -68,7 +68,8 @@ impl Guarding {
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
         let text = policy.replace("{group}", path).replace("{interface}", interface);
-        let written = folder.new_file("guard.toml").and_then(|mut file| file.write_all(text.as_bytes()));
+        let written =
+            folder.new_file("guard.toml").and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(refused(what))?;
         let state = folder.new_folder("guard").map_err(refused(what))?;
         let before = group.map(Group::bounds).unwrap_or_default();

@@ -15,7 +15,8 @@ use super::{
 use crate::{
     doctor as examination,
     groups::{Application, Applications, Hierarchies},
-    journal, recorder,
+    journal::{self, Report},
+    recorder,
     status::{Status, openmetrics, words::Words},
 };
 
@@ -169,6 +170,14 @@ pub fn restore(flags: &flags::Restore) -> Told {
                 }
             ),
         });
+    }
+    if !report.refused.is_empty() {
+        let rest = Report { refused: Vec::new(), ..report.clone() };
+        let line = format!(
+            "the journal names what guard never changes, which is not put back: {}\n{rest}",
+            report.refused.join("; ")
+        );
+        return Err(Failure { code: INVALID, line });
     }
     if report.is_empty() {
         return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));

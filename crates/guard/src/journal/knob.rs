@@ -32,6 +32,9 @@ pub enum Knob {
     Nice,
 }
 
+/// Bytes of a list: the most that the kernel gives in one piece.
+const LONGEST_LIST: usize = 4096;
+
 /// The largest page of a device that guard runs on, bytes.
 const LARGEST_PAGE: u64 = 64 * 1024;
 
@@ -48,6 +51,35 @@ impl Knob {
         let less =
             now.split_whitespace().filter(|one| !has(wanted, one)).map(|one| format!("-{one}"));
         format!("{}\n", more.chain(less).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether a file of this kind can read so: a bound on length and letters for what comes out of a journal.
+    pub(crate) fn takes(self, text: &str) -> bool {
+        let text = text.trim();
+        let number = |text: &str| text.len() <= 20 && text.parse::<u64>().is_ok();
+        let of = |longest: usize, letter: fn(char) -> bool| {
+            text.len() <= longest && text.chars().all(letter)
+        };
+        match self {
+            Self::Plain => {
+                let words: Vec<&str> = text.split(' ').take(3).collect();
+                let first = |word: &&str| number(word) || matches!(*word, "-1" | "max");
+                words.first().is_some_and(first)
+                    && words.len() <= 2
+                    && words[1..].iter().all(|word| number(word))
+            }
+            Self::Weight | Self::Idle => number(text),
+            Self::Bytes => text == "max" || number(text),
+            Self::List => of(LONGEST_LIST, |c| c.is_ascii_digit() || matches!(c, ',' | '-')),
+            Self::Controllers => {
+                of(LONGEST_LIST, |c| c.is_ascii_lowercase() || matches!(c, '_' | ' '))
+            }
+            Self::Schemata => of(LONGEST_LIST, |c| {
+                c.is_ascii_alphanumeric()
+                    || matches!(c, ':' | '=' | ';' | ',' | '_' | '-' | ' ' | '\n')
+            }),
+            Self::Nice => text.parse().is_ok_and(|nice: i32| (-20..=19).contains(&nice)),
+        }
     }
 
     /// Whether a file that reads `now` holds what was `wanted`, as the kernel keeps it.

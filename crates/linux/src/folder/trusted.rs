@@ -191,9 +191,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (above, folder) = (place.path().join("a"), place.path().join("a/b"));
         fs::create_dir_all(&folder).unwrap();
-        for (wrong, bits, right) in
-            [(&folder, 0o770, false), (&folder, 0o1777, false), (&above, 0o777, false), (&above, 0o1777, true)]
-        {
+        for (wrong, bits, right) in [
+            (&folder, 0o770, false),
+            (&folder, 0o1777, false),
+            (&above, 0o777, false),
+            (&above, 0o1777, true),
+        ] {
             mode(wrong, bits);
             assert_eq!(Folder::open_trusted(&folder).is_ok(), right, "{wrong:?} {bits:o}");
             mode(wrong, 0o755);
