@@ -177,7 +177,7 @@ pub fn restore(flags: &flags::Restore) -> Told {
             "the journal names what guard never changes, which is not put back: {}\n{rest}",
             report.refused.join("; ")
         );
-        return Err(Failure { code: INVALID, line });
+        return Err(Failure { code: INVALID, line: line.trim_end().to_owned() });
     }
     if report.is_empty() {
         return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));

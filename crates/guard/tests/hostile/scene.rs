@@ -26,8 +26,7 @@ const ROOM_KIB: u64 = 256 * 1024;
 
 const VICTIM: &str = "root's own words\n";
 
-const POLICY: &str = "[protect]\ninterfaces = [\"lo\"]\n\
-                      [[application]]\nname = \"a\"\nprocess = \"headroom-none\"\n";
+const POLICY: &str = "[protect]\ninterfaces = [\"lo\"]\n";
 
 pub(crate) struct Scene {
     place: tempfile::TempDir,
@@ -58,7 +57,8 @@ impl Scene {
             fs::create_dir(scene.path(name)).unwrap();
             mode(&scene.path(name), bits);
         }
-        fs::write(scene.path("forged"), scene.lines(&[scene.change(&scene.victim(), "forged\n")])).unwrap();
+        fs::write(scene.path("forged"), scene.lines(&[scene.change(&scene.victim(), "forged\n")]))
+            .unwrap();
         scene
     }
 
@@ -179,12 +179,17 @@ pub(crate) struct Group(PathBuf);
 impl Group {
     /// Nothing where none can be made.
     pub(crate) fn make() -> Option<Self> {
-        let name = format!("headroom-hostile-{}-{:?}", std::process::id(), std::thread::current().id());
+        let name =
+            format!("headroom-hostile-{}-{:?}", std::process::id(), std::thread::current().id());
         let path = Path::new("/sys/fs/cgroup/cpu").join(name.replace(['(', ')'], ""));
         match fs::create_dir(&path) {
             Ok(()) => Some(Self(path)),
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "skipped: no group of version 1 at {}: {error}", path.display());
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "skipped: no group of version 1 at {}: {error}",
+                    path.display()
+                );
                 None
             }
         }
