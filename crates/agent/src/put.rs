@@ -249,4 +249,39 @@ mod tests {
         let told = Files::below(&folder).take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string();
         assert!(told.contains(folder.to_str().unwrap()) && told.contains("Not a dir"), "{told}");
     }
+
+    #[test]
+    fn a_folder_that_others_can_change_or_exchange_takes_no_file() {
+        let place = tempfile::tempdir().unwrap();
+        let real = place.path().join("real");
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
+        let told = |folder: &str| {
+            let mut files = Files::below(place.path().join(folder));
+            files.take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string()
+        };
+        assert!(told("link").contains("is a symbolic link"));
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(told("real").contains("may be written to by other users"));
+        assert!(told("real/put").contains("may be written to by other users"));
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&real, Some(65534), None).unwrap();
+            assert!(told("real").contains("belongs to user 65534"));
+        }
+        assert_eq!(entries(&real), 0);
+    }
+
+    #[test]
+    fn a_link_in_the_folder_is_replaced_and_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, victim) = (place.path().join("put"), place.path().join("victim"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.join("tool")).unwrap();
+        std::os::unix::fs::symlink(place.path(), folder.join("side")).unwrap();
+        let mut files = Files::below(&folder);
+        files.take(&piece("tool", b"new", WHOLE)).unwrap();
+        assert!(files.take(&piece("side/victim", b"new", WHOLE)).is_err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    }
 }

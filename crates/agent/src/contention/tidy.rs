@@ -41,7 +41,7 @@ impl Tidier {
     pub(super) fn start(group: Option<&Group>) -> Result<Self, Refusal> {
         let what = "cannot prepare a temporary folder";
         let made = Temporary::new("headroom-").map_err(refused(what))?;
-        let folder = Folder::open(made.path()).map_err(refused(what))?;
+        let folder = Folder::open(made.path()).map_err(refused(what))?.private();
         let mut command = Command::new("/proc/self/exe");
         command.arg(WORD).arg(made.path()).args(group.into_iter().flat_map(Group::folders));
         command.env_clear().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -32,8 +32,8 @@ pub enum Knob {
     Nice,
 }
 
-/// Bytes of a list: the most that the kernel gives in one piece.
-const LONGEST_LIST: usize = 4096;
+/// Bytes of a value: a page, which is what the kernel gives of most files.
+const LONGEST_TEXT: usize = 4096;
 
 /// The largest page of a device that guard runs on, bytes.
 const LARGEST_PAGE: u64 = 64 * 1024;
@@ -55,31 +55,28 @@ impl Knob {
 
     /// Whether a file of this kind can read so: a bound on length and letters for what comes out of a journal.
     pub(crate) fn takes(self, text: &str) -> bool {
-        let text = text.trim();
         let number = |text: &str| text.len() <= 20 && text.parse::<u64>().is_ok();
-        let of = |longest: usize, letter: fn(char) -> bool| {
-            text.len() <= longest && text.chars().all(letter)
-        };
-        match self {
+        let of = |letter: fn(char) -> bool| text.trim().chars().all(letter);
+        let (short, text) = (text.len() <= LONGEST_TEXT, text.trim());
+        let letters = match self {
             Self::Plain => {
-                let words: Vec<&str> = text.split(' ').take(3).collect();
                 let first = |word: &&str| number(word) || matches!(*word, "-1" | "max");
-                words.first().is_some_and(first)
-                    && words.len() <= 2
+                let words: Vec<&str> = text.split(' ').take(3).collect();
+                words.len() <= 2
+                    && words.first().is_some_and(first)
                     && words[1..].iter().all(|word| number(word))
             }
             Self::Weight | Self::Idle => number(text),
             Self::Bytes => text == "max" || number(text),
-            Self::List => of(LONGEST_LIST, |c| c.is_ascii_digit() || matches!(c, ',' | '-')),
-            Self::Controllers => {
-                of(LONGEST_LIST, |c| c.is_ascii_lowercase() || matches!(c, '_' | ' '))
-            }
-            Self::Schemata => of(LONGEST_LIST, |c| {
+            Self::List => of(|c| c.is_ascii_digit() || matches!(c, ',' | '-')),
+            Self::Controllers => of(|c| c.is_ascii_lowercase() || matches!(c, '_' | ' ')),
+            Self::Schemata => of(|c| {
                 c.is_ascii_alphanumeric()
                     || matches!(c, ':' | '=' | ';' | ',' | '_' | '-' | ' ' | '\n')
             }),
             Self::Nice => text.parse().is_ok_and(|nice: i32| (-20..=19).contains(&nice)),
-        }
+        };
+        short && letters
     }
 
     /// Whether a file that reads `now` holds what was `wanted`, as the kernel keeps it.

@@ -55,10 +55,8 @@ impl Journal {
         }
         self.restoring = false;
         kept.reverse();
-        if kept.is_empty() {
-            if self.file.take().is_some() {
-                let _ = self.files.remove((&self.state, self.name));
-            }
+        if kept.is_empty() && self.file.take().is_some() {
+            let _ = self.files.remove((&self.state, self.name));
         }
         self.ledger.keep(kept);
         report
