@@ -1,3 +1,5 @@
+//! What stays below a folder, what is refused in it, and who is believed.
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
