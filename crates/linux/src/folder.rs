@@ -11,6 +11,7 @@
 mod path;
 mod temporary;
 mod tree;
+mod trusted;
 
 use std::{
     ffi::OsString,
@@ -34,9 +35,11 @@ use rustix::{
 pub use self::{temporary::Temporary, tree::Entry};
 use crate::file;
 
-/// Files and folders are made as any other program makes them; the process's mask takes from it.
+/// Files and folders are made as any other program makes them; the process's mask takes from it. In a private
+/// folder they are this user's alone.
 const FILE: Mode = Mode::from_bits_retain(0o666);
 const FOLDER: Mode = Mode::from_bits_retain(0o777);
+const PRIVATE: Mode = Mode::from_bits_retain(0o700);
 
 /// An open folder.
 #[derive(Debug)]
@@ -44,6 +47,7 @@ pub struct Folder {
     fd: OwnedFd,
     /// Where it was opened: for messages, and for programs that take paths.
     path: PathBuf,
+    is_private: bool,
 }
 
 impl Folder {
@@ -56,7 +60,7 @@ impl Folder {
         let path = path.into();
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
         let fd = openat(CWD, named, DIRECTORY, Mode::empty())?;
-        Ok(Self { fd, path })
+        Ok(Self { fd, path, is_private: false })
     }
 
     /// Opens a folder by the path that the user gave, and makes it where it is not there.
@@ -70,6 +74,16 @@ impl Folder {
             fs::create_dir_all(&path)?;
         }
         Self::open(path)
+    }
+
+    /// What is made in it from now on is this user's alone, whatever the process's mask says.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { is_private: true, ..self }
+    }
+
+    fn mode(&self, usual: Mode) -> Mode {
+        if self.is_private { usual & PRIVATE } else { usual }
     }
 
     /// The path by which it was opened.
@@ -100,7 +114,7 @@ impl Folder {
     pub fn folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = path::open_beneath(self.as_fd(), path::checked(name)?, DIRECTORY)?;
-        Ok(Self { fd, path: self.path_of(name) })
+        Ok(Self { fd, path: self.path_of(name), is_private: self.is_private })
     }
 
     /// Opens a folder right below, and makes it where it is not there.
@@ -110,7 +124,7 @@ impl Folder {
     /// As [`Folder::folder`].
     pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
-        match mkdirat(&parent, last, FOLDER) {
+        match mkdirat(&parent, last, self.mode(FOLDER)) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
             Err(error) => Err(error.into()),
         }
@@ -123,7 +137,7 @@ impl Folder {
     /// `AlreadyExists`; else as [`Folder::folder`].
     pub fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
-        mkdirat(&parent, last, FOLDER)?;
+        mkdirat(&parent, last, self.mode(FOLDER))?;
         self.folder(name)
     }
 
@@ -165,6 +179,33 @@ impl Folder {
         reopened(path::open_in_root(self.as_fd(), path.as_ref(), LOOK)?)
     }
 
+    /// Opens a regular file that is there for writing. It is neither made nor emptied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`].
+    pub fn existing(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        self.open_regular(name.as_ref(), OFlags::WRONLY)
+    }
+
+    /// Opens a regular file that nobody but root and this user can have written, to read it. The folder has to be
+    /// one of theirs alone ([`Folder::open_trusted`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`]; `PermissionDenied` for a file of others, one that others may write to, and one with a
+    /// second name.
+    pub fn trusted_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        let file = alone(self.file(name)?)?;
+        let metadata = file.metadata()?;
+        let why = match metadata.uid() {
+            user if !trusted::is_ours(user) => format!("it belongs to user {user}"),
+            _ if metadata.mode() & 0o022 != 0 => "other users may write to it".to_owned(),
+            _ => return Ok(file),
+        };
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+    }
+
     /// Opens a regular file to write at its end; it is made where it is not there.
     ///
     /// # Errors
@@ -187,7 +228,7 @@ impl Folder {
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        Ok(openat(&parent, last, flags, FILE)?.into())
+        Ok(openat(&parent, last, flags, self.mode(FILE))?.into())
     }
 
     /// Opens a regular file to lock: never truncated, made where it is not there.
@@ -225,7 +266,7 @@ impl Folder {
         // One that a process of this number left when it was killed.
         let _ = unlinkat(parent, name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        let mut file = File::from(openat(parent, name, flags, FILE)?);
+        let mut file = File::from(openat(parent, name, flags, self.mode(FILE))?);
         file.write_all(bytes)?;
         file.sync_all()
     }
@@ -252,6 +293,16 @@ impl Folder {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Removes a folder with nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn remove_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        Ok(unlinkat(&parent, last, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes something with all that is in it, without following symbolic links; what is not there is removed
@@ -293,7 +344,7 @@ impl Folder {
 
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
         let (parent, last) = self.parent(name)?;
-        let file = openat(&parent, last, flags | QUIETLY, FILE).map_err(path::link)?;
+        let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(path::link)?;
         regular(file.into())
     }
 

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     doctor as examination,
     groups::{Application, Applications, Hierarchies},
-    journal, recorder,
+    journal::{self, Report},
+    recorder,
     status::{Status, openmetrics, words::Words},
 };
 
@@ -171,6 +172,14 @@ pub fn restore(flags: &flags::Restore) -> Told {
                 }
             ),
         });
+    }
+    if !report.refused.is_empty() {
+        let rest = Report { refused: Vec::new(), ..report.clone() };
+        let line = format!(
+            "the journal names what guard never changes, which is not put back: {}\n{rest}",
+            report.refused.join("; ")
+        );
+        return Err(Failure { code: INVALID, line: line.trim_end().to_owned() });
     }
     if report.is_empty() {
         return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));
