@@ -17,7 +17,7 @@ use model::{
 };
 
 use crate::{
-    Error, Lab, cache, device::Device, image, objects, run_folder::write_whole, vm::Failure,
+    Error, Lab, cache, device::Device, exchange::Preamble, image, objects, run_folder::write_whole,
 };
 
 /// Bytes of a file that travel together: well below the longest frame.
@@ -146,12 +146,12 @@ impl Builds {
 }
 
 fn taken(device: &mut dyn Device) -> Result<(), Error> {
+    const AWAITED: &str = "a file to be taken";
+    let mut preamble = Preamble::default();
     loop {
-        match device.frame("a file to be taken")? {
+        match device.frame(AWAITED)? {
             Frame::Done => return Ok(()),
-            Frame::Refused(refusal) => return Err(Failure::Refused(refusal).into()),
-            // The agent's first words, where nobody has listened yet.
-            _ => {}
+            frame => preamble.take(&frame, AWAITED)?,
         }
     }
 }

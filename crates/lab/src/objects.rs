@@ -17,11 +17,8 @@ use model::{
 };
 
 use crate::{
-    Error, Lab,
-    cache::{self, Name},
-    device::Device,
-    run_folder::write_whole,
-    vm::Failure,
+    Error, Lab, cache::Name, device::Device, exchange::Preamble, fetch::fetch,
+    run_folder::write_whole, vm::Failure,
 };
 
 /// The kind of the cache's entries.
@@ -51,13 +48,15 @@ pub fn bring_all(
 ) -> Result<(), Error> {
     for file in stacks.recorded.files.iter().chain(&stacks.recorder.proof.files) {
         if let Some(sha256) = &file.sha256 {
-            let object = Object { key: sha256, wanted: wanted(file), checked: true };
+            let announced = Some(file.bytes).filter(|&bytes| bytes > 0);
+            let object = Object { key: sha256, wanted: wanted(file), announced, checked: true };
             keep(lab, object.bring(lab, device), &folder.join(sha256))?;
         }
     }
     if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
         let key = kernel_name(boot);
-        let object = Object { key: &key, wanted: Wanted::KernelSymbols, checked: false };
+        let object =
+            Object { key: &key, wanted: Wanted::KernelSymbols, announced: None, checked: false };
         keep(lab, object.bring(lab, device), &folder.join(&key))?;
     }
     Ok(())
@@ -74,7 +73,8 @@ pub fn bring_located(
     located: &Located,
 ) -> Result<Option<PathBuf>, Error> {
     let (Some(path), Some(sha256)) = (&located.path, &located.sha256) else { return Ok(None) };
-    let object = Object { key: sha256, wanted: Wanted::File(path.clone()), checked: true };
+    let wanted = Wanted::File(path.clone());
+    let object = Object { key: sha256, wanted, announced: None, checked: true };
     object.bring(lab, device).map(Some)
 }
 
@@ -102,6 +102,8 @@ fn keep(lab: &Lab, brought: Result<PathBuf, Error>, to: &Path) -> Result<(), Err
 struct Object<'a> {
     key: &'a str,
     wanted: Wanted,
+    /// Its length as the access point told it, bytes.
+    announced: Option<u64>,
     /// Whether the key is the content's SHA-256.
     checked: bool,
 }
@@ -110,14 +112,12 @@ impl Object<'_> {
     fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
         let name = Name { kind: KIND, key: self.key };
         let entry = lab.cache.obtain(name, |folder| {
-            let bytes = fetch(device, &self.wanted)?;
-            let sha256 = cache::sum(&bytes);
+            let sha256 = fetch(device, (&self.wanted, self.announced), &folder.join(CONTENT))?;
             if self.checked && sha256 != self.key {
                 let why = format!("its content changed while it was read: {sha256}");
                 return Err(refused(&self.wanted, why).into());
             }
-            let path = folder.join(CONTENT);
-            fs::write(&path, bytes).map_err(Error::file("write", path))
+            Ok(())
         })?;
         Ok(entry.path.join(CONTENT))
     }
@@ -132,34 +132,19 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
     Failure::Refused(model::wire::Refusal::File { path, why })
 }
 
-/// A file's bytes.
-fn fetch(device: &mut dyn Device, wanted: &Wanted) -> Result<Vec<u8>, Error> {
-    device.order(&Order::Fetch(wanted.clone()))?;
-    let mut bytes = Vec::new();
-    loop {
-        match device.frame("a piece of a file")? {
-            Frame::Piece(piece) => {
-                bytes.extend(piece.bytes);
-                if piece.last {
-                    return Ok(bytes);
-                }
-            }
-            // What was said before the order was read.
-            _ => continue,
-        }
-    }
-}
-
 /// Looks for programs and libraries by name.
 ///
 /// # Errors
 ///
 /// [`Error`] of the stream.
 pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
+    const AWAITED: &str = "where programs are";
+    let mut preamble = Preamble::default();
     device.order(&Order::Locate(names.to_vec()))?;
     loop {
-        if let Frame::Located(located) = device.frame("where programs are")? {
-            return Ok(located);
+        match device.frame(AWAITED)? {
+            Frame::Located(located) => return Ok(located),
+            frame => preamble.take(&frame, AWAITED)?,
         }
     }
 }
