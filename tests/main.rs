@@ -29,6 +29,7 @@ mod count;
 mod doctor;
 mod environment;
 mod full_disk;
+mod hostile_device;
 mod image;
 mod interrupted;
 mod lab_faults;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use model::sample::Account;
+use model::{name::VariantName, sample::Account};
 
 use crate::harness::Place;
 
@@ -13,7 +13,7 @@ fn usage(account: &Account) -> u64 {
 }
 
 /// What the subject and the load of each variant took in the window, ns.
-fn measured(place: &Place) -> BTreeMap<String, (u64, u64)> {
+fn measured(place: &Place) -> BTreeMap<VariantName, (u64, u64)> {
     let spent = |first: &Account, last: &Account| usage(last) - usage(first);
     let run = place.run();
     let trials = run.trials();

@@ -31,9 +31,11 @@ const FIRST: &[(&str, Attack)] = &[
     ("ends-in-the-program", |peer| peer.skip(1000)),
     ("talks-without-reading", |peer| peer.endless(&[0x41; 4096])),
     ("complains-without-reading", |_| complain()),
-    ("reads-a-drip", |peer| loop {
-        peer.skip(1)?;
-        tick();
+    ("reads-a-drip", |peer| {
+        loop {
+            peer.skip(1)?;
+            tick();
+        }
     }),
 ];
 
@@ -105,11 +107,11 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
         peer.say(&hello(PROTOCOL))?;
         peer.say(&sample(1))
     }),
-    ("three-hellos", |peer| {
-        (0..3).try_for_each(|_| peer.hello())
-    }),
-    ("endless-greetings", |peer| loop {
-        peer.hello()?;
+    ("three-hellos", |peer| (0..3).try_for_each(|_| peer.hello())),
+    ("endless-greetings", |peer| {
+        loop {
+            peer.hello()?;
+        }
     }),
     ("endless-corrections", |peer| {
         let one = Correction { what: "a".into(), was: "b".into(), done: "c".into() };
@@ -218,9 +220,11 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
 const FILES: &[(&str, Attack)] = &[
     ("endless-pieces", |peer| peer.endless(&encoded(&piece(1_000_000, false)))),
     ("endless-empty-pieces", |peer| peer.endless(&encoded(&piece(0, false)))),
-    ("a-drip-of-pieces", |peer| loop {
-        peer.say(&piece(1, false))?;
-        tick();
+    ("a-drip-of-pieces", |peer| {
+        loop {
+            peer.say(&piece(1, false))?;
+            tick();
+        }
     }),
     ("a-piece-more-than-announced", |peer| {
         peer.say(&piece(1000, false))?;
@@ -264,7 +268,9 @@ const PATHS: &[(&str, fn(&str) -> (String, Option<String>))] = &[
     ("a-sum-that-goes-up", |_| ("../../../../outside/file".to_owned(), None)),
     ("a-sum-of-nothing", |_| (String::new(), None)),
     ("a-sum-with-a-zero", |_| ("0\0".repeat(32), None)),
-    ("a-kernel-that-is-a-path", |target| (SUM.to_owned(), Some(format!("/../../../../..{target}")))),
+    ("a-kernel-that-is-a-path", |target| {
+        (SUM.to_owned(), Some(format!("/../../../../..{target}")))
+    }),
     ("a-kernel-that-goes-up", |_| (SUM.to_owned(), Some("x/../../../../outside".to_owned()))),
 ];
 

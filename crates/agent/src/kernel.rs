@@ -7,10 +7,10 @@
 
 use std::{
     fs::{self, File},
-    io::Read,
+    io::{self, Read},
 };
 
-use model::instrument::KernelSymbols;
+use model::{instrument::KernelSymbols, name::BootId};
 
 use crate::programs::digest_of;
 
@@ -25,7 +25,10 @@ pub(crate) fn symbols() -> KernelSymbols {
     match read {
         Err(error) => KernelSymbols::Hidden(format!("/proc/kallsyms: {error}")),
         Ok(_) if !shows_addresses(&beginning) => KernelSymbols::Hidden(hidden()),
-        Ok(_) => KernelSymbols::Boot(boot(&beginning)),
+        Ok(_) => match boot(&beginning) {
+            Ok(boot) => KernelSymbols::Boot(boot),
+            Err(error) => KernelSymbols::Hidden(error.to_string()),
+        },
     }
 }
 
@@ -47,12 +50,11 @@ fn hidden() -> String {
 }
 
 /// The kernel, where it lies, and its modules, hexadecimal.
-fn boot(first_symbols: &[u8]) -> String {
+fn boot(first_symbols: &[u8]) -> io::Result<BootId> {
     let version = fs::read_to_string("/proc/version").unwrap_or_default();
     let modules = fs::read_to_string("/proc/modules").unwrap_or_default();
     let text = format!("{version}{}", placed(&modules));
-    // Reading from memory does not fail.
-    digest_of([first_symbols, text.as_bytes()].concat().as_slice()).unwrap_or_default()
+    digest_of([first_symbols, text.as_bytes()].concat().as_slice()).map(BootId::from)
 }
 
 /// Names, sizes and addresses of modules: the number of their users is another all the time.

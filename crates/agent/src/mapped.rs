@@ -20,7 +20,10 @@ use linux::{
     perf::records,
     proc,
 };
-use model::instrument::{MappedFile, Oddity};
+use model::{
+    instrument::{MappedFile, Oddity},
+    name::Sha256Hex,
+};
 
 use crate::programs::digest_of;
 
@@ -163,7 +166,7 @@ fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-fn read(path: &Path) -> io::Result<(String, u64)> {
+fn read(path: &Path) -> io::Result<(Sha256Hex, u64)> {
     let file = File::open(path)?;
     let bytes = file.metadata()?.len();
     Ok((digest_of(file)?, bytes))

@@ -12,7 +12,7 @@ use std::{
 };
 
 use linux::proc::LONGEST_COMM;
-use model::{facts::Program, wire::LoadOrder};
+use model::{facts::Program, name::Sha256Hex, wire::LoadOrder};
 use sha2::{Digest, Sha256};
 
 /// Where programs are looked for when the environment has no `PATH`.
@@ -63,17 +63,17 @@ fn name_of(path: &Path) -> String {
     name.chars().take(LONGEST_COMM).collect()
 }
 
-fn program(name: String, path: &Path, sha256: String) -> Program {
+fn program(name: String, path: &Path, sha256: Sha256Hex) -> Program {
     Program { name, path: path.to_string_lossy().into_owned(), sha256 }
 }
 
-/// A file's SHA-256, hexadecimal.
-pub(crate) fn digest(path: &Path) -> io::Result<String> {
+/// A file's SHA-256.
+pub(crate) fn digest(path: &Path) -> io::Result<Sha256Hex> {
     digest_of(File::open(path)?)
 }
 
-/// The SHA-256 of all that can be read, hexadecimal.
-pub(crate) fn digest_of(mut file: impl Read) -> io::Result<String> {
+/// The SHA-256 of all that can be read.
+pub(crate) fn digest_of(mut file: impl Read) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {
@@ -82,11 +82,7 @@ pub(crate) fn digest_of(mut file: impl Read) -> io::Result<String> {
             length => hash.update(&buffer[..length]),
         }
     }
-    Ok(hexadecimal(&hash.finalize()))
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(Sha256Hex::of(&hash.finalize().into()))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) fn counts(measured: &Measured) -> Vec<CountFigures> {
         let of = |function| count(function, &seen, clients);
         let figures = functions.iter().filter_map(of);
         found.extend(
-            figures.map(|figures| CountFigures { variant: variant.name.clone(), ..figures }),
+            figures.map(|figures| CountFigures { variant: variant.name.to_string(), ..figures }),
         );
     }
     found
@@ -191,7 +191,7 @@ pub(crate) fn own_counters(measured: &Measured) -> Vec<OwnCounter> {
     for (variant, clients, seen) in cells(measured) {
         let reads: Vec<_> = seen.iter().filter_map(|seen| seen.counts.read.as_ref()).collect();
         found.extend(own::risen(&reads).into_iter().map(|(name, rose)| OwnCounter {
-            variant: variant.name.clone(),
+            variant: variant.name.to_string(),
             clients,
             name,
             rose,

@@ -180,7 +180,7 @@ fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
     let planned = measured.run.plan.iter().filter(|planned| is_here(&planned.id)).count() as u32;
     let invalid = measured.invalid.iter().filter(|trial| is_here(&trial.id)).count() as u32;
     Cell {
-        variant: variant.name.clone(),
+        variant: variant.name.to_string(),
         clients,
         mode: measured.mode(variant),
         beside: variant.beside,

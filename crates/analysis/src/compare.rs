@@ -135,8 +135,8 @@ fn comparison<'a>(
     let contrast = |part| contrast(&measured.pairs([&variant.name, &base.name], clients, part));
     Some(Comparison {
         clients,
-        variant: variant.name.clone(),
-        base: base.name.clone(),
+        variant: variant.name.to_string(),
+        base: base.name.to_string(),
         variant_subject: measured.subject(variant).process.clone(),
         base_subject: measured.subject(base).process.clone(),
         mode: measured.mode(variant),

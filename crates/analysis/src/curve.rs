@@ -134,7 +134,7 @@ fn curve(measured: &Measured, variant: &Variant) -> Curve {
     let parts = [Part::Subject, Part::Load, Part::Others, Part::Sum];
     let slopes = parts.into_iter().filter_map(|part| slope(&rows, part));
     Curve {
-        variant: variant.name.clone(),
+        variant: variant.name.to_string(),
         about: variant.about.clone(),
         subject: measured.subject(variant).process.clone(),
         load: measured.run.study.load_of(variant).map(load_words),

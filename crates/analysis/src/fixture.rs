@@ -6,6 +6,7 @@
 
 use model::{
     facts::{Cgroup, Facts, Program},
+    name::{Sha256Hex, VariantName},
     run::{FORMAT, Host, LabIdentity, Run},
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
@@ -78,7 +79,7 @@ fn hostapd() -> Subject {
 
 fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
     Variant {
-        name: name.to_owned(),
+        name: VariantName::literal(name),
         about: Some(about.to_owned()),
         subject: None,
         load,
@@ -275,7 +276,7 @@ fn facts(variant: &str) -> Facts {
     let hostapd = Program {
         name: "hostapd".to_owned(),
         path: "/usr/sbin/hostapd".to_owned(),
-        sha256: "b0".repeat(32),
+        sha256: Sha256Hex::of(&[0xb0; 32]),
     };
     Facts {
         kernel: "6.1.0-18-amd64".to_owned(),

@@ -95,7 +95,7 @@ impl<'a> Evidence<'a> {
     fn variants(&self) -> Vec<&'a Variant> {
         let named = self.run.study.gates.as_ref().map_or(&[][..], |gates| &gates.variants);
         let all = self.run.study.variants.iter();
-        all.filter(|variant| named.is_empty() || named.contains(&variant.name)).collect()
+        all.filter(|variant| variant.is_meant(named)).collect()
     }
 
     /// Variants in which something is made to work.

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use model::{
     run::Run,
     study::Variant,
-    trial::{Purpose, Trial, TrialId},
+    trial::{Trial, TrialId},
     verdict::{Difference, Expect, FEWEST_PAIRS, Pairs, Verdict, Versus},
 };
 
@@ -52,8 +52,8 @@ fn of_study(measured: &Measured) -> Vec<Judgement> {
     // A fix is of one program; what another one costs is in the comparisons, and no verdict on a change.
     let fixes = bases.filter(|pair| part(measured, *pair) == Part::Subject);
     let questions = fixes.map(|[base, variant]| Question {
-        base: base.name.clone(),
-        variant: variant.name.clone(),
+        base: base.name.to_string(),
+        variant: variant.name.to_string(),
         clients,
         part: part(measured, [base, variant]),
         expect: Expect::NoSlower,
@@ -123,26 +123,22 @@ pub(crate) struct Evidence {
 impl Evidence {
     pub(crate) fn of(measured: &Measured, question: &Question) -> Self {
         let (tried, complete, planned) = tried(measured, question);
-        let sides = |repetition: &u32| {
-            [&question.variant, &question.base].map(|variant| TrialId {
-                variant: variant.clone(),
-                clients: question.clients,
-                repetition: *repetition,
-                purpose: Purpose::Cpu,
-            })
+        let is = |id: &TrialId, side: &str, repetition: &u32| {
+            id.purpose.is_cpu() && id.is_of(side, question.clients, *repetition)
         };
-        let value = |id: &TrialId| {
-            measured.figures.iter().find(|trial| trial.id == *id)?.part(question.part)
+        let value = |side: &str, repetition: &u32| {
+            let trial = measured.figures.iter().find(|trial| is(&trial.id, side, repetition))?;
+            trial.part(question.part)
         };
         let pair = |repetition: &u32| {
-            let [variant, base] = sides(repetition);
-            Some((value(&variant)?, value(&base)?))
+            Some((value(&question.variant, repetition)?, value(&question.base, repetition)?))
         };
-        let record =
-            |id: &TrialId| measured.records.iter().copied().find(|one| one.planned.id == *id);
+        let record = |side: &str, repetition: &u32| {
+            let mut records = measured.records.iter().copied();
+            records.find(|one| is(&one.planned.id, side, repetition))
+        };
         let records = |repetition: &u32| {
-            let [variant, base] = sides(repetition);
-            Some((record(&base)?, record(&variant)?))
+            Some((record(&question.base, repetition)?, record(&question.variant, repetition)?))
         };
         let recorded: Vec<_> = tried.iter().filter_map(records).collect();
         Self {

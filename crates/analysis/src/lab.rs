@@ -78,14 +78,14 @@ fn row(measured: &Measured, variant: &Variant, clients: u32) -> Option<Row> {
     let against = measured.undisturbed(variant).filter(|other| other.name != variant.name);
     let distinct = distinct(&trials);
     Some(Row {
-        variant: variant.name.clone(),
+        variant: variant.name.to_string(),
         clients,
         mode: measured.mode(variant),
         beside: variant.beside,
         range: (sum.mean > 0.0).then(|| (sum.max - sum.min) / sum.mean),
         sum,
         shift: against.and_then(|other| shift(measured, [variant, other], clients)),
-        against: against.map(|other| other.name.clone()),
+        against: against.map(|other| other.name.to_string()),
         distinct,
         bit_exact: trials.len() > 1 && distinct == 1,
         speed: estimate(&|trial| trial.speed),

@@ -91,19 +91,17 @@ impl<'a> Measured<'a> {
         self.figures.iter().filter(|trial| is_in(&trial.id)).collect()
     }
 
-    /// A part of one trial, µs/s.
-    fn value(&self, id: &TrialId, part: Part) -> Option<f64> {
-        self.figures.iter().find(|trial| trial.id == *id)?.part(part)
-    }
-
     /// A part of two variants at one count, by the repetitions that both have.
     pub(crate) fn pairs(&self, pair: [&str; 2], clients: u32, part: Part) -> Vec<(f64, f64)> {
         let [a, b] = pair;
         self.cell(a, clients)
             .into_iter()
             .filter_map(|trial| {
-                let other = TrialId { variant: b.to_owned(), ..trial.id.clone() };
-                Some((trial.part(part)?, self.value(&other, part)?))
+                let TrialId { repetition, purpose, .. } = trial.id;
+                let is_other = |other: &&TrialFigures| {
+                    other.id.purpose == purpose && other.id.is_of(b, clients, repetition)
+                };
+                Some((trial.part(part)?, self.figures.iter().find(is_other)?.part(part)?))
             })
             .collect()
     }

@@ -92,7 +92,7 @@ fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
 
 fn key(planned: &PlannedTrial) -> Option<Key> {
     let target = target(planned).filter(|_| planned.id.purpose == Purpose::Pause)?;
-    Some((planned.id.variant.clone(), planned.id.clients, target.to_string()))
+    Some((planned.id.variant.to_string(), planned.id.clients, target.to_string()))
 }
 
 fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTrial, settle: Span) {

@@ -7,6 +7,7 @@ mod doubts;
 
 use model::{
     instrument::{Instrument, Proof, Scope, StacksOrder},
+    name::VariantName,
     run::Run,
     study::Variant,
     trial::{Outcome, Purpose, Stacks, Trial, TrialId},
@@ -34,10 +35,10 @@ const PROOF_ON_TOP: f64 = 0.9;
 const BURNER: &str = "burn";
 
 /// The folded captures of one variant at one client count.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FoldedCell {
     /// The variant.
-    pub variant: String,
+    pub variant: VariantName,
     /// Clients.
     pub clients: u32,
     /// The captures' stacks.
@@ -46,6 +47,19 @@ pub struct FoldedCell {
     pub repetitions: Vec<u32>,
     /// The stacks of each capture's proof, where there is one.
     pub proofs: Vec<Option<Profile>>,
+}
+
+impl FoldedCell {
+    /// The cell of a trial, without captures yet.
+    pub fn of(id: &TrialId) -> Self {
+        Self {
+            variant: id.variant.clone(),
+            clients: id.clients,
+            folded: Folded::default(),
+            repetitions: Vec::new(),
+            proofs: Vec::new(),
+        }
+    }
 }
 
 /// Fills in profiles and differences, their doubts and their sentences. Captures whose trial is not valid
@@ -194,7 +208,7 @@ impl<'a> Made<'a> {
     fn figures(&self) -> ProfileFigures {
         let profile = &self.cell.folded.profile;
         let mut figures = figures_of(profile, self.captures.clone(), self.order.clone());
-        figures.variant.clone_from(&self.cell.variant);
+        figures.variant = self.cell.variant.to_string();
         figures.clients = Some(self.cell.clients);
         figures
     }
@@ -324,7 +338,7 @@ fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
                 before.cell.variant == base && before.cell.clients == after.cell.clients
             });
             let before =
-                before.filter(|_| base != variant.name && same_subject(run, base, variant));
+                before.filter(|_| variant.name != base && same_subject(run, base, variant));
             found.extend(before.map(|before| difference(before, after)));
         }
     }
@@ -340,8 +354,8 @@ fn same_subject(run: &Run, base: &str, variant: &Variant) -> bool {
 fn difference(before: &Made, after: &Made) -> Difference {
     let (tree, functions) = stacks::difference(before.side(), after.side());
     Difference {
-        before: before.cell.variant.clone(),
-        after: after.cell.variant.clone(),
+        before: before.cell.variant.to_string(),
+        after: after.cell.variant.to_string(),
         clients: Some(after.cell.clients),
         tree,
         functions,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use model::{
     facts::Program,
+    name::Sha256Hex,
     study::Variant,
     trial::{Outcome, Trial},
 };
@@ -21,8 +22,8 @@ pub struct UsedProgram {
     pub name: String,
     /// The executable's path on the access point.
     pub path: String,
-    /// SHA-256, hexadecimal.
-    pub sha256: String,
+    /// Of its content.
+    pub sha256: Sha256Hex,
     /// What it is to the variants that ran it, each once: subject, load or others.
     pub parts: Vec<Part>,
     /// Variants in whose valid trials it was seen, in the study's order.
@@ -38,8 +39,8 @@ pub(crate) fn of(measured: &Measured) -> Vec<UsedProgram> {
                 let Program { name, path, sha256 } = program.clone();
                 UsedProgram { name, path, sha256, parts: Vec::new(), variants: Vec::new() }
             });
-            if used.variants.last() != Some(&variant.name) {
-                used.variants.push(variant.name.clone());
+            if used.variants.last().is_none_or(|last| variant.name != *last) {
+                used.variants.push(variant.name.to_string());
             }
             used.parts.extend(part_of(measured, variant, program));
         }

@@ -107,7 +107,7 @@ fn stage(measured: &Measured, cells: &[Cell], variant: &Variant, clients: u32) -
     };
     let here = cell(clients);
     Stage {
-        variant: variant.name.clone(),
+        variant: variant.name.to_string(),
         mode: measured.mode(variant),
         subject: measured.run.study.subject_of(variant).process.clone(),
         cpu: here.map(|cell| cell.cpu).unwrap_or_default(),

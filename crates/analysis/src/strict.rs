@@ -11,6 +11,7 @@ use model::{
     identity::{
         FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, PartyIdentity, Role,
     },
+    name::Sha256Hex,
     trial::{Outcome, Recording, Trial},
     verdict::Difference,
     wire::{PUT, SIDES, Work},
@@ -310,7 +311,7 @@ impl<'a> Sides<'a> {
             found = true;
             if file.sha256.as_deref().is_some_and(|sha256| sha256 != named) {
                 let (is, side) = (hash(&file.sha256), &self.names[side]);
-                let named = hash(&Some(named.to_owned()));
+                let named = short(named);
                 self.stranger(format!(
                     "`{name}` in {side} is {is}, and {named} was to be measured"
                 ));
@@ -369,11 +370,12 @@ fn is_ours(path: &str) -> bool {
     path.strip_prefix(PUT).is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn hash(sha256: &Option<String>) -> String {
-    match sha256 {
-        Some(sha256) => sha256.chars().take(SHORT_HASH).collect(),
-        None => "unknown".to_owned(),
-    }
+fn hash(sha256: &Option<Sha256Hex>) -> String {
+    sha256.as_deref().map_or_else(|| "unknown".to_owned(), short)
+}
+
+fn short(sha256: &str) -> String {
+    sha256.chars().take(SHORT_HASH).collect()
 }
 
 fn shown(text: &Option<String>) -> String {

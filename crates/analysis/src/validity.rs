@@ -101,7 +101,7 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .collect();
     let known = first_hashes(&seen);
     let differ = affected(&seen, |seen| {
-        seen.recording.facts.programs.iter().any(|one| known[&*one.path] != one.sha256)
+        seen.recording.facts.programs.iter().any(|one| one.sha256 != known[&*one.path])
     })
     .map(|trials| Doubt::ProgramsDiffer { trials });
     let census = affected(&seen, |seen| census::one_sided(seen.recording))
@@ -312,6 +312,8 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
 
 #[cfg(test)]
 mod tests {
+    use model::name::Sha256Hex;
+
     use super::*;
     use crate::{analyse, fixture};
 
@@ -415,7 +417,7 @@ mod tests {
         let run = fixture::run();
         let mut trials = fixture::trials(&run);
         if let Outcome::Measured(recording) = &mut trials[9].outcome {
-            recording.facts.programs[0].sha256 = "00".repeat(32);
+            recording.facts.programs[0].sha256 = Sha256Hex::of(&[0; 32]);
         }
         let expected = Affected(vec![trials[9].planned.id.clone()]);
         let found = analyse(&run, &trials).doubts;
@@ -429,7 +431,7 @@ mod tests {
         for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "iw-dump") {
             if let Outcome::Measured(recording) = &mut trial.outcome {
                 let (name, path) = ("iw".to_owned(), "/sbin/iw".to_owned());
-                let sha256 = "11".repeat(32);
+                let sha256 = Sha256Hex::of(&[0x11; 32]);
                 recording.facts.programs.push(model::facts::Program { name, path, sha256 });
             }
         }

@@ -15,7 +15,12 @@ use analysis::stacks::{
     object::Elf,
     symbols::Functions,
 };
-use lab::{objects::kernel_name, scout::Symbols};
+use lab::{
+    objects::{LONGEST, LONGEST_KALLSYMS, kernel_name},
+    run_folder::OBJECTS,
+    scout::Symbols,
+};
+use linux::folder::{Folder, open_regular, read_regular};
 use model::{
     instrument::KernelSymbols,
     run::Run,
@@ -57,20 +62,23 @@ impl SymbolFolders {
 
     /// A file of the same build, with more in it.
     fn find(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        let named = build_id.and_then(|id| self.in_build_id_folder(id));
-        let path = named.or_else(|| {
+        if let Some(named) = build_id.and_then(|id| self.in_build_id_folder(id)) {
+            return Some(named);
+        }
+        let path = {
             let index = self.index.get_or_init(|| Index::of(&self.folders));
             let by_id = build_id.and_then(|id| index.by_build_id.get(id));
-            by_id.or_else(|| link.and_then(|name| index.by_name.get(name))).cloned()
-        })?;
-        fs::read(path).ok().map(Arc::from)
+            by_id.or_else(|| link.and_then(|name| index.by_name.get(name)))?
+        };
+        read_regular(path, LONGEST).ok().map(Arc::from)
     }
 
     /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out.
-    fn in_build_id_folder(&self, id: &str) -> Option<PathBuf> {
+    fn in_build_id_folder(&self, id: &str) -> Option<Arc<[u8]>> {
         let (first, rest) = id.split_at_checked(2)?;
         let name = format!(".build-id/{first}/{rest}.debug");
-        self.by_id.iter().map(|folder| folder.join(&name)).find(|path| path.is_file())
+        let read = |folder: &PathBuf| Folder::open(folder)?.read_in_root(&name, LONGEST);
+        self.by_id.iter().find_map(|folder| read(folder).ok()).map(Arc::from)
     }
 }
 
@@ -108,9 +116,9 @@ impl Index {
 
 fn elf(path: &Path) -> Option<Elf> {
     let mut magic = [0; 4];
-    let mut file = fs::File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     std::io::Read::read_exact(&mut file, &mut magic).ok().filter(|()| magic == *b"\x7fELF")?;
-    Elf::parse(fs::read(path).ok()?.into()).ok()
+    Elf::parse(read_regular(path, LONGEST).ok()?.into()).ok()
 }
 
 impl Symbols for SymbolFolders {
@@ -123,27 +131,36 @@ impl Symbols for SymbolFolders {
     }
 }
 
+/// The text of `/proc/kallsyms`.
+#[derive(Debug)]
+enum Kallsyms {
+    /// What the command line names.
+    File(PathBuf),
+    /// One of a run's objects.
+    Object(String),
+}
+
 /// Everything that explains one recording.
 #[derive(Debug)]
 pub(crate) struct CodeFiles<'a> {
     /// Contents by SHA-256.
-    objects: Option<PathBuf>,
+    objects: Option<Folder>,
     /// A copy of the device's root.
-    root: Option<PathBuf>,
+    root: Option<Folder>,
     /// The text of kallsyms, or why there is none.
-    kernel: Result<PathBuf, String>,
+    kernel: Result<Kallsyms, String>,
     folders: &'a SymbolFolders,
 }
 
 impl<'a> CodeFiles<'a> {
     /// What a run's folder holds for one of its trials.
     pub(crate) fn of_trial(run: &Path, kernel: &KernelSymbols, folders: &'a SymbolFolders) -> Self {
-        let objects = run.join(lab::run_folder::OBJECTS);
+        let objects = Folder::open(run).and_then(|run| run.folder(OBJECTS)).ok();
         let kernel = match kernel {
-            KernelSymbols::Boot(boot) => Ok(objects.join(kernel_name(boot))),
+            KernelSymbols::Boot(boot) => Ok(Kallsyms::Object(kernel_name(boot))),
             KernelSymbols::Hidden(why) => Err(why.clone()),
         };
-        Self { objects: Some(objects), root: None, kernel, folders }
+        Self { objects, root: None, kernel, folders }
     }
 
     /// What the command line names for a recording that perf made.
@@ -152,22 +169,20 @@ impl<'a> CodeFiles<'a> {
         kallsyms: Option<PathBuf>,
         folders: &'a SymbolFolders,
     ) -> Self {
-        let kernel = kallsyms.ok_or_else(|| {
+        let kernel = kallsyms.map(Kallsyms::File).ok_or_else(|| {
             "name a copy of the device's /proc/kallsyms with --kallsyms FILE".to_owned()
         });
+        let root = root.and_then(|root| Folder::open(root).ok());
         Self { objects: None, root, kernel, folders }
     }
 }
 
 impl Files for CodeFiles<'_> {
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
-        let object = self.objects.as_ref().zip(id.sha256.as_ref()).map(|(at, sha)| at.join(sha));
-        let in_root = || {
-            let root = self.root.as_ref()?;
-            id.path.strip_prefix('/').map(|path| root.join(path))
-        };
-        let path = object.or_else(in_root);
-        let read = path.and_then(|path| fs::read(path).ok()).map(Arc::from);
+        let object = self.objects.as_ref().zip(id.sha256.as_ref());
+        let object = object.and_then(|(objects, sha256)| objects.read(sha256, LONGEST).ok());
+        let in_root = || self.root.as_ref()?.read_in_root(&id.path, LONGEST).ok();
+        let read = object.or_else(in_root).map(Arc::from);
         // A file of the same build explains as much as the one on the device.
         read.or_else(|| self.folders.find(id.build_id.as_deref(), None)).or_else(|| {
             let name = Path::new(&id.path).file_name()?.to_str()?;
@@ -180,8 +195,16 @@ impl Files for CodeFiles<'_> {
     }
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
-        let path = self.kernel.as_ref().map_err(Clone::clone)?;
-        fs::read(path).map(Arc::from).map_err(|error| format!("{}: {error}", path.display()))
+        let (place, read) = match self.kernel.as_ref().map_err(Clone::clone)? {
+            Kallsyms::File(path) => {
+                (path.display().to_string(), read_regular(path, LONGEST_KALLSYMS))
+            }
+            Kallsyms::Object(name) => {
+                let objects = self.objects.as_ref().ok_or("the run has no objects")?;
+                (name.clone(), objects.read(name, LONGEST_KALLSYMS))
+            }
+        };
+        read.map(Arc::from).map_err(|error| format!("{place}: {error}"))
     }
 }
 

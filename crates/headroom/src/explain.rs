@@ -2,7 +2,11 @@
 //!
 //! What they mean is [`analysis`]'s; here files are opened, and put together by variant and client count.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::Path,
+};
 
 use analysis::{
     profiling::FoldedCell,
@@ -16,6 +20,7 @@ use analysis::{
     },
 };
 use lab::run_folder::{self, Recorded};
+use linux::folder;
 use model::{
     instrument::MappedFile,
     trial::{Stacks, Trial},
@@ -41,8 +46,7 @@ pub(crate) fn cells(
         let id = &trial.planned.id;
         let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
         let place = cells.iter().position(|(cell, _)| is_here(cell)).unwrap_or_else(|| {
-            let (variant, clients) = (id.variant.clone(), id.clients);
-            cells.push((FoldedCell { variant, clients, ..FoldedCell::default() }, Folder::new()));
+            cells.push((FoldedCell::of(id), Folder::new()));
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];
@@ -68,26 +72,27 @@ struct OfTrial<'a> {
 
 impl OfTrial<'_> {
     fn fold(&self, folder: &mut Folder) -> Result<(), Failure> {
-        let path = run_folder::stacks_path(self.run, &self.trial.planned.id);
-        self.capture(&path, &self.stacks.recorded.files, folder)
+        let name = run_folder::stacks_name(&self.trial.planned.id);
+        self.capture(&name, &self.stacks.recorded.files, folder)
     }
 
     /// The stacks of the burner that was recorded before the window.
     fn proof(&self) -> Result<Option<Profile>, Failure> {
-        let path = run_folder::stacks_path(self.run, &self.trial.planned.id);
         let mut folder = Folder::new();
         let files = &self.stacks.recorder.proof.files;
-        self.capture(&run_folder::proof_of(&path), files, &mut folder)?;
+        self.capture(&run_folder::proof_name(&self.trial.planned.id), files, &mut folder)?;
         Ok(Some(folder.finish().profile))
     }
 
     fn capture(
         &self,
-        path: &Path,
+        name: &str,
         files: &[MappedFile],
         folder: &mut Folder,
     ) -> Result<(), Failure> {
-        let mut recording = open(path)?;
+        let path = &self.run.join(name);
+        let file = folder::Folder::open(self.run).and_then(|run| run.file(name));
+        let mut recording = open(path, file)?;
         let code = CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders);
         let ids = files.iter().map(|file| FileId {
             path: file.path.clone(),
@@ -108,7 +113,7 @@ impl OfTrial<'_> {
 ///
 /// [`Failure::Recording`], also for one without samples.
 pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
-    let mut recording = open(path)?;
+    let mut recording = open(path, folder::open_regular(path))?;
     let head = recording.head().clone();
     let ids = head.build_ids.iter().map(|(path, id)| FileId {
         path: path.clone(),
@@ -121,8 +126,8 @@ pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Fold
     Ok((head, folder.finish()))
 }
 
-fn open(path: &Path) -> Result<Recording<BufReader<File>>, Failure> {
-    let file = File::open(path).map_err(|error| {
+fn open(path: &Path, file: io::Result<File>) -> Result<Recording<BufReader<File>>, Failure> {
+    let file = file.map_err(|error| {
         Failure::Recording(format!("cannot read the recording {}: {error}", path.display()))
     })?;
     Recording::open(BufReader::new(file)).map_err(|corrupt| failure(path, &corrupt))

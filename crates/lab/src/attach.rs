@@ -52,13 +52,15 @@ pub fn run(lab: &Lab, address: &Address, task: Task<'_>) -> Result<RunFolder, Er
         study: file.study.clone(),
         overrides: file.overrides.clone(),
         study_name: file.name.clone(),
-        study_sha256: file.sha256.clone(),
+        study_sha256: file.sha256.to_string(),
         plan: plan_of(task, &probes),
         host: host::describe(),
         versus: task.comparing.map(|comparing| comparing.versus.clone()),
     };
     let folder = RunFolder::create(task.path, &run, &file.text)?;
-    builds.iter().try_for_each(|builds: &Builds| builds.keep(&folder.objects()))?;
+    if let Some(builds) = &builds {
+        builds.keep(&folder.objects()?)?;
+    }
     let trials = run.plan.len() as u32;
     let recorded = Recorded::begun(task.path, run.clone(), file.text.clone());
     let kept = Kept::new(lab, &folder, &recorded, task.decided);
@@ -167,7 +169,7 @@ fn trial(
         device.order(&Order::measure(planned.measure.clone()))?;
         let recording = session::listen(device, &planned.measure, places, &mut cost)?;
         if let Some(stacks) = &recording.stacks {
-            objects::bring_all(lab, device, stacks, &places.objects)?;
+            objects::bring_all(lab, device, stacks, &places.objects()?)?;
         }
         Ok(recording)
     };

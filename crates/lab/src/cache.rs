@@ -3,21 +3,36 @@
 //! An entry is a folder `KIND/KEY`. It is made beside its place and moved there whole, with the
 //! SHA-256 of each of its files, so a half-made or damaged entry is seen and made again. Two
 //! headrooms that want the same entry wait for each other. Knows nothing of what entries hold.
+//!
+//! Nothing in it is followed out of it: see [`linux::folder`]. A cache that cannot be written is read.
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io,
+    fs::File,
+    io::{self, ErrorKind},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
+use linux::folder::{self, Folder};
+use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
 
 use crate::Error;
 
 /// The file of an entry that holds the sums of the others.
 const SUMS: &str = "sums.json";
+
+/// The longest list of sums, bytes: an entry has a handful of files.
+const LONGEST_SUMS: u64 = 64 << 10;
+
+/// The longest description of an entry's content, bytes: JSON that its maker put beside it.
+pub(crate) const LONGEST_DESCRIPTION: u64 = 16 << 20;
+
+/// The endings of what stands beside an entry while it is made or used.
+const LOCK: &str = ".lock";
+const PARTIAL: &str = ".partial";
 
 /// A folder of entries.
 #[derive(Clone, Debug)]
@@ -62,53 +77,45 @@ impl Cache {
         name: Name<'_>,
         make: impl FnOnce(&Path) -> Result<(), Error>,
     ) -> Result<Entry, Error> {
-        let folder = self.root.join(name.kind);
-        fs::create_dir_all(&folder).map_err(Error::file("make", &folder))?;
-        let path = folder.join(name.key);
-        let _lock = lock(&folder.join(format!("{}.lock", name.key)))?;
-        let damage = match check(&path) {
-            Ok(()) => {
-                touch(&path);
-                return Ok(Entry { path, made: false, damage: None });
-            }
+        let entries = Entries::create(&self.root.join(name.kind))?;
+        let lock = entries.lock(name.key)?;
+        let damage = match entries.check(name.key) {
+            Ok(()) => return Ok(entries.entry(name.key, false, None)),
             Err(Unusable::Absent) => None,
             Err(Unusable::Damaged(why)) => Some(why),
         };
-        let partial = folder.join(format!("{}.partial", name.key));
-        remove(&partial)?;
-        fs::create_dir(&partial).map_err(Error::file("make", &partial))?;
-        let filled = make(&partial).and_then(|()| seal(&partial));
-        if let Err(error) = filled {
-            // The first error is the one to tell; a leftover is removed by the next attempt.
-            let _ = remove(&partial);
-            return Err(error);
+        if lock.is_none() {
+            // Without its lock an entry can be used, and not be made.
+            return Err(entries.failed("write", name.key)(ErrorKind::ReadOnlyFilesystem.into()));
         }
-        remove(&path)?;
-        fs::rename(&partial, &path).map_err(Error::file("make", &path))?;
-        Ok(Entry { path, made: true, damage })
+        entries.sweep();
+        entries.fill(name.key, make)?;
+        Ok(entries.entry(name.key, true, damage))
     }
 
     /// Whether the entry is here, without looking into it.
     pub fn has(&self, name: Name<'_>) -> bool {
-        self.root.join(name.kind).join(name.key).join(SUMS).exists()
+        let entry = Folder::open(self.root.join(name.kind)).and_then(|kind| kind.folder(name.key));
+        entry.is_ok_and(|entry| entry.has_file(SUMS))
     }
 
-    /// Removes entries of a kind that nobody has used for so long, and returns their bytes.
+    /// Removes entries of a kind that nobody has used for so long, and what killed runs left half made; returns
+    /// the bytes.
     ///
     /// # Errors
     ///
     /// [`Error::File`].
     pub fn prune(&self, kind: &str, unused_for: Duration) -> Result<u64, Error> {
-        let folder = self.root.join(kind);
-        let Ok(entries) = fs::read_dir(&folder) else { return Ok(0) };
+        let Ok(entries) = Entries::open(&self.root.join(kind)) else { return Ok(0) };
+        entries.sweep();
         let mut freed = 0;
-        for entry in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
-            let used = fs::metadata(entry.join(SUMS)).and_then(|data| data.modified());
+        for key in entries.keys() {
+            let used = entries.used(&key);
             let age = used.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
             if age.is_some_and(|age| age >= unused_for) {
-                freed += size(&entry);
-                remove(&entry)?;
-                let _ = fs::remove_file(entry.with_extension("lock"));
+                freed += entries.bytes(&key);
+                entries.0.remove_tree(&key).map_err(entries.failed("remove", &key))?;
+                let _ = entries.0.remove_file(beside(&key, LOCK));
             }
         }
         Ok(freed)
@@ -120,6 +127,106 @@ impl Cache {
     }
 }
 
+/// The entries of one kind.
+#[derive(Debug)]
+struct Entries(Folder);
+
+impl Entries {
+    fn create(path: &Path) -> Result<Self, Error> {
+        Folder::create(path).map(Self).map_err(Error::file("make", path))
+    }
+
+    fn open(path: &Path) -> io::Result<Self> {
+        Folder::open(path).map(Self)
+    }
+
+    /// Waits until nobody else is at an entry; `None` where the cache cannot be written.
+    fn lock(&self, key: &str) -> Result<Option<File>, Error> {
+        let name = beside(key, LOCK);
+        let locked = || loop {
+            let file = self.0.lock_file(&name)?;
+            file.lock()?;
+            // Whoever had it before may have taken the entry away, and its lock with it.
+            if file.metadata()?.nlink() > 0 {
+                return Ok(file);
+            }
+        };
+        match locked() {
+            Err(error) if is_read_only(&error) => Ok(None),
+            locked => locked.map(Some).map_err(self.failed("lock", &name)),
+        }
+    }
+
+    fn check(&self, key: &str) -> Result<(), Unusable> {
+        let damaged =
+            |why: String| Unusable::Damaged(format!("{}: {why}", self.0.path_of(key).display()));
+        let entry = match self.0.folder(key) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unusable::Absent),
+            entry => entry.map_err(|error| damaged(error.to_string()))?,
+        };
+        check(&entry).map_err(damaged)?;
+        touch(&entry);
+        Ok(())
+    }
+
+    fn fill(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        let name = beside(key, PARTIAL);
+        self.0.remove_tree(&name).map_err(self.failed("remove", &name))?;
+        let partial = self.0.new_folder(&name).map_err(self.failed("make", &name))?;
+        let filled = make(partial.path()).and_then(|()| seal(&partial));
+        if let Err(error) = filled {
+            // The first error is the one to report; a leftover is removed by the next attempt.
+            let _ = self.0.remove_tree(&name);
+            return Err(error);
+        }
+        self.0.remove_tree(key).map_err(self.failed("remove", key))?;
+        self.0.rename(&name, key).map_err(self.failed("make", key))
+    }
+
+    /// Removes what was being made when its headroom was killed: nobody has its lock.
+    fn sweep(&self) {
+        let entries = self.0.entries().unwrap_or_default();
+        for key in entries.iter().filter_map(|entry| entry.name.strip_suffix(PARTIAL)) {
+            let lock = self.0.lock_file(beside(key, LOCK));
+            if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+                // It is in nobody's way where it stays.
+                let _ = self.0.remove_tree(beside(key, PARTIAL));
+            }
+        }
+    }
+
+    fn keys(&self) -> Vec<String> {
+        let entries = self.0.entries().unwrap_or_default().into_iter();
+        let whole = entries.filter(|entry| entry.is_folder && !entry.name.ends_with(PARTIAL));
+        whole.map(|entry| entry.name).collect()
+    }
+
+    fn used(&self, key: &str) -> io::Result<SystemTime> {
+        self.0.folder(key)?.file(SUMS)?.metadata()?.modified()
+    }
+
+    fn bytes(&self, key: &str) -> u64 {
+        let files = self.0.folder(key).and_then(|entry| entry.entries()).unwrap_or_default();
+        files.iter().map(|file| file.bytes).sum()
+    }
+
+    fn entry(&self, key: &str, made: bool, damage: Option<String>) -> Entry {
+        Entry { path: self.0.path_of(key), made, damage }
+    }
+
+    fn failed(&self, verb: &'static str, name: &str) -> impl FnOnce(io::Error) -> Error + use<> {
+        Error::file(verb, self.0.path_of(name))
+    }
+}
+
+fn beside(key: &str, ending: &str) -> String {
+    format!("{key}{ending}")
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+}
+
 /// The key of everything that goes into an entry: SHA-256, cut to 32 hexadecimal digits, of the parts
 /// with their lengths.
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
@@ -128,27 +235,29 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    hexadecimal(&hash.finalize()[..16])
+    let mut key = String::from(Sha256Hex::of(&hash.finalize().into()));
+    key.truncate(32);
+    key
 }
 
-/// SHA-256 of bytes, hexadecimal.
-pub(crate) fn sum(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
+/// SHA-256 of bytes.
+pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
+    Sha256Hex::of(&Sha256::digest(bytes).into())
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// SHA-256 of a file, hexadecimal.
+/// SHA-256 of a regular file.
 ///
 /// # Errors
 ///
 /// The system's.
-pub fn sha256(path: &Path) -> io::Result<String> {
+pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
+    sum_of(folder::open_regular(path)?)
+}
+
+fn sum_of(mut file: File) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut HashWriter(&mut hash))?;
-    Ok(hexadecimal(&hash.finalize()))
+    io::copy(&mut file, &mut HashWriter(&mut hash))?;
+    Ok(Sha256Hex::of(&hash.finalize().into()))
 }
 
 struct HashWriter<'a>(&'a mut Sha256);
@@ -169,67 +278,48 @@ enum Unusable {
     Damaged(String),
 }
 
-fn check(entry: &Path) -> Result<(), Unusable> {
-    if !entry.exists() {
-        return Err(Unusable::Absent);
+/// An entry is whole when its files are those of its sums, all of them, and no others.
+fn check(entry: &Folder) -> Result<(), String> {
+    let of_sums = |error: String| format!("{SUMS}: {error}");
+    let text = entry.read(SUMS, LONGEST_SUMS).map_err(|error| of_sums(error.to_string()))?;
+    let sums: BTreeMap<String, Sha256Hex> =
+        serde_json::from_slice(&text).map_err(|error| of_sums(error.to_string()))?;
+    if sums.is_empty() {
+        return Err(of_sums("it names no file".to_owned()));
     }
-    let damaged = |why: String| Unusable::Damaged(format!("{}: {why}", entry.display()));
-    let text = fs::read_to_string(entry.join(SUMS))
-        .map_err(|error| damaged(format!("{SUMS}: {error}")))?;
-    let sums: BTreeMap<String, String> =
-        serde_json::from_str(&text).map_err(|error| damaged(format!("{SUMS}: {error}")))?;
+    let mut files = entry.entries().map_err(|error| error.to_string())?.into_iter();
+    if let Some(other) = files.find(|file| file.name != SUMS && !sums.contains_key(&file.name)) {
+        return Err(format!("{} is not in {SUMS}", other.name));
+    }
     for (name, expected) in sums {
-        let found =
-            sha256(&entry.join(&name)).map_err(|error| damaged(format!("{name}: {error}")))?;
-        if found != expected {
-            return Err(damaged(format!("{name} is not what was written")));
+        let found = entry.file(&name).and_then(sum_of);
+        if found.map_err(|error| format!("{name}: {error}"))? != expected {
+            return Err(format!("{name} is not what was written"));
         }
     }
     Ok(())
 }
 
-fn seal(partial: &Path) -> Result<(), Error> {
-    let files = fs::read_dir(partial).map_err(Error::file("read", partial))?;
+fn seal(partial: &Folder) -> Result<(), Error> {
+    let failed = |verb, name: &str| Error::file(verb, partial.path_of(name));
     let mut sums = BTreeMap::new();
-    for path in files.flatten().map(|file| file.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        sums.insert(name, sha256(&path).map_err(Error::file("read", &path))?);
+    for file in partial.entries().map_err(Error::file("read", partial.path()))? {
+        let sum = partial.file(&file.name).and_then(sum_of).map_err(failed("read", &file.name))?;
+        sums.insert(file.name, sum);
     }
-    let path = partial.join(SUMS);
-    let text = serde_json::to_string_pretty(&sums).unwrap_or_default();
-    fs::write(&path, text).map_err(Error::file("write", path))
-}
-
-fn lock(path: &Path) -> Result<File, Error> {
-    let file = File::create(path).map_err(Error::file("write", path))?;
-    file.lock().map_err(Error::file("lock", path))?;
-    Ok(file)
-}
-
-fn remove(folder: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::file("remove", folder)(error))
-        }
-        _ => Ok(()),
-    }
+    let text = serde_json::to_vec_pretty(&sums).unwrap_or_default();
+    partial.replace(SUMS, &text).map_err(failed("write", SUMS))
 }
 
 /// Marks an entry as used. A cache that cannot be written can still be read.
-fn touch(entry: &Path) {
-    let _ = File::options()
-        .append(true)
-        .open(entry.join(SUMS))
-        .and_then(|file| file.set_modified(SystemTime::now()));
-}
-
-fn size(folder: &Path) -> u64 {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
+fn touch(entry: &Folder) {
+    let _ = entry.append(SUMS).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
     use super::*;
 
     const NAME: Name<'_> = Name { kind: "thing", key: "k" };
@@ -286,5 +376,129 @@ mod tests {
         assert_eq!(cache.prune("thing", Duration::from_secs(60)).unwrap(), 0);
         assert!(cache.prune("thing", Duration::ZERO).unwrap() > 0);
         assert!(!cache.has(NAME));
+    }
+
+    /// A cache with one entry, and a file outside that must stay as it is.
+    struct Hostile {
+        place: tempfile::TempDir,
+        cache: Cache,
+        entry: PathBuf,
+    }
+
+    impl Hostile {
+        fn new() -> Self {
+            let place = tempfile::tempdir().unwrap();
+            fs::write(place.path().join("victim"), "precious").unwrap();
+            let cache = Cache::at(place.path().join("cache"));
+            let entry = cache.obtain(NAME, fill).unwrap().path;
+            Self { place, cache, entry }
+        }
+
+        fn victim(&self) -> PathBuf {
+            self.place.path().join("victim")
+        }
+
+        /// The entry is made anew, and says what was wrong with the one before.
+        fn damage(&self) -> String {
+            let entry = self.cache.obtain(NAME, fill).unwrap();
+            assert!(entry.made);
+            assert_eq!(fs::read(self.victim()).unwrap(), b"precious");
+            entry.damage.unwrap()
+        }
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_is_refused_and_its_target_stays() {
+        let hostile = Hostile::new();
+        let lock = hostile.entry.with_extension("lock");
+        fs::remove_file(&lock).unwrap();
+        symlink(hostile.victim(), &lock).unwrap();
+        let refused = hostile.cache.obtain(NAME, fill).unwrap_err().to_string();
+        assert!(refused.ends_with("thing/k.lock: it is a symbolic link"), "{refused}");
+        assert_eq!(fs::read(hostile.victim()).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn sums_that_name_nothing_or_too_little_are_no_sums() {
+        let hostile = Hostile::new();
+        fs::write(hostile.entry.join(SUMS), "{}").unwrap();
+        assert!(hostile.damage().ends_with("sums.json: it names no file"));
+        fs::write(hostile.entry.join("more"), "x").unwrap();
+        assert!(hostile.damage().ends_with("more is not in sums.json"));
+    }
+
+    #[test]
+    fn sums_that_lead_elsewhere_are_damage_and_take_no_time() {
+        let sum = "0".repeat(64);
+        for name in ["/dev/zero", "../../victim", "/etc/passwd", "link", ""] {
+            let hostile = Hostile::new();
+            symlink("/dev/zero", hostile.entry.join("link")).unwrap();
+            let sums = serde_json::json!({ "content": sum, name: sum, "link": sum });
+            fs::write(hostile.entry.join(SUMS), sums.to_string()).unwrap();
+            hostile.damage();
+        }
+        let hostile = Hostile::new();
+        fs::write(hostile.entry.join(SUMS), r#"{"content": "not a sum"}"#).unwrap();
+        assert!(hostile.damage().contains("is no SHA-256"));
+    }
+
+    #[test]
+    fn an_entry_that_is_a_link_is_replaced_and_its_target_stays() {
+        let hostile = Hostile::new();
+        let elsewhere = hostile.place.path().join("elsewhere");
+        fs::rename(&hostile.entry, &elsewhere).unwrap();
+        symlink(&elsewhere, &hostile.entry).unwrap();
+        hostile.damage();
+        assert!(elsewhere.join("content").exists());
+        assert!(hostile.entry.symlink_metadata().unwrap().is_dir());
+    }
+
+    #[test]
+    fn what_killed_runs_left_half_made_goes() {
+        let hostile = Hostile::new();
+        let kind = hostile.entry.parent().unwrap();
+        fs::create_dir(kind.join("dead.partial")).unwrap();
+        fs::create_dir(kind.join("alive.partial")).unwrap();
+        let alive = File::create(kind.join("alive.lock")).unwrap();
+        alive.lock().unwrap();
+        hostile.cache.obtain(Name { kind: "thing", key: "new" }, fill).unwrap();
+        assert!(!kind.join("dead.partial").exists());
+        assert!(kind.join("alive.partial").exists());
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_read() {
+        let hostile = Hostile::new();
+        let kind = hostile.entry.parent().unwrap().to_owned();
+        fs::remove_file(hostile.entry.with_extension("lock")).unwrap();
+        let read = as_nobody(&hostile.place, move || {
+            let cache = Cache::at(kind.parent().unwrap());
+            let is_read = cache.obtain(NAME, never).is_ok_and(|entry| !entry.made);
+            let new = cache.obtain(Name { kind: "thing", key: "new" }, fill).unwrap_err();
+            is_read && new.to_string().contains("cannot write")
+        });
+        assert!(read.unwrap_or(true));
+    }
+
+    /// Does something as a user who may read everything in a folder and write nothing; `None` where only root
+    /// could become another user.
+    fn as_nobody(
+        place: &tempfile::TempDir,
+        work: impl FnOnce() -> bool + Send + 'static,
+    ) -> Option<bool> {
+        const NOBODY: u32 = 65_534;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can become another user");
+            return None;
+        }
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        // File system identity is a thread's own.
+        let thread = std::thread::spawn(move || {
+            let nobody = rustix::process::Uid::from_raw(NOBODY);
+            rustix::thread::set_thread_uid(nobody).unwrap();
+            work()
+        });
+        Some(thread.join().unwrap())
     }
 }

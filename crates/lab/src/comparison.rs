@@ -4,21 +4,18 @@
 //! Both builds of a program are put on one access point, and the snapshot that every pair starts from holds
 //! both: the sides differ in one letter of a path. What the figures mean is not known here.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use linux::folder::{Folder, read_regular};
 use model::{
+    name::Sha256Hex,
     run::Run,
     trial::Trial,
     verdict::{Difference, Versus},
     wire::{Frame, Order, PUT, Put, SIDES},
 };
 
-use crate::{
-    Error, Lab, cache, device::Device, exchange::Preamble, image, objects, run_folder::write_whole,
-};
+use crate::{Error, Lab, cache, device::Device, exchange::Preamble, image, objects};
 
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
@@ -68,12 +65,14 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = fs::read(&program.path).map_err(Error::file("read", &program.path))?;
+        let given = read_regular(&program.path, objects::LONGEST);
+        let given = given.map_err(Error::file("read", &program.path))?;
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
         let absent = || Error::NoProgram(program.name.clone());
         let content = content.transpose()?.flatten().ok_or_else(absent)?;
-        let there = fs::read(&content).map_err(Error::file("read", &content))?;
+        let there = read_regular(&content, objects::LONGEST);
+        let there = there.map_err(Error::file("read", &content))?;
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         let builds = Self { name, files: [there, image::stripped(given)] };
         let [base, variant] = builds.sums();
@@ -94,9 +93,11 @@ impl Builds {
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
-    pub fn keep(&self, objects: &Path) -> Result<(), Error> {
-        let each = self.sums().into_iter().zip(&self.files);
-        each.into_iter().try_for_each(|(sum, file)| write_whole(&objects.join(sum), file))
+    pub fn keep(&self, objects: &Folder) -> Result<(), Error> {
+        let mut each = self.sums().into_iter().zip(&self.files);
+        each.try_for_each(|(sum, file)| {
+            objects.replace(&sum, file).map_err(Error::file("write", objects.path_of(&sum)))
+        })
     }
 
     /// Both as a run keeps them.
@@ -104,16 +105,16 @@ impl Builds {
     /// # Errors
     ///
     /// [`Error::File`].
-    pub fn kept(objects: &Path, difference: &Difference) -> Result<Option<Self>, Error> {
+    pub fn kept(objects: &Folder, difference: &Difference) -> Result<Option<Self>, Error> {
         let Difference::Program { name, base, variant } = difference else { return Ok(None) };
-        let read = |sum: &String| {
-            let path = objects.join(sum);
-            fs::read(&path).map_err(Error::file("read", path))
+        let read = |sum: &Sha256Hex| {
+            let content = objects.read(sum, objects::LONGEST);
+            content.map_err(Error::file("read", objects.path_of(sum)))
         };
         Ok(Some(Self { name: name.clone(), files: [read(base)?, read(variant)?] }))
     }
 
-    fn sums(&self) -> [String; 2] {
+    fn sums(&self) -> [Sha256Hex; 2] {
         self.files.each_ref().map(|file| cache::sum(file))
     }
 

@@ -7,6 +7,7 @@ use std::{fs::File, io::Write, path::Path};
 
 use model::{
     instrument::Wanted,
+    name::Sha256Hex,
     wire::{Frame, Order},
 };
 use sha2::{Digest, Sha256};
@@ -15,14 +16,9 @@ use crate::{
     Error,
     device::Device,
     exchange::{Preamble, unexpected},
+    objects::{LONGEST, LONGEST_KALLSYMS},
     vm::Failure,
 };
-
-/// No file of code is longer, bytes: a kernel with all of its debugging symbols is.
-const LONGEST_FILE: u64 = 1 << 30;
-
-/// The kernel's list of symbols is no longer, bytes; a distribution's has 12 MB.
-const LONGEST_SYMBOLS: u64 = 64 << 20;
 
 /// The code that the kernel maps into every process is no longer, bytes; x86's has two pages.
 const LONGEST_VDSO: u64 = 1 << 20;
@@ -30,13 +26,13 @@ const LONGEST_VDSO: u64 = 1 << 20;
 /// The most that this may be, bytes.
 pub(crate) fn most(wanted: &Wanted) -> u64 {
     match wanted {
-        Wanted::File(_) => LONGEST_FILE,
-        Wanted::KernelSymbols => LONGEST_SYMBOLS,
+        Wanted::File(_) => LONGEST,
+        Wanted::KernelSymbols => LONGEST_KALLSYMS,
         Wanted::Vdso => LONGEST_VDSO,
     }
 }
 
-/// Brings what is wanted into a file and answers its SHA-256, hexadecimal. `announced` is its length, where
+/// Brings what is wanted into a file and answers its SHA-256. `announced` is its length, where
 /// the access point has told it, bytes.
 ///
 /// # Errors
@@ -46,7 +42,7 @@ pub(crate) fn fetch(
     device: &mut dyn Device,
     (wanted, announced): (&Wanted, Option<u64>),
     to: &Path,
-) -> Result<String, Error> {
+) -> Result<Sha256Hex, Error> {
     const AWAITED: &str = "a piece of a file";
     let most = announced.unwrap_or(u64::MAX).min(most(wanted));
     let mut file = File::create(to).map_err(Error::file("write", to))?;
@@ -67,7 +63,7 @@ pub(crate) fn fetch(
                 file.write_all(&piece.bytes).map_err(Error::file("write", to))?;
                 hash.update(&piece.bytes);
                 if piece.last {
-                    return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+                    return Ok(Sha256Hex::of(&hash.finalize().into()));
                 }
             }
             frame if came == 0 => preamble.take(&frame, AWAITED)?,

@@ -4,21 +4,19 @@
 //! cache has it. The kernel's symbols have no content that could be hashed cheaply on a device: they are
 //! named by the boot and the modules that they belong to. What they mean is not known here.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs::File, io, path::PathBuf};
 
+use linux::folder::{Folder, open_regular};
 use model::{
     event::Event,
     instrument::{KernelSymbols, Located, MappedFile, Wanted},
+    name::{BootId, Sha256Hex},
     trial::Stacks,
     wire::{Frame, Order},
 };
 
 use crate::{
-    Error, Lab, cache::Name, device::Device, exchange::Preamble, fetch::fetch,
-    run_folder::write_whole, vm::Failure,
+    Error, Lab, cache::Name, device::Device, exchange::Preamble, fetch::fetch, vm::Failure,
 };
 
 /// The kind of the cache's entries.
@@ -27,8 +25,14 @@ pub const KIND: &str = "object";
 /// The file of an entry.
 const CONTENT: &str = "content";
 
+/// The longest file that is brought, bytes: programs with all their debug information are shorter.
+pub const LONGEST: u64 = 1 << 30;
+
+/// The longest text of `/proc/kallsyms`, bytes: of a large kernel with debug symbols it is 15 MiB.
+pub const LONGEST_KALLSYMS: u64 = 64 << 20;
+
 /// The name of the kernel's symbols among the objects.
-pub fn kernel_name(boot: &str) -> String {
+pub fn kernel_name(boot: &BootId) -> String {
     format!("kernel-{boot}")
 }
 
@@ -44,20 +48,20 @@ pub fn bring_all(
     lab: &Lab,
     device: &mut dyn Device,
     stacks: &Stacks,
-    folder: &Path,
+    folder: &Folder,
 ) -> Result<(), Error> {
     for file in stacks.recorded.files.iter().chain(&stacks.recorder.proof.files) {
         if let Some(sha256) = &file.sha256 {
             let announced = Some(file.bytes).filter(|&bytes| bytes > 0);
-            let object = Object { key: sha256, wanted: wanted(file), announced, checked: true };
-            keep(lab, object.bring(lab, device), &folder.join(sha256))?;
+            let object = Object { key: sha256, wanted: wanted(file), announced, sum: Some(sha256) };
+            keep(lab, object.bring(lab, device), (folder, sha256))?;
         }
     }
     if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
         let key = kernel_name(boot);
-        let object =
-            Object { key: &key, wanted: Wanted::KernelSymbols, announced: None, checked: false };
-        keep(lab, object.bring(lab, device), &folder.join(&key))?;
+        let wanted = Wanted::KernelSymbols;
+        let object = Object { key: &key, wanted, announced: None, sum: None };
+        keep(lab, object.bring(lab, device), (folder, &key))?;
     }
     Ok(())
 }
@@ -74,7 +78,7 @@ pub fn bring_located(
 ) -> Result<Option<PathBuf>, Error> {
     let (Some(path), Some(sha256)) = (&located.path, &located.sha256) else { return Ok(None) };
     let wanted = Wanted::File(path.clone());
-    let object = Object { key: sha256, wanted, announced: None, checked: true };
+    let object = Object { key: sha256, wanted, announced: None, sum: Some(sha256) };
     object.bring(lab, device).map(Some)
 }
 
@@ -83,12 +87,17 @@ fn wanted(file: &MappedFile) -> Wanted {
 }
 
 /// Copies an object into a run's folder, or tells why there is none.
-fn keep(lab: &Lab, brought: Result<PathBuf, Error>, to: &Path) -> Result<(), Error> {
+fn keep(
+    lab: &Lab,
+    brought: Result<PathBuf, Error>,
+    (folder, name): (&Folder, &str),
+) -> Result<(), Error> {
     match brought {
-        Ok(_) if to.exists() => Ok(()),
+        Ok(_) if folder.has_file(name) => Ok(()),
         Ok(from) => {
-            let bytes = fs::read(&from).map_err(Error::file("read", from))?;
-            write_whole(to, &bytes)
+            let mut content = open_regular(&from).map_err(Error::file("read", from))?;
+            let copied = |to: &mut File| io::copy(&mut content, to).map(drop);
+            folder.replace_with(name, copied).map_err(Error::file("write", folder.path_of(name)))
         }
         Err(Error::Machine(Failure::Refused(refusal))) => {
             lab.emit(Event::Doubt { text: refusal.to_string() });
@@ -104,17 +113,17 @@ struct Object<'a> {
     wanted: Wanted,
     /// Its length as the access point told it, bytes.
     announced: Option<u64>,
-    /// Whether the key is the content's SHA-256.
-    checked: bool,
+    /// What its content must be, where that is known.
+    sum: Option<&'a Sha256Hex>,
 }
 
 impl Object<'_> {
     fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
         let name = Name { kind: KIND, key: self.key };
         let entry = lab.cache.obtain(name, |folder| {
-            let sha256 = fetch(device, (&self.wanted, self.announced), &folder.join(CONTENT))?;
-            if self.checked && sha256 != self.key {
-                let why = format!("its content changed while it was read: {sha256}");
+            let sum = fetch(device, (&self.wanted, self.announced), &folder.join(CONTENT))?;
+            if self.sum.is_some_and(|announced| *announced != sum) {
+                let why = format!("its content changed while it was read: {sum}");
                 return Err(refused(&self.wanted, why).into());
             }
             Ok(())

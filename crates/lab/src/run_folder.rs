@@ -8,23 +8,32 @@ pub(crate) mod numbered;
 pub(crate) mod sums;
 
 use std::{
-    fs::{self, File, TryLockError},
-    io::Write,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
+use linux::folder::Folder;
 use model::{
     event::Event,
     run::{FORMAT, Run},
-    trial::{Outcome, PlannedTrial, Trial, TrialId},
+    trial::{Outcome, Trial, TrialId},
 };
 use serde::{Deserialize, Serialize};
 
 use self::{kept::Kept, sums::Sums};
-use crate::Error;
+use crate::{Error, stack_file::proof_of};
 
 /// The folder of files that explain stacks.
 pub const OBJECTS: &str = "objects";
+
+const RUN: &str = "run.json";
+const STUDY: &str = "study.toml";
+
+/// The longest file of JSON or text that a run has, bytes: what it plans, or one trial.
+pub(crate) const LONGEST: u64 = 64 << 20;
+
+/// The longest that all trials of a run are together, bytes.
+const LONGEST_TRIALS: u64 = 256 << 20;
 
 /// A run folder that this process alone writes to.
 #[derive(Debug)]
@@ -59,13 +68,12 @@ impl RunFolder {
     ///
     /// [`Error::Exists`] if it holds one already, [`Error::Busy`] if another headroom is at it.
     pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(Error::file("make", path))?;
         let folder = Self::open(path)?;
-        if path.join("run.json").exists() {
+        if folder.0.folder().has(RUN) {
             return Err(Error::Exists(path.to_owned()));
         }
-        write_whole(&path.join("study.toml"), study_text.as_bytes())?;
-        write_json(&path.join("run.json"), run)?;
+        folder.0.write_bytes(STUDY, study_text.as_bytes())?;
+        folder.0.write(RUN, run)?;
         Ok(folder)
     }
 
@@ -75,7 +83,7 @@ impl RunFolder {
     ///
     /// As [`RunFolder::create`].
     pub fn check_free(path: &Path) -> Result<(), Error> {
-        if !path.join("run.json").exists() {
+        if !is_one(path) {
             return Ok(());
         }
         Self::open(path)?;
@@ -88,11 +96,9 @@ impl RunFolder {
     ///
     /// [`Error::NotARun`], [`Error::Busy`].
     pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
-        if !path.join("run.json").exists() {
-            return Err(no_run(path, "there is no run.json"));
-        }
-        let folder = Self::open(path)?;
+        // What is no run is left as it is.
         let recorded = read(path)?;
+        let folder = Self::open(path)?;
         Ok((folder, recorded))
     }
 
@@ -107,17 +113,22 @@ impl RunFolder {
 
     /// Where a trial's console is kept.
     pub fn console(&self, id: &TrialId) -> PathBuf {
-        self.path().join("consoles").join(format!("{id}.log"))
+        self.0.path_of(&format!("consoles/{id}.log"))
     }
 
     /// Where a trial's stacks are kept.
     pub fn stacks(&self, id: &TrialId) -> PathBuf {
-        stacks_path(self.path(), id)
+        self.0.path_of(&stacks_name(id))
     }
 
     /// Where the files are kept that explain stacks.
-    pub fn objects(&self) -> PathBuf {
-        self.path().join(OBJECTS)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn objects(&self) -> Result<Folder, Error> {
+        let objects = self.0.folder().folder(OBJECTS);
+        objects.map_err(Error::file("open", self.0.path_of(OBJECTS)))
     }
 
     /// Keeps a plan that is shorter than it was: a comparison that was decided early.
@@ -126,7 +137,7 @@ impl RunFolder {
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
     pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
-        write_json(&self.path().join("run.json"), run)
+        self.0.write(RUN, run)
     }
 
     /// Keeps a trial.
@@ -144,33 +155,19 @@ impl RunFolder {
     }
 }
 
-/// Takes a run's folder for this process, for as long as the file lives.
-///
-/// # Errors
-///
-/// [`Error::Busy`] if another headroom is at it.
-pub(crate) fn lock(folder: &Path) -> Result<File, Error> {
-    let lock = folder.join("lock");
-    let file = File::create(&lock).map_err(Error::file("write", &lock))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.to_owned())),
-        Err(TryLockError::Error(error)) => Err(Error::file("lock", lock)(error)),
-    }
+/// Whether a folder holds a run of this kind.
+pub fn is_one(path: &Path) -> bool {
+    Folder::open(path).is_ok_and(|folder| folder.has(RUN))
 }
 
-/// The stacks of a trial, in a run's folder.
-pub fn stacks_path(run: &Path, id: &TrialId) -> PathBuf {
-    run.join("stacks").join(format!("{id}.perf.data"))
+/// The stacks of a trial, below a run's folder.
+pub fn stacks_name(id: &TrialId) -> String {
+    format!("stacks/{id}.perf.data")
 }
 
-/// The proof of a recording, beside its stacks.
-pub fn proof_of(path: &Path) -> PathBuf {
-    path.with_extension("").with_extension("proof.perf.data")
-}
-
-fn trial_path(run: &Path, id: &TrialId) -> PathBuf {
-    run.join(trial_name(id))
+/// The proof of a recording, below a run's folder, beside its stacks.
+pub fn proof_name(id: &TrialId) -> String {
+    proof_of(&stacks_name(id))
 }
 
 /// A trial's file, below the run's folder.
@@ -188,23 +185,60 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
 ///
 /// [`Error::NotARun`].
 pub fn read(path: &Path) -> Result<Recorded, Error> {
-    let run = read_run(&path.join("run.json")).map_err(|why| no_run(path, why))?;
-    let study_text = fs::read_to_string(path.join("study.toml"))
-        .map_err(|error| no_run(path, format!("study.toml: {error}")))?;
-    let sums = Sums::read(path);
-    let mut edited = Vec::new();
-    let mut done = |planned: &PlannedTrial| {
-        let bytes = fs::read(trial_path(path, &planned.id)).ok()?;
-        let trial: Trial = serde_json::from_slice(&bytes).ok()?;
-        if sums.holds(&trial_name(&planned.id), &bytes) && trial.planned.id == planned.id {
-            return Some(trial);
+    let folder = opened(path)?;
+    let run = read_run(&folder).map_err(|why| no_run(path, why))?;
+    let study_text = folder
+        .read_text(STUDY, LONGEST)
+        .map_err(|error| no_run(path, format!("{STUDY}: {error}")))?;
+    let (sums, mut reader) = (Sums::read(&folder), Reader::of(&folder));
+    let (mut trials, mut edited) = (Vec::new(), Vec::new());
+    for planned in &run.plan {
+        let name = trial_name(&planned.id);
+        let Some(bytes) = reader.read(&name)? else { continue };
+        let Ok(trial) = serde_json::from_slice::<Trial>(&bytes) else { continue };
+        if sums.holds(&name, &bytes) && trial.planned.id == planned.id {
+            trials.push(trial);
+            continue;
         }
         edited.push(planned.id.to_string());
         let outcome = Outcome::Invalid { why: EDITED.to_owned(), console: Vec::new() };
-        Some(Trial { planned: planned.clone(), outcome, ..trial })
-    };
-    let trials = run.plan.iter().filter_map(&mut done).collect();
+        trials.push(Trial { planned: planned.clone(), outcome, ..trial });
+    }
     Ok(Recorded { path: path.to_owned(), run, trials, edited, study_text })
+}
+
+/// A run's folder, to read it.
+pub(crate) fn opened(path: &Path) -> Result<Folder, Error> {
+    Folder::open(path).map_err(|error| no_run(path, error))
+}
+
+/// Reads the trials of a run, and no more than a run can honestly have.
+struct Reader<'a> {
+    folder: &'a Folder,
+    left: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn of(folder: &'a Folder) -> Self {
+        Self { folder, left: LONGEST_TRIALS }
+    }
+
+    /// A trial's file; `None` where there is none that could be read.
+    fn read(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self.folder.read(name, LONGEST.min(self.left)) {
+            Ok(bytes) => {
+                self.left -= bytes.len() as u64;
+                Ok(Some(bytes))
+            }
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                let why = format!(
+                    "{name}: longer than a trial may be ({LONGEST} bytes, {LONGEST_TRIALS} for all trials of a run)"
+                );
+                Err(no_run(self.folder.path(), why))
+            }
+            Err(_) => Ok(None),
+        }
+    }
 }
 
 /// Why a trial is not valid whose file is not the one that was written.
@@ -212,13 +246,13 @@ pub(crate) const EDITED: &str = "its file was edited since it was measured (see 
 
 /// Reads `run.json`. A run of another format seldom has today's shape, and its format says more than the first
 /// field that is missing.
-fn read_run(path: &Path) -> Result<Run, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("run.json: {error}"))?;
-    match serde_json::from_str(&text) {
+fn read_run(folder: &Folder) -> Result<Run, String> {
+    let text = folder.read(RUN, LONGEST).map_err(|error| format!("{RUN}: {error}"))?;
+    match serde_json::from_slice(&text) {
         Ok(Formatted { format }) if format != u64::from(FORMAT) => {
             Err(format!("its format is {format}, this headroom reads {FORMAT}"))
         }
-        _ => serde_json::from_str(&text).map_err(|error| format!("run.json: {error}")),
+        _ => serde_json::from_slice(&text).map_err(|error| format!("{RUN}: {error}")),
     }
 }
 
@@ -226,10 +260,6 @@ fn read_run(path: &Path) -> Result<Run, String> {
 #[derive(Deserialize)]
 struct Formatted {
     format: u64,
-}
-
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
-    write_whole(path, &json(value))
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
@@ -245,23 +275,16 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
 ///
 /// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    // Trials of one run bring the same objects at the same time, so each has a partial file of its own.
-    let write = || {
-        let mut partial = tempfile::Builder::new()
-            .prefix(path.file_name().unwrap_or_default())
-            .suffix(".partial")
-            // As any file of ours is made: a temporary one is for nobody else to read.
-            .make_in(folder, |partial| File::create_new(partial))?;
-        partial.as_file_mut().write_all(bytes)?;
-        partial.as_file().sync_all()?;
-        partial.persist(path).map(drop).map_err(|error| error.error)
-    };
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory);
+    let folder = Folder::open(path.parent().unwrap_or(Path::new("")));
+    let write = || folder?.replace(name?, bytes);
     write().map_err(Error::file("write", path))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use model::{
         run::{Host, LabIdentity},
         trial::HostCost,
@@ -325,7 +348,7 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         folder.keep(&trial(&run, 0)).unwrap();
-        fs::write(trial_path(place.path(), &run.plan[1].id), "{\"plan").unwrap();
+        fs::write(place.path().join(trial_name(&run.plan[1].id)), "{\"plan").unwrap();
         assert_eq!(read(place.path()).unwrap().trials.len(), 1);
     }
 
@@ -339,7 +362,7 @@ mod tests {
         }
         // Kept once more, as after `--resume`.
         folder.keep(&trial(&run, 2)).unwrap();
-        let file = trial_path(place.path(), &run.plan[1].id);
+        let file = place.path().join(trial_name(&run.plan[1].id));
         let edited = fs::read_to_string(&file).unwrap().replace("test", "tent");
         fs::write(&file, edited).unwrap();
         let found = read(place.path()).unwrap();

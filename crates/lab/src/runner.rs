@@ -15,6 +15,7 @@ use std::{
 
 use model::{
     event::Event,
+    name::VariantName,
     pause::Peer,
     run::{FORMAT, LabIdentity, Run},
     study::{Mode, Variant},
@@ -29,7 +30,7 @@ use crate::{
     host,
     image::{self, Image},
     plan::{self, Batch},
-    run_folder::{Recorded, RunFolder},
+    run_folder::{OBJECTS, Recorded, RunFolder},
     scout::{self, Found, Symbols},
     session::{self, Places},
     study_file::StudyFile,
@@ -67,7 +68,9 @@ pub fn run(lab: &Lab, task: Task<'_>) -> Result<RunFolder, Error> {
     let mut run = describe(lab, task.file, plan_of(task, &found), &stock.image);
     run.versus = stock.versus.clone();
     let folder = RunFolder::create(task.path, &run, &task.file.text)?;
-    stock.builds.iter().try_for_each(|builds| builds.keep(&folder.objects()))?;
+    if let Some(builds) = &stock.builds {
+        builds.keep(&folder.objects()?)?;
+    }
     let text = task.file.text.clone();
     let recorded = Recorded::begun(task.path, run, text);
     execute(Kept::new(lab, &folder, &recorded, task.decided), recorded, &stock)?;
@@ -111,7 +114,8 @@ impl Stock {
                 now: "not named by --resume".to_owned(),
             });
         }
-        let kept = |difference| Builds::kept(&folder.objects(), difference);
+        let objects = folder.objects()?;
+        let kept = |difference| Builds::kept(&objects, difference);
         let builds = difference.map(kept).transpose()?.flatten();
         Ok(Self { image, other: None, builds, versus })
     }
@@ -172,8 +176,8 @@ impl Stock {
         lab: &Lab,
         radios: u32,
         rest: &[PlannedTrial],
-    ) -> Result<Vec<(Option<String>, Snapshot)>, Error> {
-        let mut wanted: Vec<(Option<String>, &Image, Shape)> = Vec::new();
+    ) -> Result<Vec<(Option<VariantName>, Snapshot)>, Error> {
+        let mut wanted: Vec<(Option<VariantName>, &Image, Shape)> = Vec::new();
         let of_other = |trial: &PlannedTrial| {
             self.other.as_ref().is_some_and(|(variant, _)| *variant == trial.id.variant)
         };
@@ -181,7 +185,8 @@ impl Stock {
         for (clients, mode) in plan::snapshots(&ours) {
             wanted.push((None, &self.image, shape_of(&self.image, radios, (clients, mode))));
         }
-        if let Some((variant, image)) = &self.other {
+        if let (Some((_, image)), Some(first)) = (&self.other, theirs.first()) {
+            let variant = &first.id.variant;
             for pair in plan::snapshots(&theirs) {
                 wanted.push((Some(variant.clone()), image, shape_of(image, radios, pair)));
             }
@@ -273,7 +278,7 @@ fn describe(lab: &Lab, file: &StudyFile, plan: Vec<PlannedTrial>, image: &Image)
         study: file.study.clone(),
         overrides: file.overrides.clone(),
         study_name: file.name.clone(),
-        study_sha256: file.sha256.clone(),
+        study_sha256: file.sha256.to_string(),
         plan,
         host: host::describe(),
         versus: None,
@@ -477,7 +482,7 @@ impl<'a> Kept<'a> {
 /// Where the trials are done.
 struct Floor<'a> {
     kept: &'a Kept<'a>,
-    snapshots: &'a [(Option<String>, Snapshot)],
+    snapshots: &'a [(Option<VariantName>, Snapshot)],
 }
 
 impl Floor<'_> {
@@ -511,7 +516,7 @@ impl Floor<'_> {
         let fits = |snapshot: &Snapshot| {
             snapshot.shape.clients == planned.id.clients && snapshot.shape.mode == planned.mode
         };
-        let own = |variant: &Option<String>| variant.as_ref() == Some(&planned.id.variant);
+        let own = |variant: &Option<VariantName>| variant.as_ref() == Some(&planned.id.variant);
         let of = |is_own: bool| {
             let mut all = self.snapshots.iter();
             all.find(|(variant, snapshot)| {
@@ -524,7 +529,8 @@ impl Floor<'_> {
 }
 
 fn places(folder: &RunFolder, id: &TrialId) -> Places {
-    Places { console_log: folder.console(id), stacks: folder.stacks(id), objects: folder.objects() }
+    let objects = folder.path().join(OBJECTS);
+    Places { console_log: folder.console(id), stacks: folder.stacks(id), objects }
 }
 
 /// stress-ng on the host, as long as this lives.

@@ -4,11 +4,13 @@
 //! counted in the variants that have it: one without a file of its own in each variant whose subject's
 //! program has the symbol. Places go into the plan, so that a trial is one order, as every other.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
+use linux::folder::read_regular;
 use model::{
     event::Event,
     instrument::{Detail, Located, Place, Probe},
+    name::VariantName,
     study::{Function, Study, Subject, Variant},
 };
 
@@ -26,7 +28,7 @@ pub trait Symbols: Sync {
 
 /// The probes of every variant.
 #[derive(Clone, Debug, Default)]
-pub struct Found(BTreeMap<String, Vec<Probe>>);
+pub struct Found(BTreeMap<VariantName, Vec<Probe>>);
 
 impl Probes for Found {
     fn of(&self, variant: &Variant) -> Vec<Probe> {
@@ -135,7 +137,8 @@ impl Files {
         let path = located.path.clone().ok_or_else(absent)?;
         let sha256 = located.sha256.clone().ok_or_else(absent)?;
         let content = content.as_ref().ok_or_else(absent)?;
-        let bytes = fs::read(content).map_err(|error| format!("{}: {error}", content.display()))?;
+        let bytes = read_regular(content, objects::LONGEST)
+            .map_err(|error| format!("{}: {error}", content.display()))?;
         let offset = symbols.offset(&bytes, symbol)?;
         Ok(Place::User { path, sha256, offset })
     }
@@ -143,6 +146,8 @@ impl Files {
 
 #[cfg(test)]
 mod tests {
+    use model::name::Sha256Hex;
+
     use super::*;
     use crate::study_file::parse;
 
@@ -157,12 +162,12 @@ mod tests {
 
     fn files(folder: &tempfile::TempDir) -> Files {
         let content = folder.path().join("content");
-        fs::write(&content, "code").unwrap();
+        std::fs::write(&content, "code").unwrap();
         let file = |name: &str, path: &str| {
             let located = Located {
                 name: name.to_owned(),
                 path: Some(path.to_owned()),
-                sha256: Some("00".to_owned()),
+                sha256: Some(Sha256Hex::of(&[0; 32])),
                 mapped_by: 1,
             };
             (name.to_owned(), (located, Some(content.clone())))
@@ -191,7 +196,11 @@ mod tests {
             probe.map(|probe| probe.map(|probe| probe.place))
         };
         let at = |path: &str| {
-            Ok(Some(Place::User { path: path.to_owned(), sha256: "00".to_owned(), offset: 0x1000 }))
+            Ok(Some(Place::User {
+                path: path.to_owned(),
+                sha256: Sha256Hex::of(&[0; 32]),
+                offset: 0x1000,
+            }))
         };
         assert_eq!(place("symbol = \"apply\"", "stationd"), at("/usr/sbin/stationd"));
         let of_stationd = "symbol = \"apply\"\nof = \"stationd\"";

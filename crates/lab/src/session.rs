@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use linux::folder::Folder;
 use model::{
     trial::{HostCost, Outcome, PlannedTrial, Recording, Trial},
     wire::{Frame, Measure, Order},
@@ -42,6 +43,11 @@ pub struct Places {
 }
 
 impl Places {
+    /// The folder of files that explain stacks, to write to.
+    pub(crate) fn objects(&self) -> Result<Folder, Error> {
+        Folder::open(&self.objects).map_err(Error::file("open", &self.objects))
+    }
+
     /// Places in a folder that is thrown away.
     pub(crate) fn below(folder: &Path) -> Self {
         Self {
@@ -100,7 +106,7 @@ fn measure(
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
     if let Some(stacks) = &recording.stacks {
-        objects::bring_all(lab, &mut machine, stacks, &desk.places.objects)?;
+        objects::bring_all(lab, &mut machine, stacks, &desk.places.objects()?)?;
     }
     desk.cost.cpu_ms = machine.cpu_ms();
     Ok(recording)

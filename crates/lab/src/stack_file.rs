@@ -4,26 +4,24 @@
 //! no record but as bytes.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
+use linux::folder::Folder;
 use model::{
     instrument::{Recorder, Records},
     perf_data::file_start,
 };
 
-use crate::{
-    Error,
-    run_folder::{self, proof_of},
-};
+use crate::Error;
 
 /// A file of records that is being written.
 #[derive(Debug)]
 pub(crate) struct StackFile {
-    path: PathBuf,
-    partial: PathBuf,
+    folder: Folder,
+    name: String,
     file: File,
     attributes: Vec<u8>,
     bytes: u64,
@@ -35,18 +33,22 @@ impl StackFile {
         let records = std::mem::take(&mut recorder.proof.records);
         let mut proof = file_start(&recorder.attributes, records.len() as u64);
         proof.extend(records);
-        run_folder::write_whole(&proof_of(path), &proof)?;
-        let partial = path.with_added_extension("partial");
-        let mut file = File::create(&partial).map_err(Error::file("write", &partial))?;
-        let attributes = recorder.attributes.clone();
-        file.write_all(&file_start(&attributes, 0)).map_err(Error::file("write", &partial))?;
-        Ok(Self { path: path.to_owned(), partial, file, attributes, bytes: 0 })
+        let begin = || {
+            let folder = Folder::open(path.parent().unwrap_or(Path::new("")))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            folder.replace(proof_of(&name), &proof)?;
+            let mut file = folder.new_file(partial_of(&name))?;
+            file.write_all(&file_start(&recorder.attributes, 0))?;
+            Ok(Self { folder, name, file, attributes: recorder.attributes.clone(), bytes: 0 })
+        };
+        begin().map_err(Error::file("write", path))
     }
 
     /// Appends a piece of the recording.
     pub(crate) fn take(&mut self, records: &Records) -> Result<(), Error> {
         self.bytes += records.bytes.len() as u64;
-        self.file.write_all(&records.bytes).map_err(Error::file("write", &self.partial))
+        let written = self.file.write_all(&records.bytes);
+        written.map_err(Error::file("write", self.folder.path_of(&self.name)))
     }
 
     /// The recording is whole.
@@ -57,20 +59,31 @@ impl StackFile {
             .seek(SeekFrom::Start(0))
             .and_then(|_| self.file.write_all(&head))
             .and_then(|()| self.file.sync_all())
-            .and_then(|()| fs::rename(&self.partial, &self.path));
-        written.map_err(Error::file("write", &self.path))
+            .and_then(|()| self.folder.rename(partial_of(&self.name), &self.name));
+        written.map_err(Error::file("write", self.folder.path_of(&self.name)))
     }
 }
 
 impl Drop for StackFile {
     fn drop(&mut self) {
         // Of a finished file there is no partial one any more.
-        let _ = fs::remove_file(&self.partial);
+        let _ = self.folder.remove_file(partial_of(&self.name));
     }
+}
+
+fn partial_of(name: &str) -> String {
+    format!("{name}.partial")
+}
+
+/// The name of the proof of a recording, beside its stacks.
+pub(crate) fn proof_of(name: &str) -> String {
+    format!("{}.proof.perf.data", name.trim_end_matches(".perf.data"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -86,7 +99,8 @@ mod tests {
         let start = file_start(&recorder.attributes, 5);
         let read = fs::read(&path).unwrap();
         assert_eq!((&read[..start.len()], &read[start.len()..]), (&start[..], &[9; 5][..]));
-        assert!(fs::read(proof_of(&path)).unwrap().ends_with(&[1, 2, 3]));
+        let proof = place.path().join("a@1#1.stacks.proof.perf.data");
+        assert!(fs::read(proof).unwrap().ends_with(&[1, 2, 3]));
         drop(StackFile::begin(&path.with_file_name("b"), &mut recorder).unwrap());
         let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().path()).collect();
         assert!(left.iter().all(|path| path.extension().unwrap() != "partial"), "{left:?}");

@@ -15,6 +15,7 @@ use std::{
 };
 
 use model::{
+    name::Sha256Hex,
     study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
     trial::Purpose,
 };
@@ -59,8 +60,8 @@ pub struct StudyFile {
     pub name: String,
     /// The text.
     pub text: String,
-    /// SHA-256 of the text, hexadecimal.
-    pub sha256: String,
+    /// Of the text.
+    pub sha256: Sha256Hex,
     /// What it means, and what is carried out.
     pub study: Study,
     /// What the command line changed in it.
@@ -270,15 +271,6 @@ impl Rules<'_> {
         }
         for variant in &self.study.variants {
             let name = variant.name.as_str();
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-            if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-                return self.variant_fault(
-                    name,
-                    format!(
-                        "variant name `{name}`: use a-z, 0-9, - and . (it names files and curves)"
-                    ),
-                );
-            }
             if !names.insert(name) {
                 return self.variant_fault(name, format!("two variants are named `{name}`"));
             }

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::name::Sha256Hex;
+
 /// The facts in the agent's `Hello`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
@@ -54,8 +56,8 @@ pub struct Program {
     pub name: String,
     /// Its executable's path.
     pub path: String,
-    /// SHA-256 of the executable as the process has it open, hexadecimal.
-    pub sha256: String,
+    /// Of the executable as the process has it open.
+    pub sha256: Sha256Hex,
 }
 
 /// Which control groups the machine has.

@@ -5,11 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::name::Sha256Hex;
+
 /// Everything on the access point that a figure depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// SHA-256 of the agent's own executable, hexadecimal.
-    pub agent: Option<String>,
+    /// Of the agent's own executable.
+    pub agent: Option<Sha256Hex>,
     /// The kernel that runs.
     pub kernel: KernelIdentity,
     /// Whose work is counted, and what makes it work.
@@ -25,9 +27,9 @@ pub struct Identity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelIdentity {
     /// SHA-256 of `/sys/kernel/notes`, which holds the build's id; `None` where it cannot be read.
-    pub notes: Option<String>,
+    pub notes: Option<Sha256Hex>,
     /// SHA-256 over the names and notes of all loaded modules, in the order of their names.
-    pub modules: Option<String>,
+    pub modules: Option<Sha256Hex>,
     /// `/proc/cmdline`, without its end of line.
     pub command_line: Option<String>,
 }
@@ -62,8 +64,8 @@ pub struct PartyIdentity {
 pub struct FileIdentity {
     /// Its path.
     pub path: String,
-    /// SHA-256 of what the process has open or mapped, hexadecimal; `None` where it cannot be read.
-    pub sha256: Option<String>,
+    /// Of what the process has open or mapped; `None` where it cannot be read.
+    pub sha256: Option<Sha256Hex>,
     /// What speaks against it.
     pub doubt: Option<FileDoubt>,
 }

@@ -8,7 +8,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{parity::ParityOrder, pause::PauseOrder};
+use crate::{
+    name::{BootId, Sha256Hex},
+    parity::ParityOrder,
+    pause::PauseOrder,
+};
 
 /// What is recorded in a window beside counters. An instrument costs CPU, so its windows are in no CPU
 /// figure.
@@ -123,8 +127,8 @@ pub struct Recorded {
 pub struct MappedFile {
     /// Its path in the records of mappings.
     pub path: String,
-    /// SHA-256 of what the process has mapped, hexadecimal; `None` where it cannot be read.
-    pub sha256: Option<String>,
+    /// Of what the process has mapped; `None` where it cannot be read.
+    pub sha256: Option<Sha256Hex>,
     /// The build's id from its notes, hexadecimal.
     pub build_id: Option<String>,
     /// Its length, bytes.
@@ -153,7 +157,7 @@ pub enum Oddity {
 pub enum KernelSymbols {
     /// They can be fetched. The text names this kernel where it lies, with these modules at their places,
     /// hexadecimal: addresses are the same wherever it is.
-    Boot(String),
+    Boot(BootId),
     /// They are hidden, and why.
     Hidden(String),
 }
@@ -192,8 +196,8 @@ pub struct Located {
     pub name: String,
     /// Its path; `None`: not found.
     pub path: Option<String>,
-    /// SHA-256, hexadecimal.
-    pub sha256: Option<String>,
+    /// Of its content.
+    pub sha256: Option<Sha256Hex>,
     /// Processes that have it mapped.
     pub mapped_by: u32,
 }
@@ -228,8 +232,8 @@ pub enum Place {
     User {
         /// The file's path on the access point.
         path: String,
-        /// SHA-256 of the file that the host looked at, hexadecimal: another file is refused.
-        sha256: String,
+        /// Of the file that the host looked at: another file is refused.
+        sha256: Sha256Hex,
         /// Offset in the file, bytes.
         offset: u64,
     },

@@ -29,6 +29,7 @@ pub mod facts;
 pub mod identity;
 pub mod instrument;
 pub mod limit;
+pub mod name;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;

@@ -12,6 +12,7 @@ use serde::{
 
 use crate::{
     instrument::Scope,
+    name::VariantName,
     pause::Target,
     share::Share,
     span::Span,
@@ -403,7 +404,7 @@ pub struct Function {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Variant {
     /// Short and unique; names files and curves.
-    pub name: String,
+    pub name: VariantName,
     /// One line for the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
@@ -436,9 +437,9 @@ pub struct Variant {
 
 impl Variant {
     /// The study's subject under the study's load.
-    pub fn named(name: &str) -> Self {
+    pub fn named(name: VariantName) -> Self {
         Self {
-            name: name.to_owned(),
+            name,
             about: None,
             subject: None,
             load: None,
@@ -449,6 +450,11 @@ impl Variant {
             pause: None,
             published: None,
         }
+    }
+
+    /// Whether a list of variants means this one; an empty list means all.
+    pub fn is_meant(&self, names: &[String]) -> bool {
+        names.is_empty() || names.iter().any(|name| self.name == *name)
     }
 }
 
@@ -537,7 +543,7 @@ impl Study {
     /// and is answered by CPU figures alone.
     pub fn counts_in(&self, variant: &Variant) -> bool {
         let named = self.count.as_ref().map_or(&[][..], |count| &count.variants);
-        variant.beside.is_anything() && (named.is_empty() || named.contains(&variant.name))
+        variant.beside.is_anything() && variant.is_meant(named)
     }
 
     /// The load that a variant runs under; `None` is an idle access point.

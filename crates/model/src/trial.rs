@@ -8,6 +8,7 @@ use crate::{
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Recorded, Recorder},
+    name::VariantName,
     parity::Parity,
     pause::{Pauses, Peer},
     sample::Sample,
@@ -61,7 +62,7 @@ impl Purpose {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
     /// The variant's name.
-    pub variant: String,
+    pub variant: VariantName,
     /// Clients that must be associated.
     pub clients: u32,
     /// Repetition, from 1.
@@ -69,6 +70,13 @@ pub struct TrialId {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Purpose::is_cpu")]
     pub purpose: Purpose,
+}
+
+impl TrialId {
+    /// Whether it is a trial of this variant at this count, in this repetition.
+    pub fn is_of(&self, variant: &str, clients: u32, repetition: u32) -> bool {
+        self.variant == variant && self.clients == clients && self.repetition == repetition
+    }
 }
 
 impl fmt::Display for TrialId {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::share::Share;
+use crate::{name::Sha256Hex, share::Share};
 
 /// How a question was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,10 +80,10 @@ pub enum Difference {
     Program {
         /// Its name there.
         name: String,
-        /// SHA-256 of the base's file, hexadecimal.
-        base: String,
-        /// SHA-256 of the variant's file, hexadecimal.
-        variant: String,
+        /// Of the base's file.
+        base: Sha256Hex,
+        /// Of the variant's file.
+        variant: Sha256Hex,
     },
     /// The image, and with it every program.
     Image {

@@ -157,7 +157,7 @@ pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
     );
     for (variant, curve) in run.study.variants.iter().zip(&analysis.curves) {
         table.push(vec![
-            variant.name.clone(),
+            variant.name.to_string(),
             subject_words(run.study.subject_of(variant)),
             curve.load.as_deref().unwrap_or("none").replace('`', ""),
             curve.mode.name().to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn programs(analysis: &Analysis) -> Table {
             program.path.clone(),
             if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") },
             if seen == variants { "all variants".to_owned() } else { program.variants.join(", ") },
-            program.sha256.clone(),
+            program.sha256.to_string(),
         ]);
     }
     table

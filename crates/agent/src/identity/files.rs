@@ -13,7 +13,10 @@ use std::{
 };
 
 use linux::{maps, system};
-use model::identity::{FileDoubt, FileIdentity};
+use model::{
+    identity::{FileDoubt, FileIdentity},
+    name::Sha256Hex,
+};
 
 use super::{is_ours, mounts::Mounts};
 use crate::programs;
@@ -36,7 +39,7 @@ pub(super) struct Files<'a> {
     /// When the kernel booted, s of the wall clock.
     booted: i64,
     /// Content by device and inode.
-    read: BTreeMap<(u64, u64), Result<String, String>>,
+    read: BTreeMap<(u64, u64), Result<Sha256Hex, String>>,
 }
 
 impl<'a> Files<'a> {

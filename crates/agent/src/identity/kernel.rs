@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::identity::KernelIdentity;
+use model::{identity::KernelIdentity, name::Sha256Hex};
 use sha2::{Digest, Sha256};
 
-use crate::programs::{self, hexadecimal};
+use crate::programs;
 
 /// The kernel that runs.
 pub(super) fn running() -> KernelIdentity {
@@ -25,7 +25,7 @@ pub(super) fn running() -> KernelIdentity {
 
 /// The names and notes of all loaded modules, in the order of their names. Only what was loaded has a state;
 /// what is built in is in the kernel's own notes.
-fn modules(folder: &Path) -> io::Result<String> {
+fn modules(folder: &Path) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
     for module in entries(folder)? {
         if !module.join("initstate").exists() {
@@ -40,7 +40,7 @@ fn modules(folder: &Path) -> io::Result<String> {
             hash.update(fs::read(&note)?);
         }
     }
-    Ok(hexadecimal(&hash.finalize()))
+    Ok(Sha256Hex::of(&hash.finalize().into()))
 }
 
 /// What is in a folder, in order.

@@ -10,6 +10,7 @@ use std::{
 
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
+    name::Sha256Hex,
     wire::{Frame, Measure, Order, Refusal},
 };
 
@@ -107,9 +108,9 @@ impl Counting {
         address - start + offset
     }
 
-    fn sha256(&self) -> String {
+    fn sha256(&self) -> Sha256Hex {
         let sum = Command::new("sha256sum").arg(&self.path).output().unwrap().stdout;
-        String::from_utf8(sum).unwrap().split(' ').next().unwrap().to_owned()
+        String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
     }
 
     fn probe(&self, name: &str, detail: Detail) -> Probe {
@@ -299,7 +300,7 @@ fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
     let Place::User { path, sha256, .. } = good.place.clone() else { panic!("it is a user's") };
     let user = |path: &str, sha256: &str, offset| Place::User {
         path: path.to_owned(),
-        sha256: sha256.to_owned(),
+        sha256: sha256.parse().unwrap(),
         offset,
     };
     for (place, told) in [

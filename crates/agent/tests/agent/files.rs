@@ -34,7 +34,7 @@ fn a_program_is_located_and_brought_whole() {
     let sum = Command::new("sha256sum").arg(own).output().unwrap().stdout;
     let sum = String::from_utf8(sum).unwrap();
     assert_eq!(located[1].path.as_deref(), Some(own));
-    assert!(sum.starts_with(located[1].sha256.as_ref().unwrap()));
+    assert!(sum.starts_with(located[1].sha256.as_ref().unwrap().as_str()));
     assert!(located[1].mapped_by >= 1 && located[0].path.is_some());
     assert_eq!((&located[2].path, located[2].mapped_by), (&None, 0));
 

@@ -70,7 +70,7 @@ fn it_introduces_the_subjects_program_by_its_content() {
     assert_eq!(facts.programs.len(), 1);
     assert_eq!(facts.programs[0].name, subject.name);
     let sum = Command::new("sha256sum").arg(&facts.programs[0].path).output().unwrap().stdout;
-    assert!(String::from_utf8(sum).unwrap().starts_with(&facts.programs[0].sha256));
+    assert!(String::from_utf8(sum).unwrap().starts_with(facts.programs[0].sha256.as_str()));
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn a_program_that_was_replaced_is_the_one_that_runs() {
     assert_eq!(file.oddity, Some(Oddity::Replaced));
     let original = agent::programs::resolve("sh").unwrap();
     let sum = Command::new("sha256sum").arg(original).output().unwrap().stdout;
-    assert!(String::from_utf8(sum).unwrap().starts_with(file.sha256.as_ref().unwrap()));
+    assert!(String::from_utf8(sum).unwrap().starts_with(file.sha256.as_ref().unwrap().as_str()));
 }
 
 #[test]

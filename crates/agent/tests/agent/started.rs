@@ -38,7 +38,7 @@ fn it_is_counted_with_its_children_and_ended_after_the_window() {
     assert_eq!(facts.programs.len(), 1);
     assert_eq!((facts.programs[0].name.as_str(), shell.running()), (shell.name.as_str(), 0));
     let sum = Command::new("sha256sum").arg(shell.path()).output().unwrap().stdout;
-    assert!(String::from_utf8(sum).unwrap().starts_with(&facts.programs[0].sha256));
+    assert!(String::from_utf8(sum).unwrap().starts_with(facts.programs[0].sha256.as_str()));
     let own = run_ns(&samples[5]) - run_ns(&samples[0]);
     if let (Some(first), Some(last)) = (samples[0].subject.group, samples[5].subject.group) {
         let group = last.usage_ns - first.usage_ns;

@@ -5,6 +5,7 @@ use std::{fs, path::Path, process::Command};
 use model::{
     identity::{FileDoubt, Identity, PartyIdentity, Role},
     instrument::Instrument,
+    name::Sha256Hex,
     parity::ParityOrder,
     wire::{Frame, Measure, Order, PUT, Put, Refusal, State},
 };
@@ -24,9 +25,9 @@ fn identity(order: Measure) -> Identity {
     }
 }
 
-fn sum(path: &Path) -> String {
+fn sum(path: &Path) -> Sha256Hex {
     let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
-    String::from_utf8(sum).unwrap().split(' ').next().unwrap().to_owned()
+    String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
 }
 
 fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {

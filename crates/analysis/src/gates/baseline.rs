@@ -65,7 +65,7 @@ fn measured(study: &Study) -> BTreeMap<String, String> {
             load: variant.load.clone(),
             mode: variant.mode,
             beside: variant.beside,
-            ..Variant::named(&variant.name)
+            ..Variant::named(variant.name.clone())
         };
         put(variant_key(&variant.name), hash(&bare));
     }

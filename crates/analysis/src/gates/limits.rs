@@ -56,7 +56,7 @@ impl Cells<'_> {
         // Of an idle variant's CPU nobody asks for a share of a hundredth, unless they name it.
         let only_working = matches!(self.limit.asked, Asked::NoSlower { .. });
         let is = move |variant: &&Variant| match wanted {
-            Some(name) => name == variant.name,
+            Some(name) => variant.name == name,
             None => !only_working || self.evidence.works(variant),
         };
         // A limit that names a variant means it, whoever else is judged.

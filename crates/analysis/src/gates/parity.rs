@@ -23,8 +23,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     let Some(shape) = &evidence.run.study.parity else {
         return nothing(NAME, "the study has no [parity]");
     };
-    let is_asked =
-        |variant: &&Variant| shape.variants.is_empty() || shape.variants.contains(&variant.name);
+    let is_asked = |variant: &&Variant| variant.is_meant(&shape.variants);
     let variants: Vec<&Variant> = evidence.run.study.variants.iter().filter(is_asked).collect();
     let mut parts = Vec::new();
     let mut first: Option<Asked> = None;

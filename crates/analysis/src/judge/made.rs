@@ -2,6 +2,7 @@
 
 use model::{
     instrument::Counts,
+    name::VariantName,
     run::Run,
     sample::Group,
     share::Share,
@@ -22,7 +23,7 @@ pub(crate) fn compared(values: &[(f64, f64)]) -> (Run, Vec<Trial>) {
     run.study.variants.remove(0);
     run.study.access_point.clients = vec![CLIENTS];
     for (variant, name) in run.study.variants.iter_mut().zip(["before", "after"]) {
-        variant.name = name.to_owned();
+        variant.name = VariantName::literal(name);
     }
     run.versus = Some(Versus {
         base: "before".to_owned(),
@@ -55,7 +56,7 @@ fn template() -> Trial {
 fn trial(template: &Trial, (variant, repetition): (&str, u32), us_per_second: f64) -> Trial {
     let mut trial = template.clone();
     let planned = &mut trial.planned;
-    planned.id.variant = variant.to_owned();
+    planned.id.variant = VariantName::literal(variant);
     planned.id.repetition = repetition;
     planned.measure.offset = Span::from_nanos(u64::from(repetition) * 1_000);
     planned.measure.state = Some(State { seed: u64::from(repetition), padding: 0 });

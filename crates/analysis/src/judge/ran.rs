@@ -46,7 +46,7 @@ fn counted<'a>(measured: &'a Measured, question: &Question, function: &str) -> V
     let windows = measured.instrumented.iter().filter(|(figures, _)| {
         let id = &figures.id;
         id.purpose == Purpose::Counts
-            && [&question.variant, &question.base].contains(&&id.variant)
+            && (id.variant == question.variant || id.variant == question.base)
             && id.clients == question.clients
     });
     let counts = windows.filter_map(|(_, trial)| match &trial.outcome {

@@ -1,6 +1,7 @@
 //! Windows cut by what was done in them; made-up, with shares that are known.
 
 use model::{
+    name::VariantName,
     pause::{PauseOrder, PauseSpan},
     run::Run,
     sample::{Group, Sample},
@@ -164,7 +165,7 @@ fn consumers_are_ranked_by_what_they_cause() {
     let (_, mut more) =
         paused(&[[1_000.0, 700.0, 1_000.0], [1_100.0, 771.0, 1_100.0], [900.0, 631.0, 900.0]]);
     for trial in &mut more {
-        trial.planned.id.variant = "before~exporter".to_owned();
+        trial.planned.id.variant = VariantName::literal("before.exporter");
         if let Some(Instrument::Pause(order)) = &mut trial.planned.measure.instrument {
             order.target = Target::Process("exporter".to_owned());
         }

@@ -4,13 +4,15 @@
 
 use std::{fmt, sync::Arc};
 
+use model::name::Sha256Hex;
+
 /// A file of code that a recording speaks of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
     /// Its path on the access point.
     pub path: String,
-    /// SHA-256, hexadecimal, where the recorder hashed it.
-    pub sha256: Option<String>,
+    /// Of its content, where the recorder hashed it.
+    pub sha256: Option<Sha256Hex>,
     /// The build's id, hexadecimal.
     pub build_id: Option<String>,
 }

@@ -8,8 +8,13 @@ use model::{
 use super::*;
 use crate::judge::made::{compared, pairs, recording};
 
+/// A sum of one digit.
+fn sum(digit: &str) -> Sha256Hex {
+    digit.repeat(64).parse().unwrap()
+}
+
 fn file(path: &str, digit: &str) -> FileIdentity {
-    FileIdentity { path: path.to_owned(), sha256: Some(digit.repeat(64)), doubt: None }
+    FileIdentity { path: path.to_owned(), sha256: Some(sum(digit)), doubt: None }
 }
 
 fn identity() -> Identity {
@@ -20,10 +25,10 @@ fn identity() -> Identity {
         files,
     };
     Identity {
-        agent: Some("a".repeat(64)),
+        agent: Some(sum("a")),
         kernel: KernelIdentity {
-            notes: Some("b".repeat(64)),
-            modules: Some("c".repeat(64)),
+            notes: Some(sum("b")),
+            modules: Some(sum("c")),
             command_line: Some("console=ttyS0".to_owned()),
         },
         parties: vec![
@@ -67,11 +72,7 @@ fn after(allowed: &Difference, change: impl Fn(&mut Identity)) -> Vec<String> {
 }
 
 fn program(base: &str, variant: &str) -> Difference {
-    Difference::Program {
-        name: "stationd".to_owned(),
-        base: base.repeat(64),
-        variant: variant.repeat(64),
-    }
+    Difference::Program { name: "stationd".to_owned(), base: sum(base), variant: sum(variant) }
 }
 
 fn image() -> Difference {
@@ -90,12 +91,12 @@ fn each_thing_that_differs_is_named_and_only_an_image_may_bring_it() {
     type Change = fn(&mut Identity);
     let changes: [(Change, &str); 6] = [
         (
-            |of| of.agent = Some("9".repeat(64)),
+            |of| of.agent = Some(sum("9")),
             "the agent: aaaaaaaaaaaa in `before`, 999999999999 in `after`",
         ),
         (|of| of.kernel.notes = None, "the kernel: bbbbbbbbbbbb in `before`, unknown in `after`"),
         (
-            |of| of.kernel.modules = Some("9".repeat(64)),
+            |of| of.kernel.modules = Some(sum("9")),
             "the kernel's modules: cccccccccccc in `before`, 999999999999 in `after`",
         ),
         (
@@ -103,7 +104,7 @@ fn each_thing_that_differs_is_named_and_only_an_image_may_bring_it() {
             "the kernel's command line: console=ttyS0 in `before`, quiet in `after`",
         ),
         (
-            |of| of.parties[0].files[1].sha256 = Some("9".repeat(64)),
+            |of| of.parties[0].files[1].sha256 = Some(sum("9")),
             "/lib/libc.so.6 of `stationd`: 222222222222 in `before`, 999999999999 in `after`",
         ),
         (|of| drop(of.parties.pop()), "`monitor` was measured in `before` alone"),
@@ -147,7 +148,7 @@ fn words_may_differ_between_variants_only_and_bring_files_of_their_own() {
 
 #[test]
 fn the_named_program_may_differ_and_must_be_the_one_that_was_named() {
-    let new = |of: &mut Identity| of.parties[0].files[0].sha256 = Some("4".repeat(64));
+    let new = |of: &mut Identity| of.parties[0].files[0].sha256 = Some(sum("4"));
     assert_eq!(after(&program("1", "4"), new), [""; 0]);
     assert_eq!(
         after(&program("1", "5"), new),
@@ -217,7 +218,7 @@ fn an_identity_is_missed_only_where_it_was_asked_for() {
 fn a_line_that_many_pairs_share_is_told_once_and_a_side_must_agree_with_itself() {
     let [base, variant] = twins();
     let mut later = variant.clone();
-    recording(&mut later).identity.as_mut().unwrap().agent = Some("9".repeat(64));
+    recording(&mut later).identity.as_mut().unwrap().agent = Some(sum("9"));
     let pairs = [(&base, &variant), (&base, &later), (&base, &later)];
     assert_eq!(
         across(&pairs, &Difference::Nothing),

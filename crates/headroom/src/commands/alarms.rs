@@ -1,9 +1,10 @@
 //! How often this lab calls the same thing changed: kept from A/A runs, shown with every comparison.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder::{self, Recorded};
+use linux::folder::read_regular;
 use model::{
     run::Run,
     study::{Kind, Mode},
@@ -12,6 +13,9 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use crate::{failure::Failure, options::Options, output};
+
+/// The longest note, bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// What an A/A run told of a lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +109,6 @@ fn say(options: &Options, known: &Known) {
 
 /// What was kept; a note that cannot be read says nothing.
 fn read(place: &Path) -> Vec<Known> {
-    let text = fs::read(place).unwrap_or_default();
+    let text = read_regular(place, LONGEST).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }

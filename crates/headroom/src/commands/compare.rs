@@ -67,18 +67,18 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     };
     let base = find(&flags.base)?;
     if let Some(name) = &flags.variant {
-        if *name == base.name {
+        if base.name == *name {
             return Err(Failure::Usage(format!(
                 "`{name}` is compared with itself; say --a-a to learn how often this lab cries wolf"
             )));
         }
         return Ok([base, find(name)?]);
     }
-    let called = |suffix: &str| Variant { name: format!("{}-{suffix}", base.name), ..base.clone() };
+    let called = |suffix: &str| Variant { name: base.name.with(suffix), ..base.clone() };
     match &flags.with {
-        Some((name, _)) => with_builds(study, (&base, called("with")), name),
+        Some((name, _)) => with_builds(study, (&base, called("-with")), name),
         None => {
-            let variant = called(if flags.a_a { "again" } else { "other" });
+            let variant = called(if flags.a_a { "-again" } else { "-other" });
             Ok([base, variant])
         }
     }
@@ -148,8 +148,8 @@ fn versus(
         )));
     }
     Ok(Versus {
-        base: base.name.clone(),
-        variant: variant.name.clone(),
+        base: base.name.to_string(),
+        variant: variant.name.to_string(),
         clients: flags.clients.unwrap_or(largest),
         difference,
         expect: if flags.a_a {

@@ -58,6 +58,7 @@ fn of_run(
 ) -> Result<(String, Profile, Option<u32>), Failure> {
     let recorded = run_folder::read(run)?;
     let mut cells = explain::cells(&recorded, symbols)?;
+    let no_stacks = || Failure::Usage(format!("{} holds no stacks", run.display()));
     let there: Vec<String> =
         cells.iter().map(|cell| format!("{} at {}", cell.variant, cell.clients)).collect();
     cells.retain(|cell| {
@@ -68,9 +69,7 @@ fn of_run(
     variants.dedup();
     match variants.as_slice() {
         [_] => {}
-        [] if there.is_empty() => {
-            return Err(Failure::Usage(format!("{} holds no stacks", run.display())));
-        }
+        [] if there.is_empty() => return Err(no_stacks()),
         [] => {
             return Err(Failure::Usage(format!("no such stacks; there are {}", there.join(", "))));
         }
@@ -79,8 +78,8 @@ fn of_run(
             return Err(Failure::Usage(format!("name one with --variant: {names}")));
         }
     }
-    let largest = cells.into_iter().max_by_key(|cell| cell.clients).unwrap_or_default();
-    let FoldedCell { variant, clients, folded, .. } = largest;
+    let largest = cells.into_iter().max_by_key(|cell| cell.clients);
+    let FoldedCell { variant, clients, folded, .. } = largest.ok_or_else(no_stacks)?;
     let frequency = Some(recorded.run.study.profile.frequency);
     Ok((format!("{variant} at {clients} clients"), folded.profile, frequency))
 }

@@ -2,12 +2,10 @@
 //!
 //! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops nobody.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use lab::{contention, run_folder, transmit};
+use linux::folder::Folder;
 use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::check;
@@ -96,14 +94,16 @@ fn told(failure: &Failure) -> String {
 /// Folders with a run, by name. A run's own folders are not entered.
 fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
     let is_other = contention::folder::is_one(folder) || transmit::folder::is_one(folder);
-    if folder.join("run.json").is_file() || is_other {
+    if run_folder::is_one(folder) || is_other {
         return vec![folder.to_owned()];
     }
-    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut folders: Vec<_> =
-        inside.map(|entry| entry.path()).filter(|path| path.is_dir() && deepest > 0).collect();
-    folders.sort();
-    folders.iter().flat_map(|path| run_folders(path, deepest - 1)).collect()
+    if deepest == 0 {
+        return Vec::new();
+    }
+    // A link to a folder is none: it may lead back here.
+    let inside = Folder::open(folder).and_then(|folder| folder.entries()).unwrap_or_default();
+    let folders = inside.into_iter().filter(|entry| entry.is_folder);
+    folders.flat_map(|entry| run_folders(&folder.join(entry.name), deepest - 1)).collect()
 }
 
 /// A link from the page to a report: relative where the report stands below the page's folder, so that both
@@ -148,6 +148,8 @@ fn tell(index: &Index) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use model::run::FORMAT;
 
     use super::*;
@@ -191,6 +193,18 @@ mod tests {
         let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
         assert_eq!(index.unread[0].folder, ".");
         assert_eq!(index.unread[0].why, format!("its format is 1, this headroom reads {FORMAT}"));
+    }
+
+    #[test]
+    fn links_that_lead_in_circles_are_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let run = place.path().join("run");
+        fs::create_dir(&run).unwrap();
+        fs::write(run.join("run.json"), "{").unwrap();
+        for name in ["one", "two", "three"] {
+            std::os::unix::fs::symlink(place.path(), place.path().join(name)).unwrap();
+        }
+        assert_eq!(run_folders(place.path(), DEEPEST), [run]);
     }
 
     #[test]

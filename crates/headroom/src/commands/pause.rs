@@ -65,10 +65,8 @@ fn names(peers: &[Peer]) -> Vec<String> {
 
 /// The variant in which this process is paused.
 fn pausing(variant: &Variant, process: String) -> Variant {
-    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
-    let tag: String = process.to_lowercase().chars().map(plain).collect();
     Variant {
-        name: format!("{}.{tag}", variant.name),
+        name: variant.name.with(&format!(".{process}")),
         against: Vec::new(),
         pause: Some(process),
         ..variant.clone()
@@ -102,7 +100,7 @@ fn shape(file: &StudyFile, place: &flags::Place, spans: &flags::Spans) -> Pause 
     };
     let own = file.study.pause.clone().unwrap_or(usual);
     Pause {
-        variants: file.study.variants.iter().map(|variant| variant.name.clone()).collect(),
+        variants: file.study.variants.iter().map(|variant| variant.name.to_string()).collect(),
         clients: place.clients.clone(),
         repetitions: place.repetitions.unwrap_or(own.repetitions),
         span: spans.span.unwrap_or(own.span),
@@ -113,13 +111,16 @@ fn shape(file: &StudyFile, place: &flags::Place, spans: &flags::Spans) -> Pause 
 
 #[cfg(test)]
 mod tests {
+    use model::name::VariantName;
+
     use super::*;
 
     #[test]
     fn everybody_is_paused_once_under_a_name_that_a_file_can_have() {
         let peer = |name: &str, pid| Peer { name: name.to_owned(), pid, through: String::new() };
         assert_eq!(names(&[peer("b", 1), peer("a", 2), peer("b", 3)]), ["a", "b"]);
-        let variant = pausing(&Variant::named("found"), "Station_Monitor".to_owned());
+        let variant =
+            pausing(&Variant::named(VariantName::literal("found")), "Station_Monitor".to_owned());
         assert_eq!(variant.name, "found.station-monitor");
         assert_eq!(variant.pause.as_deref(), Some("Station_Monitor"));
     }

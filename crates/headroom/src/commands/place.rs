@@ -14,6 +14,7 @@ use lab::{
 };
 use model::{
     instrument::Scope,
+    name::VariantName,
     span::Span,
     study::{AccessPoint, Kind, Load, Mode, Study, Subject, TrialShape, Variant},
     trial::Purpose,
@@ -89,7 +90,7 @@ fn of_process(place: &flags::Place) -> Study {
         parity: None,
         compare: Default::default(),
         gates: None,
-        variants: vec![Variant::named("as-it-runs")],
+        variants: vec![Variant::named(VariantName::literal("as-it-runs"))],
     }
 }
 

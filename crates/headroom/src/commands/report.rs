@@ -1,13 +1,11 @@
 //! `headroom report`: a run's folder, or a recording that perf made, to one page, and to a table on the
 //! terminal.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
+use linux::folder::Folder;
 
 use super::{check, contention, transmit};
 use crate::{
@@ -99,17 +97,21 @@ pub(crate) fn publish(
 /// What a person said of their hours and costs, in a run's folder.
 const EFFORT: &str = "effort.json";
 
+/// The longest such file, bytes.
+const LONGEST_EFFORT: u64 = 64 << 10;
+
 /// What was said of the run before; `None` where nobody said anything.
 fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
     let file = run.join(EFFORT);
-    let Ok(text) = fs::read_to_string(&file) else { return Ok(None) };
+    let text = Folder::open(run).and_then(|run| run.read(EFFORT, LONGEST_EFFORT));
+    let Ok(text) = text else { return Ok(None) };
     let broken = |error| {
         let file = file.display();
         Failure::Usage(format!(
             "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
         ))
     };
-    serde_json::from_str(&text).map(Some).map_err(broken)
+    serde_json::from_slice(&text).map(Some).map_err(broken)
 }
 
 /// Keeps what is said now.

@@ -121,7 +121,7 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     if !flags.variant.is_empty() {
         let known = study.variants.iter().map(|variant| variant.name.as_str());
         Failure::unless_known("variant", &flags.variant, known)?;
-        study.variants.retain(|variant| flags.variant.contains(&variant.name));
+        study.variants.retain(|variant| variant.is_meant(&flags.variant));
         // Nobody is compared with a variant that was left out.
         study
             .variants

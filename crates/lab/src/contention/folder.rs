@@ -25,7 +25,7 @@ use crate::{
         EDITED,
         kept::Kept,
         numbered::{self, Found, Layout, read_json},
-        write_json,
+        opened,
     },
 };
 
@@ -111,7 +111,7 @@ impl ContentionFolder {
 
     /// Where the console of a bout is kept, and the counts of its caches: without an ending.
     pub(super) fn console(&self, name: &str) -> PathBuf {
-        numbered::console(self.path(), name)
+        numbered::console(&self.0, name)
     }
 
     /// Keeps a bout.
@@ -129,7 +129,7 @@ impl ContentionFolder {
     ///
     /// As [`ContentionFolder::keep`].
     pub(super) fn keep_paces(&self, paces: &[Pace]) -> Result<(), Error> {
-        write_json(&self.path().join(PACES), &paces)
+        self.0.write(PACES, &paces)
     }
 
     /// Keeps an event.
@@ -147,7 +147,7 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
     let edit = |one: &mut Fought| one.outcome = Outcome::Failed(EDITED.to_owned());
     let found = LAYOUT.read(path, |run: &Run| run.format, edit)?;
     let Found { run, pieces: fought, edited, study_text } = found;
-    let paces: Vec<Pace> = read_json(&path.join(PACES)).unwrap_or_default();
+    let paces: Vec<Pace> = read_json(&opened(path)?, PACES).unwrap_or_default();
     Ok(Recorded { path: path.to_owned(), run, fought, edited, paces, study_text })
 }
 

@@ -17,7 +17,8 @@ use std::{
     time::Instant,
 };
 
-use model::event::Event;
+use linux::folder::read_regular;
+use model::{event::Event, name::Sha256Hex};
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -26,7 +27,7 @@ use self::{
 };
 use crate::{
     Error, Lab,
-    cache::{self, Name},
+    cache::{self, LONGEST_DESCRIPTION, Name},
 };
 
 /// A program as a device has it: without symbols and debug information.
@@ -82,7 +83,8 @@ pub fn obtain(lab: &Lab) -> Result<Image, Error> {
         lab.cache.obtain(image_name, |folder| make_image(lab, &base.path, &programs, folder))?;
     lab.tell_damage(&entry);
     let agent = programs.into_iter().find(|program| program.name == recipe::AGENT);
-    let image = open(&entry.path, agent.map(|agent| agent.sha256).unwrap_or_default())?;
+    let agent = agent.map(|agent| agent.sha256.into()).unwrap_or_default();
+    let image = open(&entry.path, agent)?;
     lab.emit(Event::ImageReady {
         image: image.id.clone(),
         made: entry.made,
@@ -92,7 +94,7 @@ pub fn obtain(lab: &Lab) -> Result<Image, Error> {
 }
 
 /// The base's own sums: what its name cannot tell, because packages change under one name.
-fn sum(base: &Path) -> Result<String, Error> {
+fn sum(base: &Path) -> Result<Sha256Hex, Error> {
     let path = base.join("sums.json");
     cache::sha256(&path).map_err(Error::file("read", path))
 }
@@ -106,8 +108,8 @@ fn open(entry: &Path, agent: String) -> Result<Image, Error> {
 
 fn read_base(folder: &Path) -> Result<Base, Error> {
     let path = folder.join("base.json");
-    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-    serde_json::from_str(&text).map_err(|error| Error::file("read", path)(error.into()))
+    let text = read_regular(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
+    serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
 /// One of our programs for the device, as the build left it.
@@ -116,7 +118,7 @@ struct Program {
     /// Where the guest has it, without a leading slash.
     place: &'static str,
     path: PathBuf,
-    sha256: String,
+    sha256: Sha256Hex,
 }
 
 fn find_programs(folders: &[PathBuf]) -> Result<Vec<Program>, Error> {

@@ -76,7 +76,7 @@ fn is_paused(study: &Study, pause: &Pause, variant: &Variant) -> bool {
     match pause.variants.as_slice() {
         [] if own() => variant.pause.is_some(),
         [] => first().is_some_and(|first| first.name == variant.name),
-        named => named.contains(&variant.name),
+        named => variant.is_meant(named),
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
         leave: shape.leave,
     };
     let mut variants = plain(study);
-    variants.retain(|variant| shape.variants.is_empty() || shape.variants.contains(&variant.name));
+    variants.retain(|variant| variant.is_meant(&shape.variants));
     let slots = slots(&variants, &counted(study, &[]), 1);
     let planned = slots.into_iter().map(|(repetition, clients, variant)| {
         let planned = planned(study, variant, clients, repetition);

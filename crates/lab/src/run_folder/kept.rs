@@ -2,22 +2,26 @@
 //! sums, and keeps events.
 
 use std::{
-    fs::{self, File},
+    fs::{File, TryLockError},
     io::Write,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
+use linux::folder::Folder;
 use model::event::Event;
 use serde::Serialize;
 
-use super::{json, lock, sums::Sums, write_whole};
+use super::{json, sums::Sums};
 use crate::Error;
+
+const EVENTS: &str = "events.jsonl";
+const LOCK: &str = "lock";
 
 /// A run's folder that this process alone writes to.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    path: PathBuf,
+    folder: Folder,
     events: Mutex<File>,
     sums: Mutex<Sums>,
     _lock: File,
@@ -30,21 +34,47 @@ impl Kept {
     ///
     /// [`Error::Busy`] if another headroom is at it, [`Error::File`].
     pub(crate) fn open(path: &Path, folders: &[&str]) -> Result<Self, Error> {
-        let lock = lock(path)?;
+        let folder = Folder::create(path).map_err(Error::file("make", path))?;
+        let lock = lock(&folder)?;
         for name in folders {
-            let folder = path.join(name);
-            fs::create_dir_all(&folder).map_err(Error::file("make", folder))?;
+            folder.make_folder(name).map_err(Error::file("make", folder.path_of(name)))?;
         }
-        let events = path.join("events.jsonl");
-        let log = File::options().create(true).append(true).open(&events);
-        let events = Mutex::new(log.map_err(Error::file("write", events))?);
-        let sums = Mutex::new(Sums::read(path));
-        Ok(Self { path: path.to_owned(), events, sums, _lock: lock })
+        let log = folder.append(EVENTS).map_err(Error::file("write", folder.path_of(EVENTS)))?;
+        let sums = Mutex::new(Sums::read(&folder));
+        Ok(Self { folder, events: Mutex::new(log), sums, _lock: lock })
     }
 
     /// The folder.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    /// Where something is kept below it.
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        self.folder.path_of(name)
+    }
+
+    /// Writes a value as a file of this name, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub(crate) fn write(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        self.write_bytes(name, &json(value))
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kept::write`].
+    pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
     }
 
     /// Keeps a value as a file of this name below the folder, with its sum.
@@ -55,9 +85,9 @@ impl Kept {
     pub(crate) fn keep(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
         let bytes = json(value);
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.keep(&self.path, name, &bytes)?;
+        sums.keep(&self.folder, name, &bytes)?;
         drop(sums);
-        write_whole(&self.path.join(name), &bytes)
+        self.write_bytes(name, &bytes)
     }
 
     /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
@@ -66,5 +96,16 @@ impl Kept {
         line.push(b'\n');
         let mut log = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = log.write_all(&line);
+    }
+}
+
+/// Takes a run's folder for this process, for as long as the file lives.
+fn lock(folder: &Folder) -> Result<File, Error> {
+    let failed = || Error::file("lock", folder.path_of(LOCK));
+    let file = folder.lock_file(LOCK).map_err(failed())?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.path().to_owned())),
+        Err(TryLockError::Error(error)) => Err(failed()(error)),
     }
 }

@@ -1,13 +1,11 @@
 //! Run folders whose pieces have numbers: bouts of contention, trials of completion. What a piece is, is theirs.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use linux::folder::Folder;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{kept::Kept, no_run, sums::Sums, write_json, write_whole};
+use super::{LONGEST, Reader, kept::Kept, no_run, opened, sums::Sums};
 use crate::Error;
 
 const STUDY: &str = "study.toml";
@@ -42,7 +40,7 @@ pub(crate) struct Found<R, P> {
 impl Layout {
     /// Whether a folder holds such a run.
     pub(crate) fn is_one(self, path: &Path) -> bool {
-        path.join(self.mark).is_file()
+        Folder::open(path).is_ok_and(|folder| folder.has(self.mark))
     }
 
     /// Refuses a folder that cannot take a new run, before any long work.
@@ -51,8 +49,13 @@ impl Layout {
     ///
     /// [`Error::Exists`].
     pub(crate) fn check_free(self, path: &Path) -> Result<(), Error> {
-        let taken = self.is_one(path) || self.others.iter().any(|other| path.join(other).exists());
-        if taken { Err(Error::Exists(path.to_owned())) } else { Ok(()) }
+        let Ok(folder) = Folder::open(path) else { return Ok(()) };
+        let mut marks = self.others.iter().chain([&self.mark]);
+        if marks.any(|mark| folder.has(mark)) {
+            Err(Error::Exists(path.to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes a folder for a new run.
@@ -67,11 +70,10 @@ impl Layout {
         study_text: &str,
     ) -> Result<Kept, Error> {
         self.check_free(path)?;
-        fs::create_dir_all(path).map_err(Error::file("make", path))?;
         let kept = self.open(path)?;
         self.check_free(path)?;
-        write_whole(&path.join(STUDY), study_text.as_bytes())?;
-        write_json(&path.join(self.mark), run)?;
+        kept.write_bytes(STUDY, study_text.as_bytes())?;
+        kept.write(self.mark, run)?;
         Ok(kept)
     }
 
@@ -101,19 +103,21 @@ impl Layout {
         format_of: impl Fn(&R) -> u32,
         edit: impl Fn(&mut P),
     ) -> Result<Found<R, P>, Error> {
-        let run: R = read_json(&path.join(self.mark)).map_err(|why| no_run(path, why))?;
+        let folder = opened(path)?;
+        let run: R = read_json(&folder, self.mark).map_err(|why| no_run(path, why))?;
         let format = format_of(&run);
         if format != self.format {
             let why = format!("its format is {format}, this headroom reads {}", self.format);
             return Err(no_run(path, why));
         }
-        let study_text = fs::read_to_string(path.join(STUDY))
+        let study_text = folder
+            .read_text(STUDY, LONGEST)
             .map_err(|error| no_run(path, format!("{STUDY}: {error}")))?;
-        let sums = Sums::read(path);
+        let (sums, mut reader) = (Sums::read(&folder), Reader::of(&folder));
         let mut found = Found { run, pieces: Vec::new(), edited: Vec::new(), study_text };
-        for number in self.numbers(path) {
+        for number in self.numbers(&folder) {
             let name = self.piece(number);
-            let Ok(bytes) = fs::read(path.join(&name)) else { continue };
+            let Some(bytes) = reader.read(&name)? else { continue };
             let Ok(mut piece) = serde_json::from_slice::<P>(&bytes) else { continue };
             if !sums.holds(&name, &bytes) {
                 found.edited.push(number);
@@ -125,24 +129,23 @@ impl Layout {
     }
 
     /// The numbers of the pieces that have a file, in order.
-    fn numbers(self, path: &Path) -> Vec<u32> {
-        let files = fs::read_dir(path.join(self.pieces)).into_iter().flatten().flatten();
-        let number =
-            |file: fs::DirEntry| file.file_name().to_str()?.strip_suffix(".json")?.parse().ok();
-        let mut numbers: Vec<u32> = files.filter_map(number).collect();
+    fn numbers(self, run: &Folder) -> Vec<u32> {
+        let pieces = run.folder(self.pieces).and_then(|pieces| pieces.entries());
+        let names = pieces.unwrap_or_default().into_iter().map(|file| file.name);
+        let number = |name: String| name.strip_suffix(".json")?.parse().ok();
+        let mut numbers: Vec<u32> = names.filter_map(number).collect();
         numbers.sort_unstable();
         numbers
     }
 }
 
 /// Where the console of a piece is kept, and what else is of its machine: without an ending.
-pub(crate) fn console(run: &Path, name: &str) -> PathBuf {
-    run.join(CONSOLES).join(name)
+pub(crate) fn console(run: &Kept, name: &str) -> PathBuf {
+    run.path_of(&format!("{CONSOLES}/{name}"))
 }
 
 /// Reads a file of JSON; why not, in words.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-    serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+pub(crate) fn read_json<T: DeserializeOwned>(run: &Folder, name: &str) -> Result<T, String> {
+    let text = run.read(name, LONGEST).map_err(|error| format!("{name}: {error}"))?;
+    serde_json::from_slice(&text).map_err(|error| format!("{name}: {error}"))
 }

@@ -3,9 +3,12 @@
 //! Shows that a file was edited by accident or in good faith. Whoever wants to deceive can write new sums; this
 //! is no signature.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
-use super::write_whole;
+use linux::folder::Folder;
+use model::name::Sha256Hex;
+
+use super::LONGEST;
 use crate::{Error, cache::sum};
 
 /// The file's name.
@@ -13,25 +16,26 @@ pub(crate) const NAME: &str = "SHA256SUMS";
 
 /// Sums by path, as `trials/a@18#1.json`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sums(BTreeMap<String, String>);
+pub(crate) struct Sums(BTreeMap<String, Sha256Hex>);
 
 impl Sums {
     /// The sums of a run. Without a file there are none; lines that are no sums are left out.
-    pub(crate) fn read(run: &Path) -> Self {
-        let text = fs::read_to_string(run.join(NAME)).unwrap_or_default();
+    pub(crate) fn read(run: &Folder) -> Self {
+        let text = run.read_text(NAME, LONGEST).unwrap_or_default();
         let line = |line: &str| {
             let (sum, path) = line.split_once("  ")?;
-            Some((path.to_owned(), sum.to_owned()))
+            Some((path.to_owned(), sum.parse().ok()?))
         };
         Self(text.lines().filter_map(line).collect())
     }
 
     /// Keeps the sum of a file that is about to be written. The sums come first: a crash between the two leaves
     /// a file without its trial, and never a trial that seems edited.
-    pub(crate) fn keep(&mut self, run: &Path, path: &str, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn keep(&mut self, run: &Folder, path: &str, bytes: &[u8]) -> Result<(), Error> {
         self.0.insert(path.to_owned(), sum(bytes));
         let lines = self.0.iter().map(|(path, sum)| format!("{sum}  {path}\n"));
-        write_whole(&run.join(NAME), lines.collect::<String>().as_bytes())
+        let written = run.replace(NAME, lines.collect::<String>().as_bytes());
+        written.map_err(Error::file("write", run.path_of(NAME)))
     }
 
     /// Whether a file is as it was written.

@@ -207,10 +207,10 @@ impl Rules<'_> {
     /// Variants that are compared with must be there, once, and others.
     pub(super) fn against(&self, variant: &Variant) -> Result<(), String> {
         let variants = self.study.variants.iter().map(|one| one.name.as_str());
-        let others: Vec<&str> = variants.filter(|name| *name != variant.name).collect();
+        let others: Vec<&str> = variants.filter(|name| variant.name != *name).collect();
         let mut seen = BTreeSet::new();
         for name in variant.against.iter().map(String::as_str) {
-            if name == variant.name {
+            if variant.name == name {
                 return Err("it stands against itself".to_owned());
             }
             if !others.contains(&name) {

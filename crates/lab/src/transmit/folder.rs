@@ -25,7 +25,7 @@ use crate::{
         EDITED,
         kept::Kept,
         numbered::{self, Found, Layout, read_json},
-        write_json,
+        opened,
     },
 };
 
@@ -102,7 +102,7 @@ impl TransmitFolder {
 
     /// Where the console of a trial is kept, without an ending.
     pub(super) fn console(&self, name: &str) -> PathBuf {
-        numbered::console(self.path(), name)
+        numbered::console(&self.0, name)
     }
 
     /// Keeps a trial.
@@ -120,7 +120,7 @@ impl TransmitFolder {
     ///
     /// As [`TransmitFolder::keep`].
     pub(super) fn keep_rounds(&self, rounds: &Rounds) -> Result<(), Error> {
-        write_json(&self.path().join(ROUNDS), rounds)
+        self.0.write(ROUNDS, rounds)
     }
 
     /// Keeps an event.
@@ -140,7 +140,7 @@ pub fn read(path: &Path) -> Result<Recorded, Error> {
     let Found { run, pieces, edited, study_text } = found;
     // The file's name is what the rest of the run knows it by.
     let trials = pieces.into_iter().map(|(number, one)| Trial { number, ..one }).collect();
-    let rounds: Rounds = read_json(&path.join(ROUNDS)).unwrap_or_default();
+    let rounds: Rounds = read_json(&opened(path)?, ROUNDS).unwrap_or_default();
     Ok(Recorded { path: path.to_owned(), run, trials, edited, rounds, study_text })
 }
 

@@ -9,6 +9,7 @@ use std::{
     time::Instant,
 };
 
+use linux::folder::read_regular;
 use model::{
     event::Event,
     facts::Facts,
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, Machine, Shape, Start, Surroundings};
 use crate::{
     Error, Lab,
-    cache::{self, Name},
+    cache::{self, LONGEST_DESCRIPTION, Name},
     device::Device,
     image::Image,
     session,
@@ -111,8 +112,8 @@ fn write_born(folder: &Path, born: &Born) -> Result<(), Error> {
 
 fn read_born(folder: &Path) -> Result<Born, Error> {
     let path = folder.join(BORN);
-    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-    serde_json::from_str(&text).map_err(|error| Error::file("read", path)(error.into()))
+    let text = read_regular(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
+    serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 
 fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Error> {

@@ -1,3 +1,5 @@
+//! What leads out of a folder, and what is in it that is no file, for every way to open it.
+
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;

@@ -9,6 +9,7 @@ use analysis::{
     },
 };
 use model::{
+    name::VariantName,
     run::Run,
     topology::Correction,
     trial::{Purpose, TrialId},
@@ -194,7 +195,7 @@ fn gates() -> Vec<Gate> {
 fn corrections() -> Vec<Corrected> {
     let of = |variant: &str, repetition, what: &str| Corrected {
         trial: TrialId {
-            variant: variant.to_owned(),
+            variant: VariantName::literal(variant),
             clients: 114,
             repetition,
             purpose: Purpose::Cpu,
