@@ -1,8 +1,8 @@
 //! A device that does everything wrong: headroom says so in one line, in time and in little memory, and changes
 //! nothing but its run's folder.
 //!
-//! The device is `programs/hostile_device.rs`, found where ssh is looked for. Each attack is one execution; two
-//! run at a time.
+//! The device is `programs/hostile_device.rs`, found where ssh is looked for. Each attack is one execution;
+//! some run at a time.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ const DEVICE: &str = env!("CARGO_BIN_EXE_hostile-device");
 const WALL: Duration = Duration::from_secs(5);
 const MEMORY_KIB: u64 = 256 * 1024;
 
-/// Attacks that a person ends: until then headroom has reason to wait.
+/// Attacks at a time; most of their time is patience.
 const AT_A_TIME: usize = 4;
 
 /// Three samples in two tenths of a second, with stacks.
@@ -47,10 +47,6 @@ perturb = "nothing"
 
 [profile]
 repetitions = 1
-
-[[count.function]]
-name = "replies"
-symbol = "answer"
 
 [[variant]]
 name = "a"
@@ -119,10 +115,13 @@ fn ends_well(words: &[&str], attack: &str) -> Result<(), String> {
     told_well(&ended).or_else(|what| fault(what.to_owned()))
 }
 
-/// One clear line, and a documented code: invalid or environment.
+/// One clear line, and a documented code: invalid or environment. What a device refuses makes the trial
+/// invalid, which the page and the table say; `--quiet` leaves nothing else to be said.
 fn told_well(ended: &Ended) -> Result<(), &'static str> {
+    let is_run = ended.stdout.contains("report: ");
     match (ended.exit_code(), ended.stderr.lines().count(), ended.stderr.len()) {
-        (Some(3 | 4), 1, 20..6000) if !ended.stderr.contains("panicked") => Ok(()),
+        (Some(3 | 4), 1, 12..6000) if !ended.stderr.contains("panicked") => Ok(()),
+        (Some(3), 0, _) if is_run => Ok(()),
         (Some(3 | 4), ..) => Err("one clear line was to be said"),
         _ => Err("code 3 or 4 was expected"),
     }
@@ -160,14 +159,12 @@ fn whatever_a_device_does_wrong_ends_in_one_line_and_in_time() {
 #[test]
 fn other_verbs_say_the_same() {
     let attacks =
-        ["never-reads", "endless-hellos", "takes-the-order-and-sleeps", "a-drip-of-pieces"];
-    for verb in ["count", "run", "pause"] {
-        let words: &[&str] = match verb {
-            "pause" => &["pause", "monitor", "study.toml", "--patience", "1s"],
-            "count" => &["count", "study.toml", "--patience", "1s"],
-            _ => continue,
-        };
-        all_end_well(words, &attacks.map(str::to_owned));
+        ["never-reads", "endless-hellos", "a-drip-of-a-hello", "takes-the-order-and-sleeps"];
+    let patience = ["--patience", "1s"];
+    let count = ["count", "study.toml", "--function", "answer"];
+    let pause = ["pause", "monitor", "study.toml", "--window", "1s"];
+    for words in [&count[..], &pause] {
+        all_end_well(&[words, &patience].concat(), &attacks.map(str::to_owned));
     }
 }
 

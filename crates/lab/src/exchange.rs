@@ -31,6 +31,8 @@ pub(crate) struct Allowance {
     silence: Duration,
     /// Samples that it sends.
     samples: u64,
+    /// Whether what moves takes as long as it is long. What is measured comes while it is measured.
+    is_bulk: bool,
 }
 
 impl Allowance {
@@ -50,27 +52,32 @@ impl Allowance {
                 Self::silent([offset, warm_up, window.saturating_add(task)])
             }
             Order::Introduce { .. } | Order::Locate(_) | Order::Fetch(_) | Order::Put(_) => {
-                Self::default()
+                Self::bulk()
             }
         }
     }
 
+    /// Bytes in one direction, and nothing else.
+    pub(crate) fn bulk() -> Self {
+        Self { is_bulk: true, ..Self::default() }
+    }
+
     /// A boot until so many clients have joined: half a minute, and a second for each.
     pub(crate) fn boot(clients: u32) -> Self {
-        Self { span: Duration::from_secs(30 + u64::from(clients)), ..Self::default() }
+        Self { span: Duration::from_secs(30 + u64::from(clients)), ..Self::bulk() }
     }
 
     fn measure(measure: &Measure) -> Self {
         let half = measure.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
         let spans = [measure.offset, measure.warm_up, measure.window].map(Duration::from);
         let span = sum([spans[0], spans[1], spans[2], Duration::from_nanos(half)]);
-        Self { span, silence: Duration::ZERO, samples: samples(measure) as u64 }
+        Self { span, silence: Duration::ZERO, samples: samples(measure) as u64, is_bulk: false }
     }
 
     /// Nothing is heard until the end.
     fn silent(spans: [Duration; 3]) -> Self {
         let span = sum(spans);
-        Self { span, silence: span, samples: 0 }
+        Self { span, silence: span, ..Self::default() }
     }
 
     fn held(&self) -> u64 {
@@ -160,7 +167,8 @@ impl Exchange {
 
     /// What was ordered at the slowest pace, the bytes that moved at the slowest pace, and patience.
     fn longest(&self) -> Duration {
-        let moving = Duration::from_millis(self.moved.saturating_mul(1000) / SLOWEST_BYTES);
+        let moved = if self.allowance.is_bulk { self.moved } else { 0 };
+        let moving = Duration::from_millis(moved.saturating_mul(1000) / SLOWEST_BYTES);
         sum([self.patience.silence, self.slowest(self.allowance.span), moving])
     }
 

@@ -22,7 +22,7 @@ use crate::{
     Cancel, Error, Lab,
     channel::{Channel, Peer, State},
     device::Device,
-    exchange::Patience,
+    exchange::{Allowance, Patience},
     host::{self, Leave},
     last_words::LastWords,
     vm::Failure,
@@ -126,7 +126,9 @@ impl Remote {
         let mut reached = Self { channel: channel.map_err(Failure::Start)?, patience, cancel };
         if let Address::Ssh(_) = address {
             let bytes = fs::read(&agent).map_err(Error::file("read", &agent))?;
+            reached.channel.expect(Allowance::bulk());
             reached.channel.send(&bytes, "it to take the agent in")?;
+            reached.channel.expect(Allowance::default());
         }
         Ok(reached)
     }
