@@ -132,7 +132,8 @@ fn all_end_well(words: &[&str], attacks: &[String]) {
     let (queue, faults) = (Mutex::new(attacks.iter()), Mutex::new(Vec::new()));
     let work = || {
         while let Some(attack) = { queue.lock().unwrap().next() } {
-            faults.lock().unwrap().extend(ends_well(words, attack).err());
+            let fault = ends_well(words, attack).err();
+            faults.lock().unwrap().extend(fault);
         }
     };
     thread::scope(|scope| (0..AT_A_TIME).for_each(|_| drop(scope.spawn(work))));

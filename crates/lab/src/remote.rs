@@ -33,7 +33,7 @@ const LEAVE: Duration = Duration::from_secs(10);
 
 /// So long one is waited for that is of no use any more, or that somebody does not want to wait for: on a
 /// device it goes on restoring without us.
-const SHORT_LEAVE: Duration = Duration::from_millis(500);
+const SHORT_LEAVE: Duration = Duration::from_millis(250);
 
 /// A second of a device's is one of ours.
 const PACE: u32 = 1;
