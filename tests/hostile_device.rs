@@ -1,7 +1,7 @@
 //! A device that does everything wrong: headroom says so in one line, in time and in little memory, and changes
 //! nothing but its run's folder.
 //!
-//! The device is `programs/hostile_device.rs`, found where ssh is looked for. Each attack is one execution;
+//! The device is `src/bin/hostile_device.rs`, found where ssh is looked for. Each attack is one execution;
 //! some run at a time.
 
 use std::{

@@ -264,8 +264,11 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// A file's SHA-256, and perhaps a kernel, for a folder that is to be harmed.
+type Named = fn(&str) -> (String, Option<String>);
+
 /// What a device names as a file's SHA-256, or as its kernel, below the folder that `HOSTILE_TARGET` names.
-const PATHS: &[(&str, fn(&str) -> (String, Option<String>))] = &[
+const PATHS: &[(&str, Named)] = &[
     ("a-sum-that-is-a-path", |target| (format!("{target}/file"), None)),
     ("a-sum-that-goes-up", |_| ("../../../../outside/file".to_owned(), None)),
     ("a-sum-of-nothing", |_| (String::new(), None)),
