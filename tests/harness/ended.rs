@@ -27,6 +27,11 @@ impl Ended {
         }
     }
 
+    /// The code that it ended with; none where a signal ended it.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.code
+    }
+
     /// It ended with this code.
     pub(crate) fn code(&self, code: i32) -> &Self {
         assert!(self.code == Some(code), "code {code} was expected:\n{self}");

@@ -18,6 +18,7 @@ use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
+    exchange::unexpected,
     host, objects, plan,
     remote::{Address, Remote},
     run_folder::{Recorded, RunFolder},
@@ -141,18 +142,21 @@ struct There {
 
 /// The agent's first words.
 fn introduced(device: &mut dyn Device) -> Result<There, Error> {
-    let mut kernel = String::new();
-    loop {
-        match device.frame("the agent's hello")? {
-            Frame::Hello { facts, .. } => kernel = facts.kernel,
-            Frame::Census(census) => return Ok(There { kernel, clients: clients(&census) }),
-            _ => {}
-        }
+    let (hello, census) = ("the agent's hello", "the agent's census");
+    let kernel = match device.frame(hello)? {
+        Frame::Hello { facts, .. } => facts.kernel,
+        frame => return Err(unexpected(&frame, hello).into()),
+    };
+    match device.frame(census)? {
+        Frame::Census(census) => Ok(There { kernel, clients: clients(&census) }),
+        frame => Err(unexpected(&frame, census).into()),
     }
 }
 
 fn clients(census: &Census) -> u32 {
-    census.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd)).sum()
+    let counts =
+        census.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd));
+    counts.fold(0, u32::saturating_add)
 }
 
 fn trial(

@@ -15,7 +15,7 @@ use model::{
     wire::{Frame, Order, PUT, Put, SIDES},
 };
 
-use crate::{Error, Lab, cache, device::Device, image, objects, vm::Failure};
+use crate::{Error, Lab, cache, device::Device, exchange::Preamble, image, objects};
 
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
@@ -147,12 +147,12 @@ impl Builds {
 }
 
 fn taken(device: &mut dyn Device) -> Result<(), Error> {
+    const AWAITED: &str = "a file to be taken";
+    let mut preamble = Preamble::default();
     loop {
-        match device.frame("a file to be taken")? {
+        match device.frame(AWAITED)? {
             Frame::Done => return Ok(()),
-            Frame::Refused(refusal) => return Err(Failure::Refused(refusal).into()),
-            // The agent's first words, where nobody has listened yet.
-            _ => {}
+            frame => preamble.take(&frame, AWAITED)?,
         }
     }
 }

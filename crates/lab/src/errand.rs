@@ -16,6 +16,7 @@ use crate::{
     Error, Lab,
     cache_model::Attached,
     device::Device,
+    exchange::{Preamble, unexpected},
     idle,
     remote::{Address, Remote},
     vm::{Failure, Machine, Start, Surroundings, snapshot::Snapshot},
@@ -33,11 +34,12 @@ pub(crate) trait Errand {
     /// What the agent is told.
     fn order(&self) -> Order;
 
-    /// How long it takes at the place. The agent says nothing meanwhile.
-    fn span(&self) -> Duration;
-
-    /// The answer, if this frame is it.
-    fn answer(frame: Frame) -> Option<Self::Answer>;
+    /// The answer, or the frame that is not it.
+    ///
+    /// # Errors
+    ///
+    /// The frame.
+    fn answer(frame: Frame) -> Result<Self::Answer, Frame>;
 }
 
 /// Where errands are run.
@@ -110,13 +112,11 @@ fn on_vm<E: Errand>(
     errand: &E,
     console: &Path,
 ) -> Result<E::Answer, Error> {
-    // A guest whose caches are modelled on a busy host takes half a minute for a second.
-    const SLOWEST: u32 = 30;
     let console_log = console.with_extension("log");
     let around = Surroundings {
         console_log: &console_log,
         folder: console.parent().unwrap_or(Path::new(".")),
-        patience: lab.settings.patience + errand.span() * SLOWEST,
+        patience: lab.settings.patience,
         cancel: &lab.cancel,
     };
     let mut machine = Machine::start(&snapshot.shape, start, around)?;
@@ -142,16 +142,20 @@ fn outcome<T>(ended: Result<T, Error>) -> Result<Result<T, String>, Error> {
 
 /// The answer, when the agent has said its last word.
 fn listen<E: Errand>(device: &mut dyn Device) -> Result<E::Answer, Error> {
-    let mut answer = None;
-    loop {
-        match device.frame(E::ANSWER)? {
-            Frame::Done => {
-                let what = E::ANSWER.trim_start_matches("the ");
-                return answer.ok_or_else(|| Failure::Lacks(what).into());
+    const LAST: &str = "the agent's last word";
+    let mut preamble = Preamble::default();
+    let answer = loop {
+        match E::answer(device.frame(E::ANSWER)?) {
+            Ok(answer) => break answer,
+            Err(Frame::Done) => {
+                return Err(Failure::Lacks(E::ANSWER.trim_start_matches("the ")).into());
             }
-            // An agent introduces itself before it is asked.
-            frame => answer = E::answer(frame).or(answer),
+            Err(frame) => preamble.take(&frame, E::ANSWER)?,
         }
+    };
+    match device.frame(LAST)? {
+        Frame::Done => Ok(answer),
+        frame => Err(unexpected(&frame, LAST).into()),
     }
 }
 
@@ -164,7 +168,7 @@ mod tests {
     struct Told(VecDeque<Frame>);
 
     impl Device for Told {
-        fn order(&mut self, _: &Order) -> Result<(), Failure> {
+        fn order(&mut self, _: &Order) -> Result<(), Error> {
             Ok(())
         }
 
@@ -185,14 +189,10 @@ mod tests {
             Order::Introduce { subject: None }
         }
 
-        fn span(&self) -> Duration {
-            Duration::ZERO
-        }
-
-        fn answer(frame: Frame) -> Option<u16> {
+        fn answer(frame: Frame) -> Result<u16, Frame> {
             match frame {
-                Frame::Located(found) => Some(found.len() as u16),
-                _ => None,
+                Frame::Located(found) => Ok(found.len() as u16),
+                frame => Err(frame),
             }
         }
     }
@@ -204,10 +204,13 @@ mod tests {
     #[test]
     fn an_answer_is_whole_when_the_agent_has_said_its_last_word() {
         let answer = || Frame::Located(Vec::new());
-        let other = || Frame::Peers(Vec::new());
-        assert_eq!(heard([other(), answer(), other(), Frame::Done]), Ok(0));
+        let hello = || Frame::Hello { protocol: model::wire::PROTOCOL, facts: Box::default() };
+        assert_eq!(heard([hello(), answer(), Frame::Done]), Ok(0));
         heard([answer()]).unwrap_err();
-        assert!(heard([other(), Frame::Done]).unwrap_err().ends_with("holds no name"));
+        assert!(heard([hello(), Frame::Done]).unwrap_err().ends_with("holds no name"));
+        let twice = heard([answer(), answer(), Frame::Done]).unwrap_err();
+        assert!(twice.starts_with("the agent sent where programs are while"), "{twice}");
+        heard([Frame::Peers(Vec::new()), answer(), Frame::Done]).unwrap_err();
     }
 
     #[test]

@@ -4,10 +4,14 @@ use std::{
     env, fs,
     path::PathBuf,
     process::{Child, Command},
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use model::run::Host;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 
 use crate::Error;
 
@@ -60,6 +64,57 @@ pub fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
 /// Cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How a program ended that has closed its channels; it is given a moment for it, because they close first.
+pub(crate) fn end_of(child: &mut Child) -> String {
+    const MOMENT: Duration = Duration::from_secs(2);
+    match has_ended_within(child, MOMENT) {
+        true => child.wait().map_or_else(|error| error.to_string(), |end| end.to_string()),
+        false => "it closed its channels but still runs".to_owned(),
+    }
+}
+
+/// How a program is parted with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leave {
+    /// So long it may take to end by itself.
+    pub(crate) by_itself: Duration,
+    /// And so long after it was asked to.
+    pub(crate) after_signal: Duration,
+    /// Whether what it started ends with it: it leads a process group.
+    pub(crate) with_group: bool,
+}
+
+/// Waits until a program has ended: by itself, else asked to, else killed.
+pub(crate) fn see_off(child: &mut Child, leave: Leave) {
+    let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return };
+    if !has_ended_within(child, leave.by_itself) {
+        let _ = kill_process(pid, Signal::TERM);
+        if !has_ended_within(child, leave.after_signal) {
+            let _ = child.kill();
+        }
+    }
+    if leave.with_group {
+        // Before it is reaped: until then the group's number is nobody else's.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+/// Whether a child has ended, or does within this time. It is not reaped.
+fn has_ended_within(child: &Child, limit: Duration) -> bool {
+    let until = Instant::now() + limit;
+    let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return true };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    // One that was reaped already is an error here.
+    while let Ok(None) = waitid(WaitId::Pid(pid), options) {
+        if Instant::now() >= until {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// Asks a program to end and waits until it has: it then cleans up behind itself, which a kill would

@@ -4,7 +4,7 @@
 //! cache has it. The kernel's symbols have no content that could be hashed cheaply on a device: they are
 //! named by the boot and the modules that they belong to. What they mean is not known here.
 
-use std::{fs, path::PathBuf};
+use std::{fs::File, io, path::PathBuf};
 
 use linux::{file, folder::Folder};
 use model::{
@@ -16,10 +16,7 @@ use model::{
 };
 
 use crate::{
-    Error, Lab,
-    cache::{self, Name},
-    device::Device,
-    vm::Failure,
+    Error, Lab, cache::Name, device::Device, exchange::Preamble, fetch::fetch, vm::Failure,
 };
 
 /// The kind of the cache's entries.
@@ -52,13 +49,15 @@ pub fn bring_all(
 ) -> Result<(), Error> {
     for file in stacks.recorded.files.iter().chain(&stacks.recorder.proof.files) {
         if let Some(sha256) = &file.sha256 {
-            let object = Object { key: sha256, wanted: wanted(file), sum: Some(sha256) };
+            let announced = Some(file.bytes).filter(|&bytes| bytes > 0);
+            let object = Object { key: sha256, wanted: wanted(file), announced, sum: Some(sha256) };
             keep(lab, object.bring(lab, device), (folder, sha256))?;
         }
     }
     if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
         let key = kernel_name(boot);
-        let object = Object { key: &key, wanted: Wanted::KernelSymbols, sum: None };
+        let wanted = Wanted::KernelSymbols;
+        let object = Object { key: &key, wanted, announced: None, sum: None };
         keep(lab, object.bring(lab, device), (folder, &key))?;
     }
     Ok(())
@@ -75,7 +74,8 @@ pub fn bring_located(
     located: &Located,
 ) -> Result<Option<PathBuf>, Error> {
     let (Some(path), Some(sha256)) = (&located.path, &located.sha256) else { return Ok(None) };
-    let object = Object { key: sha256, wanted: Wanted::File(path.clone()), sum: Some(sha256) };
+    let wanted = Wanted::File(path.clone());
+    let object = Object { key: sha256, wanted, announced: None, sum: Some(sha256) };
     object.bring(lab, device).map(Some)
 }
 
@@ -92,8 +92,9 @@ fn keep(
     match brought {
         Ok(_) if folder.has_file(name) => Ok(()),
         Ok(from) => {
-            let bytes = file::bytes(&from, LONGEST).map_err(Error::file("read", from))?;
-            folder.replace(name, &bytes).map_err(Error::file("write", folder.path_of(name)))
+            let mut content = file::open(&from).map_err(Error::file("read", from))?;
+            let copied = |to: &mut File| io::copy(&mut content, to).map(drop);
+            folder.replace_with(name, copied).map_err(Error::file("write", folder.path_of(name)))
         }
         Err(Error::Machine(Failure::Refused(refusal))) => {
             lab.emit(Event::Doubt { text: refusal.to_string() });
@@ -107,6 +108,8 @@ fn keep(
 struct Object<'a> {
     key: &'a str,
     wanted: Wanted,
+    /// Its length as the access point told it, bytes.
+    announced: Option<u64>,
     /// What its content must be, where that is known.
     sum: Option<&'a Sha256Hex>,
 }
@@ -115,14 +118,12 @@ impl Object<'_> {
     fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
         let name = Name { kind: KIND, key: self.key };
         let entry = lab.cache.obtain(name, |folder| {
-            let bytes = fetch(device, &self.wanted)?;
-            let sum = cache::sum(&bytes);
+            let sum = fetch(device, (&self.wanted, self.announced), &folder.join(CONTENT))?;
             if self.sum.is_some_and(|announced| *announced != sum) {
                 let why = format!("its content changed while it was read: {sum}");
                 return Err(refused(&self.wanted, why).into());
             }
-            let path = folder.join(CONTENT);
-            fs::write(&path, bytes).map_err(Error::file("write", path))
+            Ok(())
         })?;
         Ok(entry.path.join(CONTENT))
     }
@@ -137,34 +138,19 @@ fn refused(wanted: &Wanted, why: String) -> Failure {
     Failure::Refused(model::wire::Refusal::File { path, why })
 }
 
-/// A file's bytes.
-fn fetch(device: &mut dyn Device, wanted: &Wanted) -> Result<Vec<u8>, Error> {
-    device.order(&Order::Fetch(wanted.clone()))?;
-    let mut bytes = Vec::new();
-    loop {
-        match device.frame("a piece of a file")? {
-            Frame::Piece(piece) => {
-                bytes.extend(piece.bytes);
-                if piece.last {
-                    return Ok(bytes);
-                }
-            }
-            // What was said before the order was read.
-            _ => continue,
-        }
-    }
-}
-
 /// Looks for programs and libraries by name.
 ///
 /// # Errors
 ///
 /// [`Error`] of the stream.
 pub fn locate(device: &mut dyn Device, names: &[String]) -> Result<Vec<Located>, Error> {
+    const AWAITED: &str = "where programs are";
+    let mut preamble = Preamble::default();
     device.order(&Order::Locate(names.to_vec()))?;
     loop {
-        if let Frame::Located(located) = device.frame("where programs are")? {
-            return Ok(located);
+        match device.frame(AWAITED)? {
+            Frame::Located(located) => return Ok(located),
+            frame => preamble.take(&frame, AWAITED)?,
         }
     }
 }

@@ -7,32 +7,36 @@
 use std::{
     env,
     ffi::OsString,
-    fmt,
-    fs::{self, File},
-    io::{ErrorKind, Read, Write},
-    os::fd::AsFd,
+    fmt, fs,
+    io::ErrorKind,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Stdio},
+    process::{Child, Stdio},
     str::FromStr,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use model::wire::{Decoder, Frame, Order, encode};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use model::wire::{Frame, Order};
 
 use crate::{
     Cancel, Error, Lab,
+    channel::{Channel, Peer, State},
     device::Device,
-    host,
-    vm::{Failure, checked},
+    exchange::{Allowance, Patience},
+    host::{self, Leave},
+    last_words::LastWords,
+    vm::Failure,
 };
 
-/// How often a wait looks for the wish to stop.
-const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// So long an agent that works may take to restore what it changed and to end by itself.
+const LEAVE: Duration = Duration::from_secs(10);
 
-/// So many glances an agent may take to end by itself: ten seconds.
-const GLANCES: u32 = 200;
+/// So long one is waited for that is of no use any more, or that somebody does not want to wait for: on a
+/// device it goes on restoring without us.
+const SHORT_LEAVE: Duration = Duration::from_millis(250);
+
+/// A second of a device's is one of ours.
+const PACE: u32 = 1;
 
 /// What brings the agent's program, as the first bytes of its input, into a folder of its own, runs it,
 /// and takes it away however it ends. `$LENGTH` stands for the program's length.
@@ -74,15 +78,18 @@ impl fmt::Display for Address {
 /// An agent at an address.
 #[derive(Debug)]
 pub struct Remote {
-    child: Child,
-    /// Closed first of all: its end is the agent's.
-    input: Option<ChildStdin>,
-    output: ChildStdout,
-    decoder: Decoder,
+    channel: Channel<Program>,
     patience: Duration,
     cancel: Cancel,
-    stderr: PathBuf,
-    _folder: tempfile::TempDir,
+}
+
+/// The child that speaks for the agent, or is it.
+#[derive(Debug)]
+struct Program {
+    child: Child,
+    said: LastWords,
+    /// Whether it is this machine's agent, which only a signal that it can answer may end.
+    is_here: bool,
 }
 
 impl Remote {
@@ -90,11 +97,10 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDeviceProgram`], [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`].
+    /// [`Error::NoDeviceProgram`], [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
+    /// device that does not take the agent what [`Device::frame`] says.
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let agent = agent_program(&lab.settings.device)?;
-        let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-        let stderr = folder.path().join("stderr");
         let mut command = host::bound("TERM");
         match address {
             // What the agent starts beside the machine's programs, as guard and txd, is beside the agent.
@@ -106,80 +112,52 @@ impl Remote {
                 command.args(["ssh", "-T", "-o", "BatchMode=yes", host, &script])
             }
         };
-        let log = File::create(&stderr).map_err(Error::file("write", &stderr))?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().map_err(Failure::Start)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own: Ctrl-C is headroom's to hear, and whatever ssh starts ends with it.
+        let mut child = command.process_group(0).spawn().map_err(Failure::Start)?;
         let closed = || Failure::Start(std::io::Error::from(ErrorKind::BrokenPipe));
-        let mut input = child.stdin.take().ok_or_else(closed)?;
+        let input = child.stdin.take().ok_or_else(closed)?;
         let output = child.stdout.take().ok_or_else(closed)?;
+        let said = LastWords::of(child.stderr.take().ok_or_else(closed)?);
+        let program = Program { child, said, is_here: *address == Address::Local };
+        let (patience, cancel) = (lab.settings.patience, lab.cancel.clone());
+        let waits = (Patience { silence: patience, pace: PACE }, cancel.clone());
+        let channel = Channel::new(program, (input.into(), output.into()), waits);
+        let mut reached = Self { channel: channel.map_err(Failure::Start)?, patience, cancel };
         if let Address::Ssh(_) = address {
             let bytes = fs::read(&agent).map_err(Error::file("read", &agent))?;
-            // A refusal of ssh's ends the pipe; its words are told when the first frame does not come.
-            let _ = input.write_all(&bytes).and_then(|()| input.flush());
+            reached.channel.expect(Allowance::bulk());
+            reached.channel.send(&bytes, "it to take the agent in")?;
+            reached.channel.expect(Allowance::default());
         }
-        Ok(Self {
-            child,
-            input: Some(input),
-            output,
-            decoder: Decoder::default(),
-            patience: lab.settings.patience,
-            cancel: lab.cancel.clone(),
-            stderr,
-            _folder: folder,
-        })
+        Ok(reached)
     }
 
-    /// Takes what has come; false if nothing came within a glance.
-    fn receive(&mut self) -> Result<bool, Failure> {
-        let mut fds = [PollFd::from_borrowed_fd(self.output.as_fd(), PollFlags::IN)];
-        if !matches!(poll(&mut fds, Some(&GLANCE)), Ok(ready) if ready > 0) {
-            return Ok(false);
+    /// How long the agent is waited for at the end.
+    fn leave(&self) -> Duration {
+        match self.channel.state() {
+            State::Stuck => Duration::ZERO,
+            State::Works if !self.cancel.is_stopped() => LEAVE.min(self.patience),
+            State::Works | State::Broken => SHORT_LEAVE,
         }
-        let mut buffer = [0; 64 * 1024];
-        match self.output.read(&mut buffer) {
-            Ok(0) => Err(self.death()),
-            Ok(length) => {
-                self.decoder.push(&buffer[..length]);
-                Ok(true)
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            Err(_) => Err(self.death()),
-        }
-    }
-
-    /// Why the agent is no more, in its own last words or ssh's.
-    fn death(&mut self) -> Failure {
-        let status =
-            self.child.wait().map_or_else(|error| error.to_string(), |end| end.to_string());
-        let said = fs::read_to_string(&self.stderr).unwrap_or_default();
-        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        Failure::Ended { status, said: lines[lines.len().saturating_sub(3)..].join("; ") }
     }
 }
 
 impl Device for Remote {
-    fn order(&mut self, order: &Order) -> Result<(), Failure> {
-        let bytes = encode(order).map_err(Failure::Stream)?;
-        let written =
-            self.input.as_mut().map(|input| input.write_all(&bytes).and_then(|()| input.flush()));
-        match written {
-            Some(Ok(())) => Ok(()),
-            _ => Err(self.death()),
-        }
+    fn order(&mut self, order: &Order) -> Result<(), Error> {
+        self.channel.order(order)
     }
 
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
-        let since = Instant::now();
-        loop {
-            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
-                return checked(frame).map_err(Error::Machine);
-            }
-            self.cancel.check()?;
-            if !self.receive()? && since.elapsed() > self.patience {
-                let (waited, console) = (self.patience, Vec::new());
-                return Err(Failure::Hang { awaited, waited, console }.into());
-            }
-        }
+        self.channel.frame(awaited)
+    }
+}
+
+impl Peer for Program {
+    /// In the agent's own last words or ssh's.
+    fn death(&mut self) -> Failure {
+        let status = host::end_of(&mut self.child);
+        Failure::Ended { status, said: self.said.told() }
     }
 }
 
@@ -187,14 +165,11 @@ impl Drop for Remote {
     fn drop(&mut self) {
         // The agent restores what it changed at the end of its stream, and what carried it over takes it away
         // again; a signal would end ssh before that.
-        drop(self.input.take());
-        for _ in 0..GLANCES {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            thread::sleep(Duration::from_nanos(GLANCE.tv_nsec as u64));
-        }
-        host::ask_to_end(&mut self.child);
+        self.channel.hang_up();
+        let by_itself = self.leave();
+        let Program { child, is_here, .. } = &mut self.channel.peer;
+        let after_signal = if *is_here { LEAVE } else { SHORT_LEAVE };
+        host::see_off(child, Leave { by_itself, after_signal, with_group: !*is_here });
     }
 }
 

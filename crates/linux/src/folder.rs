@@ -247,13 +247,26 @@ impl Folder {
     ///
     /// The system's; then what was there before is untouched.
     pub fn replace(&self, name: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+        self.replace_with(name, |file| file.write_all(bytes))
+    }
+
+    /// The same of whatever `write` writes, which need not be in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::replace`], or what `write` says.
+    pub fn replace_with(
+        &self,
+        name: impl AsRef<Path>,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         /// Threads of one process may write the same file at the same time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (parent, last) = self.parent(name.as_ref())?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut partial = last.to_owned();
         partial.push(format!(".{}-{number}.partial", std::process::id()));
-        let written = self.write_new(&parent, &partial, bytes);
+        let written = self.write_new(&parent, &partial, write);
         let moved = written.and_then(|()| Ok(renameat(&parent, &partial, &parent, last)?));
         if moved.is_err() {
             // The first error is the one to report.
@@ -262,12 +275,17 @@ impl Folder {
         moved
     }
 
-    fn write_new(&self, parent: &OwnedFd, name: &OsString, bytes: &[u8]) -> io::Result<()> {
+    fn write_new(
+        &self,
+        parent: &OwnedFd,
+        name: &OsString,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
         // One that a process of this number left when it was killed.
         let _ = unlinkat(parent, name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | QUIETLY;
         let mut file = File::from(openat(parent, name, flags, self.mode(FILE))?);
-        file.write_all(bytes)?;
+        write(&mut file)?;
         file.sync_all()
     }
 

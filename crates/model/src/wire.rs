@@ -35,6 +35,10 @@ pub const PROTOCOL: u16 = 7;
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
 
+/// No order but a piece of a file is longer, bytes: a virtual access point that stands still takes nothing in,
+/// so that all of it must fit into a socket, which holds at least 160 KiB where the system's defaults hold.
+pub const LONGEST_ORDER: usize = 64 << 10;
+
 /// What headroom asks of the agent. It answers the last one only; a new order ends the one before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
@@ -358,6 +362,9 @@ pub enum Broken {
     /// Bytes that are not the expected value.
     #[error("a frame could not be read: {0}")]
     Garbled(postcard::Error),
+    /// A value, and bytes behind it that are not of it.
+    #[error("a frame has {0} bytes too many")]
+    Trailing(usize),
 }
 
 /// One value as a frame.
@@ -398,29 +405,44 @@ pub fn records_head(length: usize, head: &mut [u8; LONGEST_HEAD]) -> &[u8] {
 /// Bytes in, values out.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    pending: Vec<u8>,
+    bytes: Vec<u8>,
+    /// So many of them have been taken already.
+    taken: usize,
 }
 
 impl Decoder {
     /// Takes what has arrived.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.pending.extend_from_slice(bytes);
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
+        self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole value, or `None` until more bytes arrive.
+    /// Bytes that have arrived and were not taken as a value. Once [`Decoder::take`] has answered `None`,
+    /// fewer than [`LONGEST_FRAME`] and four more are enough for a value.
+    pub fn pending(&self) -> usize {
+        self.bytes.len() - self.taken
+    }
+
+    /// The next whole value, or `None` until more bytes arrive. What it holds in memory is bounded by its
+    /// bytes here: a length in it is never believed.
     ///
     /// # Errors
     ///
     /// [`Broken`] when the peer does not speak this format; the stream is then of no further use.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Broken> {
-        let Some(length) = self.pending.first_chunk::<4>() else { return Ok(None) };
+        let pending = &self.bytes[self.taken..];
+        let Some(length) = pending.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > LONGEST_FRAME {
             return Err(Broken::TooLong(length));
         }
-        let Some(body) = self.pending.get(4..4 + length) else { return Ok(None) };
-        let value = postcard::from_bytes(body).map_err(Broken::Garbled)?;
-        self.pending.drain(..4 + length);
+        let Some(body) = pending.get(4..4 + length) else { return Ok(None) };
+        let (value, rest) = postcard::take_from_bytes(body).map_err(Broken::Garbled)?;
+        if !rest.is_empty() {
+            return Err(Broken::Trailing(rest.len()));
+        }
+        self.taken += 4 + length;
         Ok(Some(value))
     }
 }
@@ -452,6 +474,38 @@ mod tests {
         let mut decoder = Decoder::default();
         decoder.push(&u32::MAX.to_le_bytes());
         assert_eq!(decoder.take::<Frame>(), Err(Broken::TooLong(u32::MAX as usize)));
+    }
+
+    #[test]
+    fn bytes_behind_a_value_are_refused() {
+        let mut bytes = encode(&Frame::Done).unwrap();
+        bytes.push(0);
+        bytes[0] += 1;
+        let mut decoder = Decoder::default();
+        decoder.push(&bytes);
+        assert_eq!(decoder.take::<Frame>(), Err(Broken::Trailing(1)));
+    }
+
+    #[test]
+    fn a_length_within_a_frame_is_not_believed() {
+        // A list of 2^60 texts, announced in a frame of a few bytes.
+        let located = encode(&Frame::Located(Vec::new())).unwrap();
+        let mut body = vec![located[4]];
+        body.extend([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f]);
+        let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
+        bytes.extend(body);
+        let mut decoder = Decoder::default();
+        decoder.push(&bytes);
+        assert!(matches!(decoder.take::<Frame>(), Err(Broken::Garbled(_))));
+    }
+
+    #[test]
+    fn many_small_frames_in_one_piece_are_taken_one_after_the_other() {
+        let one = encode(&Frame::Done).unwrap();
+        let mut decoder = Decoder::default();
+        decoder.push(&one.repeat(200_000));
+        (0..200_000).for_each(|_| assert_eq!(decoder.take(), Ok(Some(Frame::Done))));
+        assert_eq!((decoder.take::<Frame>(), decoder.pending()), (Ok(None), 0));
     }
 
     #[test]

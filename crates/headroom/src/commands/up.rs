@@ -118,7 +118,7 @@ fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, 
     let lost =
         |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
     let console = machine.tap_console().map_err(lost)?;
-    machine.go().map_err(lab::Error::from)?;
+    machine.go()?;
     if command.is_empty() && io::stdin().is_terminal() {
         if !quiet {
             eprintln!(

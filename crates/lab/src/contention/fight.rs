@@ -1,6 +1,6 @@
 //! A bout as an errand: what is to be fought at a place, the record that comes back, and what the caches of it were.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::Path};
 
 use model::{
     cache::{Geometry, Window},
@@ -49,14 +49,10 @@ impl Errand for Bout {
         Order::Contend(Box::new(self.clone()))
     }
 
-    fn span(&self) -> Duration {
-        [self.offset, self.warm_up, self.window].into_iter().map(Duration::from).sum()
-    }
-
-    fn answer(frame: Frame) -> Option<Record> {
+    fn answer(frame: Frame) -> Result<Record, Frame> {
         match frame {
-            Frame::Contended(record) => Some(*record),
-            _ => None,
+            Frame::Contended(record) => Ok(*record),
+            frame => Err(frame),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! A trial as an errand: what txd is to do at a place, and the counters that come back.
 
-use std::time::Duration;
-
 use model::{
     transmit::{Measured, Order, Outcome},
     wire::{self, Frame},
@@ -18,18 +16,10 @@ impl Errand for Order {
         wire::Order::Transmit(Box::new(self.clone()))
     }
 
-    /// A task beside frames ends later than alone.
-    fn span(&self) -> Duration {
-        const LONGEST_TASK: Duration = Duration::from_secs(60);
-        let spans = [self.offset_ns, self.warm_up_ns, self.window_ns].map(Duration::from_nanos);
-        let task = self.task_rounds.map_or(Duration::ZERO, |_| LONGEST_TASK);
-        spans.into_iter().sum::<Duration>() + task
-    }
-
-    fn answer(frame: Frame) -> Option<Measured> {
+    fn answer(frame: Frame) -> Result<Measured, Frame> {
         match frame {
-            Frame::Transmitted(measured) => Some(*measured),
-            _ => None,
+            Frame::Transmitted(measured) => Ok(*measured),
+            frame => Err(frame),
         }
     }
 }

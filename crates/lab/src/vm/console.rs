@@ -17,6 +17,12 @@ use crate::{Error, run_folder};
 /// How much of the end is kept for error messages, lines; of a panic, so much before it and so much from it on.
 const TAIL: usize = 30;
 
+/// A line is no longer than this, bytes; what is longer is cut into several.
+const LONGEST_LINE: usize = 4096;
+
+/// So much of a console is kept in its file, bytes: a hundred times what a guest with 500 clients says.
+const LONGEST_LOG: u64 = 64 << 20;
+
 /// What a line of the console means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mark {
@@ -72,10 +78,13 @@ impl Shown {
         if self.tap.as_mut().is_some_and(|tap| tap.write_all(bytes).is_err()) {
             self.tap = None;
         }
-        self.partial.extend_from_slice(bytes);
-        while let Some(end) = self.partial.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.partial.drain(..=end).collect();
-            self.line(String::from_utf8_lossy(&line).trim_end());
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.partial.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.partial.len() >= LONGEST_LINE {
+                let mut line = std::mem::take(&mut self.partial);
+                line.truncate(LONGEST_LINE);
+                self.line(String::from_utf8_lossy(&line).trim_end());
+            }
         }
     }
 
@@ -164,12 +173,13 @@ impl Console {
 }
 
 fn read(mut input: UnixStream, mut log: File, shown: &Mutex<Shown>) {
-    let mut buffer = [0; 4096];
+    let (mut buffer, mut kept) = ([0; 4096], 0);
     while let Ok(length @ 1..) = input.read(&mut buffer) {
         let bytes = &buffer[..length];
         shown.lock().unwrap_or_else(PoisonError::into_inner).take(bytes);
         // A console that cannot be kept does not end a trial; the trial's own file will say so.
-        let _ = log.write_all(bytes);
+        let length = bytes.len().min((LONGEST_LOG - kept) as usize);
+        kept += log.write_all(&bytes[..length]).map_or(0, |()| length as u64);
     }
     // Whoever reads along learns that there is nothing more to come.
     shown.lock().unwrap_or_else(PoisonError::into_inner).tap = None;
@@ -220,6 +230,15 @@ mod tests {
             (Some(28), Some(29), Some(30))
         );
         assert_eq!((shown.tail.len(), shown.tail[59].as_str()), (60, " frame 29"));
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_not_kept_whole() {
+        let mut shown = Shown::default();
+        (0..1000).for_each(|_| shown.take(&[b'x'; 4096]));
+        assert!(shown.partial.len() < LONGEST_LINE);
+        assert_eq!(shown.tail.len(), TAIL);
+        assert!(shown.tail.iter().all(|line| line.len() <= LONGEST_LINE));
     }
 
     proptest::proptest! {

@@ -47,6 +47,35 @@ pub enum Failure {
         /// The console's end.
         console: Vec<String>,
     },
+    /// It is not silent, but gets nowhere.
+    #[error(
+        "{} s were not enough for {awaited}; give a slow access point more with --patience",
+        took.as_secs()
+    )]
+    Late {
+        /// What should have come.
+        awaited: &'static str,
+        /// How long it did not.
+        took: Duration,
+    },
+    /// The agent said what cannot come now.
+    #[error("the agent sent {got} while {awaited} was awaited")]
+    Unexpected {
+        /// What came, in words.
+        got: &'static str,
+        /// What should have come.
+        awaited: &'static str,
+    },
+    /// The agent said more than the order can be answered with.
+    #[error("the agent sent more than was ordered: {0}")]
+    Excess(String),
+    /// An order that an access point could not take in while it stands still.
+    #[error(
+        "an order of {} KiB; the longest is {} KiB: shorten the load's commands, or put them into a file there",
+        .0.div_ceil(1024),
+        model::wire::LONGEST_ORDER / 1024
+    )]
+    LongOrder(usize),
     /// Pid 1 could not raise the access point.
     #[error("the access point did not come up: {why}")]
     BringUp {

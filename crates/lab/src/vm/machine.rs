@@ -6,28 +6,36 @@
 
 use std::{
     fs::File,
-    io::{ErrorKind, Read, Write},
     os::{
         fd::OwnedFd,
         unix::{net::UnixStream, process::CommandExt},
     },
     path::Path,
     process::{Child, Stdio},
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    thread,
+    time::Duration,
 };
 
 use command_fds::{CommandFdExt, FdMapping};
 use model::{
     study::Mode,
-    wire::{Decoder, Frame, Order, PROTOCOL, encode},
+    wire::{Frame, Order},
 };
 use serde_json::json;
 
 use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
-use crate::{Cancel, Error, cache_model::Attached, device::Device, host, image::Image};
+use crate::{
+    Cancel, Error,
+    cache_model::Attached,
+    channel::{Channel, Peer},
+    device::Device,
+    exchange::{Allowance, Patience, SLOWEST},
+    host,
+    image::Image,
+    last_words::LastWords,
+};
 
-/// How often a wait looks for bad news.
+/// So long QEMU may take to end over what it was asked.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Answers on the control channel after which QEMU has read what was sent on another one. Two were
@@ -48,14 +56,17 @@ pub enum Start<'a> {
 /// A running virtual access point.
 #[derive(Debug)]
 pub struct Machine {
-    qemu: Child,
     qmp: Qmp,
-    agent: UnixStream,
-    decoder: Decoder,
+    channel: Channel<Guest>,
+    clients: u32,
+}
+
+/// The QEMU at the other end of the agent's stream.
+#[derive(Debug)]
+struct Guest {
+    qemu: Child,
     console: Console,
-    stderr: Option<JoinHandle<String>>,
-    patience: Duration,
-    cancel: Cancel,
+    said: Option<LastWords>,
 }
 
 /// What a machine needs of its surroundings.
@@ -82,17 +93,17 @@ impl Machine {
         let [agent, console, qmp] = ours;
         let mut qemu = spawn(shape, start, theirs, around.folder)?;
         let console = Console::watch(console, around.console_log)?;
-        let stderr =
-            qemu.stderr.take().map(|mut said| thread::spawn(move || last_words(&mut said)));
-        let opened = Qmp::open(qmp);
-        let qmp = match opened {
+        let said = qemu.stderr.take().map(LastWords::of);
+        let guest = Guest { qemu, console, said };
+        let qmp = match Qmp::open(qmp, around.cancel.clone()) {
             Ok(qmp) => qmp,
-            Err(failure) => return Err(early_death(qemu, stderr, failure).into()),
+            Err(error) => return Err(guest.early_death(error)),
         };
-        agent.set_read_timeout(Some(GLANCE)).map_err(Failure::Start)?;
-        let decoder = Decoder::default();
-        let (patience, cancel) = (around.patience, around.cancel.clone());
-        let mut machine = Self { qemu, qmp, agent, decoder, console, stderr, patience, cancel };
+        let patience = Patience { silence: around.patience, pace: SLOWEST };
+        let ends = (agent.try_clone().map_err(Failure::Start)?.into(), agent.into());
+        let channel = Channel::new(guest, ends, (patience, around.cancel.clone()));
+        let channel = channel.map_err(Failure::Start)?;
+        let mut machine = Self { qmp, channel, clients: shape.clients };
         if let Start::Restore(_) | Start::Modelled(..) = start {
             machine.control(|qmp| qmp.wait_while("query-status", &["inmigrate", "postmigrate"]))?;
         }
@@ -104,10 +115,9 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure::Start`] where the socket is gone.
-    fn take_in(&mut self, order: &Order) -> Result<(), Failure> {
-        let bytes = encode(order).map_err(Failure::Stream)?;
-        self.agent.write_all(&bytes).map_err(Failure::Start)?;
+    /// As [`Device::frame`].
+    fn take_in(&mut self, order: &Order) -> Result<(), Error> {
+        self.channel.order(order)?;
         // QEMU's main loop serves all of its channels in turn: after some answers on this one it has
         // surely been round the other.
         for _ in 0..ROUNDS {
@@ -124,8 +134,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure`].
-    pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Failure> {
+    /// As [`Device::frame`].
+    pub fn begin(&mut self, order: &Order, mode: Mode) -> Result<(), Error> {
         match mode {
             Mode::Counted => {
                 self.take_in(order)?;
@@ -143,26 +153,9 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure`].
-    pub fn go(&mut self) -> Result<(), Failure> {
+    /// [`Failure`], [`Error::Interrupted`].
+    pub fn go(&mut self) -> Result<(), Error> {
         self.control(|qmp| qmp.command("cont", json!({}))).map(drop)
-    }
-
-    /// Takes what has come from the agent; false if nothing came within a glance.
-    fn receive(&mut self) -> Result<bool, Failure> {
-        let mut buffer = [0; 16 * 1024];
-        match self.agent.read(&mut buffer) {
-            Ok(0) => Err(self.death()),
-            Ok(length) => {
-                self.decoder.push(&buffer[..length]);
-                Ok(true)
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Ok(false)
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            Err(_) => Err(self.death()),
-        }
     }
 
     /// Waits for the agent's hello after a boot, and tells how many clients have joined meanwhile.
@@ -171,33 +164,19 @@ impl Machine {
     ///
     /// As [`Device::frame`].
     pub fn wait_until_up(&mut self, mut joined: impl FnMut(u32, u32)) -> Result<Frame, Error> {
-        let (mut told, mut life, mut since) = (None, 0, Instant::now());
-        loop {
-            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
-                return checked(frame).map_err(Error::Machine);
-            }
-            self.cancel.check()?;
-            self.receive()?;
-            self.bad_news()?;
-            if self.console.associated() != told {
-                told = self.console.associated();
+        let mut told = None;
+        self.channel.expect(Allowance::boot(self.clients));
+        self.channel.next("the clients to join", &mut |guest| {
+            if guest.console.associated() != told {
+                told = guest.console.associated();
                 told.into_iter().for_each(|(now, of)| joined(now, of));
             }
-            if self.console.bytes() != life {
-                (life, since) = (self.console.bytes(), Instant::now());
-            }
-            if since.elapsed() > self.patience {
-                let (waited, console) = (self.patience, self.console.tail());
-                return Err(
-                    Failure::Hang { awaited: "the clients to join", waited, console }.into()
-                );
-            }
-        }
+        })
     }
 
     /// Waits until pid 1 has stopped the machine at the instruction where its snapshot is taken; a
     /// machine in real time is stopped from here.
-    pub(super) fn hold(&mut self, by_itself: bool) -> Result<(), Failure> {
+    pub(super) fn hold(&mut self, by_itself: bool) -> Result<(), Error> {
         if by_itself {
             self.control(|qmp| qmp.wait_while("query-status", &["running"])).map(drop)
         } else {
@@ -206,7 +185,7 @@ impl Machine {
     }
 
     /// Writes the whole machine into `name` in its folder. The machine must stand still.
-    pub(super) fn write_snapshot(&mut self, name: &str) -> Result<(), Failure> {
+    pub(super) fn write_snapshot(&mut self, name: &str) -> Result<(), Error> {
         let bandwidth = json!({ "max-bandwidth": 1_u64 << 40 });
         self.control(|qmp| qmp.command("migrate-set-parameters", bandwidth))?;
         self.control(|qmp| qmp.command("migrate", json!({ "uri": format!("exec:cat > {name}") })))?;
@@ -214,7 +193,9 @@ impl Machine {
         let end = self.control(|qmp| qmp.wait_while("query-migrate", &passing))?;
         match end["status"].as_str() {
             Some("completed") => Ok(()),
-            _ => Err(Failure::Control { command: "migrate".to_owned(), why: end.to_string() }),
+            _ => {
+                Err(Failure::Control { command: "migrate".to_owned(), why: end.to_string() }.into())
+            }
         }
     }
 
@@ -224,19 +205,19 @@ impl Machine {
     ///
     /// The system's.
     pub fn tap_console(&self) -> std::io::Result<UnixStream> {
-        self.console.tap()
+        self.channel.peer.console.tap()
     }
 
     /// Ends the agent's stream for good, as if headroom were gone, while the machine goes on. Nothing can
     /// be ordered afterwards; [`Device::frame`] tells of a machine that died.
     pub fn hang_up(&mut self) {
-        // What has ended already has hung up by itself.
-        let _ = self.agent.shutdown(std::net::Shutdown::Both);
+        self.channel.hang_up();
     }
 
     /// CPU time of QEMU so far, ms; `None` where it is gone.
     pub fn cpu_ms(&self) -> Option<u64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.qemu.id())).ok()?;
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.channel.peer.qemu.id())).ok()?;
         // The program's name may hold spaces and brackets; utime and stime are the 14th and 15th fields.
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_ascii_whitespace().skip(11);
@@ -246,18 +227,48 @@ impl Machine {
 
     /// Whether QEMU has ended by itself, as after `poweroff` in the guest.
     pub fn has_ended(&mut self) -> bool {
-        matches!(self.qemu.try_wait(), Ok(Some(_)))
+        self.channel.peer.has_ended()
     }
 
     /// A control command; if QEMU has died over it, that is the story to tell.
     fn control<T>(
         &mut self,
-        command: impl FnOnce(&mut Qmp) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        command: impl FnOnce(&mut Qmp) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         command(&mut self.qmp).map_err(|refusal| {
             thread::sleep(GLANCE);
-            if self.has_ended() { self.death() } else { refusal }
+            let guest = &mut self.channel.peer;
+            if guest.has_ended() { guest.death().into() } else { refusal }
         })
+    }
+}
+
+impl Guest {
+    fn has_ended(&mut self) -> bool {
+        matches!(self.qemu.try_wait(), Ok(Some(_)))
+    }
+
+    /// QEMU ended before it could be greeted.
+    fn early_death(mut self, error: Error) -> Error {
+        thread::sleep(GLANCE);
+        if self.has_ended() { self.death().into() } else { error }
+    }
+}
+
+impl Peer for Guest {
+    /// A panic, or QEMU's own last words.
+    fn death(&mut self) -> Failure {
+        let status = host::end_of(&mut self.qemu);
+        // One that still runs would keep its console open, and is of no use any more.
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+        self.console.drain();
+        let console = self.console.tail();
+        if let Some(what) = self.console.panic() {
+            return Failure::Panic { what, console };
+        }
+        let stderr = self.said.as_ref().map(LastWords::told).unwrap_or_default();
+        Failure::Died { status, stderr, console }
     }
 
     fn bad_news(&mut self) -> Result<(), Failure> {
@@ -274,59 +285,30 @@ impl Machine {
         Ok(())
     }
 
-    /// Why QEMU is no more: a panic, or its own last words.
-    fn death(&mut self) -> Failure {
-        let status = end(&mut self.qemu);
-        self.console.drain();
-        let console = self.console.tail();
-        if let Some(what) = self.console.panic() {
-            return Failure::Panic { what, console };
-        }
-        let stderr = self.stderr.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
-        Failure::Died { status, stderr, console }
+    fn life(&self) -> u64 {
+        self.console.bytes()
+    }
+
+    fn console(&self) -> Vec<String> {
+        self.console.tail()
     }
 }
 
 impl Device for Machine {
-    fn order(&mut self, order: &Order) -> Result<(), Failure> {
+    fn order(&mut self, order: &Order) -> Result<(), Error> {
         self.take_in(order)
     }
 
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
-        let mut heard = (Instant::now(), self.console.bytes());
-        loop {
-            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
-                return checked(frame).map_err(Error::Machine);
-            }
-            self.cancel.check()?;
-            if !self.receive()? {
-                self.bad_news()?;
-                if self.console.bytes() != heard.1 {
-                    heard = (Instant::now(), self.console.bytes());
-                }
-                if heard.0.elapsed() > self.patience {
-                    let (waited, console) = (self.patience, self.console.tail());
-                    return Err(Failure::Hang { awaited, waited, console }.into());
-                }
-            }
-        }
+        self.channel.frame(awaited)
     }
 }
 
-impl Drop for Machine {
+impl Drop for Guest {
     fn drop(&mut self) {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
         self.console.drain();
-    }
-}
-
-/// A first look at what the agent says.
-pub(crate) fn checked(frame: Frame) -> Result<Frame, Failure> {
-    match frame {
-        Frame::Hello { protocol, .. } if protocol != PROTOCOL => Err(Failure::Protocol(protocol)),
-        Frame::Refused(refusal) => Err(Failure::Refused(refusal)),
-        frame => Ok(frame),
     }
 }
 
@@ -391,36 +373,4 @@ fn spawn(
 fn incoming(memory: &Path) -> Result<(OwnedFd, i32), Error> {
     let file = File::open(memory).map_err(Error::file("read", memory))?;
     Ok((file.into(), arguments::INCOMING_FD))
-}
-
-/// QEMU ended before it could be greeted.
-fn early_death(mut qemu: Child, stderr: Option<JoinHandle<String>>, failure: Failure) -> Failure {
-    thread::sleep(GLANCE);
-    if matches!(qemu.try_wait(), Ok(None)) {
-        let _ = qemu.kill();
-        let _ = qemu.wait();
-        return failure;
-    }
-    let status = end(&mut qemu);
-    let stderr = stderr.and_then(|reader| reader.join().ok()).unwrap_or_default();
-    Failure::Died { status, stderr, console: Vec::new() }
-}
-
-/// How QEMU ended; it is given a moment to do so, because its sockets close before it is gone.
-fn end(qemu: &mut Child) -> String {
-    for _ in 0..40 {
-        if let Ok(Some(status)) = qemu.try_wait() {
-            return status.to_string();
-        }
-        thread::sleep(GLANCE);
-    }
-    "it closed its channels but still runs".to_owned()
-}
-
-/// The end of what QEMU says on its error output, in one line.
-fn last_words(said: &mut impl Read) -> String {
-    let mut text = String::new();
-    let _ = said.read_to_string(&mut text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(3)..].join("; ")
 }

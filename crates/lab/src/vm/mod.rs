@@ -14,7 +14,6 @@ pub mod snapshot;
 
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub use failure::Failure;
-pub(crate) use machine::checked;
 pub use machine::{Machine, Start, Surroundings};
 pub use probe::accelerator;
 

@@ -1,7 +1,7 @@
 //! QEMU's control channel: one command, one answer, in JSON lines; events in between are kept by name.
 
 use std::{
-    io::{BufRead, BufReader, ErrorKind, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     os::unix::net::UnixStream,
     thread,
     time::{Duration, Instant},
@@ -10,17 +10,44 @@ use std::{
 use serde_json::{Value, json};
 
 use super::Failure;
+use crate::{Cancel, Error};
 
 /// QEMU answers at once or not at all; only a dead or overloaded host takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a wait looks for the wish to stop.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// QEMU's longest answer to what we ask has some hundred bytes.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// The control channel of a running QEMU.
 #[derive(Debug)]
 pub(super) struct Qmp {
     socket: UnixStream,
     answers: BufReader<UnixStream>,
-    /// Names of the events that came while an answer was awaited.
+    /// What has come of a line.
+    partial: Vec<u8>,
+    /// Names of the events that came while an answer was awaited, each once.
     events: Vec<String>,
+    cancel: Cancel,
+}
+
+/// One exchange: what is asked, and until when an answer is waited for, whatever else comes.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    what: &'a str,
+    until: Instant,
+}
+
+impl<'a> Asked<'a> {
+    fn now(what: &'a str) -> Self {
+        Self { what, until: Instant::now() + PATIENCE }
+    }
+
+    fn refused(self, why: &str) -> Error {
+        Failure::Control { command: self.what.to_owned(), why: why.to_owned() }.into()
+    }
 }
 
 impl Qmp {
@@ -28,13 +55,16 @@ impl Qmp {
     ///
     /// # Errors
     ///
-    /// [`Failure::Control`] if it does not answer; it may have ended.
-    pub(super) fn open(socket: UnixStream) -> Result<Self, Failure> {
-        let refused = |why: std::io::Error| refusal("qmp_capabilities", &why.to_string());
-        socket.set_read_timeout(Some(PATIENCE)).map_err(refused)?;
+    /// [`Failure::Control`] if it does not answer; it may have ended. [`Error::Interrupted`].
+    pub(super) fn open(socket: UnixStream, cancel: Cancel) -> Result<Self, Error> {
+        const HELLO: &str = "qmp_capabilities";
+        let refused = |why: std::io::Error| Asked::now(HELLO).refused(&why.to_string());
+        socket.set_read_timeout(Some(GLANCE)).map_err(refused)?;
+        // A command is a line; a socket that has no room for it belongs to a QEMU that hangs.
+        socket.set_write_timeout(Some(PATIENCE)).map_err(refused)?;
         let answers = BufReader::new(socket.try_clone().map_err(refused)?);
-        let mut qmp = Self { socket, answers, events: Vec::new() };
-        qmp.command("qmp_capabilities", json!({}))?;
+        let mut qmp = Self { socket, answers, partial: Vec::new(), events: Vec::new(), cancel };
+        qmp.command(HELLO, json!({}))?;
         Ok(qmp)
     }
 
@@ -42,21 +72,22 @@ impl Qmp {
     ///
     /// # Errors
     ///
-    /// [`Failure::Control`].
-    pub(super) fn command(&mut self, name: &str, arguments: Value) -> Result<Value, Failure> {
+    /// As [`Qmp::open`].
+    pub(super) fn command(&mut self, name: &str, arguments: Value) -> Result<Value, Error> {
+        let asked = Asked::now(name);
         let line = format!("{}\n", json!({ "execute": name, "arguments": arguments }));
         self.socket
             .write_all(line.as_bytes())
-            .map_err(|error| refusal(name, &error.to_string()))?;
+            .map_err(|error| asked.refused(&error.to_string()))?;
         loop {
-            let answer = self.line(name)?;
+            let answer = self.line(asked)?;
             if let Some(value) = answer.get("return") {
                 return Ok(value.clone());
             }
             if let Some(error) = answer.get("error") {
-                return Err(refusal(name, error["desc"].as_str().unwrap_or("no reason")));
+                return Err(asked.refused(error["desc"].as_str().unwrap_or("no reason")));
             }
-            self.events.extend(event(&answer));
+            self.keep(&answer);
         }
     }
 
@@ -64,26 +95,42 @@ impl Qmp {
     ///
     /// # Errors
     ///
-    /// [`Failure::Control`] when it does not come.
-    pub(super) fn wait_for(&mut self, name: &str) -> Result<(), Failure> {
+    /// As [`Qmp::open`], when it does not come.
+    pub(super) fn wait_for(&mut self, name: &str) -> Result<(), Error> {
+        let asked = Asked::now(name);
         while !self.events.iter().any(|event| event == name) {
-            let line = self.line(name)?;
-            self.events.extend(event(&line));
+            let line = self.line(asked)?;
+            self.keep(&line);
         }
         Ok(())
     }
 
-    fn line(&mut self, command: &str) -> Result<Value, Failure> {
-        let mut line = String::new();
-        match self.answers.read_line(&mut line) {
-            Ok(0) => Err(refusal(command, "QEMU closed its control channel")),
-            Ok(_) => {
-                serde_json::from_str(&line).map_err(|error| refusal(command, &error.to_string()))
+    fn keep(&mut self, line: &Value) {
+        let event = event(line).filter(|event| !self.events.contains(event));
+        self.events.extend(event);
+    }
+
+    /// The next line.
+    fn line(&mut self, asked: Asked<'_>) -> Result<Value, Error> {
+        loop {
+            self.cancel.check()?;
+            let room = (LONGEST_LINE - self.partial.len()) as u64;
+            match self.answers.by_ref().take(room).read_until(b'\n', &mut self.partial) {
+                Ok(_) if self.partial.ends_with(b"\n") => {
+                    let line = std::mem::take(&mut self.partial);
+                    return serde_json::from_slice(&line)
+                        .map_err(|error| asked.refused(&error.to_string()));
+                }
+                Ok(_) if self.partial.len() == LONGEST_LINE => {
+                    return Err(asked.refused("an answer without end"));
+                }
+                Ok(_) => return Err(asked.refused("QEMU closed its control channel")),
+                Err(error) if is_a_glance(error.kind()) => {}
+                Err(error) => return Err(asked.refused(&error.to_string())),
             }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Err(refusal(command, "no answer for 60 s"))
+            if Instant::now() > asked.until {
+                return Err(asked.refused("no answer for 60 s"));
             }
-            Err(error) => Err(refusal(command, &error.to_string())),
         }
     }
 
@@ -91,21 +138,26 @@ impl Qmp {
     ///
     /// # Errors
     ///
-    /// [`Failure::Control`] of the query, or when it takes too long.
-    pub(super) fn wait_while(&mut self, query: &str, passing: &[&str]) -> Result<Value, Failure> {
-        let began = Instant::now();
+    /// As [`Qmp::open`], of the query, or when it takes too long.
+    pub(super) fn wait_while(&mut self, query: &str, passing: &[&str]) -> Result<Value, Error> {
+        let asked = Asked::now(query);
         loop {
             let answer = self.command(query, json!({}))?;
             let status = answer["status"].as_str().unwrap_or("none");
             if !passing.contains(&status) {
                 return Ok(answer);
             }
-            if began.elapsed() > PATIENCE {
-                return Err(refusal(query, &format!("still `{status}` after 60 s")));
+            if Instant::now() > asked.until {
+                return Err(asked.refused(&format!("still `{status}` after 60 s")));
             }
             thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// Whether a read ended only because nothing came.
+fn is_a_glance(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// The name of the event that a line tells, if it tells one.
@@ -113,6 +165,39 @@ fn event(line: &Value) -> Option<String> {
     line.get("event")?.as_str().map(str::to_owned)
 }
 
-fn refusal(command: &str, why: &str) -> Failure {
-    Failure::Control { command: command.to_owned(), why: why.to_owned() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A QEMU that greets, answers the greeting, and then says this.
+    fn saying(bytes: &'static [u8], cancel: &Cancel) -> (Qmp, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"{\"QMP\":{}}\n{\"return\":{}}\n").unwrap();
+        theirs.write_all(bytes).unwrap();
+        (Qmp::open(ours, cancel.clone()).unwrap(), theirs)
+    }
+
+    #[test]
+    fn a_wish_to_stop_ends_a_wait_for_qemu() {
+        let cancel = Cancel::default();
+        let (mut qmp, _theirs) = saying(b"{\"half\":", &cancel);
+        cancel.stop();
+        assert!(matches!(qmp.wait_for("STOP"), Err(Error::Interrupted)));
+    }
+
+    #[test]
+    fn events_are_kept_once_and_a_line_may_come_in_pieces() {
+        let events = b"{\"event\":\"STOP\"}\n{\"event\":\"STOP\"}\n{\"ret";
+        let (mut qmp, mut theirs) = saying(events, &Cancel::default());
+        let late = thread::spawn(move || {
+            thread::sleep(GLANCE * 3);
+            theirs.write_all(b"urn\":7}\n").unwrap();
+            theirs
+        });
+        assert_eq!(qmp.command("query", json!({})).unwrap(), json!(7));
+        assert_eq!(qmp.events, ["STOP"]);
+        qmp.wait_for("STOP").unwrap();
+        drop(late.join().unwrap());
+        qmp.wait_for("RESUME").unwrap_err();
+    }
 }

@@ -96,7 +96,7 @@ pub fn after(
         let born = born(hello, census, 0)?;
         done(&mut machine)?;
         machine.hold(false)?;
-        machine.write_snapshot(MEMORY).map_err(|failure| unwritten(folder, failure))?;
+        machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
         write_born(folder, &born)
     })?;
     lab.tell_damage(&entry);
@@ -135,15 +135,15 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     let born = born(hello, census, associated_ms)?;
     check_clients(&born.census, shape)?;
     machine.hold(shape.holds_itself())?;
-    machine.write_snapshot(MEMORY).map_err(|failure| unwritten(folder, failure))?;
+    machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
     write_born(folder, &born)
 }
 
 /// QEMU writes through a pipe and so does not learn of a full disk: the disk itself is asked.
-fn unwritten(folder: &Path, failure: Failure) -> Error {
+fn unwritten(folder: &Path, error: Error) -> Error {
     match rustix::fs::statvfs(folder) {
         Ok(disk) if disk.f_bavail == 0 => Error::DiskFull { path: folder.join(MEMORY) },
-        _ => failure.into(),
+        _ => error,
     }
 }
 

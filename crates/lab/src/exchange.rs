@@ -1,0 +1,280 @@
+//! What an answer may take: time by what was ordered, and memory by what was ordered.
+//!
+//! Pure: clocks are arguments. [`crate::channel`] asks here before it waits on; the order of frames is
+//! [`crate::session`]'s to judge, and what every answer may begin with is judged here.
+
+use std::time::{Duration, Instant};
+
+use model::wire::{Frame, Measure, Order};
+
+use crate::vm::Failure;
+
+/// A second of an ordered span may take so many on a virtual access point: a guest whose caches are
+/// modelled on a busy host takes half a minute for a second.
+pub(crate) const SLOWEST: u32 = 30;
+
+/// A peer that works moves at least so much in a second, bytes: a serial line of 115,200 baud does more
+/// than half of it, and what is missing is patience's. Slower ones are not waited for.
+const SLOWEST_BYTES: u64 = 16 * 1024;
+
+/// Bytes of an answer that may be kept in memory, on the stream; and more for each sample that was ordered.
+/// Decoded they are up to 25 times as many, where a list has only empty texts in it.
+const HELD: u64 = 4 << 20;
+const HELD_SAMPLE: u64 = 16 << 10;
+
+/// What one order may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// How long the peer works by its own clock.
+    span: Duration,
+    /// Of that, how long it says nothing.
+    silence: Duration,
+    /// Samples that it sends.
+    samples: u64,
+    /// Whether what moves takes as long as it is long. What is measured comes while it is measured.
+    is_bulk: bool,
+}
+
+impl Allowance {
+    /// What this order may take.
+    pub(crate) fn of(order: &Order) -> Self {
+        match order {
+            Order::Measure(measure) => Self::measure(measure),
+            Order::Contend(bout) => {
+                Self::silent([bout.offset, bout.warm_up, bout.window].map(Duration::from))
+            }
+            Order::Transmit(order) => {
+                // A task beside frames ends later than alone.
+                const LONGEST_TASK: Duration = Duration::from_secs(60);
+                let task = order.task_rounds.map_or(Duration::ZERO, |_| LONGEST_TASK);
+                let spans = [order.offset_ns, order.warm_up_ns, order.window_ns];
+                let [offset, warm_up, window] = spans.map(Duration::from_nanos);
+                Self::silent([offset, warm_up, window.saturating_add(task)])
+            }
+            Order::Introduce { .. } | Order::Locate(_) | Order::Fetch(_) | Order::Put(_) => {
+                Self::bulk()
+            }
+        }
+    }
+
+    /// Bytes in one direction, and nothing else.
+    pub(crate) fn bulk() -> Self {
+        Self { is_bulk: true, ..Self::default() }
+    }
+
+    /// A boot until so many clients have joined: half a minute, and a second for each.
+    pub(crate) fn boot(clients: u32) -> Self {
+        Self { span: Duration::from_secs(30 + u64::from(clients)), ..Self::bulk() }
+    }
+
+    fn measure(measure: &Measure) -> Self {
+        let half = measure.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
+        let spans = [measure.offset, measure.warm_up, measure.window].map(Duration::from);
+        let span = sum([spans[0], spans[1], spans[2], Duration::from_nanos(half)]);
+        Self { span, silence: Duration::ZERO, samples: samples(measure) as u64, is_bulk: false }
+    }
+
+    /// Nothing is heard until the end.
+    fn silent(spans: [Duration; 3]) -> Self {
+        let span = sum(spans);
+        Self { span, silence: span, ..Self::default() }
+    }
+
+    fn held(&self) -> u64 {
+        HELD.saturating_add(self.samples.saturating_mul(HELD_SAMPLE))
+    }
+}
+
+/// Samples of a measurement.
+pub(crate) fn samples(measure: &Measure) -> usize {
+    (measure.window.as_nanos() / measure.sample_every.as_nanos().max(1)) as usize + 1
+}
+
+fn sum<const N: usize>(spans: [Duration; N]) -> Duration {
+    spans.into_iter().fold(Duration::ZERO, Duration::saturating_add)
+}
+
+/// How long somebody is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// So long it may be silent, and so much longer than was ordered it may take.
+    pub(crate) silence: Duration,
+    /// Seconds of ours that one of its own may take.
+    pub(crate) pace: u32,
+}
+
+/// An exchange under way: one order, and what has come since.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    patience: Patience,
+    allowance: Allowance,
+    began: Instant,
+    heard: Instant,
+    moved: u64,
+    held: u64,
+    life: u64,
+}
+
+impl Exchange {
+    /// An exchange that begins now.
+    pub(crate) fn begin(patience: Patience, allowance: Allowance, now: Instant) -> Self {
+        Self { patience, allowance, began: now, heard: now, moved: 0, held: 0, life: 0 }
+    }
+
+    /// Bytes were sent or have come.
+    pub(crate) fn moved(&mut self, bytes: usize, now: Instant) {
+        self.moved += bytes as u64;
+        self.heard = now;
+    }
+
+    /// So much has been seen of the peer elsewhere: more than before is a sign of life.
+    pub(crate) fn seen(&mut self, life: u64, now: Instant) {
+        if life != self.life {
+            (self.life, self.heard) = (life, now);
+        }
+    }
+
+    /// A frame of so many bytes is going to be kept in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Excess`] where they are more than the order can be answered with.
+    pub(crate) fn hold(&mut self, bytes: u64) -> Result<(), Failure> {
+        self.held += bytes;
+        let most = self.allowance.held();
+        if self.held <= most {
+            return Ok(());
+        }
+        Err(Failure::Excess(format!("more than {} KiB of answers", most >> 10)))
+    }
+
+    /// Whether it may go on.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Hang`] of one that is silent, [`Failure::Late`] of one that is not but gets nowhere.
+    pub(crate) fn check(&self, awaited: &'static str, now: Instant) -> Result<(), Failure> {
+        let silence = self.patience.silence.saturating_add(self.slowest(self.allowance.silence));
+        if now - self.heard > silence {
+            return Err(Failure::Hang { awaited, waited: silence, console: Vec::new() });
+        }
+        let took = now - self.began;
+        if took > self.longest() {
+            return Err(Failure::Late { awaited, took });
+        }
+        Ok(())
+    }
+
+    /// What was ordered at the slowest pace, the bytes that moved at the slowest pace, and patience.
+    fn longest(&self) -> Duration {
+        let moved = if self.allowance.is_bulk { self.moved } else { 0 };
+        let moving = Duration::from_millis(moved.saturating_mul(1000) / SLOWEST_BYTES);
+        sum([self.patience.silence, self.slowest(self.allowance.span), moving])
+    }
+
+    fn slowest(&self, span: Duration) -> Duration {
+        span.saturating_mul(self.patience.pace)
+    }
+}
+
+/// What an agent may say before the answer to an order: who it is, when it is greeted, and again when it
+/// takes the order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Preamble {
+    hellos: u8,
+    censuses: u8,
+}
+
+impl Preamble {
+    /// Takes a frame that is not the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unexpected`] for everything but that.
+    pub(crate) fn take(&mut self, frame: &Frame, awaited: &'static str) -> Result<(), Failure> {
+        let place = match frame {
+            Frame::Hello { .. } if self.hellos < 2 => &mut self.hellos,
+            Frame::Census(_) if self.censuses < self.hellos => &mut self.censuses,
+            _ => return Err(unexpected(frame, awaited)),
+        };
+        *place += 1;
+        Ok(())
+    }
+}
+
+/// A frame that cannot come now.
+pub(crate) fn unexpected(frame: &Frame, awaited: &'static str) -> Failure {
+    Failure::Unexpected { got: name_of(frame), awaited }
+}
+
+/// A frame in words, with their article.
+fn name_of(frame: &Frame) -> &'static str {
+    match frame {
+        Frame::Hello { .. } => "a hello",
+        Frame::Census(_) => "a census",
+        Frame::Sample(_) => "a sample",
+        Frame::Recorder(_) => "how stacks are recorded",
+        Frame::Records(_) => "stacks",
+        Frame::Recorded(_) => "the end of a recording",
+        Frame::Counts(_) => "counts of calls",
+        Frame::Located(_) => "where programs are",
+        Frame::Piece(_) => "a piece of a file",
+        Frame::Done => "its last word",
+        Frame::Refused(_) => "a refusal",
+        Frame::Corrections(_) => "corrections",
+        Frame::Identity(_) => "an identity",
+        Frame::Pauses(_) => "pauses",
+        Frame::Parity(_) => "parity",
+        Frame::Peers(_) => "peers",
+        Frame::Contended(_) => "a record of contention",
+        Frame::Transmitted(_) => "counters of transmission",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience { silence: Duration::from_secs(2), pace: 1 };
+
+    fn after(seconds: u64, moved: &[(u64, usize)]) -> Result<(), Failure> {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut exchange = Exchange::begin(PATIENCE, Allowance::boot(0), began);
+        moved.iter().for_each(|&(when, bytes)| exchange.moved(bytes, at(when)));
+        exchange.check("the end", at(seconds))
+    }
+
+    #[test]
+    fn silence_ends_an_exchange_and_so_does_a_drip() {
+        after(2, &[]).unwrap();
+        assert!(matches!(after(3, &[]), Err(Failure::Hang { .. })));
+        let drip: Vec<(u64, usize)> = (0..40).map(|second| (second, 1)).collect();
+        after(32, &drip[..33]).unwrap();
+        assert!(matches!(after(33, &drip[..33]), Err(Failure::Late { .. })));
+        let work: Vec<(u64, usize)> = (0..40).map(|second| (second, 20_000)).collect();
+        after(40, &work).unwrap();
+    }
+
+    #[test]
+    fn what_is_kept_in_memory_has_a_limit() {
+        let mut exchange = Exchange::begin(PATIENCE, Allowance::default(), Instant::now());
+        (0..4).for_each(|_| exchange.hold(1 << 20).unwrap());
+        assert!(matches!(exchange.hold(1), Err(Failure::Excess(_))));
+    }
+
+    #[test]
+    fn an_agent_introduces_itself_twice_at_most() {
+        let hello = || Frame::Hello { protocol: 0, facts: Box::default() };
+        let census = || Frame::Census(Default::default());
+        let mut preamble = Preamble::default();
+        let mut take = |frame| preamble.take(&frame, "the answer");
+        assert!(take(census()).is_err(), "nobody has said who counts");
+        for frame in [hello(), census(), hello(), census()] {
+            take(frame).unwrap();
+        }
+        assert!(take(census()).is_err());
+        let told = take(hello()).unwrap_err().to_string();
+        assert_eq!(told, "the agent sent a hello while the answer was awaited");
+    }
+}

@@ -1,0 +1,77 @@
+//! The end of what a program says on its error output, however much that is.
+//!
+//! A thread reads it, so that the program never waits for us, and keeps no more than a page.
+
+use std::{
+    collections::VecDeque,
+    io::Read,
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// So much of the end is kept, bytes.
+const KEPT: usize = 4096;
+
+/// So many lines of it are told.
+const LINES: usize = 3;
+
+/// A program that has ended may have left its error output to another one, which is not waited for.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// What a program says last.
+#[derive(Debug)]
+pub(crate) struct LastWords {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl LastWords {
+    /// Of this source.
+    pub(crate) fn of(mut source: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        let shared = Arc::clone(&kept);
+        let reader = thread::spawn(move || {
+            let mut buffer = [0; KEPT];
+            while let Ok(length @ 1..) = source.read(&mut buffer) {
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend(&buffer[..length]);
+                let more = kept.len().saturating_sub(KEPT);
+                kept.drain(..more);
+            }
+        });
+        Self { kept, reader }
+    }
+
+    /// The last lines in one; the program must have ended.
+    pub(crate) fn told(&self) -> String {
+        let until = Instant::now() + GRACE;
+        while !self.reader.is_finished() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(LINES)..].join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_three_lines_are_told_in_one() {
+        let words = LastWords::of(&b"one\ntwo\n\nthree\nfour\n"[..]);
+        assert_eq!(words.told(), "two; three; four");
+        assert_eq!(LastWords::of(&b""[..]).told(), "");
+    }
+
+    #[test]
+    fn of_much_the_end_is_kept() {
+        let much = std::io::repeat(b'x').take(1 << 22).chain(&b"\nthe end\n"[..]);
+        let told = LastWords::of(much).told();
+        assert!(told.len() <= KEPT && told.ends_with("; the end"), "{} bytes", told.len());
+    }
+}

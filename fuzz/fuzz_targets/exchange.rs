@@ -1,0 +1,139 @@
+//! Fuzzes a whole exchange with an agent that has a memory: frames of any kind in any order, cut anywhere,
+//! some with a byte changed, in answer to a measurement.
+//!
+//! Two bytes make one step: which frame, and what is done to it. Whatever
+//! comes, the transcript ends or refuses, keeps no more than was ordered, and a recording comes only of an
+//! answer with everything in its place. How to build and run is said in `netlink.rs`; the program is
+//! `exchange`, its corpus `fuzz/corpus/exchange`.
+
+#![no_main]
+
+use lab::session::Transcript;
+use libfuzzer_sys::fuzz_target;
+use model::{
+    instrument::{CountsOrder, Instrument, Scope, StacksOrder},
+    span::Span,
+    wire::{Decoder, Frame, Measure, PROTOCOL, SubjectOrder, encode},
+};
+
+/// Samples that every order asks for.
+const SAMPLES: usize = 3;
+
+/// The frames that a step may send.
+fn frames() -> Vec<Frame> {
+    let mut frames = vec![
+        Frame::Hello { protocol: PROTOCOL, facts: Box::default() },
+        Frame::Census(Default::default()),
+        Frame::Sample(Box::default()),
+        Frame::Recorder(Box::default()),
+        Frame::Recorded(Box::default()),
+        Frame::Counts(Box::default()),
+        Frame::Identity(Box::default()),
+        Frame::Corrections(Vec::new()),
+        Frame::Pauses(Box::default()),
+        Frame::Parity(Box::default()),
+        Frame::Peers(Vec::new()),
+        Frame::Located(Vec::new()),
+        Frame::Contended(Box::default()),
+        Frame::Transmitted(Box::default()),
+        Frame::Done,
+    ];
+    frames.push(Frame::Records(model::instrument::Records { bytes: vec![7; 40] }));
+    frames.push(Frame::Piece(model::instrument::Piece { bytes: vec![7; 40], last: false }));
+    frames
+}
+
+fn order(kind: u8) -> Measure {
+    let scope = Scope::Subject;
+    let instrument = match kind % 4 {
+        0 => None,
+        1 => Some(Instrument::Stacks(StacksOrder { scope, frequency: 99, stack_bytes: 1024 })),
+        2 => Some(Instrument::Counts(CountsOrder::default())),
+        _ => Some(Instrument::Peers),
+    };
+    Measure {
+        subject: SubjectOrder::default(),
+        others: Vec::new(),
+        load: None,
+        offset: Span::default(),
+        warm_up: Span::default(),
+        window: Span::from_secs(SAMPLES as u64 - 1),
+        sample_every: Span::from_secs(1),
+        instrument,
+        topology: None,
+        identify: kind & 4 != 0,
+        state: None,
+    }
+}
+
+/// What came of a kind so far, counted here and not by the transcript.
+#[derive(Default)]
+struct Came {
+    hellos: usize,
+    censuses: usize,
+    samples: usize,
+    answers: usize,
+    frames: usize,
+}
+
+impl Came {
+    fn count(&mut self, frame: &Frame) {
+        self.frames += 1;
+        match frame {
+            Frame::Hello { .. } => self.hellos += 1,
+            Frame::Census(_) => self.censuses += 1,
+            Frame::Sample(_) => self.samples += 1,
+            Frame::Recorded(_) | Frame::Counts(_) | Frame::Peers(_) => self.answers += 1,
+            _ => {}
+        }
+    }
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((kind, steps)) = input.split_first() else { return };
+    let (frames, order) = (frames(), order(*kind));
+    let mut transcript = Transcript::new(&order);
+    let (mut decoder, mut came) = (Decoder::default(), Came::default());
+    for step in steps.chunks_exact(2) {
+        let mut bytes = encode(&frames[usize::from(step[0]) % frames.len()]).unwrap();
+        // Half of the steps change nothing.
+        if step[1] >= 0x80 {
+            let place = usize::from(step[1] & 0x7f) % bytes.len();
+            bytes[place] = bytes[place].wrapping_add(step[0] | 1);
+        }
+        let cut = usize::from(step[1]) % bytes.len();
+        for piece in [&bytes[..cut], &bytes[cut..]] {
+            decoder.push(piece);
+            loop {
+                let frame = match decoder.take::<Frame>() {
+                    Ok(Some(frame)) => frame,
+                    Ok(None) => break,
+                    Err(_) => return,
+                };
+                came.count(&frame);
+                // Records alone may come without number.
+                let is_counted = !matches!(frame, Frame::Records(_));
+                match transcript.take(frame) {
+                    Err(_) => return,
+                    Ok(true) => return judge(transcript, &order, &came),
+                    Ok(false) => {}
+                }
+                if !is_counted {
+                    came.frames -= 1;
+                }
+                assert!(came.frames <= SAMPLES + 10, "it listens for ever");
+            }
+        }
+    }
+});
+
+/// A recording has everything once.
+fn judge(transcript: Transcript, order: &Measure, came: &Came) {
+    if let Ok(recording) = transcript.recording() {
+        assert_eq!(recording.samples.len(), SAMPLES);
+        assert_eq!(came.samples, SAMPLES);
+        assert!((1..=2).contains(&came.hellos) && came.censuses <= 3);
+        assert_eq!(came.answers, usize::from(order.instrument.is_some()));
+        assert!(recording.samples.is_sorted_by_key(|sample| sample.at_ns));
+    }
+}

@@ -1,0 +1,486 @@
+//! A device that does everything wrong: what `ssh` is, where the tests of `hostile_device` run headroom.
+//!
+//! It ignores the script that it is given, takes the agent's program as a device would, and speaks headroom's
+//! stream until the attack begins that `HOSTILE_ATTACK` names. Frames that say what no type of ours can hold
+//! are written field by field. `--list` prints the names of all attacks.
+
+use std::{
+    env,
+    io::{self, Read, Write},
+    os::unix::process::CommandExt,
+    process::{Command, ExitCode},
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+    time::Duration,
+};
+
+use model::{
+    facts::Facts,
+    instrument::{Piece, Recorder, Records},
+    sample::Sample,
+    topology::Correction,
+    wire::{Census, Decoder, Frame, InterfaceCensus, Order, PROTOCOL, Refusal, encode},
+};
+use serde::Serialize;
+
+/// What is done, and when: before the agent's program has been taken, after it, or at an order.
+type Attack = fn(&mut Peer) -> io::Result<()>;
+
+/// Attacks on a peer that knows nothing yet: the agent's program is still to be read.
+const FIRST: &[(&str, Attack)] = &[
+    ("never-reads", |_| sleep()),
+    ("ends-at-once", |_| Ok(())),
+    ("ends-in-the-program", |peer| peer.skip(1000)),
+    ("talks-without-reading", |peer| peer.endless(&[0x41; 4096])),
+    ("complains-without-reading", |_| complain()),
+    ("reads-a-drip", |peer| {
+        loop {
+            peer.skip(1)?;
+            tick();
+        }
+    }),
+];
+
+/// Attacks instead of a greeting.
+const GREETINGS: &[(&str, Attack)] = &[
+    ("says-nothing", |_| sleep()),
+    ("ends-unasked", |_| Ok(())),
+    ("closes-and-stays", |peer| peer.close_and_stay()),
+    ("leaves-a-child", |peer| {
+        Command::new("sh").args(["-c", "trap '' TERM HUP INT; sleep 60"]).spawn()?;
+        peer.hello()
+    }),
+    ("complains-for-ever", |_| complain()),
+    ("no-frames", |peer| peer.raw(b"Last login: Tue Apr  1 from 10.0.0.1\n$ ")),
+    ("a-length-of-4-gib", |peer| peer.raw(&[0xff; 64])),
+    ("a-length-of-nothing", |peer| peer.endless(&[0; 4])),
+    ("a-frame-of-no-kind", |peer| peer.frame_of(200, &())),
+    ("a-list-of-2-to-the-60", |peer| {
+        peer.framed(&[7, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f])
+    }),
+    ("a-text-longer-than-its-frame", |peer| peer.framed(&[10, 13, 0xff, 0xff, 0x7f, 0x41])),
+    ("a-text-that-is-none", |peer| peer.framed(&[10, 14, 4, 0xff, 0xfe, 0xfd, 0xfc])),
+    ("bytes-behind-a-frame", |peer| peer.framed(&[9, 9, 9])),
+    ("half-a-hello", |peer| {
+        let bytes = encoded(&hello(PROTOCOL));
+        peer.raw(&bytes[..bytes.len() / 2])?;
+        sleep()
+    }),
+    ("half-a-hello-and-ends", |peer| {
+        let bytes = encoded(&hello(PROTOCOL));
+        peer.raw(&bytes[..bytes.len() / 2])
+    }),
+    ("a-drip-of-a-hello", |peer| {
+        let mut long = hello(PROTOCOL);
+        if let Frame::Hello { facts, .. } = &mut long {
+            facts.kernel = "x".repeat(100_000);
+        }
+        peer.drip(&encoded(&long))
+    }),
+    ("another-protocol", |peer| peer.say(&hello(PROTOCOL + 1))),
+    ("protocol-0", |peer| peer.say(&hello(0))),
+    ("endless-hellos", |peer| peer.endless(&encoded(&hello(PROTOCOL)))),
+    ("endless-long-hellos", |peer| {
+        let mut long = hello(PROTOCOL);
+        if let Frame::Hello { facts, .. } = &mut long {
+            facts.interfaces = vec![String::new(); 1_000_000];
+        }
+        peer.endless(&encoded(&long))
+    }),
+    ("a-census-first", |peer| peer.say(&census(3))),
+    ("a-sample-first", |peer| peer.say(&sample(1))),
+    ("a-piece-first", |peer| peer.say(&piece(9, false))),
+    ("its-last-word-first", |peer| peer.say(&Frame::Done)),
+    ("a-refusal-first", |peer| peer.say(&refusal("no"))),
+    ("hello-and-silence", |peer| {
+        peer.say(&hello(PROTOCOL))?;
+        sleep()
+    }),
+    ("hello-and-end", |peer| peer.say(&hello(PROTOCOL))),
+];
+
+/// Attacks after the order to measure has come.
+const MEASUREMENTS: &[(&str, Attack)] = &[
+    ("takes-the-order-and-sleeps", |_| sleep()),
+    ("takes-the-order-and-ends", |_| Ok(())),
+    ("done-at-once", |peer| peer.say(&Frame::Done)),
+    ("no-hello", |peer| peer.say(&census(3))),
+    ("no-census", |peer| {
+        peer.say(&hello(PROTOCOL))?;
+        peer.say(&sample(1))
+    }),
+    ("three-hellos", |peer| (0..3).try_for_each(|_| peer.hello())),
+    ("endless-greetings", |peer| {
+        loop {
+            peer.hello()?;
+        }
+    }),
+    ("endless-corrections", |peer| {
+        let one = Correction { what: "a".into(), was: "b".into(), done: "c".into() };
+        peer.endless(&encoded(&Frame::Corrections(vec![one; 100])))
+    }),
+    ("samples-without-a-recorder", |peer| {
+        peer.hello()?;
+        peer.say(&sample(1))
+    }),
+    ("records-without-a-recorder", |peer| {
+        peer.hello()?;
+        peer.say(&records(64))
+    }),
+    ("two-recorders", |peer| {
+        peer.recorder()?;
+        peer.say(&Frame::Recorder(Box::default()))
+    }),
+    ("endless-records", |peer| {
+        peer.recorder()?;
+        peer.endless(&encoded(&records(1_000_000)))
+    }),
+    ("endless-empty-records", |peer| {
+        peer.recorder()?;
+        peer.endless(&encoded(&records(0)))
+    }),
+    ("a-drip-of-records", |peer| {
+        peer.recorder()?;
+        loop {
+            peer.say(&records(1))?;
+            tick();
+        }
+    }),
+    ("endless-samples", |peer| {
+        peer.recorder()?;
+        peer.endless(&encoded(&sample(1)))
+    }),
+    ("samples-of-a-megabyte", |peer| {
+        peer.recorder()?;
+        let mut long = Sample::default();
+        long.subject.tasks = vec![Default::default(); 90_000];
+        peer.endless(&encoded(&Frame::Sample(Box::new(long))))
+    }),
+    ("samples-whose-clock-goes-back", |peer| {
+        peer.recorder()?;
+        (0..3).try_for_each(|place| peer.say(&sample(9 - place)))
+    }),
+    ("a-sample-too-few", |peer| {
+        peer.recorder()?;
+        peer.say(&sample(1))?;
+        peer.say(&census(3))
+    }),
+    ("a-sample-too-many", |peer| {
+        peer.window()?;
+        peer.say(&sample(100))
+    }),
+    ("a-piece-in-a-measurement", |peer| {
+        peer.window()?;
+        peer.say(&piece(9, false))
+    }),
+    ("counts-that-nobody-ordered", |peer| {
+        peer.window()?;
+        peer.say(&Frame::Counts(Box::default()))
+    }),
+    ("pauses-that-nobody-ordered", |peer| {
+        peer.window()?;
+        peer.say(&Frame::Pauses(Box::default()))
+    }),
+    ("peers-that-nobody-ordered", |peer| {
+        peer.window()?;
+        peer.say(&Frame::Peers(Vec::new()))
+    }),
+    ("contention-that-nobody-ordered", |peer| {
+        peer.window()?;
+        peer.say(&Frame::Contended(Box::default()))
+    }),
+    ("programs-that-nobody-asked-for", |peer| {
+        peer.window()?;
+        peer.say(&Frame::Located(Vec::new()))
+    }),
+    ("no-end-of-the-recording", |peer| {
+        peer.window()?;
+        peer.say(&census(3))
+    }),
+    ("records-behind-the-end", |peer| {
+        peer.recorded(&[], "Hidden")?;
+        peer.say(&records(8))
+    }),
+    ("two-ends-of-a-recording", |peer| {
+        peer.recorded(&[], "Hidden")?;
+        peer.recorded_again(&[], "Hidden")
+    }),
+    ("ends-in-the-window", |peer| peer.recorder()),
+    ("a-drip-of-bytes-in-the-window", |peer| {
+        peer.recorder()?;
+        peer.drip(&encoded(&records(10_000)))
+    }),
+    ("a-reason-of-a-megabyte", |peer| peer.say(&refusal(&"why ".repeat(250_000)))),
+    ("a-reason-that-paints", |peer| peer.say(&refusal("\u{1b}]0;owned\u{7}\u{1b}[2J\r"))),
+    ("programs-without-number", |peer| {
+        let running = vec![String::new(); 900_000];
+        peer.say(&Frame::Refused(Refusal::NoSubject { name: "x".into(), running }))
+    }),
+];
+
+/// Attacks once a file is fetched.
+const FILES: &[(&str, Attack)] = &[
+    ("endless-pieces", |peer| peer.endless(&encoded(&piece(1_000_000, false)))),
+    ("endless-empty-pieces", |peer| peer.endless(&encoded(&piece(0, false)))),
+    ("a-drip-of-pieces", |peer| {
+        loop {
+            peer.say(&piece(1, false))?;
+            tick();
+        }
+    }),
+    ("a-piece-more-than-announced", |peer| {
+        peer.say(&piece(1000, false))?;
+        peer.say(&piece(1, true))
+    }),
+    ("another-content", |peer| peer.say(&piece(1000, true))),
+    ("a-file-without-an-end", |peer| {
+        peer.say(&piece(10, false))?;
+        sleep()
+    }),
+    ("ends-in-a-file", |peer| peer.say(&piece(10, false))),
+    ("a-census-in-a-file", |peer| {
+        peer.say(&piece(10, false))?;
+        peer.say(&census(3))
+    }),
+    ("a-sample-for-a-file", |peer| peer.say(&sample(1))),
+    ("done-for-a-file", |peer| peer.say(&Frame::Done)),
+];
+
+/// A SHA-256 that nothing has.
+const SUM: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+fn main() -> ExitCode {
+    let all = [FIRST, GREETINGS, MEASUREMENTS, FILES];
+    if env::args().any(|word| word == "--list") {
+        let mut out = io::stdout().lock();
+        let names = all.iter().flat_map(|attacks| attacks.iter()).map(|(name, _)| *name);
+        let paths = PATHS.iter().map(|(name, ..)| *name);
+        let written = names.chain(paths).try_for_each(|name| writeln!(out, "{name}"));
+        return written.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    }
+    let name = env::var("HOSTILE_ATTACK").unwrap_or_default();
+    // What it cannot write nobody reads any more.
+    let _ = Peer::new().play(&name);
+    ExitCode::SUCCESS
+}
+
+/// A file's SHA-256, and perhaps a kernel, for a folder that is to be harmed.
+type Named = fn(&str) -> (String, Option<String>);
+
+/// What a device names as a file's SHA-256, or as its kernel, below the folder that `HOSTILE_TARGET` names.
+const PATHS: &[(&str, Named)] = &[
+    ("a-sum-that-is-a-path", |target| (format!("{target}/file"), None)),
+    ("a-sum-that-goes-up", |_| ("../../../../outside/file".to_owned(), None)),
+    ("a-sum-of-nothing", |_| (String::new(), None)),
+    ("a-sum-with-a-zero", |_| ("0\0".repeat(32), None)),
+    ("a-kernel-that-is-a-path", |target| {
+        (SUM.to_owned(), Some(format!("/../../../../..{target}")))
+    }),
+    ("a-kernel-that-goes-up", |_| (SUM.to_owned(), Some("x/../../../../outside".to_owned()))),
+];
+
+/// The hostile end of the stream.
+struct Peer {
+    decoder: Decoder,
+    out: io::Stdout,
+}
+
+impl Peer {
+    fn new() -> Self {
+        Self { decoder: Decoder::default(), out: io::stdout() }
+    }
+
+    fn play(&mut self, name: &str) -> io::Result<()> {
+        let find = |attacks: &[(&str, Attack)]| {
+            attacks.iter().find(|(known, _)| *known == name).map(|(_, attack)| *attack)
+        };
+        if let Some(attack) = find(FIRST) {
+            return attack(self);
+        }
+        self.skip(program_length())?;
+        if let Some(attack) = find(GREETINGS) {
+            attack(self)?;
+            return linger(name);
+        }
+        self.hello()?;
+        self.order()?;
+        if let Some(attack) = find(MEASUREMENTS) {
+            attack(self)?;
+            return linger(name);
+        }
+        let path = PATHS.iter().find(|(known, _)| *known == name);
+        let target = env::var("HOSTILE_TARGET").unwrap_or_default();
+        let (sum, kernel) = path.map_or((SUM.to_owned(), None), |(_, of)| of(&target));
+        let files: &[_] = &[(&*sum, 1000)];
+        let files = if kernel.is_some() { &[] } else { files };
+        self.recorded(files, kernel.as_deref().unwrap_or("Hidden"))?;
+        self.say(&census(3))?;
+        self.say(&Frame::Done)?;
+        self.order()?;
+        match find(FILES) {
+            Some(attack) => attack(self)?,
+            None => self.say(&piece(1000, true))?,
+        }
+        linger(name)
+    }
+
+    /// Reads so many bytes and forgets them.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        io::copy(&mut io::stdin().lock().take(bytes), &mut io::sink()).map(drop)
+    }
+
+    /// Waits for an order.
+    fn order(&mut self) -> io::Result<Order> {
+        let mut buffer = [0; 4096];
+        loop {
+            if let Some(order) = self.decoder.take().map_err(io::Error::other)? {
+                return Ok(order);
+            }
+            match io::stdin().lock().read(&mut buffer)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                length => self.decoder.push(&buffer[..length]),
+            }
+        }
+    }
+
+    fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.out.flush()
+    }
+
+    fn endless(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let many = bytes.repeat((64 * 1024 / bytes.len()).max(1));
+        loop {
+            self.raw(&many)?;
+        }
+    }
+
+    /// A byte every now and then.
+    fn drip(&mut self, bytes: &[u8]) -> io::Result<()> {
+        bytes.iter().try_for_each(|byte| {
+            tick();
+            self.raw(&[*byte])
+        })
+    }
+
+    fn say(&mut self, frame: &Frame) -> io::Result<()> {
+        self.raw(&encoded(frame))
+    }
+
+    /// A frame of these bytes, whatever they mean.
+    fn framed(&mut self, body: &[u8]) -> io::Result<()> {
+        self.raw(&[&(body.len() as u32).to_le_bytes(), body].concat())
+    }
+
+    /// A frame of a kind by its number, with fields by their order.
+    fn frame_of(&mut self, kind: u8, fields: &impl Serialize) -> io::Result<()> {
+        let fields = postcard::to_stdvec(fields).map_err(io::Error::other)?;
+        self.framed(&[&[kind], &*fields].concat())
+    }
+
+    fn hello(&mut self) -> io::Result<()> {
+        self.say(&hello(PROTOCOL))?;
+        self.say(&census(3))
+    }
+
+    fn recorder(&mut self) -> io::Result<()> {
+        self.hello()?;
+        self.say(&Frame::Recorder(Box::new(Recorder {
+            event: "cpu-clock".to_owned(),
+            attributes: vec![0; 128],
+            ..Recorder::default()
+        })))
+    }
+
+    /// Everything up to the last sample of those that the tests' study orders.
+    fn window(&mut self) -> io::Result<()> {
+        self.recorder()?;
+        (1..=3).try_for_each(|place| self.say(&sample(place)))
+    }
+
+    fn recorded(&mut self, files: &[(&str, u64)], kernel: &str) -> io::Result<()> {
+        self.window()?;
+        self.recorded_again(files, kernel)
+    }
+
+    fn recorded_again(&mut self, files: &[(&str, u64)], kernel: &str) -> io::Result<()> {
+        const RECORDED: u8 = 5;
+        let nothing: Option<String> = None;
+        let files: Vec<_> = files
+            .iter()
+            .map(|(sum, bytes)| ("/bin/x", Some(*sum), &nothing, *bytes, "/bin/x", &nothing))
+            .collect();
+        // `Boot` is the first of two, `Hidden` the second.
+        let kernel = (u8::from(kernel == "Hidden"), kernel);
+        self.frame_of(RECORDED, &(0_u64, 0_u64, 0_u64, files, kernel))
+    }
+
+    /// Lives on as another program, which has nothing of ours open but the error output.
+    fn close_and_stay(&mut self) -> io::Result<()> {
+        let script = "exec <&- >&-; trap '' TERM; sleep 60";
+        Err(Command::new("sh").args(["-c", script]).exec())
+    }
+}
+
+fn hello(protocol: u16) -> Frame {
+    Frame::Hello { protocol, facts: Box::new(Facts { cpus: u32::MAX, ..Facts::default() }) }
+}
+
+fn census(clients: u32) -> Frame {
+    let interface =
+        InterfaceCensus { name: "wlan0".into(), kernel: Some(clients), hostapd: Some(u32::MAX) };
+    Frame::Census(Census { interfaces: vec![interface] })
+}
+
+fn sample(at_ns: u64) -> Frame {
+    Frame::Sample(Box::new(Sample { at_ns, ..Sample::default() }))
+}
+
+fn records(length: usize) -> Frame {
+    Frame::Records(Records { bytes: vec![0xff; length] })
+}
+
+fn piece(length: usize, last: bool) -> Frame {
+    Frame::Piece(Piece { bytes: vec![7; length], last })
+}
+
+fn refusal(why: &str) -> Frame {
+    Frame::Refused(Refusal::Machine(why.to_owned()))
+}
+
+fn encoded(frame: &Frame) -> Vec<u8> {
+    encode(frame).unwrap_or_default()
+}
+
+/// So long is the agent's program, as the script says that stands where ssh expects it.
+fn program_length() -> u64 {
+    let script = env::args().next_back().unwrap_or_default();
+    let length = script.split("head -c ").nth(1).and_then(|rest| rest.split(' ').next());
+    length.and_then(|length| length.parse().ok()).unwrap_or_default()
+}
+
+/// Some attacks end as soon as they are made, others stay and see what happens.
+fn linger(name: &str) -> io::Result<()> {
+    if name.contains("end") && !name.starts_with("endless") { Ok(()) } else { sleep() }
+}
+
+/// Stays whoever asks it to go, and ends by itself before anybody would call it left over.
+fn sleep() -> io::Result<()> {
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    (0..600).for_each(|_| tick());
+    Ok(())
+}
+
+fn tick() {
+    thread::sleep(Duration::from_millis(100));
+}
+
+/// Writes to its error output for ever.
+fn complain() -> io::Result<()> {
+    let line = "no, no, no ".repeat(1000);
+    loop {
+        io::stderr().write_all(line.as_bytes())?;
+    }
+}
