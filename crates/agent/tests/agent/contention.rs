@@ -13,7 +13,7 @@ use model::{
 
 use super::dialogue::{Agent, eventually};
 
-fn traffic() -> Traffic {
+pub(crate) fn traffic() -> Traffic {
     Traffic {
         flow: Flow::Udp,
         bytes: 1400,
@@ -34,7 +34,11 @@ fn application() -> Application {
     Application { stressor: "--cache".to_owned(), words, workers: 1, swap: None }
 }
 
-fn bout(traffic: Option<Traffic>, application: Option<Application>, control: Control) -> Bout {
+pub(crate) fn bout(
+    traffic: Option<Traffic>,
+    application: Option<Application>,
+    control: Control,
+) -> Bout {
     Bout {
         road: Road::Veth,
         traffic,

@@ -16,12 +16,14 @@ use std::{
 };
 
 use model::{
-    contention::{Bout, Control, Endpoints, Flow, Road, Traffic},
-    span::Span,
+    contention::Control,
     wire::{Frame, Order},
 };
 
-use super::dialogue::Agent;
+use super::{
+    contention::{bout, traffic},
+    dialogue::Agent,
+};
 
 const OTHER: u32 = 65534;
 const VICTIM: &str = "root's own words\n";
@@ -82,29 +84,7 @@ impl Scene {
 /// One that runs guard, with a policy that nobody is bounded by.
 fn guarded() -> Order {
     let policy = "[protect]\ninterfaces = [\"{interface}\"]\n".to_owned();
-    let traffic = Traffic {
-        flow: Flow::Udp,
-        bytes: 1400,
-        rate: Some(20_000_000),
-        paced: None,
-        endpoints: Endpoints::RealTime,
-        nat: false,
-        threaded: false,
-        no_offload: false,
-        link_limit: None,
-        bursts: None,
-        probes: 50,
-    };
-    Order::Contend(Box::new(Bout {
-        road: Road::Veth,
-        traffic: Some(traffic),
-        application: None,
-        control: Control::Guard(policy),
-        offset: Span::default(),
-        warm_up: Span::from_nanos(300_000_000),
-        window: Span::from_secs(2),
-        marks: false,
-    }))
+    Order::Contend(Box::new(bout(Some(traffic()), None, Control::Guard(policy))))
 }
 
 #[test]
