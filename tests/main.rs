@@ -30,6 +30,8 @@ mod doctor;
 mod environment;
 mod full_disk;
 mod hostile_device;
+mod hostile_folders;
+mod hostile_inputs;
 mod image;
 mod interrupted;
 mod lab_faults;

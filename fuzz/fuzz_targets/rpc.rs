@@ -6,8 +6,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use listen::Hosts;
 use serde_json::value::RawValue;
-use stationd::{http, rpc::request};
+use stationd::rpc::request;
 
 fuzz_target!(|input: &[u8]| {
     for line in input.split(|byte| *byte == b'\n') {
@@ -23,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
             assert!(serde_json::from_str::<&RawValue>(id).is_ok());
         }
     }
-    if let http::request::Parsed::Whole(_, length) = http::request::parse(input) {
+    if let listen::Parsed::Whole(_, length) = listen::parse(input, &Hosts::default()) {
         assert!(length <= input.len());
     }
 });

@@ -136,6 +136,10 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for the next event of this name; headroom must have been started with `--json`.
     pub(crate) fn event(&mut self, name: &str) -> Value {
         let began = Instant::now();

@@ -1,6 +1,6 @@
 //! Rust's code without what only looks like code: comments, strings and characters become blanks.
 //!
-//! Lines keep their places. It knows just enough of the language for that, and parses nothing.
+//! Lines and bytes keep their places. It knows just enough of the language for that, and parses nothing.
 
 /// The text with blanks for comments, strings and characters.
 pub(crate) fn code(text: &str) -> String {
@@ -12,7 +12,7 @@ pub(crate) fn code(text: &str) -> String {
             out.push(first);
             rest = &rest[first.len_utf8()..];
         } else {
-            out.extend(rest[..length].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+            out.extend(rest[..length].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
             rest = &rest[length..];
         }
     }

@@ -3,10 +3,11 @@
 //! Reads the file, or the kernel's code from our own memory, and writes frames. Nothing is kept.
 
 use std::{
-    fs::File,
     io::{self, Read},
+    path::Path,
 };
 
+use linux::file;
 use model::{
     instrument::{Piece, Wanted},
     wire::{Frame, Refusal},
@@ -36,7 +37,8 @@ pub(crate) fn send(session: &mut Session, wanted: &Wanted) -> Result<(), End> {
         |error: io::Error| Refusal::File { path: path.to_owned(), why: error.to_string() };
     let mut source: Box<dyn Read> = match path {
         VDSO => Box::new(io::Cursor::new(vdso().map_err(refused)?)),
-        path => Box::new(File::open(path).map_err(refused)?),
+        // A pipe would never be open, and a device never end.
+        path => Box::new(file::open(Path::new(path)).map_err(refused)?),
     };
     // One piece ahead, so that the last one can be told.
     let mut piece = read(&mut source).map_err(refused)?;

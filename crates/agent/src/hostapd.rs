@@ -9,9 +9,10 @@ use std::{
     io,
     os::unix::net::UnixDatagram,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
+
+use rustix::net::{SocketAddrUnix, bind};
 
 /// A question is answered at once.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -75,39 +76,24 @@ impl Control {
 }
 
 fn ask(socket: &Path, words: &str, patience: Duration) -> io::Result<String> {
-    let own = Own::bind()?;
-    own.socket.connect(socket)?;
-    own.socket.set_read_timeout(Some(patience))?;
-    own.socket.set_write_timeout(Some(PATIENCE))?;
-    own.socket.send(words.as_bytes())?;
+    let own = socket_to(socket)?;
+    own.set_read_timeout(Some(patience))?;
+    own.set_write_timeout(Some(PATIENCE))?;
+    own.send(words.as_bytes())?;
     let mut reply = vec![0; 16384];
-    let length = own.socket.recv(&mut reply)?;
+    let length = own.recv(&mut reply)?;
     Ok(String::from_utf8_lossy(&reply[..length]).into_owned())
 }
 
-/// Our end, which must have a name to be answered; the name goes when the value does.
-struct Own {
-    socket: UnixDatagram,
-    path: PathBuf,
-}
-
-impl Own {
-    fn bind() -> io::Result<Self> {
-        /// A conversation has a name for itself, also beside others of this process.
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("headroom-agent-{}.{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // What an agent of the same number left behind when it was killed.
-        let _ = std::fs::remove_file(&path);
-        Ok(Self { socket: UnixDatagram::bind(&path)?, path })
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
+/// Our end. It must have a name to be answered, which the kernel chooses: an abstract one, so that there is no
+/// file that another user could have put there first, and none that hostapd's user cannot reach. hostapd answers
+/// to whatever address a request came from (`hostapd_ctrl_iface_receive`). Only hostapd can send to a socket
+/// that is connected to it, so it is connected first.
+fn socket_to(hostapd: &Path) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    socket.connect(hostapd)?;
+    bind(&socket, &SocketAddrUnix::new_unnamed())?;
+    Ok(socket)
 }
 
 /// The text of a `STATUS`.
@@ -134,6 +120,8 @@ impl Status {
 
 #[cfg(test)]
 mod tests {
+    use std::os::linux::net::SocketAddrExt;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -173,21 +161,22 @@ mod tests {
     }
 
     #[test]
-    fn a_hostapd_is_asked_and_our_socket_is_removed() {
+    fn a_hostapd_is_asked_through_a_socket_without_a_file_that_nobody_else_reaches() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wlan0");
         let hostapd = UnixDatagram::bind(&path).unwrap();
         let answering = std::thread::spawn(move || {
             let mut order = [0; 16];
             let (length, from) = hostapd.recv_from(&mut order).unwrap();
-            let from = from.as_pathname().unwrap().to_owned();
-            hostapd.send_to(STATUS.as_bytes(), &from).unwrap();
-            (order[..length].to_vec(), from)
+            let stranger = UnixDatagram::unbound().unwrap();
+            let refused = stranger.send_to_addr(b"FAIL\n", &from).unwrap_err();
+            hostapd.send_to_addr(STATUS.as_bytes(), &from).unwrap();
+            (order[..length].to_vec(), from.as_abstract_name().is_some(), refused.kind())
         });
         assert_eq!(ask(&path, "STATUS", PATIENCE).unwrap(), STATUS);
-        let (order, from) = answering.join().unwrap();
-        assert_eq!(order, b"STATUS");
-        assert!(!from.exists());
+        let (order, is_abstract, refused) = answering.join().unwrap();
+        assert_eq!((order.as_slice(), is_abstract), (&b"STATUS"[..], true));
+        assert_eq!(refused, io::ErrorKind::PermissionDenied);
     }
 
     #[test]

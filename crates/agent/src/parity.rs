@@ -208,7 +208,7 @@ mod tests {
         let answer = move |answer: &&str| {
             let mut asked = [0; 128];
             let (length, from) = socket.recv_from(&mut asked).unwrap();
-            socket.send_to(answer.as_bytes(), from.as_pathname().unwrap()).unwrap();
+            socket.send_to_addr(answer.as_bytes(), &from).unwrap();
             String::from_utf8_lossy(&asked[..length]).into_owned()
         };
         let answering = std::thread::spawn(move || answers.iter().map(answer).collect());

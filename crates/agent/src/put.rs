@@ -3,14 +3,15 @@
 //! Writes below one folder and nowhere else. What the files are for is the next orders' business.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
-    path::{Path, PathBuf},
+    os::{fd::AsFd, unix::fs::PermissionsExt},
+    path::PathBuf,
 };
 
+use linux::folder::Folder;
 use model::wire::{PUT, Put, Refusal};
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 /// Bytes of a name.
 const LONGEST_NAME: usize = 64;
@@ -21,25 +22,21 @@ const MODE: u32 = 0o755;
 /// The files that are there. Dropping it removes them.
 #[derive(Debug)]
 pub(crate) struct Files {
-    folder: PathBuf,
+    path: PathBuf,
+    /// Once there is one. Nobody but root and the agent's user can change it.
+    folder: Option<Folder>,
     /// The names of whole files.
     there: Vec<String>,
     under_way: Option<UnderWay>,
 }
 
-/// A file whose pieces arrive. Dropping it removes it.
+/// A file whose pieces arrive.
 #[derive(Debug)]
 struct UnderWay {
     name: String,
-    path: PathBuf,
+    /// Its name until it is whole.
+    partial: String,
     file: File,
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        // Once it is whole it has another name.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 impl Default for Files {
@@ -50,7 +47,7 @@ impl Default for Files {
 
 impl Files {
     fn below(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), there: Vec::new(), under_way: None }
+        Self { path: folder.into(), folder: None, there: Vec::new(), under_way: None }
     }
 
     /// Takes a piece.
@@ -62,8 +59,8 @@ impl Files {
     pub(crate) fn take(&mut self, piece: &Put) -> Result<(), Refusal> {
         let taken = self.add(piece);
         taken.map_err(|error| {
-            self.under_way = None;
-            let path = self.folder.join(&piece.name);
+            self.forget();
+            let path = self.path.join(&piece.name);
             Refusal::Machine(format!(
                 "cannot put `{}` on the access point: {error}",
                 path.display()
@@ -85,60 +82,58 @@ impl Files {
 
     fn begin(&mut self, name: &str) -> io::Result<()> {
         check(name)?;
-        self.under_way = None;
-        DirBuilder::new().recursive(true).mode(MODE).create(&self.folder)?;
-        if !may_execute(&self.folder) {
+        self.forget();
+        let folder = Folder::create_trusted(&self.path, MODE)?;
+        if !may_execute(&folder) {
             return Err(io::Error::other(
                 "programs there may not be executed (its file system is mounted noexec); \
                  `mount -o remount,exec` on it helps",
             ));
         }
-        let (folder, file) = self.place(name);
-        DirBuilder::new().recursive(true).mode(MODE).create(&folder)?;
-        let _ = fs::remove_file(folder.join(file));
+        if let Some((side, _)) = name.split_once('/') {
+            let side = folder.make_folder(side)?.as_fd().try_clone_to_owned()?;
+            File::from(side).set_permissions(fs::Permissions::from_mode(MODE))?;
+        }
+        folder.remove_file(name)?;
         self.there.retain(|there| there != name);
         // Not a name that `check` lets through.
-        let path = folder.join(format!("..{file}.{}", std::process::id()));
-        let mut open = OpenOptions::new();
-        let file = open.write(true).create(true).truncate(true).mode(MODE).open(&path)?;
+        let partial = format!("..{}.{}", name.replace('/', "."), std::process::id());
+        let file = folder.new_file(&partial)?;
         // Whatever the mask is.
         file.set_permissions(fs::Permissions::from_mode(MODE))?;
-        self.under_way = Some(UnderWay { name: name.to_owned(), path, file });
+        self.folder = Some(folder);
+        self.under_way = Some(UnderWay { name: name.to_owned(), partial, file });
         Ok(())
-    }
-
-    /// The folder of a file, and its name in it.
-    fn place<'a>(&self, name: &'a str) -> (PathBuf, &'a str) {
-        match name.split_once('/') {
-            Some((side, file)) => (self.folder.join(side), file),
-            None => (self.folder.clone(), name),
-        }
     }
 
     /// The file gets its name when it is whole.
     fn end(&mut self) -> io::Result<()> {
-        let Some(whole) = self.under_way.take() else { return Ok(()) };
-        fs::rename(&whole.path, self.folder.join(&whole.name))?;
-        self.there.push(whole.name.clone());
+        let (Some(folder), Some(whole)) = (&self.folder, &self.under_way) else { return Ok(()) };
+        folder.rename(&whole.partial, &whole.name)?;
+        self.there.extend(self.under_way.take().map(|whole| whole.name));
         Ok(())
+    }
+
+    /// What is under way goes.
+    fn forget(&mut self) {
+        if let (Some(folder), Some(begun)) = (&self.folder, self.under_way.take()) {
+            let _ = folder.remove_file(begun.partial);
+        }
     }
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
-        let used = !self.there.is_empty() || self.under_way.is_some();
-        self.under_way = None;
+        self.forget();
+        let Some(folder) = self.folder.take() else { return };
         for name in std::mem::take(&mut self.there) {
-            let (folder, file) = self.place(&name);
-            let _ = fs::remove_file(folder.join(file));
-            if folder != self.folder {
-                let _ = fs::remove_dir(folder);
+            let _ = folder.remove_file(&name);
+            if let Some((side, _)) = name.split_once('/') {
+                let _ = folder.remove_folder(side);
             }
         }
-        if used {
-            // Only where nobody else's files are there.
-            let _ = fs::remove_dir(&self.folder);
-        }
+        // Only where nobody else's files are there.
+        let _ = fs::remove_dir(&self.path);
     }
 }
 
@@ -162,12 +157,14 @@ fn check_part(name: &str) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, wrong))
 }
 
-fn may_execute(folder: &Path) -> bool {
-    statvfs(folder).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
+fn may_execute(folder: &Folder) -> bool {
+    fstatvfs(folder).is_ok_and(|mount| !mount.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn piece(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Put {
@@ -251,5 +248,40 @@ mod tests {
         let folder = file.path().join("put");
         let told = Files::below(&folder).take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string();
         assert!(told.contains(folder.to_str().unwrap()) && told.contains("Not a dir"), "{told}");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_change_or_exchange_takes_no_file() {
+        let place = tempfile::tempdir().unwrap();
+        let real = place.path().join("real");
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
+        let told = |folder: &str| {
+            let mut files = Files::below(place.path().join(folder));
+            files.take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string()
+        };
+        assert!(told("link").contains("is a symbolic link"));
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(told("real").contains("may be written to by other users"));
+        assert!(told("real/put").contains("may be written to by other users"));
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&real, Some(65534), None).unwrap();
+            assert!(told("real").contains("belongs to user 65534"));
+        }
+        assert_eq!(entries(&real), 0);
+    }
+
+    #[test]
+    fn a_link_in_the_folder_is_replaced_and_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, victim) = (place.path().join("put"), place.path().join("victim"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.join("tool")).unwrap();
+        std::os::unix::fs::symlink(place.path(), folder.join("side")).unwrap();
+        let mut files = Files::below(&folder);
+        files.take(&piece("tool", b"new", WHOLE)).unwrap();
+        assert!(files.take(&piece("side/victim", b"new", WHOLE)).is_err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
     }
 }

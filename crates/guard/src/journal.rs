@@ -9,10 +9,11 @@ pub mod fake;
 mod files;
 mod knob;
 mod ledger;
-mod lock;
+mod permit;
 mod record;
 mod report;
 mod restore;
+mod state;
 
 use std::{
     io,
@@ -23,9 +24,11 @@ pub use files::{Disk, Files, Life};
 pub use knob::Knob;
 pub(crate) use knob::{list, listed, schema};
 use ledger::{Ledger, Value};
-use lock::Lock;
+pub use permit::{Permitted, Places, Refused};
 pub use record::{Record, records};
 pub use report::Report;
+use state::Lock;
+pub use state::State;
 
 /// The journal's name in the state folder.
 const NAME: &str = "journal";
@@ -35,6 +38,10 @@ const TAKEN: &str = "journal.taken";
 
 /// Lines after which a journal is written anew, with one line for each value that is still held.
 const LONGEST: usize = 4096;
+
+/// Things that are held at a time. Beyond that nothing more is changed, so that no journal is longer than what is
+/// read of one.
+const MOST_HELD: usize = 8192;
 
 /// Why guard cannot work with its state folder.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +58,15 @@ pub enum Error {
     #[error("cannot start the watchdog, without which guard changes nothing")]
     Watchdog {
         /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// It holds a journal that somebody else may have written.
+    #[error("cannot believe {}, so nothing is put back; look at it, then remove it", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
         #[source]
         source: io::Error,
     },
@@ -89,7 +105,7 @@ pub(crate) enum Set {
 #[derive(Debug)]
 pub struct Journal {
     files: Box<dyn Files>,
-    folder: PathBuf,
+    state: State,
     /// Its name there.
     name: &'static str,
     ledger: Ledger,
@@ -113,18 +129,24 @@ pub fn restore(state: &Path) -> Result<Report, Error> {
 }
 
 /// The same on a device whose `/` is `root`.
-pub(crate) fn restore_at(root: &Path, state: &Path) -> Result<Report, Error> {
-    if !state.join(NAME).exists() && !state.join(TAKEN).exists() {
+pub(crate) fn restore_at(root: &Path, path: &Path) -> Result<Report, Error> {
+    let left = State::find(path)?.is_some_and(|state| state.has(NAME) || state.has(TAKEN));
+    if !left {
         return Ok(Report::default());
     }
-    Journal::open(Box::new(Disk::at(root)), state).map(|(_, report)| report)
+    Journal::open(Box::new(Disk::at(root)), path).map(|(_, report)| report)
 }
 
 /// Puts back what a guard that is stuck holds, and makes it notice. For the watchdog alone.
-pub(crate) fn take_over(files: Box<dyn Files>, state: &Path) -> Report {
+///
+/// # Errors
+///
+/// [`Error`].
+pub(crate) fn take_over(files: Box<dyn Files>, path: &Path) -> Result<Report, Error> {
+    let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     let mut journal = Journal { name: TAKEN, ..Journal::without_lock(files, state) };
     // Nothing to rename: nothing was changed, or another watchdog was here before.
-    let _ = journal.files.rename(&state.join(NAME), &state.join(TAKEN));
+    let _ = journal.files.rename(&journal.state, (NAME, TAKEN));
     journal.settle()
 }
 
@@ -135,17 +157,18 @@ impl Journal {
     ///
     /// [`Error`].
     pub fn open(files: Box<dyn Files>, folder: &Path) -> Result<(Self, Report), Error> {
-        let lock = Lock::take(folder)?;
-        let mut journal = Self { _lock: Some(lock), ..Self::without_lock(files, folder) };
-        journal.rejoin().map_err(|source| Error::Folder { path: journal.path(), source })?;
-        let report = journal.settle();
+        let state = State::make(folder)?;
+        let lock = state.lock()?;
+        let mut journal = Self { _lock: Some(lock), ..Self::without_lock(files, state) };
+        journal.rejoin()?;
+        let report = journal.settle()?;
         Ok((journal, report))
     }
 
-    fn without_lock(files: Box<dyn Files>, folder: &Path) -> Self {
+    fn without_lock(files: Box<dyn Files>, state: State) -> Self {
         Self {
             files,
-            folder: folder.to_owned(),
+            state,
             name: NAME,
             ledger: Ledger::default(),
             file: None,
@@ -346,28 +369,54 @@ impl Journal {
 
     /// Writes a line, and remembers what it says.
     fn note(&mut self, record: Record) -> Result<(), Failure> {
-        let failed =
-            |path: &Path, error: &io::Error| refused("change anything, for want of", path, error);
         let path = self.path();
-        let line = record.line().map_err(|error| failed(&path, &error.into()))?;
+        let failed = |error: &io::Error| refused("change anything, for want of", &path, error);
+        let record = self.permit(record)?;
+        let line = record.record().line().map_err(|error| failed(&error.into()))?;
+        self.make_room(record.record())?;
         let long = self.lines >= LONGEST.max(4 * self.ledger.len());
         if self.file.is_none() || (long && !self.restoring) {
-            self.write_anew().map_err(|error| failed(&path, &error))?;
+            self.write_anew().map_err(|error| failed(&error))?;
         }
         // A line that was cut ends here, so that it does not spoil this one.
         let line = if self.torn { format!("\n{line}") } else { line };
         self.torn = true;
-        match self.files.append(&path, &line) {
+        match self.files.append((&self.state, self.name), &line) {
             Ok(()) => self.torn = false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Failure::TakenOver);
             }
             Err(_) if self.restoring => {}
-            Err(error) => return Err(failed(&path, &error)),
+            Err(error) => return Err(failed(&error)),
         }
         self.lines += 1;
         self.ledger.take(record);
         Ok(())
+    }
+
+    /// What guard itself wants to change is held to the same rules as a journal that is read.
+    fn permit(&mut self, record: Record) -> Result<Permitted, Failure> {
+        if let Ok(permitted) = self.files.places().permit(record.clone()) {
+            return Ok(permitted);
+        }
+        // It may have been mounted since.
+        self.files.look_again();
+        let permitted = self.files.places().permit(record);
+        permitted.map_err(|why| Failure::Refused(format!("cannot change {why}"), None))
+    }
+
+    /// Forgets moves of processes that have ended where too much is held; refuses what is one too many.
+    fn make_room(&mut self, record: &Record) -> Result<(), Failure> {
+        if self.restoring || self.ledger.len() < MOST_HELD || !self.ledger.grows_by(record) {
+            return Ok(());
+        }
+        let files = &self.files;
+        self.ledger.forget_moves(|pid, born| files.life(pid).is_none_or(|life| life.born != born));
+        if self.ledger.len() < MOST_HELD {
+            return Ok(());
+        }
+        let line = format!("guard holds {MOST_HELD} changes already and makes no more");
+        Err(Failure::Refused(line, None))
     }
 
     /// The journal with one line for each thing that is held, in the place of the one that is there.
@@ -378,20 +427,19 @@ impl Journal {
         for record in &held {
             text += &record.line()?;
         }
-        let path = self.path();
-        self.files.replace(&path, &text)?;
-        (self.file, self.lines, self.torn) = (self.files.inode(&path).ok(), held.len(), false);
+        self.files.replace((&self.state, self.name), &text)?;
+        (self.file, self.lines, self.torn) = (self.state.inode(self.name), held.len(), false);
         Ok(())
     }
 
     /// Whether the journal is still ours.
     fn check(&self) -> Result<(), Failure> {
-        let ours = self.file.is_none() || self.files.inode(&self.path()).ok() == self.file;
+        let ours = self.file.is_none() || self.state.inode(self.name) == self.file;
         if ours { Ok(()) } else { Err(Failure::TakenOver) }
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.join(self.name)
+        self.state.path_of(self.name)
     }
 
     fn read(&self, path: &Path, knob: Knob) -> Result<String, Failure> {

@@ -12,11 +12,13 @@
 mod replay;
 
 use std::{
-    fs::{self, File, OpenOptions},
+    ffi::OsString,
+    fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
+use linux::folder::Folder;
 use serde::{Deserialize, Serialize};
 
 pub use replay::{Difference, Fault, Report, replay, replay_with};
@@ -71,7 +73,8 @@ pub struct Tick {
 /// Writes the ring.
 #[derive(Debug)]
 pub struct Recorder {
-    path: PathBuf,
+    folder: Folder,
+    name: OsString,
     file: File,
     written: u64,
     half: u64,
@@ -87,20 +90,24 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the ring at `path`, to hold at most `bytes` in both files; goes on with what is there.
+    /// Opens the ring at `path`, to hold at most `bytes` in both files; goes on with what is there, if it is a
+    /// regular file with one name: guard writes through no link.
     ///
     /// # Errors
     ///
     /// The file cannot be opened or read.
     pub fn open(path: &Path, bytes: u64, policy: &Policy) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
+        let folder = Folder::open(path.parent().unwrap_or(Path::new("")))?;
+        let mut file = folder.append(&name)?;
         let mut written = file.metadata()?.len();
-        if !ends_its_line(&mut file, written)? {
+        if !ends_its_line(&mut folder.file(&name)?, written)? {
             file.write_all(b"\n")?;
             written += 1;
         }
         Ok(Self {
-            path: path.to_owned(),
+            folder,
+            name,
             file,
             written,
             half: bytes.max(LEAST_BYTES) / 2,
@@ -182,8 +189,8 @@ impl Recorder {
 
     /// The file becomes the old one, and a new one is begun.
     fn turn(&mut self) -> io::Result<()> {
-        fs::rename(&self.path, older(&self.path))?;
-        self.file = OpenOptions::new().append(true).create(true).open(&self.path)?;
+        self.folder.rename(&self.name, older(Path::new(&self.name)))?;
+        self.file = self.folder.append(&self.name)?;
         self.written = 0;
         self.is_torn = false;
         self.needs_head = true;

@@ -5,22 +5,21 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fmt,
+    fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 use analysis::stacks::{
+    budget::{Budget, HELD},
     files::{FileId, Files},
     object::Elf,
     symbols::Functions,
 };
-use lab::{
-    objects::{LONGEST, LONGEST_KALLSYMS, kernel_name},
-    run_folder::OBJECTS,
-    scout::Symbols,
-};
-use linux::folder::{Folder, open_regular, read_regular};
+use lab::{objects::kernel_name, run_folder::OBJECTS, scout::Symbols};
+use linux::{file, folder::Folder};
 use model::{
     instrument::KernelSymbols,
     run::Run,
@@ -61,24 +60,26 @@ impl SymbolFolders {
     }
 
     /// A file of the same build, with more in it.
-    fn find(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        if let Some(named) = build_id.and_then(|id| self.in_build_id_folder(id)) {
-            return Some(named);
-        }
-        let path = {
+    fn find(
+        &self,
+        (build_id, link): (Option<&str>, Option<&str>),
+        budget: &Budget,
+    ) -> Option<Arc<[u8]>> {
+        let named = build_id.and_then(|id| self.in_build_id_folder(id));
+        let file = named.or_else(|| {
             let index = self.index.get_or_init(|| Index::of(&self.folders));
             let by_id = build_id.and_then(|id| index.by_build_id.get(id));
-            by_id.or_else(|| link.and_then(|name| index.by_name.get(name)))?
-        };
-        read_regular(path, LONGEST).ok().map(Arc::from)
+            file::open(by_id.or_else(|| link.and_then(|name| index.by_name.get(name)))?).ok()
+        })?;
+        read(file, budget)
     }
 
     /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out.
-    fn in_build_id_folder(&self, id: &str) -> Option<Arc<[u8]>> {
+    fn in_build_id_folder(&self, id: &str) -> Option<File> {
         let (first, rest) = id.split_at_checked(2)?;
         let name = format!(".build-id/{first}/{rest}.debug");
-        let read = |folder: &PathBuf| Folder::open(folder)?.read_in_root(&name, LONGEST);
-        self.by_id.iter().find_map(|folder| read(folder).ok()).map(Arc::from)
+        let open = |folder: &PathBuf| Folder::open(folder)?.file_in_root(&name);
+        self.by_id.iter().find_map(|folder| open(folder).ok())
     }
 }
 
@@ -116,16 +117,24 @@ impl Index {
 
 fn elf(path: &Path) -> Option<Elf> {
     let mut magic = [0; 4];
-    let mut file = open_regular(path).ok()?;
+    let mut file = file::open(path).ok()?;
     std::io::Read::read_exact(&mut file, &mut magic).ok().filter(|()| magic == *b"\x7fELF")?;
-    Elf::parse(read_regular(path, LONGEST).ok()?.into()).ok()
+    Elf::parse(file::shared(path, HELD).ok()?).ok()
+}
+
+/// A file, where the budget has room for it. What is there and does not fit is a refusal.
+fn read(file: File, budget: &Budget) -> Option<Arc<[u8]>> {
+    let length = file.metadata().ok()?.len();
+    budget.take(length).then(|| file::shared_from(file, length).ok()).flatten()
 }
 
 impl Symbols for SymbolFolders {
     fn offset(&self, content: &[u8], symbol: &str) -> Result<u64, String> {
         let elf = Elf::parse(content.into()).map_err(|error| error.to_string())?;
         let link = elf.debug_link().map(|link| link.name.as_str());
-        let debug = self.find(elf.build_id(), link).and_then(|bytes| Elf::parse(bytes).ok());
+        let budget = elf.budget();
+        let debug = self.find((elf.build_id(), link), budget);
+        let debug = debug.and_then(|bytes| Elf::parse_within(bytes, budget).ok());
         let place = Functions::of(&elf, debug.as_ref()).function_start(symbol);
         place.map(|place| place.file_offset).map_err(|refused| refused.to_string())
     }
@@ -140,6 +149,15 @@ enum Kallsyms {
     Object(String),
 }
 
+impl fmt::Display for Kallsyms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kallsyms::File(path) => path.display().fmt(f),
+            Kallsyms::Object(name) => f.write_str(name),
+        }
+    }
+}
+
 /// Everything that explains one recording.
 #[derive(Debug)]
 pub(crate) struct CodeFiles<'a> {
@@ -150,17 +168,24 @@ pub(crate) struct CodeFiles<'a> {
     /// The text of kallsyms, or why there is none.
     kernel: Result<Kallsyms, String>,
     folders: &'a SymbolFolders,
+    /// What one recording may hold of all that.
+    budget: Budget,
 }
 
 impl<'a> CodeFiles<'a> {
     /// What a run's folder holds for one of its trials.
-    pub(crate) fn of_trial(run: &Path, kernel: &KernelSymbols, folders: &'a SymbolFolders) -> Self {
+    pub(crate) fn of_trial(
+        run: &Path,
+        kernel: &KernelSymbols,
+        (folders, report): (&'a SymbolFolders, &Budget),
+    ) -> Self {
         let objects = Folder::open(run).and_then(|run| run.folder(OBJECTS)).ok();
         let kernel = match kernel {
             KernelSymbols::Boot(boot) => Ok(Kallsyms::Object(kernel_name(boot))),
             KernelSymbols::Hidden(why) => Err(why.clone()),
         };
-        Self { objects, root: None, kernel, folders }
+        let budget = report.for_next_recording();
+        Self { objects, root: None, kernel, folders, budget }
     }
 
     /// What the command line names for a recording that perf made.
@@ -173,38 +198,43 @@ impl<'a> CodeFiles<'a> {
             "name a copy of the device's /proc/kallsyms with --kallsyms FILE".to_owned()
         });
         let root = root.and_then(|root| Folder::open(root).ok());
-        Self { objects: None, root, kernel, folders }
+        Self { objects: None, root, kernel, folders, budget: Budget::default() }
     }
 }
 
 impl Files for CodeFiles<'_> {
+    fn budget(&self) -> Budget {
+        self.budget.clone()
+    }
+
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>> {
         let object = self.objects.as_ref().zip(id.sha256.as_ref());
-        let object = object.and_then(|(objects, sha256)| objects.read(sha256, LONGEST).ok());
-        let in_root = || self.root.as_ref()?.read_in_root(&id.path, LONGEST).ok();
-        let read = object.or_else(in_root).map(Arc::from);
+        let object = object.and_then(|(objects, sha256)| objects.file(sha256).ok());
+        let in_root = || self.root.as_ref()?.file_in_root(&id.path).ok();
+        let find = |of| self.folders.find(of, &self.budget);
+        let read = object.or_else(in_root).and_then(|file| read(file, &self.budget));
         // A file of the same build explains as much as the one on the device.
-        read.or_else(|| self.folders.find(id.build_id.as_deref(), None)).or_else(|| {
+        read.or_else(|| find((id.build_id.as_deref(), None))).or_else(|| {
             let name = Path::new(&id.path).file_name()?.to_str()?;
-            self.objects.is_none().then(|| self.folders.find(None, Some(name))).flatten()
+            self.objects.is_none().then(|| find((None, Some(name)))).flatten()
         })
     }
 
     fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        self.folders.find(build_id, link)
+        self.folders.find((build_id, link), &self.budget)
     }
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
-        let (place, read) = match self.kernel.as_ref().map_err(Clone::clone)? {
-            Kallsyms::File(path) => {
-                (path.display().to_string(), read_regular(path, LONGEST_KALLSYMS))
-            }
-            Kallsyms::Object(name) => {
-                let objects = self.objects.as_ref().ok_or("the run has no objects")?;
-                (name.clone(), objects.read(name, LONGEST_KALLSYMS))
-            }
+        let kernel = self.kernel.as_ref().map_err(Clone::clone)?;
+        let file = match kernel {
+            Kallsyms::File(path) => file::open(path),
+            Kallsyms::Object(name) => match &self.objects {
+                Some(objects) => objects.file(name),
+                None => Err(ErrorKind::NotFound.into()),
+            },
         };
-        read.map(Arc::from).map_err(|error| format!("{place}: {error}"))
+        let read = file.and_then(|file| file::shared_from(file, file::KERNEL_SYMBOLS));
+        read.map_err(|error| format!("{kernel}: {error}"))
     }
 }
 
@@ -239,10 +269,12 @@ mod tests {
         fs::copy(&program, deep.join("unstripped")).unwrap();
         fs::write(place.path().join("notes.txt"), "no code").unwrap();
         let id = elf(&program).unwrap().build_id().unwrap().to_owned();
-        let found = folders(place.path()).find(Some(&id), None).unwrap();
+        let found = folders(place.path()).find((Some(&id), None), &Budget::default()).unwrap();
         assert_eq!(found.len() as u64, fs::metadata(&program).unwrap().len());
-        assert!(folders(place.path()).find(Some("00ff"), None).is_none());
-        assert!(folders(place.path()).find(None, Some("unstripped")).is_some());
+        assert!(folders(place.path()).find((Some("00ff"), None), &Budget::default()).is_none());
+        assert!(
+            folders(place.path()).find((None, Some("unstripped")), &Budget::default()).is_some()
+        );
     }
 
     #[test]
@@ -251,7 +283,10 @@ mod tests {
         let folder = place.path().join(".build-id/ab");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("cdef.debug"), "debug").unwrap();
-        assert_eq!(&*folders(place.path()).find(Some("abcdef"), None).unwrap(), b"debug");
-        assert!(folders(place.path()).find(Some("a"), None).is_none());
+        assert_eq!(
+            &*folders(place.path()).find((Some("abcdef"), None), &Budget::default()).unwrap(),
+            b"debug"
+        );
+        assert!(folders(place.path()).find((Some("a"), None), &Budget::default()).is_none());
     }
 }

@@ -11,6 +11,7 @@ use std::{
 use analysis::{
     profiling::FoldedCell,
     stacks::{
+        budget::Budget,
         files::FileId,
         fold::{Folded, Folder},
         happening::Head,
@@ -20,7 +21,7 @@ use analysis::{
     },
 };
 use lab::run_folder::{self, Recorded};
-use linux::folder;
+use linux::{file, folder};
 use model::{
     instrument::MappedFile,
     trial::{Stacks, Trial},
@@ -42,6 +43,7 @@ pub(crate) fn cells(
     folders: &SymbolFolders,
 ) -> Result<Vec<FoldedCell>, Failure> {
     let mut cells: Vec<(FoldedCell, Folder)> = Vec::new();
+    let budget = Budget::default();
     for (trial, stacks) in stack_trials(&recorded.run, &recorded.trials) {
         let id = &trial.planned.id;
         let is_here = |cell: &FoldedCell| cell.variant == id.variant && cell.clients == id.clients;
@@ -50,7 +52,7 @@ pub(crate) fn cells(
             cells.len() - 1
         });
         let (cell, folder) = &mut cells[place];
-        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders };
+        let of_trial = OfTrial { run: &recorded.path, trial, stacks, folders, budget: &budget };
         of_trial.fold(folder)?;
         cell.repetitions.push(id.repetition);
         cell.proofs.push(of_trial.proof()?);
@@ -68,6 +70,8 @@ struct OfTrial<'a> {
     trial: &'a Trial,
     stacks: &'a Stacks,
     folders: &'a SymbolFolders,
+    /// The report's.
+    budget: &'a Budget,
 }
 
 impl OfTrial<'_> {
@@ -93,7 +97,11 @@ impl OfTrial<'_> {
         let path = &self.run.join(name);
         let file = folder::Folder::open(self.run).and_then(|run| run.file(name));
         let mut recording = open(path, file)?;
-        let code = CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders);
+        let code = CodeFiles::of_trial(
+            self.run,
+            &self.stacks.recorded.kernel,
+            (self.folders, self.budget),
+        );
         let ids = files.iter().map(|file| FileId {
             path: file.path.clone(),
             sha256: file.sha256.clone(),
@@ -113,7 +121,7 @@ impl OfTrial<'_> {
 ///
 /// [`Failure::Recording`], also for one without samples.
 pub(crate) fn recording(path: &Path, code: &CodeFiles<'_>) -> Result<(Head, Folded), Failure> {
-    let mut recording = open(path, folder::open_regular(path))?;
+    let mut recording = open(path, file::open(path))?;
     let head = recording.head().clone();
     let ids = head.build_ids.iter().map(|(path, id)| FileId {
         path: path.clone(),

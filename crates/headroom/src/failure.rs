@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::output;
+
 /// Everything was measured and nothing failed.
 pub(crate) const PASS: u8 = 0;
 /// A limit was not kept, or the contrary of what was to be shown is so.
@@ -100,26 +102,27 @@ impl Failure {
     }
 
     /// One line on the error output, the console's end below it where there is one.
-    #[expect(clippy::print_stderr, reason = "this is where failures are told")]
     pub(crate) fn tell(&self) -> ExitCode {
         match self {
             Failure::Lab(lab::Error::Interrupted) => {
-                eprintln!("headroom: interrupted; finished trials are kept");
+                output::tell("headroom: interrupted; finished trials are kept");
             }
-            Failure::Lab(error) => eprintln!("headroom: {error}"),
+            Failure::Lab(error) => output::tell(format_args!("headroom: {error}")),
             Failure::Usage(text)
             | Failure::Environment(text)
             | Failure::Recording(text)
             | Failure::Unmeasured(text) => {
-                eprintln!("headroom: {text}");
+                output::tell(format_args!("headroom: {text}"));
             }
-            Failure::Page(error) => eprintln!("headroom: cannot make the page: {error}"),
+            Failure::Page(error) => {
+                output::tell(format_args!("headroom: cannot make the page: {error}"))
+            }
         }
         if let Failure::Lab(lab::Error::Machine(failure)) = self
             && !failure.console().is_empty()
         {
-            eprintln!("the end of its console:");
-            failure.console().iter().for_each(|line| eprintln!("  | {line}"));
+            output::tell(format_args!("the end of its console:"));
+            failure.console().iter().for_each(|line| output::tell(format_args!("  | {line}")));
         }
         ExitCode::from(self.code())
     }

@@ -1,12 +1,49 @@
-//! The standard output. Whoever reads it may leave at any time, as `head` does; that is no failure.
+//! The standard output and the lines of the error output. Whoever reads them may leave at any time, as `head` does;
+//! that is no failure.
+//!
+//! What is printed has names in it that others chose, so all of it is made inert here, but for the colours that
+//! [`painted`] text has got from us. The conversation of `headroom up` with its guest does not come through here.
 
 use std::{
     fmt::Display,
     io::{self, Write},
 };
 
-/// Prints a line, if anybody still reads.
+use model::inert;
+use serde::Serialize;
+
+/// A longer line is somebody's who fills a terminal, bytes.
+const LONGEST: usize = 8192;
+
+/// Prints text of one line or several, if anybody still reads.
 pub(crate) fn line(text: impl Display) {
+    painted(inert::lines(&text.to_string()));
+}
+
+/// Prints text that is inert but for its colours.
+pub(crate) fn painted(text: impl Display) {
     // A reader who left has what it wanted; a full disk behind a redirection shows in what is missing.
     let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// Prints a value for machines, on one line.
+pub(crate) fn json(value: &impl Serialize) {
+    json_text(&serde_json::to_string(value).unwrap_or_default());
+}
+
+/// Prints JSON that is text already.
+pub(crate) fn json_text(text: &str) {
+    painted(inert::json(text));
+}
+
+/// One line on the error output.
+pub(crate) fn tell(text: impl Display) {
+    let text = text.to_string();
+    let mut shown = inert::line(&text).into_owned();
+    if shown.len() > LONGEST {
+        shown.truncate(shown.floor_char_boundary(LONGEST));
+        shown.push('…');
+    }
+    // Nobody is left to be told where even this fails.
+    let _ = writeln!(io::stderr().lock(), "{shown}");
 }

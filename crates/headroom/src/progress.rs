@@ -3,8 +3,6 @@
 //! On a terminal there are bars with an estimate; elsewhere, a line for each thing worth one. With
 //! `--json`, every event is a JSON line on the standard output.
 
-#![expect(clippy::print_stderr, reason = "this is where progress is told")]
-
 use std::{
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -12,7 +10,7 @@ use std::{
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use lab::Events;
-use model::event::Event;
+use model::{event::Event, inert};
 
 use crate::{options::Options, output};
 
@@ -48,11 +46,11 @@ impl Progress {
         match self {
             Progress::Silent => Box::new(|event| {
                 if let Event::Doubt { text } = event {
-                    eprintln!("headroom: {text}");
+                    output::tell(format_args!("headroom: {text}"));
                 }
             }),
             Progress::Json => Box::new(|event| {
-                output::line(format_args!("{}", serde_json::to_string(&event).unwrap_or_default()));
+                output::json(&event);
             }),
             Progress::Bars => Teller::with(Bars::default()),
             Progress::Lines => Teller::with(Lines::default()),
@@ -86,7 +84,7 @@ impl Lines {
         self.done += 1;
         let tenth = self.trials.div_ceil(10).max(1);
         if self.done.is_multiple_of(tenth) || self.done == self.trials {
-            eprintln!("{what}: {} of {}", self.done, self.trials);
+            output::tell(format_args!("{what}: {} of {}", self.done, self.trials));
         }
     }
 }
@@ -96,21 +94,27 @@ impl Tell for Lines {
         match event {
             Event::RunStarted { folder, trials, done } => {
                 (self.trials, self.done) = (trials, done);
-                eprintln!("run: {folder}: {trials} trials, {done} done before");
+                output::tell(format_args!("run: {folder}: {trials} trials, {done} done before"));
             }
             Event::TrialEnded { invalid, id, .. } => {
                 self.step("trials");
-                invalid.into_iter().for_each(|why| eprintln!("invalid: {id}: {why}"));
+                invalid
+                    .into_iter()
+                    .for_each(|why| output::tell(format_args!("invalid: {id}: {why}")));
             }
             Event::BoutEnded { name, failed, .. } => {
                 self.step("bouts");
-                failed.into_iter().for_each(|why| eprintln!("failed: {name}: {why}"));
+                failed
+                    .into_iter()
+                    .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));
             }
             Event::TransmitEnded { name, failed, .. } => {
                 self.step("trials");
-                failed.into_iter().for_each(|why| eprintln!("failed: {name}: {why}"));
+                failed
+                    .into_iter()
+                    .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));
             }
-            other => sentence(&other).into_iter().for_each(|line| eprintln!("{line}")),
+            other => sentence(&other).into_iter().for_each(output::tell),
         }
     }
 }
@@ -152,12 +156,12 @@ impl Bars {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        bar.set_message(text);
+        bar.set_message(inert::line(&text).into_owned());
     }
 
     fn say(&mut self, line: &str) {
         // A bar that is drawn over would leave half a line behind.
-        let _ = self.all.println(line);
+        let _ = self.all.println(inert::line(line));
     }
 
     fn end_making(&mut self) {

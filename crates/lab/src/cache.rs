@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use linux::folder::{self, Folder};
+use linux::{file, folder::Folder};
 use model::name::Sha256Hex;
 use sha2::{Digest, Sha256};
 
@@ -55,7 +55,7 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub struct Name<'a> {
     /// Entries of one kind share a folder.
-    pub kind: &'a str,
+    pub kind: &'static str,
     /// See [`key`].
     pub key: &'a str,
 }
@@ -77,7 +77,7 @@ impl Cache {
         name: Name<'_>,
         make: impl FnOnce(&Path) -> Result<(), Error>,
     ) -> Result<Entry, Error> {
-        let entries = Entries::create(&self.root.join(name.kind))?;
+        let entries = Entries::create(&self.root, name.kind)?;
         let lock = entries.lock(name.key)?;
         let damage = match entries.check(name.key) {
             Ok(()) => return Ok(entries.entry(name.key, false, None)),
@@ -95,7 +95,8 @@ impl Cache {
 
     /// Whether the entry is here, without looking into it.
     pub fn has(&self, name: Name<'_>) -> bool {
-        let entry = Folder::open(self.root.join(name.kind)).and_then(|kind| kind.folder(name.key));
+        let entries = Entries::open(&self.root, name.kind);
+        let entry = entries.and_then(|entries| entries.0.folder(name.key));
         entry.is_ok_and(|entry| entry.has_file(SUMS))
     }
 
@@ -105,8 +106,8 @@ impl Cache {
     /// # Errors
     ///
     /// [`Error::File`].
-    pub fn prune(&self, kind: &str, unused_for: Duration) -> Result<u64, Error> {
-        let Ok(entries) = Entries::open(&self.root.join(kind)) else { return Ok(0) };
+    pub fn prune(&self, kind: &'static str, unused_for: Duration) -> Result<u64, Error> {
+        let Ok(entries) = Entries::open(&self.root, kind) else { return Ok(0) };
         entries.sweep();
         let mut freed = 0;
         for key in entries.keys() {
@@ -122,7 +123,7 @@ impl Cache {
     }
 
     /// A file of the cache that is no entry.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &'static str) -> PathBuf {
         self.root.join(name)
     }
 }
@@ -132,12 +133,13 @@ impl Cache {
 struct Entries(Folder);
 
 impl Entries {
-    fn create(path: &Path) -> Result<Self, Error> {
-        Folder::create(path).map(Self).map_err(Error::file("make", path))
+    fn create(root: &Path, kind: &'static str) -> Result<Self, Error> {
+        let folder = Folder::create(root).and_then(|root| root.make_folder(kind));
+        folder.map(Self).map_err(Error::file("make", root.join(kind)))
     }
 
-    fn open(path: &Path) -> io::Result<Self> {
-        Folder::open(path).map(Self)
+    fn open(root: &Path, kind: &'static str) -> io::Result<Self> {
+        Folder::open(root)?.folder(kind).map(Self)
     }
 
     /// Waits until nobody else is at an entry; `None` where the cache cannot be written.
@@ -251,7 +253,7 @@ pub(crate) fn sum(bytes: &[u8]) -> Sha256Hex {
 ///
 /// The system's.
 pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
-    sum_of(folder::open_regular(path)?)
+    sum_of(file::open(path)?)
 }
 
 fn sum_of(mut file: File) -> io::Result<Sha256Hex> {

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use linux::folder::{Folder, read_regular};
+use linux::{file, folder::Folder};
 use model::{
     name::Sha256Hex,
     run::Run,
@@ -65,13 +65,13 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = read_regular(&program.path, objects::LONGEST);
+        let given = file::bytes(&program.path, objects::LONGEST);
         let given = given.map_err(Error::file("read", &program.path))?;
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
         let absent = || Error::NoProgram(program.name.clone());
         let content = content.transpose()?.flatten().ok_or_else(absent)?;
-        let there = read_regular(&content, objects::LONGEST);
+        let there = file::bytes(&content, objects::LONGEST);
         let there = there.map_err(Error::file("read", &content))?;
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         let builds = Self { name, files: [there, image::stripped(given)] };

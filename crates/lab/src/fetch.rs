@@ -16,9 +16,12 @@ use crate::{
     Error,
     device::Device,
     exchange::{Preamble, unexpected},
-    objects::{LONGEST, LONGEST_KALLSYMS},
+    objects::LONGEST,
     vm::Failure,
 };
+
+/// The kernel's list of symbols is no longer, bytes: of a large kernel with debug symbols it is 15 MiB.
+const LONGEST_KALLSYMS: u64 = 64 << 20;
 
 /// The code that the kernel maps into every process is no longer, bytes; x86's has two pages.
 const LONGEST_VDSO: u64 = 1 << 20;

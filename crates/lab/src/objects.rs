@@ -6,7 +6,7 @@
 
 use std::{fs::File, io, path::PathBuf};
 
-use linux::folder::{Folder, open_regular};
+use linux::{file, folder::Folder};
 use model::{
     event::Event,
     instrument::{KernelSymbols, Located, MappedFile, Wanted},
@@ -27,9 +27,6 @@ const CONTENT: &str = "content";
 
 /// The longest file that is brought, bytes: programs with all their debug information are shorter.
 pub const LONGEST: u64 = 1 << 30;
-
-/// The longest text of `/proc/kallsyms`, bytes: of a large kernel with debug symbols it is 15 MiB.
-pub const LONGEST_KALLSYMS: u64 = 64 << 20;
 
 /// The name of the kernel's symbols among the objects.
 pub fn kernel_name(boot: &BootId) -> String {
@@ -95,7 +92,7 @@ fn keep(
     match brought {
         Ok(_) if folder.has_file(name) => Ok(()),
         Ok(from) => {
-            let mut content = open_regular(&from).map_err(Error::file("read", from))?;
+            let mut content = file::open(&from).map_err(Error::file("read", from))?;
             let copied = |to: &mut File| io::copy(&mut content, to).map(drop);
             folder.replace_with(name, copied).map_err(Error::file("write", folder.path_of(name)))
         }

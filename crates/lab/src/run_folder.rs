@@ -8,7 +8,9 @@ pub(crate) mod numbered;
 pub(crate) mod sums;
 
 use std::{
-    io::ErrorKind,
+    ffi::OsStr,
+    fs::File,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -268,6 +270,15 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
+/// Makes a file in place of what has its name: a link there is not followed.
+///
+/// # Errors
+///
+/// [`Error::DiskFull`] or [`Error::File`].
+pub(crate) fn new_file(path: &Path) -> Result<File, Error> {
+    below(path, |folder, name| folder.new_file(name))
+}
+
 /// Writes a file so that it is there whole or not at all, also after a loss of power, and beside others that
 /// write the same one.
 ///
@@ -275,10 +286,16 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
 ///
 /// [`Error::DiskFull`] or [`Error::File`].
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let name = path.file_name().ok_or(ErrorKind::IsADirectory);
-    let folder = Folder::open(path.parent().unwrap_or(Path::new("")));
-    let write = || folder?.replace(name?, bytes);
-    write().map_err(Error::file("write", path))
+    below(path, |folder, name| folder.replace(name, bytes))
+}
+
+/// Writes a file by the path that the user gave, in its folder.
+fn below<T>(path: &Path, write: impl FnOnce(&Folder, &OsStr) -> io::Result<T>) -> Result<T, Error> {
+    let written = || {
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        write(&Folder::open(path.parent().unwrap_or(Path::new("")))?, name)
+    };
+    written().map_err(Error::file("write", path))
 }
 
 #[cfg(test)]

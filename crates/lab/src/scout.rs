@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use linux::folder::read_regular;
+use linux::file;
 use model::{
     event::Event,
     instrument::{Detail, Located, Place, Probe},
@@ -137,7 +137,7 @@ impl Files {
         let path = located.path.clone().ok_or_else(absent)?;
         let sha256 = located.sha256.clone().ok_or_else(absent)?;
         let content = content.as_ref().ok_or_else(absent)?;
-        let bytes = read_regular(content, objects::LONGEST)
+        let bytes = file::bytes(content, objects::LONGEST)
             .map_err(|error| format!("{}: {error}", content.display()))?;
         let offset = symbols.offset(&bytes, symbol)?;
         Ok(Place::User { path, sha256, offset })

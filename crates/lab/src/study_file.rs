@@ -7,13 +7,14 @@ mod gates;
 mod instruments;
 pub(crate) mod lines;
 pub mod marked;
+pub mod maxima;
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
+use linux::file;
 use model::{
     name::Sha256Hex,
     study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
@@ -109,8 +110,8 @@ impl StudyFile {
 ///
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<StudyFile, Error> {
-    let text =
-        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let text = file::text(path, file::WRITTEN)
+        .map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let study = parse(&text).map_err(|Fault { line, why }| Error::Wrong {
         path: path.to_owned(),
         line,
@@ -178,6 +179,8 @@ fn nearest_key(message: &str) -> Option<String> {
 
 /// What somebody meant who wrote `wrong`, if one of these is close.
 pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+    // Nobody mistypes that much, and a distance costs the product of both lengths.
+    let known = if wrong.len() > maxima::NAME { &[] } else { known };
     let distances =
         known.iter().map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate));
     distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, nearest)| nearest)
@@ -191,6 +194,8 @@ struct Rules<'a> {
 
 impl Rules<'_> {
     fn check(&self) -> Result<(), Fault> {
+        let lines = Lines(self.text);
+        maxima::numbers(self.study, lines)?;
         self.radios()?;
         self.clients()?;
         self.trial()?;
@@ -198,6 +203,7 @@ impl Rules<'_> {
         self.profile()?;
         self.count()?;
         self.decisions()?;
+        maxima::plan(self.study, lines)?;
         if let Some(load) = &self.study.load {
             self.load(load, &["load"])?;
         }

@@ -11,11 +11,12 @@
 mod path;
 mod temporary;
 mod tree;
+mod trusted;
 
 use std::{
     ffi::OsString,
     fs::{self, File, Metadata},
-    io::{self, Read, Write},
+    io::{self, Write},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
         unix::fs::MetadataExt,
@@ -25,15 +26,20 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat,
+    },
     io::Errno,
 };
 
 pub use self::{temporary::Temporary, tree::Entry};
+use crate::file;
 
-/// Files and folders are made as any other program makes them; the process's mask takes from it.
+/// Files and folders are made as any other program makes them; the process's mask takes from it. In a private
+/// folder they are this user's alone.
 const FILE: Mode = Mode::from_bits_retain(0o666);
 const FOLDER: Mode = Mode::from_bits_retain(0o777);
+const PRIVATE: Mode = Mode::from_bits_retain(0o700);
 
 /// An open folder.
 #[derive(Debug)]
@@ -41,6 +47,7 @@ pub struct Folder {
     fd: OwnedFd,
     /// Where it was opened: for messages, and for programs that take paths.
     path: PathBuf,
+    is_private: bool,
 }
 
 impl Folder {
@@ -53,7 +60,7 @@ impl Folder {
         let path = path.into();
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
         let fd = openat(CWD, named, DIRECTORY, Mode::empty())?;
-        Ok(Self { fd, path })
+        Ok(Self { fd, path, is_private: false })
     }
 
     /// Opens a folder by the path that the user gave, and makes it where it is not there.
@@ -69,14 +76,25 @@ impl Folder {
         Self::open(path)
     }
 
+    /// What is made in it from now on is this user's alone, whatever the process's mask says.
+    #[must_use]
+    pub fn private(self) -> Self {
+        Self { is_private: true, ..self }
+    }
+
+    fn mode(&self, usual: Mode) -> Mode {
+        if self.is_private { usual & PRIVATE } else { usual }
+    }
+
     /// The path by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path of something below it, for messages and for programs that take paths.
+    /// The path of something below it, for messages and for programs that take paths. A name that leads out of
+    /// the folder is the folder.
     pub fn path_of(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.path.join(name)
+        path::checked(name.as_ref()).map_or_else(|_| self.path.clone(), |name| self.path.join(name))
     }
 
     /// Who owns it, who may write to it.
@@ -96,7 +114,7 @@ impl Folder {
     pub fn folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let name = name.as_ref();
         let fd = path::open_beneath(self.as_fd(), path::checked(name)?, DIRECTORY)?;
-        Ok(Self { fd, path: self.path_of(name) })
+        Ok(Self { fd, path: self.path_of(name), is_private: self.is_private })
     }
 
     /// Opens a folder right below, and makes it where it is not there.
@@ -106,7 +124,7 @@ impl Folder {
     /// As [`Folder::folder`].
     pub fn make_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
-        match mkdirat(&parent, last, FOLDER) {
+        match mkdirat(&parent, last, self.mode(FOLDER)) {
             Ok(()) | Err(Errno::EXIST) => self.folder(name),
             Err(error) => Err(error.into()),
         }
@@ -119,7 +137,7 @@ impl Folder {
     /// `AlreadyExists`; else as [`Folder::folder`].
     pub fn new_folder(&self, name: impl AsRef<Path>) -> io::Result<Self> {
         let (parent, last) = self.parent(name.as_ref())?;
-        mkdirat(&parent, last, FOLDER)?;
+        mkdirat(&parent, last, self.mode(FOLDER))?;
         self.folder(name)
     }
 
@@ -129,7 +147,8 @@ impl Folder {
     ///
     /// The system's; `InvalidInput` for what is no regular file, or is not below.
     pub fn file(&self, name: impl AsRef<Path>) -> io::Result<File> {
-        self.open_regular(name.as_ref(), OFlags::RDONLY)
+        let (parent, last) = self.parent(name.as_ref())?;
+        reopened(openat(&parent, last, LOOK, Mode::empty())?)
     }
 
     /// Reads a regular file of at most so many bytes.
@@ -138,7 +157,7 @@ impl Folder {
     ///
     /// As [`Folder::file`]; `FileTooLarge` with the limit.
     pub fn read(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-        read_whole(self.file(name)?, limit)
+        file::bytes_from(self.file(name)?, limit)
     }
 
     /// Reads a regular file of text.
@@ -147,21 +166,44 @@ impl Folder {
     ///
     /// As [`Folder::read`]; `InvalidData` where it is not UTF-8.
     pub fn read_text(&self, name: impl AsRef<Path>, limit: u64) -> io::Result<String> {
-        let bytes = self.read(name, limit)?;
-        String::from_utf8(bytes).map_err(|error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("not UTF-8: {error}"))
-        })
+        file::utf8(self.read(name, limit)?)
     }
 
-    /// Reads a regular file as a program finds it whose root this folder is: symbolic links are followed, and
-    /// lead nowhere else.
+    /// Opens a regular file as a program finds it whose root this folder is: symbolic links are followed, and lead
+    /// nowhere else.
     ///
     /// # Errors
     ///
-    /// As [`Folder::read`]. Before Linux 5.6 a path with a symbolic link in it is refused.
-    pub fn read_in_root(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
-        let file = path::open_in_root(self.as_fd(), path.as_ref(), OFlags::RDONLY | QUIETLY)?;
-        read_whole(regular(file.into())?, limit)
+    /// As [`Folder::file`]. Before Linux 5.6 a path with a symbolic link in it is refused.
+    pub fn file_in_root(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        reopened(path::open_in_root(self.as_fd(), path.as_ref(), LOOK)?)
+    }
+
+    /// Opens a regular file that is there for writing. It is neither made nor emptied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`].
+    pub fn existing(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        self.open_regular(name.as_ref(), OFlags::WRONLY)
+    }
+
+    /// Opens a regular file that nobody but root and this user can have written, to read it. The folder has to be
+    /// one of theirs alone ([`Folder::open_trusted`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::file`]; `PermissionDenied` for a file of others, one that others may write to, and one with a
+    /// second name.
+    pub fn trusted_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
+        let file = alone(self.file(name)?)?;
+        let metadata = file.metadata()?;
+        let why = match metadata.uid() {
+            user if !trusted::is_ours(user) => format!("it belongs to user {user}"),
+            _ if metadata.mode() & 0o022 != 0 => "other users may write to it".to_owned(),
+            _ => return Ok(file),
+        };
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
     }
 
     /// Opens a regular file to write at its end; it is made where it is not there.
@@ -186,7 +228,7 @@ impl Folder {
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        Ok(openat(&parent, last, flags, FILE)?.into())
+        Ok(openat(&parent, last, flags, self.mode(FILE))?.into())
     }
 
     /// Opens a regular file to lock: never truncated, made where it is not there.
@@ -242,7 +284,7 @@ impl Folder {
         // One that a process of this number left when it was killed.
         let _ = unlinkat(parent, name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        let mut file = File::from(openat(parent, name, flags, FILE)?);
+        let mut file = File::from(openat(parent, name, flags, self.mode(FILE))?);
         write(&mut file)?;
         file.sync_all()
     }
@@ -271,6 +313,16 @@ impl Folder {
         }
     }
 
+    /// Removes a folder with nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn remove_folder(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        let (parent, last) = self.parent(name.as_ref())?;
+        Ok(unlinkat(&parent, last, AtFlags::REMOVEDIR)?)
+    }
+
     /// Removes something with all that is in it, without following symbolic links; what is not there is removed
     /// already.
     ///
@@ -280,7 +332,7 @@ impl Folder {
     pub fn remove_tree(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
         let kind = match statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => rustix::fs::FileType::from_raw_mode(found.st_mode),
+            Ok(found) => FileType::from_raw_mode(found.st_mode),
             Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -302,15 +354,15 @@ impl Folder {
         self.stat(name.as_ref()).is_ok()
     }
 
-    fn stat(&self, name: &Path) -> io::Result<rustix::fs::FileType> {
+    fn stat(&self, name: &Path) -> io::Result<FileType> {
         let (parent, last) = self.parent(name)?;
         let found = statat(&parent, last, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(rustix::fs::FileType::from_raw_mode(found.st_mode))
+        Ok(FileType::from_raw_mode(found.st_mode))
     }
 
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
         let (parent, last) = self.parent(name)?;
-        let file = openat(&parent, last, flags | QUIETLY, FILE).map_err(path::link)?;
+        let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(path::link)?;
         regular(file.into())
     }
 
@@ -337,33 +389,26 @@ impl AsFd for Folder {
 /// A folder, to look names up in it.
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// Only looks a name up; the last part may be a link, which is then what was found.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// The last part is no link, a pipe does not block, and a terminal does not become ours.
 const QUIETLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// A regular file by the path that the user gave, opened for reading; a pipe does not block.
-///
-/// # Errors
-///
-/// The system's; `InvalidInput` for what is no regular file.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    regular(openat(CWD, path, OFlags::RDONLY | QUIETLY & !OFlags::NOFOLLOW, Mode::empty())?.into())
-}
-
-/// Reads a regular file by the path that the user gave, of at most so many bytes.
-///
-/// # Errors
-///
-/// As [`open_regular`]; `FileTooLarge` with the limit.
-pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_whole(open_regular(path)?, limit)
-}
-
 fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() {
-        return Ok(file);
+    file::regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens for reading what was only looked up, if it is a regular file: opening a device can already do something.
+fn reopened(found: OwnedFd) -> io::Result<File> {
+    let is_link = FileType::from_raw_mode(fstat(&found)?.st_mode).is_symlink();
+    if is_link {
+        return Err(path::link(Errno::LOOP));
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    let found = regular(found.into())?;
+    File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
 }
 
 /// A file that is to be written to must not be another file of the user's as well.
@@ -372,18 +417,6 @@ fn alone(file: File) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it has a second name (a hard link)"))
-}
-
-fn read_whole(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let too_large =
-        || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit} bytes"));
-    let length = file.metadata()?.len();
-    if length > limit {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(length as usize);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! | module | interface | minimum kernel |
 //! | --- | --- | --- |
 //! | [`cgroup`] | control groups, both versions | 2.6.24 |
+//! | [`file`] | regular files, up to a size | 2.6 |
 //! | [`folder`] | folders as capabilities, files with limits | 2.6.39, 5.6 (`openat2`) |
 //! | [`interrupt`] | ending another thread's blocking call | 2.6 |
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
@@ -26,6 +27,7 @@
 //! | [`qdisc`] | queues in front of interfaces | 2.6.10 |
 //! | [`random`] | mixing into the kernel's random numbers | 2.6, 4.14 (beginning anew) |
 //! | [`sched`] | the real-time class, and CPUs | 2.6.32 |
+//! | [`seccomp`] | refusing system calls that a program has no use for | 3.5 |
 //! | [`sockets`] | who is connected with whom (sock_diag, `/proc/net/tcp`) | 3.3 |
 //! | [`standby`] | a second process of the same program, which stands by | 3.17 (`memfd_create`) |
 //! | [`system`] | names, clocks, ticks, the governor | 2.6 |
@@ -36,6 +38,7 @@
 
 pub mod cgroup;
 pub mod error;
+pub mod file;
 pub mod folder;
 pub mod interrupt;
 pub mod kmod;
@@ -56,6 +59,7 @@ pub mod process;
 pub mod qdisc;
 pub mod random;
 pub mod sched;
+pub mod seccomp;
 pub mod sockets;
 pub mod standby;
 pub mod system;

@@ -10,7 +10,7 @@ use std::{
     collections::BTreeSet,
     fs, io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    os::fd::AsFd,
+    os::fd::{AsFd, AsRawFd},
     thread,
 };
 
@@ -35,6 +35,40 @@ const UNIX_MESSAGE: usize = 16;
 /// `TCP_ESTABLISHED` and `TCP_LISTEN` of the kernel's `include/net/tcp_states.h`.
 const ESTABLISHED: u8 = 1;
 const LISTEN: u8 = 10;
+
+/// Who is at the other end of a connected unix socket, as it was when it connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    /// Its user, in our user namespace.
+    pub uid: u32,
+    /// Its process; `None` where our PID namespace does not see it.
+    pub pid: Option<u32>,
+}
+
+/// Who is at the other end (`SO_PEERCRED`, `unix(7)`).
+///
+/// # Errors
+///
+/// What is no socket. Of a socket that is not unix's the kernel knows no user, and says 4294967295.
+pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: both pointers lead to initialised values that outlive the call, and `length` is the size of what the
+    // first of them leads to, which is plain numbers.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).ok().filter(|pid| *pid != 0) })
+}
 
 /// A unix socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -235,6 +269,16 @@ mod tests {
     fn inode(fd: &impl AsRawFd) -> u32 {
         let link = fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("it is open");
         socket_inode(link.to_str().expect("ASCII")).expect("a socket")
+    }
+
+    #[test]
+    fn the_other_end_is_known_by_its_user_and_process() {
+        let (ours, _theirs) = UnixStream::pair().expect("a pair");
+        let uid = rustix::process::getuid().as_raw();
+        let expected = Peer { uid, pid: Some(std::process::id()) };
+        assert_eq!(peer(&ours).expect("it is a socket"), expected);
+        let file = fs::File::open("/dev/null").expect("it is there");
+        assert!(peer(file).is_err());
     }
 
     #[test]

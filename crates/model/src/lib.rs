@@ -27,6 +27,7 @@ pub mod contention;
 pub mod event;
 pub mod facts;
 pub mod identity;
+pub mod inert;
 pub mod instrument;
 pub mod limit;
 pub mod name;

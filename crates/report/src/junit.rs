@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use analysis::{Analysis, verdicts::Ledger};
-use model::{run::Run, verdict::Verdict};
+use model::{inert, run::Run, verdict::Verdict};
 
 use crate::verdict_lines::{self, VerdictLine};
 
@@ -87,7 +87,9 @@ fn escaped(text: &str) -> String {
             '\t' | '\n' | '\r' => {
                 let _ = write!(safe, "&#{};", u32::from(c));
             }
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            // What XML allows and a reader's terminal acts on is no better.
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c if inert::acts(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
@@ -101,8 +103,8 @@ mod tests {
     #[test]
     fn nothing_in_a_text_can_end_an_attribute_or_the_document() {
         assert_eq!(
-            escaped("<a href=\"x\">'&'\u{0}\u{1b}\n"),
-            "&lt;a href=&quot;x&quot;&gt;&apos;&amp;&apos;\u{fffd}\u{fffd}&#10;"
+            escaped("<a href=\"x\">'&'\u{0}\u{1b}\n\u{9b}\u{202e}"),
+            "&lt;a href=&quot;x&quot;&gt;&apos;&amp;&apos;\u{fffd}\u{fffd}&#10;\u{fffd}\u{fffd}"
         );
     }
 

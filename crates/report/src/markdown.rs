@@ -1,7 +1,7 @@
 //! Verdicts as Markdown, for a CI's summary: `$GITHUB_STEP_SUMMARY`, or a comment on a merge request.
 
 use analysis::{Analysis, quantity::count};
-use model::{run::Run, verdict::Verdict};
+use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
     overall::overall,
@@ -20,7 +20,7 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         cell(&told.sentence)
     );
     for sentence in &analysis.answer {
-        text.push_str(&format!("\n- {}", sentence.replace('\n', " ")));
+        text.push_str(&format!("\n- {}", cell(sentence)));
     }
     if !analysis.answer.is_empty() {
         text.push('\n');
@@ -34,9 +34,9 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         count(planned, "trial"),
         analysis.valid,
         analysis.ledger.wall_s,
-        short(&run.lab.image),
-        short(&run.study_sha256),
-        run.headroom
+        cell(short(&run.lab.image)),
+        cell(short(&run.study_sha256)),
+        cell(&run.headroom)
     )
 }
 
@@ -85,9 +85,65 @@ fn gates(lines: Vec<&VerdictLine>) -> String {
     format!("\n| verdict | gate | why |\n| --- | --- | --- |\n{rows}")
 }
 
-/// Text that stays in its cell and is no HTML; code spans are kept.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+/// Text that stays in its cell, links nowhere and is no HTML; code spans are kept. Whatever Markdown is put together
+/// of text from outside, it goes through here.
+pub(crate) fn cell(text: &str) -> String {
+    let plain = |letter: char| match letter {
+        '\n' | '\r' | '\t' => ' ',
+        letter if inert::acts(letter) => '\u{fffd}',
+        letter => letter,
+    };
+    let text: String = text.chars().map(plain).collect();
+    let mut rest = text.trim_start();
+    // What begins a line can make a heading, a list, a rule or a quote of it.
+    let mut cell =
+        if rest.starts_with(['#', '-', '+', '=', '*', '>', '~']) { "\\" } else { "" }.to_owned();
+    while let Some(tick) = rest.find('`') {
+        let (before, span) = rest.split_at(tick);
+        cell.push_str(&prose(before));
+        let run = span.len() - span.trim_start_matches('`').len();
+        let (ticks, behind) = span.split_at(run);
+        // Within code a backslash is one, and could no longer keep a bar from ending the cell.
+        match code(behind, run).filter(|code| !code.contains('\\')) {
+            Some(code) => {
+                cell.push_str(&format!(
+                    "{ticks}{}{ticks}",
+                    code.replace('|', "\\|").replace('<', "&lt;")
+                ));
+                rest = &behind[code.len() + run..];
+            }
+            None => {
+                cell.push_str(&"\\`".repeat(run));
+                rest = behind;
+            }
+        }
+    }
+    cell + &prose(rest)
+}
+
+/// What stands before the next run of exactly so many backticks: CommonMark's code span.
+fn code(text: &str, run: usize) -> Option<&str> {
+    let mut from = 0;
+    loop {
+        let at = from + text.get(from..)?.find('`')?;
+        let ticks = text[at..].len() - text[at..].trim_start_matches('`').len();
+        if ticks == run {
+            return Some(&text[..at]);
+        }
+        from = at + ticks;
+    }
+}
+
+/// Text outside of code: no cell ends in it, and neither tags, links nor pictures begin.
+fn prose(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace('<', "&lt;")
+        .replace("](", "]\\(")
+        .replace("][", "]\\[")
+        .replace("]:", "]\\:")
+        .replace("://", ":\\//")
+        .replace("www.", "www\\.")
 }
 
 /// Enough of a hash to tell it from others.
@@ -108,5 +164,25 @@ mod tests {
     #[test]
     fn a_text_cannot_leave_its_cell() {
         assert_eq!(cell("a | b\n<c>"), "a \\| b &lt;c>");
+        assert_eq!(cell("a \\| b"), "a \\\\\\| b", "nor by escaping our escape");
+        assert_eq!(cell("`a|b` `c"), "`a\\|b` \\`c");
+        assert_eq!(cell("`a\\|b`"), "\\`a\\\\\\|b\\`");
+        assert_eq!(cell("``a`b`` c"), "``a`b`` c");
+    }
+
+    #[test]
+    fn a_question_from_outside_is_inert_in_a_summary() {
+        let (mut run, analysis) = verdict_lines::fixture();
+        run.study.question =
+            "\u{1b}]0;t\u{7}<img src=x onerror=alert(1)> | [a](http://b) `".to_owned();
+        let text = summary(&run, &analysis);
+        assert!(!text.contains(|letter| letter != '\n' && inert::acts(letter)), "{text:?}");
+        assert!(text.contains("&lt;img") && text.contains("\\| [a]\\(http:\\//b) \\`\n"), "{text}");
+    }
+
+    #[test]
+    fn a_text_links_nowhere_and_moves_nothing() {
+        assert_eq!(cell("![x](http://a) [1.0, 2.0]"), "![x]\\(http:\\//a) [1.0, 2.0]");
+        assert_eq!(cell("# big\u{1b}[2J\u{202e}"), "\\# big\u{fffd}[2J\u{fffd}");
     }
 }

@@ -3,6 +3,8 @@
 //! Pure text. Colours and fonts are classes of the page's style sheet, so that a picture follows light,
 //! dark and print like the rest.
 
+use model::inert;
+
 /// Text that may stand between tags and in attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -12,6 +14,11 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            // SVG is XML where it is taken out of the page, and there controls end it; marks of direction would turn a
+            // picture's words round.
+            letter if inert::acts(letter) && letter != '\n' && letter != '\t' => {
+                escaped.push('\u{fffd}')
+            }
             _ => escaped.push(letter),
         }
     }

@@ -7,7 +7,7 @@ use analysis::{
     quantity::{self, Unit},
     verdicts::{Judgement, PauseFigures},
 };
-use model::{run::Run, verdict::Verdict};
+use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
     overall::{Overall, overall},
@@ -86,14 +86,18 @@ pub fn all(run: &Run, analysis: &Analysis) -> Vec<VerdictLine> {
     lines
 }
 
-/// The lines for a terminal, with the run's verdict below them.
+/// The lines for a terminal, with the run's verdict below them. The colours are the only escape sequences in them.
 pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
     let mut text = String::new();
     for line in lines {
-        let effect = line.effect.as_ref().map(|effect| format!("  {effect}")).unwrap_or_default();
+        let effect = line
+            .effect
+            .as_ref()
+            .map(|effect| format!("  {}", inert::line(effect)))
+            .unwrap_or_default();
         let word = word(line.verdict, line.counts, colours);
-        text.push_str(&format!("{word}  {}{effect}\n", line.name));
-        text.push_str(&fold(&line.sentence.replace('`', ""), INDENT, INDENT));
+        text.push_str(&format!("{word}  {}{effect}\n", inert::line(&line.name)));
+        text.push_str(&fold(&inert::line(&line.sentence).replace('`', ""), INDENT, INDENT));
         text.push('\n');
     }
     // One line says it all already.
@@ -101,7 +105,8 @@ pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
         return text;
     }
     let word = word(told.verdict, true, colours);
-    text + &fold(&format!("{word}  {}", told.sentence.replace('`', "")), "", INDENT) + "\n"
+    text + &fold(&format!("{word}  {}", inert::line(&told.sentence).replace('`', "")), "", INDENT)
+        + "\n"
 }
 
 /// Below the names.

@@ -321,8 +321,9 @@ fn named(answer: &str) -> Option<Address> {
 /// write to, and nobody can have taken its name before.
 fn connect(path: &Path) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
-    bind(&socket, &SocketAddrUnix::new_unnamed())?;
+    // Connected first: from then on only hostapd can send to it.
     socket.connect(path)?;
+    bind(&socket, &SocketAddrUnix::new_unnamed())?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

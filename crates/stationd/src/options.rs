@@ -7,11 +7,13 @@ pub mod flags;
 pub(crate) mod value;
 
 use std::{
-    fmt, fs, io,
+    fmt, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use linux::file;
 
 use crate::{
     engine::{Pull, Settings, WriteBack},
@@ -40,6 +42,8 @@ pub struct Options {
     pub socket_mode: u32,
     /// Where the metrics are served.
     pub metrics: Metrics,
+    /// Names that the metrics are served under beside addresses and `localhost`, where they are on TCP.
+    pub hosts: Vec<String>,
     /// How old a reading may be for whoever does not say.
     pub max_age: Duration,
     /// Where hostapd's control sockets are; `None`: it is not asked.
@@ -58,6 +62,8 @@ pub struct Options {
     pub consumers: usize,
     /// The longest request, bytes.
     pub request_limit: usize,
+    /// Whether the kernel refuses system calls that stationd has no use for.
+    pub seccomp: bool,
 }
 
 impl Default for Options {
@@ -67,6 +73,7 @@ impl Default for Options {
             socket: PathBuf::from("/run/stationd.sock"),
             socket_mode: 0o660,
             metrics: Metrics::Tcp(SocketAddr::from(([127, 0, 0, 1], 9810))),
+            hosts: vec!["localhost".to_owned()],
             max_age: Duration::from_millis(500),
             hostapd: Some(PathBuf::from("/run/hostapd")),
             interfaces: Vec::new(),
@@ -76,6 +83,7 @@ impl Default for Options {
             pull: Pull::Bulk,
             consumers: 64,
             request_limit: 64 * KIB,
+            seccomp: true,
         }
     }
 }
@@ -88,7 +96,7 @@ pub(crate) struct Key {
 }
 
 /// Every key, in the order of the help.
-pub(crate) const KEYS: [Key; 12] = [
+pub(crate) const KEYS: [Key; 14] = [
     Key {
         name: "socket",
         values: "PATH: requests are taken here",
@@ -103,6 +111,11 @@ pub(crate) const KEYS: [Key; 12] = [
         name: "metrics",
         values: "ADDRESS:PORT of this machine | unix:PATH | off",
         set: |options, text| value::metrics(text).map(|metrics| options.metrics = metrics),
+    },
+    Key {
+        name: "hosts",
+        values: "NAME,…: the metrics are served under them, too",
+        set: |options, text| value::hosts(text).map(|names| options.hosts = names),
     },
     Key {
         name: "max-age",
@@ -160,6 +173,14 @@ pub(crate) const KEYS: [Key; 12] = [
             value::size(text, KIB..=16 * KIB * KIB).map(|most| options.request_limit = most)
         },
     },
+    Key {
+        name: "seccomp",
+        values: "on | off: refuse system calls that it does not need",
+        set: |options, text| {
+            let on = value::word(text, [("on", true), ("off", false)]);
+            on.map(|on| options.seccomp = on)
+        },
+    },
 ];
 
 impl Options {
@@ -195,7 +216,7 @@ impl Options {
     ///
     /// The first line that is wrong.
     pub fn take_file(&mut self, path: &Path) -> Result<(), Error> {
-        let text = fs::read_to_string(path)
+        let text = file::text(path, file::WRITTEN)
             .map_err(|source| Error::File { path: path.to_owned(), source })?;
         for (line, words) in (1..).zip(text.lines()) {
             let told = |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
@@ -267,6 +288,8 @@ fn nearest(word: &str, known: impl IntoIterator<Item = &'static str>) -> String 
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn set(key: &str, text: &str) -> Result<Options, String> {
@@ -311,11 +334,13 @@ mod tests {
                 wrong("request-limit", "1GiB"),
                 wrong("trace", "rpc"),
                 wrong("interfaces", ""),
+                wrong("hosts", "http://router.lan"),
+                wrong("seccomp", "no"),
             ]
             .join("\n"),
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
-        unknown key "colour": there are socket, socket-mode, metrics, max-age, hostapd, interfaces, trace, trace-check, write-back, pull, consumers, request-limit
+        unknown key "colour": there are socket, socket-mode, metrics, hosts, max-age, hostapd, interfaces, trace, trace-check, write-back, pull, consumers, request-limit, seccomp
         max-age: "soon" is no duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
         metrics: "localhost" is no address: write 127.0.0.1:9810, unix:PATH or off
@@ -326,6 +351,8 @@ mod tests {
         request-limit: "1GiB" is not a size from 1KiB to 16384KiB
         trace: trace setting `rpc` has no level; write zone=level, as all=400
         interfaces: "" misses a name: write wlan0,wlan1 or all
+        hosts: "http://router.lan" is no list of names: write router.lan,ap.lan
+        seccomp: unknown "no": did you mean "on"?
         "#
         );
     }

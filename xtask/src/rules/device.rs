@@ -3,7 +3,7 @@
 use crate::{fault::Fault, workspace::Package};
 
 /// The crates that the device's programs are made of.
-const DEVICE: [&str; 5] = ["agent", "guard", "linux", "stationd", "txd"];
+const DEVICE: [&str; 6] = ["agent", "guard", "linux", "listen", "stationd", "txd"];
 
 /// Crates that stay away, and why.
 const KEPT_OUT: [(&[&str], &str); 4] = [

@@ -10,17 +10,18 @@ use crate::{
 };
 
 /// Every crate, and those of ours that it may depend on.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("headroom", &["lab", "analysis", "report", "guard", "model", "linux"]),
-    ("guard", &["linux", "model"]),
+    ("guard", &["linux", "listen", "model"]),
     ("report", &["analysis", "model"]),
     ("analysis", &["model"]),
     ("lab", &["model", "linux"]),
     ("agent", &["linux", "model"]),
-    ("stationd", &["linux"]),
+    ("stationd", &["linux", "listen"]),
     ("txd", &["linux", "model"]),
     ("model", &[]),
     ("linux", &[]),
+    ("listen", &[]),
 ];
 
 /// These may depend on anything, and nothing may depend on them. That `xtask` needs none of ours keeps the check quick.
@@ -83,10 +84,12 @@ mod tests {
     #[test]
     fn the_other_direction_is_told_with_its_line() {
         let told: Vec<_> =
-            faults(&package("lab", &["model", "linux"])).iter().map(Fault::to_string).collect();
+            faults(&package("lab", &["model", "report"])).iter().map(Fault::to_string).collect();
         assert_eq!(
             told,
-            ["crates/lab/Cargo.toml:2: `lab` must not depend on `linux`; it may know model"]
+            [
+                "crates/lab/Cargo.toml:2: `lab` must not depend on `report`; it may know model, linux"
+            ]
         );
         assert_eq!(faults(&package("model", &["linux"])).len(), 1);
     }

@@ -6,6 +6,7 @@ mod dependencies;
 mod device;
 mod layers;
 mod names;
+mod paths;
 mod text;
 
 use crate::{fault::Fault, workspace::Workspace};
@@ -19,5 +20,6 @@ pub(crate) fn faults(workspace: &Workspace) -> Vec<Fault> {
     faults.extend(dependencies::faults(workspace));
     faults.extend(files.iter().filter_map(|path| names::fault(path)));
     faults.extend(sources.iter().flat_map(text::faults));
+    faults.extend(sources.iter().flat_map(paths::faults));
     faults
 }

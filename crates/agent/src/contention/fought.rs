@@ -1,8 +1,8 @@
 //! The bout itself: everybody started, the window sampled, everybody ended.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use linux::{mark, system::monotonic_ns};
+use linux::{folder::Folder, mark, system::monotonic_ns};
 use model::{
     contention::{Bout, Control, Endpoints, Record, RoundTrip, Second, Work},
     wire::Refusal,
@@ -86,7 +86,7 @@ impl<'a> Fight<'a> {
     pub(super) fn prepare(
         session: &mut Session,
         bout: &'a Bout,
-        (group, road, folder): (Option<Group>, Option<Road>, &Path),
+        (group, road, folder): (Option<Group>, Option<Road>, &Folder),
     ) -> Result<Self, End> {
         let mut fight = Self {
             bout,
@@ -98,7 +98,7 @@ impl<'a> Fight<'a> {
             road,
             group,
             pmu: Pmu::open(),
-            folder: folder.to_owned(),
+            folder: folder.path().to_owned(),
             raw: Vec::new(),
             ends: None,
         };
@@ -109,7 +109,7 @@ impl<'a> Fight<'a> {
             fight.senders = Some(Senders::start(session, traffic, places)?);
         }
         if let Control::Guard(policy) = &bout.control {
-            let where_to = (fight.road.as_ref(), fight.folder.as_path());
+            let where_to = (fight.road.as_ref(), folder);
             fight.guarding = Some(Guarding::start(policy, fight.group.as_ref(), where_to)?);
         }
         if let (Some(ordered), Some(group)) = (&bout.application, &fight.group) {

@@ -7,7 +7,7 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Write},
     os::unix::{fs::FileExt, net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -16,6 +16,7 @@ use std::{
 };
 
 use linux::{
+    folder::Folder,
     place::Place,
     proc,
     system::{boottime_ns, monotonic_ns, page_size},
@@ -34,6 +35,9 @@ const BEGINS: Duration = Duration::from_secs(10);
 const RESTORES: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
+/// A half of guard's record is 1 MiB and a line.
+const LONGEST_RECORD: u64 = 16 << 20;
+
 /// guard at work. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Guarding {
@@ -42,7 +46,7 @@ pub(super) struct Guarding {
     program: PathBuf,
     before: Vec<(PathBuf, Vec<u8>)>,
     /// Its folder of state.
-    state: PathBuf,
+    state: Folder,
 }
 
 impl Guarding {
@@ -54,7 +58,7 @@ impl Guarding {
     pub(super) fn start(
         policy: &str,
         group: Option<&Group>,
-        (road, folder): (Option<&Road>, &Path),
+        (road, folder): (Option<&Road>, &Folder),
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
         let program = beside::program("guard").ok_or_else(|| Refusal::Contention {
@@ -64,18 +68,20 @@ impl Guarding {
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
         let text = policy.replace("{group}", path).replace("{interface}", interface);
-        let (file, state) = (folder.join("guard.toml"), folder.join("guard"));
-        std::fs::write(&file, text).map_err(refused(what))?;
+        let written =
+            folder.new_file("guard.toml").and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(refused(what))?;
+        let state = folder.new_folder("guard").map_err(refused(what))?;
         let before = group.map(Group::bounds).unwrap_or_default();
         let said = memfd_create("guard", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let said = File::from(said.map_err(refused(what))?);
         let output = || said.try_clone().map_err(refused(what));
         let mut command = Command::new(&program);
-        command.arg("run").arg(&file).arg("--state").arg(&state);
+        command.arg("run").arg(folder.path_of("guard.toml")).arg("--state").arg(state.path());
         command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
         let child = place(road, group)?.start(command).map_err(refused(what))?;
         let mut guarding = Self { child, said, program, before, state };
-        let socket = guarding.state.join("control");
+        let socket = guarding.state.path_of("control");
         guarding.await_socket(&socket)?;
         Ok(guarding)
     }
@@ -143,7 +149,7 @@ impl Guarding {
     /// Its record: the older half first.
     fn record(&self) -> String {
         let half = |name: &str| {
-            let bytes = std::fs::read(self.state.join(name)).unwrap_or_default();
+            let bytes = self.state.read(name, LONGEST_RECORD).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
         half("record.1") + &half("record")

@@ -6,13 +6,15 @@
 //! nothing else is left.
 
 use std::{
-    fs,
     io::{self, Read},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
-use linux::place::Place;
+use linux::{
+    folder::{Folder, Temporary},
+    place::Place,
+};
 use model::wire::Refusal;
 
 use super::{
@@ -27,31 +29,29 @@ pub const WORD: &str = "--tidy-bout";
 #[derive(Debug)]
 pub(super) struct Tidier {
     child: Child,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Tidier {
-    /// Makes the bout's folder and starts it.
+    /// Makes a folder that nobody else can enter, and starts it.
     ///
     /// # Errors
     ///
     /// [`Refusal::Contention`].
     pub(super) fn start(group: Option<&Group>) -> Result<Self, Refusal> {
-        let what = "cannot prepare the bout's folder";
-        let folder = std::env::temp_dir().join(format!("headroom-bout-{}", std::process::id()));
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made.map_err(refused(what))?,
-        }
+        let what = "cannot prepare a temporary folder";
+        let made = Temporary::new("headroom-").map_err(refused(what))?;
+        let folder = Folder::open(made.path()).map_err(refused(what))?.private();
         let mut command = Command::new("/proc/self/exe");
-        command.arg(WORD).arg(&folder).args(group.into_iter().flat_map(Group::folders));
+        command.arg(WORD).arg(made.path()).args(group.into_iter().flat_map(Group::folders));
         command.env_clear().stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = Place::default().start(command).map_err(refused(what))?;
+        made.keep();
         Ok(Self { child, folder })
     }
 
     /// A folder for files of the bout.
-    pub(super) fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Folder {
         &self.folder
     }
 }
@@ -70,10 +70,12 @@ impl Drop for Tidier {
 ///
 /// Where its input cannot be read; then it tidies as well.
 pub fn live(folder: &str, groups: &[&str]) -> io::Result<()> {
+    // Held by descriptor from now on: what has its name later may be somebody else's.
+    let folder = Temporary::adopt(Path::new(folder));
     let heard = io::stdin().read_to_end(&mut Vec::new());
     let groups: Vec<PathBuf> = groups.iter().map(PathBuf::from).collect();
     group::take_away(&groups);
     // Nothing there is worth a complaint that nobody hears.
-    let _ = fs::remove_dir_all(folder);
+    drop(folder);
     heard.map(drop)
 }

@@ -64,13 +64,12 @@ fn fought(agent: &mut Agent, bout: Bout) -> Option<Record> {
     }
 }
 
-/// Groups and folders of this agent's bouts that are there now.
+/// Groups of this agent's bouts that are there now. `hostile` looks after folders.
 fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
     let name = format!("headroom-bout-{}", agent.pid());
     let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     let mut places: Vec<_> = hierarchies.map(|entry| entry.path().join(&name)).collect();
     places.push(std::path::Path::new("/sys/fs/cgroup").join(&name));
-    places.push(std::env::temp_dir().join(&name));
     places.retain(|place| place.exists());
     places
 }

@@ -39,8 +39,12 @@ impl Agent {
 
     /// Starts another copy of it.
     pub(crate) fn start_at(program: &Path) -> (Self, Facts, Census) {
-        let mut child =
-            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Self::start_as(Command::new(program))
+    }
+
+    /// Starts it by a command of the test's own.
+    pub(crate) fn start_as(mut command: Command) -> (Self, Facts, Census) {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (orders, frames) = (child.stdin.take(), child.stdout.take().unwrap());
         let mut agent = Self { child, orders, frames, decoder: Decoder::default() };
         let (facts, census) = (agent.hello(), agent.census());

@@ -1,6 +1,9 @@
 //! Finding and bringing files: what is named, in pieces, whole.
 
-use std::process::Command;
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use model::{
     instrument::Wanted,
@@ -72,4 +75,20 @@ fn a_file_that_is_not_there_is_refused_and_the_next_order_is_obeyed() {
     assert!(why.contains("No such file"), "{why}");
     agent.order(&Order::Introduce { subject: None });
     agent.hello();
+}
+
+#[test]
+fn a_pipe_and_a_device_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.to_str().unwrap(), "/dev/zero", folder.path().to_str().unwrap()] {
+        let begun = Instant::now();
+        let mut agent = Agent::ordered(&Order::Fetch(Wanted::File(path.to_owned())));
+        match agent.refused() {
+            Refusal::File { why, .. } => assert!(why.ends_with("not a regular file"), "{why}"),
+            other => panic!("{other}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "{path}");
+    }
 }

@@ -6,6 +6,8 @@ use std::{fmt, sync::Arc};
 
 use model::name::Sha256Hex;
 
+use super::budget::Budget;
+
 /// A file of code that a recording speaks of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
@@ -19,6 +21,11 @@ pub struct FileId {
 
 /// Where contents come from.
 pub trait Files: fmt::Debug {
+    /// What may be held of them and unpacked out of them.
+    fn budget(&self) -> Budget {
+        Budget::default()
+    }
+
     /// The file as the access point had it.
     fn file(&self, id: &FileId) -> Option<Arc<[u8]>>;
 

@@ -20,6 +20,12 @@ pub enum Hidden {
 /// Code behind the last symbol is not that symbol's: modules and the image end somewhere.
 const FURTHEST: u64 = 1 << 20;
 
+/// A distribution's kernel with all of its modules has 200,000.
+const MOST_FUNCTIONS: usize = 1 << 20;
+
+/// A module's name has at most 55 letters, and a kernel some hundreds of modules.
+const MOST_MODULES: usize = 4096;
+
 /// Functions of the kernel, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
@@ -51,6 +57,9 @@ impl Kernel {
             if address == 0 {
                 hidden = true;
                 continue;
+            }
+            if kernel.functions.len() == MOST_FUNCTIONS {
+                break;
             }
             let module = kernel.module_of(module);
             kernel.functions.push(Function { address, module, name: name.into() });
@@ -85,7 +94,11 @@ impl Kernel {
     fn module_of(&mut self, name: Option<&str>) -> u32 {
         let Some(name) = name else { return 0 };
         // Lines of one module stand together, so the last one is nearly always right.
-        let place = self.modules.iter().rposition(|module| module == name).unwrap_or_else(|| {
+        let known = self.modules.iter().rposition(|module| module == name);
+        let place = known.unwrap_or_else(|| {
+            if self.modules.len() == MOST_MODULES {
+                return 0;
+            }
             self.modules.push(name.to_owned());
             self.modules.len() - 1
         });

@@ -8,6 +8,7 @@
 //!                                                                       export: folded, speedscope, Firefox
 //! ```
 
+pub mod budget;
 mod cost;
 mod difference;
 pub mod export;

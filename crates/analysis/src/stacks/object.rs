@@ -18,7 +18,7 @@ use thiserror::Error;
 
 pub use self::contents::Contents;
 pub(crate) use self::dynamic::gimli_endian;
-use crate::stacks::happening::Architecture;
+use crate::stacks::{budget::Budget, happening::Architecture};
 
 /// More sections than any linker writes; beyond it somebody plays.
 const MOST_SECTIONS: usize = 1 << 17;
@@ -45,6 +45,7 @@ pub enum Malformed {
 #[derive(Clone, Debug)]
 pub struct Elf {
     bytes: Arc<[u8]>,
+    budget: Budget,
     class: Class,
     entry: u64,
     segments: Vec<Segment>,
@@ -122,9 +123,18 @@ impl Elf {
     ///
     /// Where it is no program or library, or contradicts itself.
     pub fn parse(bytes: Arc<[u8]>) -> Result<Self, Malformed> {
+        Self::parse_within(bytes, &Budget::default())
+    }
+
+    /// The same, where what is made of the file is a part of something larger.
+    ///
+    /// # Errors
+    ///
+    /// As [`Elf::parse`].
+    pub fn parse_within(bytes: Arc<[u8]>, budget: &Budget) -> Result<Self, Malformed> {
         match FileKind::parse(&*bytes) {
-            Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>>(&bytes),
-            Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>>(&bytes),
+            Ok(FileKind::Elf32) => read::<FileHeader32<Endianness>>(&bytes, budget),
+            Ok(FileKind::Elf64) => read::<FileHeader64<Endianness>>(&bytes, budget),
             _ => Err(Malformed::NotElf),
         }
     }
@@ -246,6 +256,11 @@ impl Elf {
         self.segments.iter().find(|segment| segment.kind == kind)
     }
 
+    /// What may be made of it.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     pub(crate) fn shared(&self) -> &Arc<[u8]> {
         &self.bytes
     }
@@ -257,7 +272,10 @@ fn damaged(error: object::read::Error) -> Malformed {
     Malformed::Damaged(error.to_string())
 }
 
-fn read<H: FileHeader<Endian = Endianness>>(bytes: &Arc<[u8]>) -> Result<Elf, Malformed> {
+fn read<H: FileHeader<Endian = Endianness>>(
+    bytes: &Arc<[u8]>,
+    budget: &Budget,
+) -> Result<Elf, Malformed> {
     let data: &[u8] = bytes;
     let file = ElfFile::<H>::parse(data).map_err(damaged)?;
     let endian = file.endian();
@@ -284,6 +302,7 @@ fn read<H: FileHeader<Endian = Endianness>>(bytes: &Arc<[u8]>) -> Result<Elf, Ma
         build_id: file.build_id().ok().flatten().map(hexadecimal),
         link,
         bytes: Arc::clone(bytes),
+        budget: budget.clone(),
     })
 }
 

@@ -108,7 +108,10 @@ impl<'f> Resolver<'f> {
 
     /// One line for each file that was missing, damaged, or of another build.
     pub fn faults(&self) -> Vec<String> {
-        self.known.faults.iter().cloned().collect()
+        let full =
+            "more processes, mappings or files than any machine has; what came last was left out";
+        let full = self.space.is_full().then(|| full.to_owned());
+        self.known.faults.iter().cloned().chain(full).collect()
     }
 
     fn process(&mut self, pid: u32) -> u32 {

@@ -10,12 +10,28 @@ use super::{
     object::hexadecimal,
 };
 
+/// Mappings of all processes together, 32 bytes each: a thousand busy programs have a hundred thousand, and a child
+/// has all of its parent's without one byte more in the recording.
+const MOST_MAPPINGS: usize = 1 << 20;
+
+/// Processes that were ever there.
+const MOST_PROCESSES: usize = 1 << 20;
+
+/// Bytes of the paths of all files.
+const MOST_PATHS: usize = 16 << 20;
+
+/// A name is `TASK_COMM_LEN` bytes long where the kernel wrote it.
+const LONGEST_NAME: usize = 64;
+
 /// Every process of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Space {
     processes: BTreeMap<u32, Process>,
     files: Vec<MappedFile>,
     places: BTreeMap<MappedFile, u32>,
+    mappings: usize,
+    path_bytes: usize,
+    is_full: bool,
 }
 
 /// What is mapped somewhere.
@@ -85,7 +101,9 @@ impl Process {
         &self.mappings
     }
 
-    fn map(&mut self, new: Mapping) {
+    /// Adds a mapping; how many there are more or fewer then.
+    fn map(&mut self, new: Mapping) -> isize {
+        let before = self.mappings.len();
         let first = self.mappings.partition_point(|mapping| mapping.end <= new.start);
         let behind = self.mappings.partition_point(|mapping| mapping.start < new.end);
         let mut parts = Vec::with_capacity(3);
@@ -98,6 +116,7 @@ impl Process {
             parts.push(Mapping { start: new.end, offset: right.offset_of(new.end), ..*right });
         }
         self.mappings.splice(first..behind.max(first), parts);
+        self.mappings.len().cast_signed() - before.cast_signed()
     }
 }
 
@@ -112,11 +131,21 @@ impl Space {
         self.processes.get(&pid)
     }
 
+    /// Whether something was left out, because no machine has so many processes, mappings or files.
+    pub const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// Takes what changes memory or names; whether a process's name may be another now.
     pub fn take(&mut self, happening: &Happening<'_>) -> Option<u32> {
         match *happening {
             Happening::Map(map) => {
                 self.map(&map);
+                None
+            }
+            Happening::Name { pid, .. } | Happening::Fork { pid, .. }
+                if self.has_no_room_for(pid) =>
+            {
                 None
             }
             Happening::Name { pid, tid, name, exec } => {
@@ -126,19 +155,36 @@ impl Space {
                 }
                 let process = self.processes.entry(pid).or_default();
                 if exec {
+                    self.mappings -= process.mappings.len();
                     process.mappings.clear();
                 }
-                process.name = Some(name.to_owned());
+                process.name = Some(name.chars().take(LONGEST_NAME).collect());
                 Some(pid)
             }
             Happening::Fork { pid, parent, .. } if pid != parent => {
-                let copy = self.processes.get(&parent).cloned().unwrap_or_default();
-                self.processes.insert(pid, copy);
+                self.fork(pid, parent);
                 Some(pid)
             }
             // Samples of a dying process still come; its number is somebody else's with the next fork.
             _ => None,
         }
+    }
+
+    fn has_no_room_for(&mut self, pid: u32) -> bool {
+        let full = self.processes.len() >= MOST_PROCESSES && !self.processes.contains_key(&pid);
+        self.is_full |= full;
+        full
+    }
+
+    fn fork(&mut self, pid: u32, parent: u32) {
+        let mut copy = self.processes.get(&parent).cloned().unwrap_or_default();
+        let before = self.processes.get(&pid).map_or(0, |process| process.mappings.len());
+        if self.mappings - before + copy.mappings.len() > MOST_MAPPINGS {
+            copy.mappings = Vec::new();
+            self.is_full = true;
+        }
+        self.mappings = self.mappings - before + copy.mappings.len();
+        self.processes.insert(pid, copy);
     }
 
     fn map(&mut self, map: &Map<'_>) {
@@ -151,9 +197,17 @@ impl Space {
             path: map.path.to_owned(),
             build_id: map.build_id.filter(|id| !id.is_empty()).map(hexadecimal),
         };
+        if self.mappings >= MOST_MAPPINGS
+            || self.path_bytes > MOST_PATHS
+            || self.has_no_room_for(pid)
+        {
+            self.is_full = true;
+            return;
+        }
         let file = self.place_of(file);
         let mapping = Mapping { start: map.start, end, offset: map.offset, file };
-        self.processes.entry(pid).or_default().map(mapping);
+        let more = self.processes.entry(pid).or_default().map(mapping);
+        self.mappings = self.mappings.saturating_add_signed(more);
     }
 
     fn place_of(&mut self, file: MappedFile) -> u32 {
@@ -161,6 +215,7 @@ impl Space {
             return *place;
         }
         let place = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        self.path_bytes += file.path.len() + size_of::<MappedFile>();
         self.places.insert(file.clone(), place);
         self.files.push(file);
         place
@@ -209,6 +264,25 @@ mod tests {
         assert_eq!(space.process(1).and_then(|process| process.name.as_deref()), Some("one"));
         space.take(&Happening::Exit { pid: 1, tid: 1 });
         assert_eq!(path_at(&space, 1, 0x10000), Some("/a"));
+    }
+
+    #[test]
+    fn forks_of_a_large_process_do_not_fill_the_memory() {
+        let mut space = Space::default();
+        for at in 0..10_000 {
+            space.take(&map(1, at * 0x2000, 0x1000, "/a"));
+        }
+        for pid in 2..2000 {
+            space.take(&Happening::Fork { pid, tid: pid, parent: 1 });
+        }
+        let all = space.processes.values().map(|process| process.mappings.len());
+        assert_eq!(all.sum::<usize>(), space.mappings);
+        assert!(space.is_full() && space.mappings <= MOST_MAPPINGS, "{}", space.mappings);
+        assert_eq!(path_at(&space, 2, 0), Some("/a"), "what came first is kept");
+        (2..2000).for_each(|pid| {
+            space.take(&Happening::Name { pid, tid: pid, name: "x", exec: true });
+        });
+        assert_eq!(space.mappings, 10_000);
     }
 
     #[test]

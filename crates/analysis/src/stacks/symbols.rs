@@ -8,6 +8,7 @@ mod companion;
 mod plt;
 mod starts;
 mod tables;
+mod xz;
 
 pub use self::{
     companion::{Mismatch, matching, packed},

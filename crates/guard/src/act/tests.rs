@@ -345,7 +345,7 @@ fn the_journal_of_another_boot_is_inert() {
 fn a_watchdog_that_took_over_has_the_last_word() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
-    crate::journal::take_over(Box::new(device.fake.clone()), &device.fake.state());
+    crate::journal::take_over(Box::new(device.fake.clone()), &device.fake.state()).unwrap();
     super::scenes::assert_same(&device.before, &device.fake.snapshot());
     device.bound(weight(128));
     super::scenes::assert_same(&device.before, &device.fake.snapshot());

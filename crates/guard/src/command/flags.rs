@@ -105,6 +105,9 @@ pub struct Run {
     /// Serve metrics over HTTP at this address of the loopback interface
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
     pub listen: Option<SocketAddr>,
+    /// Serve metrics under this name, too (repeatable); addresses and localhost always are
+    #[arg(long = "host", value_name = "NAME", requires = "listen")]
+    pub hosts: Vec<String>,
     /// Record readings and decisions here, in this file and FILE.1 [default: record in guard's folder]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub record: Option<PathBuf>,

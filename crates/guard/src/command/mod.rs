@@ -11,6 +11,8 @@ pub mod verbs;
 
 use std::io::{self, Write};
 
+use model::inert;
+
 pub use flags::{Guard, Program};
 
 use self::{
@@ -43,7 +45,7 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
 
 /// To the standard output. A reader that has left is no fault of ours.
 fn print(text: &str) -> u8 {
-    match io::stdout().write_all(text.as_bytes()) {
+    match io::stdout().write_all(inert::lines(text).as_bytes()) {
         Ok(()) => PASS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
         Err(_) => ENVIRONMENT,
@@ -53,7 +55,7 @@ fn print(text: &str) -> u8 {
 /// One line to the error output.
 pub(crate) fn tell(name: &str, line: &str) {
     // Nobody is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "{name}: {line}");
+    let _ = writeln!(io::stderr(), "{name}: {}", inert::lines(line));
 }
 
 /// What a verb gives: the text for its standard output.

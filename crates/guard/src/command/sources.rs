@@ -2,10 +2,9 @@
 //!
 //! Whoever runs reads them again when asked to; nothing of the device is looked at here.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use linux::file;
 
 use super::failure::Failure;
 use crate::{
@@ -56,7 +55,8 @@ pub fn policy(path: &Path) -> Result<Policy, Failure> {
 }
 
 fn read_curve(path: &Path) -> Result<Curve, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let text =
+        file::text(path, file::GENERATED).map_err(|error| Failure::unreadable(path, &error))?;
     let wrong = |why: &str| {
         Failure::usage(format!(
             "{} is no curve of this guard ({why}): draw it again with `guard characterize`",
@@ -72,6 +72,8 @@ fn read_curve(path: &Path) -> Result<Curve, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::command::failure::USAGE;
 

@@ -3,6 +3,7 @@
 use std::{fmt::Write, path::Path};
 
 use linux::error::chain;
+use model::inert;
 use serde::Serialize;
 
 use super::{
@@ -15,14 +16,16 @@ use super::{
 use crate::{
     doctor as examination,
     groups::{Application, Applications, Hierarchies},
-    journal, recorder,
+    journal::{self, Report},
+    recorder,
     status::{Status, openmetrics, words::Words},
 };
 
 /// JSON as every verb prints it.
 pub(crate) fn json(value: &impl Serialize) -> String {
     // Plain values with names for keys always are JSON.
-    serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default()
+    let text = serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default();
+    inert::json(&text).into_owned()
 }
 
 /// What a policy would bound here, as JSON.
@@ -169,6 +172,14 @@ pub fn restore(flags: &flags::Restore) -> Told {
                 }
             ),
         });
+    }
+    if !report.refused.is_empty() {
+        let rest = Report { refused: Vec::new(), ..report.clone() };
+        let line = format!(
+            "the journal names what guard never changes, which is not put back: {}\n{rest}",
+            report.refused.join("; ")
+        );
+        return Err(Failure { code: INVALID, line: line.trim_end().to_owned() });
     }
     if report.is_empty() {
         return Ok(format!("nothing to restore: no journal in {}\n", flags.place.state.display()));

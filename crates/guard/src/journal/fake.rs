@@ -8,19 +8,16 @@ mod tree;
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{self, Write},
+    fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use linux::folder::Temporary;
 use rustix::io::Errno;
 
-use super::{Files, Life};
+use super::{Files, Life, Places, State};
 use crate::groups::{Hierarchies, born};
 
 /// What the kernel says of a process.
@@ -74,31 +71,21 @@ struct Failing {
 /// A device in a folder, removed with the last of its clones.
 #[derive(Clone, Debug)]
 pub struct Fake {
-    folder: Arc<Folder>,
+    folder: Arc<Temporary>,
     failing: Arc<Mutex<Failing>>,
+    places: Places,
 }
-
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 impl Fake {
     /// A device with this `mountinfo`, and nothing else yet.
     fn with(mountinfo: &str) -> Self {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("headroom-fake.{}.{number}", std::process::id());
         // In memory where there is such a place: thousands of devices are made of many small files.
         let memory = Path::new("/dev/shm");
         let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = place.join(name);
-        let fake = Self { folder: Arc::new(Folder(folder)), failing: Arc::default() };
+        let made = Temporary::below(place, "headroom-fake.");
+        let folder = made.unwrap_or_else(|error| panic!("no folder for a fake device: {error}"));
+        let places = Places::of(folder.path(), mountinfo);
+        let fake = Self { folder: Arc::new(folder), failing: Arc::default(), places };
         fake.failing().boot = "boot-1".to_owned();
         fake.put("/proc/self/mountinfo", mountinfo);
         fake.put("/proc/sys/kernel/random/boot_id", "boot-1\n");
@@ -108,7 +95,7 @@ impl Fake {
 
     /// Its `/`.
     pub fn root(&self) -> &Path {
-        &self.folder.0
+        self.folder.path()
     }
 
     /// A path of it.
@@ -269,35 +256,40 @@ impl Files for Fake {
         kernel::write(path, text, self.root())
     }
 
-    fn append(&mut self, path: &Path, text: &str) -> io::Result<()> {
+    fn append(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
         let dying = self.is_dead();
         let torn = self.failing().torn;
-        let may = self.may(path);
+        let may = self.may(&state.path_of(name));
         let whole = if may.is_ok() { text.len() } else { torn.min(text.len() - 1) };
         if may.is_ok() || dying {
-            let mut file = fs::OpenOptions::new().append(true).open(path)?;
-            file.write_all(&text.as_bytes()[..whole])?;
+            state.append(name, &text[..whole])?;
             // Whoever is dead writes no second half.
             self.failing().torn = 0;
         }
         may
     }
 
-    fn replace(&mut self, path: &Path, text: &str) -> io::Result<()> {
-        self.may(path)?;
-        let apart = path.with_extension("new");
-        fs::write(&apart, text)?;
-        fs::rename(apart, path)
+    fn replace(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+        self.may(&state.path_of(name))?;
+        state.replace(name, text)
     }
 
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        self.may(from)?;
-        fs::rename(from, to)
+    fn rename(&mut self, state: &State, (from, to): (&str, &str)) -> io::Result<()> {
+        self.may(&state.path_of(from))?;
+        state.rename(from, to)
     }
 
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        self.may(path)?;
-        fs::remove_file(path)
+    fn remove(&mut self, (state, name): (&State, &str)) -> io::Result<()> {
+        self.may(&state.path_of(name))?;
+        state.remove(name)
+    }
+
+    fn places(&self) -> &Places {
+        &self.places
+    }
+
+    fn look_again(&mut self) {
+        self.places = Places::at(self.root());
     }
 
     fn make_group(&mut self, path: &Path) -> io::Result<()> {

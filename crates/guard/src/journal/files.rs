@@ -4,14 +4,16 @@
 //! dies at the write that it is told to.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{self, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
+use linux::folder::Folder;
 use rustix::process::{Pid, getpriority_process, setpriority_process};
 
+use super::{permit::Places, state::State};
 use crate::groups::born;
 
 /// Who a process is: its id may be another's later, its id and start together are not.
@@ -39,33 +41,47 @@ pub trait Files: std::fmt::Debug {
     /// The system's.
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
 
-    /// Adds to the end of the journal, which is there, and has it on the disk.
+    /// Adds to the end of a journal that is there, and has it on the disk.
     ///
     /// # Errors
     ///
     /// The system's.
-    fn append(&mut self, path: &Path, text: &str) -> io::Result<()>;
+    fn append(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+        state.append(name, text)
+    }
 
-    /// Puts a whole file in the place of another, at once.
+    /// Puts a whole journal in the place of another, at once.
     ///
     /// # Errors
     ///
     /// The system's.
-    fn replace(&mut self, path: &Path, text: &str) -> io::Result<()>;
+    fn replace(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+        state.replace(name, text)
+    }
 
-    /// Renames a file.
+    /// Renames a journal.
     ///
     /// # Errors
     ///
     /// The system's.
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
+    fn rename(&mut self, state: &State, (from, to): (&str, &str)) -> io::Result<()> {
+        state.rename(from, to)
+    }
 
-    /// Removes a file.
+    /// Removes a journal.
     ///
     /// # Errors
     ///
     /// The system's.
-    fn remove(&mut self, path: &Path) -> io::Result<()>;
+    fn remove(&mut self, (state, name): (&State, &str)) -> io::Result<()> {
+        state.remove(name)
+    }
+
+    /// What may be changed in this world.
+    fn places(&self) -> &Places;
+
+    /// Looks for it again: something may have been mounted since.
+    fn look_again(&mut self) {}
 
     /// Makes a group.
     ///
@@ -112,16 +128,17 @@ pub trait Files: std::fmt::Debug {
     fn now_ns(&self) -> u64;
 }
 
-/// The world below a root; `/` but in tests.
+/// The world below a root; `/` but in tests. It writes to [`Places`] and nowhere else.
 #[derive(Clone, Debug)]
 pub struct Disk {
     root: PathBuf,
+    places: Places,
 }
 
 impl Disk {
-    /// The world whose `/proc` is below `root`. Paths of files are taken as they are.
+    /// The world whose `/` is `root`. Paths that are read are taken as they are.
     pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), places: Places::at(root) }
     }
 }
 
@@ -138,40 +155,35 @@ impl Files for Disk {
     }
 
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        let place = self.places.writable(path).ok_or_else(outside)?;
+        let folder = Folder::open(place.folder)?;
+        let mut file = folder.existing(place.below)?;
+        // What somebody mounted over a part of it is another file system's.
+        if file.metadata()?.dev() != folder.metadata()?.dev() {
+            return Err(outside());
+        }
+        file.set_len(0)?;
         let written = file.write(text.as_bytes())?;
         // The kernel's files take a value in one write or not at all.
         if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
     }
 
-    fn append(&mut self, path: &Path, text: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new().append(true).open(path)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()
+    fn places(&self) -> &Places {
+        &self.places
     }
 
-    fn replace(&mut self, path: &Path, text: &str) -> io::Result<()> {
-        let apart = path.with_extension("new");
-        let mut file = fs::File::create(&apart)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()?;
-        fs::rename(apart, path)
-    }
-
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
-    }
-
-    fn remove(&mut self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+    fn look_again(&mut self) {
+        self.places = Places::at(&self.root);
     }
 
     fn make_group(&mut self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        let place = self.places.own(path).ok_or_else(outside)?;
+        Folder::open(place.folder)?.new_folder(place.below).map(drop)
     }
 
     fn remove_group(&mut self, path: &Path) -> io::Result<()> {
-        fs::remove_dir(path)
+        let place = self.places.own(path).ok_or_else(outside)?;
+        Folder::open(place.folder)?.remove_folder(place.below)
     }
 
     fn inode(&self, path: &Path) -> io::Result<u64> {
@@ -199,6 +211,11 @@ impl Files for Disk {
     fn now_ns(&self) -> u64 {
         linux::system::boottime_ns()
     }
+}
+
+/// What no journal and no mistake can have guard change.
+fn outside() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "guard changes nothing there")
 }
 
 fn thread(tid: u32) -> io::Result<Pid> {

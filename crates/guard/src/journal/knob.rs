@@ -32,6 +32,9 @@ pub enum Knob {
     Nice,
 }
 
+/// Bytes of a value: a page, which is what the kernel gives of most files.
+const LONGEST_TEXT: usize = 4096;
+
 /// The largest page of a device that guard runs on, bytes.
 const LARGEST_PAGE: u64 = 64 * 1024;
 
@@ -48,6 +51,32 @@ impl Knob {
         let less =
             now.split_whitespace().filter(|one| !has(wanted, one)).map(|one| format!("-{one}"));
         format!("{}\n", more.chain(less).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether a file of this kind can read so: a bound on length and letters for what comes out of a journal.
+    pub(crate) fn takes(self, text: &str) -> bool {
+        let number = |text: &str| text.len() <= 20 && text.parse::<u64>().is_ok();
+        let of = |letter: fn(char) -> bool| text.trim().chars().all(letter);
+        let (short, text) = (text.len() <= LONGEST_TEXT, text.trim());
+        let letters = match self {
+            Self::Plain => {
+                let first = |word: &&str| number(word) || matches!(*word, "-1" | "max");
+                let words: Vec<&str> = text.split(' ').take(3).collect();
+                words.len() <= 2
+                    && words.first().is_some_and(first)
+                    && words[1..].iter().all(|word| number(word))
+            }
+            Self::Weight | Self::Idle => number(text),
+            Self::Bytes => text == "max" || number(text),
+            Self::List => of(|c| c.is_ascii_digit() || matches!(c, ',' | '-')),
+            Self::Controllers => of(|c| c.is_ascii_lowercase() || matches!(c, '_' | ' ')),
+            Self::Schemata => of(|c| {
+                c.is_ascii_alphanumeric()
+                    || matches!(c, ':' | '=' | ';' | ',' | '_' | '-' | ' ' | '\n')
+            }),
+            Self::Nice => text.parse().is_ok_and(|nice: i32| (-20..=19).contains(&nice)),
+        };
+        short && letters
     }
 
     /// Whether a file that reads `now` holds what was `wanted`, as the kernel keeps it.

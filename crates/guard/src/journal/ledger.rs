@@ -2,9 +2,12 @@
 //!
 //! Pure: lines in, things held out.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use super::{knob::Knob, record::Record};
+use super::{knob::Knob, permit::Permitted, record::Record};
 
 /// A value that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,15 +54,15 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// What the records amount to.
-    pub(super) fn of(records: impl IntoIterator<Item = Record>) -> Self {
+    pub(super) fn of(records: impl IntoIterator<Item = Permitted>) -> Self {
         let mut ledger = Self::default();
         records.into_iter().for_each(|record| ledger.take(record));
         ledger
     }
 
     /// Takes in one more.
-    pub(super) fn take(&mut self, record: Record) {
-        match record {
+    pub(super) fn take(&mut self, record: Permitted) {
+        match record.into_record() {
             Record::Begin { .. } => {}
             Record::Change { path, inode, knob, old, new } => match self.value_mut(&path) {
                 Some(value) if value.inode == inode => (value.before, value.last) = (old, new),
@@ -99,6 +102,31 @@ impl Ledger {
         })
     }
 
+    /// Whether one more thing is held after a record.
+    pub(super) fn grows_by(&self, record: &Record) -> bool {
+        match record {
+            Record::Change { path, .. } => self.value(path).is_none(),
+            Record::Made { .. } | Record::Moved { .. } => true,
+            Record::Begin { .. } | Record::Became { .. } | Record::Gone { .. } => false,
+        }
+    }
+
+    /// Forgets moves of processes that have ended. The last into each group stays: it tells where those go who were
+    /// born there.
+    pub(super) fn forget_moves(&mut self, has_ended: impl Fn(u32, u64) -> bool) {
+        let mut groups = BTreeSet::new();
+        let mut kept: Vec<Held> = std::mem::take(&mut self.held);
+        kept.reverse();
+        kept.retain(|held| match held {
+            Held::Move { pid, born, to, .. } => {
+                groups.insert(to.clone()) || !has_ended(*pid, *born)
+            }
+            Held::Value(_) | Held::Group(_) => true,
+        });
+        kept.reverse();
+        self.held = kept;
+    }
+
     /// How many things are held.
     pub(super) fn len(&self) -> usize {
         self.held.len()
@@ -124,33 +152,48 @@ impl Ledger {
 
     /// A value.
     pub(super) fn value(&self, path: &Path) -> Option<&Value> {
-        self.values().find(|value| value.path == path)
+        self.values().find(|value| same(&value.path, path))
     }
 
     fn value_mut(&mut self, path: &Path) -> Option<&mut Value> {
         self.held.iter_mut().find_map(|held| match held {
-            Held::Value(value) if value.path == path => Some(value),
+            Held::Value(value) if same(&value.path, path) => Some(value),
             _ => None,
         })
     }
 
     fn forget(&mut self, path: &Path) {
-        self.held.retain(|held| !matches!(held, Held::Value(value) if value.path == path));
+        self.held.retain(|held| !matches!(held, Held::Value(value) if same(&value.path, path)));
     }
+}
+
+/// Permitted paths have one spelling, and comparing them part by part takes long where there are thousands.
+fn same(one: &Path, other: &Path) -> bool {
+    one.as_os_str() == other.as_os_str()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::permit::Places, *};
 
-    fn change(old: &str, new: &str, inode: u64) -> Record {
-        Record::Change {
+    fn permitted(record: Record) -> Permitted {
+        let places = Places::of(Path::new("/"), "1 1 0:1 / /g rw - cgroup cgroup rw,cpu");
+        places.permit(record).unwrap()
+    }
+
+    fn change(old: &str, new: &str, inode: u64) -> Permitted {
+        permitted(Record::Change {
             path: "/g/cpu.shares".into(),
             inode,
             knob: Knob::Plain,
             old: old.to_owned(),
             new: new.to_owned(),
-        }
+        })
+    }
+
+    fn moved(pid: u32) -> Permitted {
+        let (from, to) = ("/g".into(), "/g/headroom-guard.a".into());
+        permitted(Record::Moved { pid, born: 2, from, to })
     }
 
     #[test]
@@ -170,13 +213,24 @@ mod tests {
 
     #[test]
     fn a_journal_that_was_written_anew_says_the_same() {
-        let made = Record::Made { folder: "/g".into() };
-        let moved = Record::Moved { pid: 1, born: 2, from: "/".into(), to: "/g".into() };
-        let long =
-            Ledger::of([made.clone(), change("1\n", "2", 7), change("2\n", "3", 7), made, moved]);
-        let short = Ledger::of(long.records());
+        let made = permitted(Record::Made { folder: "/g/headroom-guard.a".into() });
+        let changes = [change("1\n", "2", 7), change("2\n", "3", 7)];
+        let long = Ledger::of([made.clone()].into_iter().chain(changes).chain([made, moved(1)]));
+        let short = Ledger::of(long.records().map(permitted));
         assert_eq!(short.len(), 3);
         assert_eq!(short.value(Path::new("/g/cpu.shares")).unwrap().original, "1\n");
         assert_eq!(short.value(Path::new("/g/cpu.shares")).unwrap().last, "3");
+    }
+
+    #[test]
+    fn moves_of_those_who_ended_are_forgotten_but_the_last() {
+        let mut ledger =
+            Ledger::of([moved(1), moved(2), change("1\n", "2", 7), moved(3), moved(4)]);
+        ledger.forget_moves(|pid, _| pid != 2);
+        assert_eq!(ledger.len(), 3);
+        assert!(matches!(
+            ledger.all(),
+            [Held::Move { pid: 2, .. }, Held::Value(_), Held::Move { pid: 4, .. }]
+        ));
     }
 }

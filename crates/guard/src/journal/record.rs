@@ -87,6 +87,9 @@ impl Record {
     }
 }
 
+/// Lines of a journal that is read: one of guard's own has fewer, also after two were joined.
+pub(super) const MOST_LINES: usize = 1 << 17;
+
 /// Reads a journal. Lines that are torn are left out: a line is written before its deed, so what it would
 /// have told was not done.
 pub fn records(text: &str) -> Vec<Record> {

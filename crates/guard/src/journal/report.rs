@@ -1,6 +1,6 @@
 //! What restoring did, for a person. Only words.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 /// What became of everything that guard had changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Report {
     pub vanished: Vec<String>,
     /// Could not be put back, and why. The journal stays, so that the next start or `guard restore` tries again.
     pub failed: Vec<String>,
+    /// Entries of the journal that guard never makes. They are not put back, and are forgotten.
+    pub refused: Vec<String>,
     /// Whether the journal was of another boot, in which nothing of it is true any more.
     pub foreign_boot: bool,
 }
@@ -24,6 +26,20 @@ impl Report {
     }
 }
 
+/// Refused entries that are told one by one.
+const MOST_TOLD: usize = 16;
+
+impl Report {
+    /// Takes in what is refused: each once, and not more than a person reads.
+    pub(super) fn refuse(&mut self, lines: impl IntoIterator<Item = String>) {
+        let all: BTreeSet<String> = lines.into_iter().collect();
+        self.refused.extend(all.iter().take(MOST_TOLD).cloned());
+        if all.len() > MOST_TOLD {
+            self.refused.push(format!("and {} more", all.len() - MOST_TOLD));
+        }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
@@ -31,6 +47,7 @@ impl fmt::Display for Report {
             ("left, changed by somebody since", &self.left),
             ("gone meanwhile", &self.vanished),
             ("NOT restored", &self.failed),
+            ("refused", &self.refused),
         ];
         for (what, lines) in parts {
             for line in lines {

@@ -12,9 +12,9 @@ use std::{
 use rustix::io::Errno;
 
 use super::{
-    Failure, Journal, NAME, Report, TAKEN, is,
+    Error, Failure, Journal, NAME, Report, TAKEN, is,
     ledger::{Held, Ledger, Value},
-    record::{self, Record, records},
+    record::{self, MOST_LINES, Record, records},
     shown,
 };
 
@@ -55,45 +55,57 @@ impl Journal {
         }
         self.restoring = false;
         kept.reverse();
-        if kept.is_empty() {
-            let path = self.path();
-            if self.file.take().is_some() {
-                let _ = self.files.remove(&path);
-            }
+        if kept.is_empty() && self.file.take().is_some() {
+            let _ = self.files.remove((&self.state, self.name));
         }
         self.ledger.keep(kept);
         report
     }
 
     /// Makes one journal of what a watchdog left when it died, too, and of what came after.
-    pub(super) fn rejoin(&mut self) -> io::Result<()> {
-        let (ours, taken) = (self.folder.join(NAME), self.folder.join(TAKEN));
-        let Ok(older) = self.files.read(&taken) else { return Ok(()) };
-        match self.files.read(&ours) {
-            Err(_) => self.files.rename(&taken, &ours),
-            Ok(newer) => {
-                self.files.replace(&ours, &format!("{older}\n{newer}"))?;
-                self.files.remove(&taken)
-            }
-        }
+    pub(super) fn rejoin(&mut self) -> Result<(), Error> {
+        let Some(older) = self.believed(TAKEN)? else { return Ok(()) };
+        let joined = match self.believed(NAME)? {
+            None => self.files.rename(&self.state, (TAKEN, NAME)),
+            Some(newer) => self
+                .files
+                .replace((&self.state, NAME), &format!("{older}\n{newer}"))
+                .and_then(|()| self.files.remove((&self.state, TAKEN))),
+        };
+        joined.map_err(|source| Error::Folder { path: self.state.path_of(NAME), source })
     }
 
-    /// Reads the journal that is there, and restores from it.
-    pub(super) fn settle(&mut self) -> Report {
-        let path = self.path();
-        let Ok(text) = self.files.read(&path) else { return Report::default() };
+    /// Reads the journal that is there, and restores from it. Entries that guard never makes are told and left out:
+    /// they cannot be put back by anybody, and the others must be.
+    pub(super) fn settle(&mut self) -> Result<Report, Error> {
+        let Some(text) = self.believed(self.name)? else { return Ok(Report::default()) };
         let records = records(&text);
         let boot = self.files.boot();
         let ours = |record: &Record| matches!(record, Record::Begin { version: record::VERSION, boot: its } if *its == boot);
         if !records.first().is_some_and(ours) {
-            let _ = self.files.remove(&path);
-            return Report { foreign_boot: !records.is_empty(), ..Report::default() };
+            let _ = self.files.remove((&self.state, self.name));
+            return Ok(Report { foreign_boot: !records.is_empty(), ..Report::default() });
         }
-        self.file = self.files.inode(&path).ok();
+        self.file = self.state.inode(self.name);
         self.torn = !text.ends_with('\n');
         self.lines = records.len();
-        self.ledger = Ledger::of(records);
-        self.restore()
+        let places = self.files.places();
+        let judged = records.into_iter().map(|record| places.permit(record));
+        let (permitted, refused): (Vec<_>, Vec<_>) = judged.partition(Result::is_ok);
+        self.ledger = Ledger::of(permitted.into_iter().flatten());
+        let mut report = self.restore();
+        report.refuse(refused.into_iter().filter_map(Result::err).map(|why| why.to_string()));
+        Ok(report)
+    }
+
+    /// The text of a journal that nobody else can have written.
+    fn believed(&self, name: &str) -> Result<Option<String>, Error> {
+        let failed = |source| Error::Journal { path: self.state.path_of(name), source };
+        let text = self.state.journal(name).map_err(failed)?;
+        if text.as_ref().is_some_and(|text| text.lines().nth(MOST_LINES).is_some()) {
+            return Err(failed(io::Error::other(format!("it has more than {MOST_LINES} lines"))));
+        }
+        Ok(text)
     }
 
     fn made(&self) -> impl Iterator<Item = &Path> {

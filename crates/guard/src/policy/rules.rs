@@ -12,6 +12,9 @@ const INTERFACE_NAME: usize = 16;
 /// No floor above so many CPUs: somebody left out a `%`.
 const MOST_CPUS: f64 = 64.0;
 
+/// Each is looked for among all processes, several times a second.
+const MOST_APPLICATIONS: usize = 256;
+
 /// Something that is wrong.
 #[derive(Debug)]
 pub(super) struct Wrong {
@@ -31,6 +34,13 @@ pub(super) enum Place {
 pub(super) fn check(policy: &Policy) -> Result<(), Wrong> {
     knob(policy)?;
     protected(policy)?;
+    if policy.applications.len() > MOST_APPLICATIONS {
+        let count = policy.applications.len();
+        return fault(
+            &["application"],
+            format!("{count} applications; at most {MOST_APPLICATIONS}"),
+        );
+    }
     for (at, rule) in policy.applications.iter().enumerate() {
         application(policy, rule)?;
         unlike_others(&policy.applications[..at], rule)?;

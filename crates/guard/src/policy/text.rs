@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use linux::file;
 use toml::{
     Table, Value,
     de::{DeTable, DeValue},
@@ -14,6 +15,12 @@ use super::{
     Error, Policy,
     rules::{self, Place, Wrong},
 };
+
+/// Files of one policy: its own, and those in the folder beside it.
+const MOST_FILES: usize = 64;
+
+/// A key that is longer is nobody's slip.
+const LONGEST_KEY: usize = 64;
 
 /// One file: what errors call it, and what stands in it.
 struct Source {
@@ -34,8 +41,8 @@ pub(super) fn parse(text: &str, name: &str) -> Result<Policy, Error> {
 }
 
 fn source(path: &Path) -> Result<Source, Error> {
-    let text =
-        fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let text = file::text(path, file::WRITTEN)
+        .map_err(|source| Error::Read { path: path.to_owned(), source })?;
     Ok(Source { name: path.display().to_string(), text })
 }
 
@@ -53,6 +60,10 @@ fn beside(path: &Path) -> Result<Vec<PathBuf>, Error> {
         if file.extension().is_some_and(|ending| ending == "toml") && !is_hidden {
             files.push(file);
         }
+    }
+    if files.len() >= MOST_FILES {
+        let why = format!("{} files of policy; at most {}", files.len(), MOST_FILES - 1);
+        return Err(Error::Wrong { file: folder.display().to_string(), line: 1, why });
     }
     files.sort();
     Ok(files)
@@ -134,6 +145,11 @@ fn nearest_key(message: &str) -> Option<String> {
     let mut words = rest.split('`').skip(1).step_by(2);
     let wrong = words.next()?;
     let known: Vec<&str> = words.collect();
+    // Nobody mistypes that much, and a distance costs the product of both lengths.
+    if wrong.len() > LONGEST_KEY {
+        let begins: String = wrong.chars().take(LONGEST_KEY).collect();
+        return Some(format!("unknown key `{begins}…`; known here: {}", known.join(", ")));
+    }
     let distances = known.iter().map(|one| (strsim::damerau_levenshtein(wrong, one), *one));
     Some(match distances.min().filter(|(distance, _)| *distance <= 3) {
         Some((_, nearest)) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),

@@ -1,7 +1,12 @@
 //! A recording through the same function again: does it decide the same, and what would another policy have
 //! decided on the same readings.
 
-use std::{fs, io, path::Path};
+use std::{
+    io::{self, BufRead, Read},
+    path::Path,
+};
+
+use linux::file;
 
 use super::{Line, Tick, VERSION, older};
 use crate::{
@@ -11,6 +16,8 @@ use crate::{
 
 /// Differences that are kept; the rest is counted.
 const MOST_KEPT: usize = 200;
+/// A reading of hundreds of applications has some KiB, bytes.
+const LONGEST_LINE: u64 = 4 << 20;
 /// Figures that differ by less are the same: other processors round the last digit otherwise.
 const SAME: f64 = 1e-9;
 
@@ -99,14 +106,22 @@ impl Replay {
     }
 
     fn file(&mut self, path: &Path) -> io::Result<()> {
-        let bytes = fs::read(path)?;
-        let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-        for (at, bytes) in lines.iter().enumerate() {
+        let mut reader = io::BufReader::new(file::open(path)?);
+        let mut bytes = Vec::new();
+        for at in 0.. {
+            bytes.clear();
+            if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            let is_torn = bytes.pop_if(|byte| *byte == b'\n').is_none();
             if bytes.is_empty() {
                 continue;
             }
-            let is_torn = at + 1 == lines.len();
-            match serde_json::from_slice(bytes) {
+            if bytes.len() as u64 == LONGEST_LINE || self.report.faults.len() == MOST_KEPT {
+                self.fault(path, at, "no recording of guard; the rest was not read".to_owned());
+                break;
+            }
+            match serde_json::from_slice(&bytes) {
                 Ok(line) => self.line(line).unwrap_or_else(|why| self.fault(path, at, why)),
                 Err(_) if is_torn => {
                     self.fault(path, at, "the last line is torn, as by a loss of power".to_owned());

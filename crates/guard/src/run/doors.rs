@@ -1,7 +1,9 @@
 //! Where others reach the guard that runs: its control socket, and metrics over HTTP on loopback.
 //!
 //! One request and one answer a connection, nothing waits for anybody: what is not there yet is read when the
-//! loop comes round again, who stalls is let go. What an answer says is the loop's.
+//! loop comes round again, who stalls is let go. Each socket has places of its own, and who was silent longest
+//! leaves for a newcomer: whoever fills the one neither reaches the other nor keeps anybody out of the same.
+//! What an answer says is the loop's.
 
 use std::{
     fs, io,
@@ -16,18 +18,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::io::Errno;
+use linux::sockets;
+use listen::{Activity, Format, Hosts, Occupant, Page, Parsed, Places, Standing};
+use rustix::{
+    io::Errno,
+    net::{Shutdown, SocketFlags, accept_with, shutdown},
+    process::getuid,
+};
 
-use crate::status::openmetrics::Format;
-
-/// Connections at a time.
-const MOST_GUESTS: usize = 8;
+/// Connections of a socket at a time.
+const PLACES: usize = 8;
+/// So many are let in before the loop goes on: who knocks without end delays no tick.
+const AT_ONCE: usize = 32;
 /// A request is not longer.
 const LONGEST_REQUEST: usize = 4096;
 /// Who has not asked after so long is let go.
 const PATIENCE_NS: u64 = 5_000_000_000;
-/// A request's head has at most so many lines.
-const HEADERS: usize = 32;
+/// Bytes behind a request that are taken and thrown away: TCP would take back an answer that is closed over them.
+const THROWN_AWAY: usize = 64 * 1024;
 
 /// A door cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -80,33 +88,49 @@ enum Kind {
     Metrics,
 }
 
+/// A socket, and who is connected with it.
 #[derive(Debug)]
-struct Guest {
+struct Listener {
     kind: Kind,
     socket: OwnedFd,
+    connections: Places<Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    socket: OwnedFd,
+    /// Whether what it asks for is done.
+    is_allowed: bool,
     said: Vec<u8>,
+    standing: Standing,
     since_ns: u64,
+}
+
+impl Occupant for Connection {
+    fn standing(&self) -> Standing {
+        self.standing
+    }
 }
 
 /// The open doors and who stands in them.
 #[derive(Debug)]
 pub struct Doors {
-    listeners: Vec<(Kind, OwnedFd)>,
-    guests: Vec<Guest>,
+    listeners: Vec<Listener>,
+    hosts: Hosts,
     control: PathBuf,
 }
 
 impl Doors {
-    /// Opens the control socket, and the metrics where they are wanted. The caller holds the folder's lock: a
-    /// socket that is there already is a dead guard's, and is replaced.
+    /// Opens the control socket, and the metrics where they are wanted, for these hosts. The caller holds the
+    /// folder's lock: a socket that is there already is a dead guard's, and is replaced.
     ///
     /// # Errors
     ///
     /// [`Error`].
-    pub fn open(control: &Path, metrics: Option<SocketAddr>) -> Result<Self, Error> {
+    pub fn open(control: &Path, metrics: Option<SocketAddr>, hosts: Hosts) -> Result<Self, Error> {
         let socket = open_control(control)
             .map_err(|source| Error::Control { path: control.to_owned(), source })?;
-        let mut listeners = vec![(Kind::Control, socket)];
+        let mut listeners = vec![Listener::new(Kind::Control, socket)];
         if let Some(address) = metrics {
             let open = || -> io::Result<OwnedFd> {
                 let listener = TcpListener::bind(address)?;
@@ -114,33 +138,29 @@ impl Doors {
                 Ok(listener.into())
             };
             let socket = open().map_err(|source| Error::Metrics { address, source })?;
-            listeners.push((Kind::Metrics, socket));
+            listeners.push(Listener::new(Kind::Metrics, socket));
         }
-        Ok(Self { listeners, guests: Vec::new(), control: control.to_owned() })
+        Ok(Self { listeners, hosts, control: control.to_owned() })
     }
 
     /// Everything that is worth waking up for.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let doors = self.listeners.iter().map(|(_, socket)| socket.as_fd());
-        doors.chain(self.guests.iter().map(|guest| guest.socket.as_fd()))
+        self.listeners.iter().flat_map(|listener| {
+            let connections = listener.connections.iter().map(|(_, one)| one.socket.as_fd());
+            [listener.socket.as_fd()].into_iter().chain(connections)
+        })
     }
 
     /// Whether somebody is in: who stalls is let go in time.
     pub fn has_guests(&self) -> bool {
-        !self.guests.is_empty()
+        self.listeners.iter().any(|listener| !listener.connections.is_empty())
     }
 
     /// Lets in who waits, reads what was said, answers who has asked, and lets go who stalls.
     pub fn serve(&mut self, now_ns: u64, answer: &mut dyn FnMut(Request) -> Answer) {
-        for (kind, listener) in &self.listeners {
-            while self.guests.len() < MOST_GUESTS {
-                let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
-                let Ok(socket) = rustix::net::accept_with(listener, flags) else { break };
-                let said = Vec::new();
-                self.guests.push(Guest { kind: *kind, socket, said, since_ns: now_ns });
-            }
+        for listener in &mut self.listeners {
+            listener.serve(now_ns, &mut Desk { kind: listener.kind, hosts: &self.hosts, answer });
         }
-        self.guests.retain_mut(|guest| guest.stays(now_ns, answer));
     }
 }
 
@@ -164,51 +184,129 @@ fn open_control(path: &Path) -> io::Result<OwnedFd> {
     Ok(listener.into())
 }
 
-impl Guest {
+/// Only root and guard's own user control it, also where somebody opened the socket's permissions to others.
+fn is_ours(socket: &OwnedFd) -> bool {
+    sockets::peer(socket).is_ok_and(|peer| peer.uid == 0 || peer.uid == getuid().as_raw())
+}
+
+impl Listener {
+    fn new(kind: Kind, socket: OwnedFd) -> Self {
+        Self { kind, socket, connections: Places::new(PLACES) }
+    }
+
+    /// Those who are in come first: what they have asked is answered before anybody wants their place.
+    fn serve(&mut self, now_ns: u64, desk: &mut Desk<'_>) {
+        for place in 0..PLACES as u32 {
+            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, desk)) {
+                self.connections.take(place);
+            }
+        }
+        for _ in 0..AT_ONCE {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let Ok(socket) = accept_with(&self.socket, flags) else { return };
+            let is_allowed = self.kind == Kind::Metrics || is_ours(&socket);
+            let mut newcomer = Connection::new(socket, is_allowed, now_ns);
+            if newcomer.stays(now_ns, desk) {
+                self.admit(newcomer, now_ns);
+            }
+        }
+    }
+
+    /// Gives a place to who has not asked yet.
+    fn admit(&mut self, newcomer: Connection, now_ns: u64) {
+        let place = self.connections.free().or_else(|| {
+            let place = self.connections.longest(now_ns, |_| true)?;
+            self.connections.take(place);
+            Some(place)
+        });
+        if let Some(place) = place {
+            self.connections.put(place, newcomer);
+        }
+    }
+}
+
+/// Where requests of one socket are answered.
+struct Desk<'a> {
+    kind: Kind,
+    hosts: &'a Hosts,
+    answer: &'a mut dyn FnMut(Request) -> Answer,
+}
+
+impl Desk<'_> {
+    fn asked(&self, said: &[u8]) -> Asked {
+        match self.kind {
+            Kind::Control => control_request(said),
+            Kind::Metrics => metrics_request(said, self.hosts),
+        }
+    }
+
+    /// The answer; `None` while a request is not whole, and more of it is read.
+    fn reply(&mut self, asked: Asked, is_all: bool) -> Option<Vec<u8>> {
+        match asked {
+            Asked::Partial => is_all.then(|| self.refusal_of_length()),
+            Asked::Wrong(text) => Some(text),
+            Asked::Whole { request, head_only } => Some(self.told(request, head_only)),
+        }
+    }
+
+    fn told(&mut self, request: Request, head_only: bool) -> Vec<u8> {
+        let answer = (self.answer)(request);
+        match (request, answer) {
+            (Request::Metrics(format), Answer::Done(text) | Answer::Refused(text)) => {
+                let page = listen::Answer::line(200, &text);
+                http(listen::Answer { media_type: format.media_type(), head_only, ..page })
+            }
+            (_, Answer::Done(text)) => format!("done\n{text}").into_bytes(),
+            (_, Answer::Refused(text)) => format!("refused\n{text}").into_bytes(),
+        }
+    }
+
+    fn refusal_of_length(&self) -> Vec<u8> {
+        let text = format!("a request has an end, and at most {LONGEST_REQUEST} bytes\n");
+        match self.kind {
+            Kind::Control => format!("refused\n{text}").into_bytes(),
+            Kind::Metrics => http(listen::Answer::line(431, &text)),
+        }
+    }
+}
+
+impl Connection {
+    fn new(socket: OwnedFd, is_allowed: bool, now_ns: u64) -> Self {
+        let standing = Standing::new(now_ns);
+        Self { socket, is_allowed, said: Vec::new(), standing, since_ns: now_ns }
+    }
+
     /// Whether there is something to wait for still.
-    fn stays(&mut self, now_ns: u64, answer: &mut dyn FnMut(Request) -> Answer) -> bool {
+    fn stays(&mut self, now_ns: u64, desk: &mut Desk<'_>) -> bool {
+        let Some(complete) = self.read() else { return false };
+        let asked = match desk.asked(&self.said) {
+            Asked::Whole { .. } if !self.is_allowed => {
+                Asked::Wrong(b"refused\nonly root controls this guard\n".to_vec())
+            }
+            asked => asked,
+        };
+        if let Some(reply) = desk.reply(asked, complete || self.said.len() >= LONGEST_REQUEST) {
+            self.send(&reply);
+            return false;
+        }
+        let asks = if self.said.is_empty() { Activity::Idle } else { Activity::Unfinished };
+        self.standing.moved(asks, self.since_ns);
+        now_ns.saturating_sub(self.since_ns) < PATIENCE_NS
+    }
+
+    /// Reads what is there: whether that is all that will ever be; `None` where the other end is gone.
+    fn read(&mut self) -> Option<bool> {
         let mut buffer = [0; 1024];
-        let mut ended = false;
         while self.said.len() < LONGEST_REQUEST {
             match rustix::io::read(&self.socket, &mut buffer) {
-                Ok(0) => {
-                    ended = true;
-                    break;
-                }
+                Ok(0) => return Some(true),
                 Ok(count) => self.said.extend_from_slice(&buffer[..count]),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                Err(_) => return false,
+                Err(_) => return None,
             }
         }
-        let asked = match self.kind {
-            Kind::Control => control_request(&self.said),
-            Kind::Metrics => metrics_request(&self.said),
-        };
-        let text = match asked {
-            Asked::Partial if !ended && self.said.len() < LONGEST_REQUEST => {
-                return now_ns.saturating_sub(self.since_ns) < PATIENCE_NS;
-            }
-            Asked::Partial => return false,
-            Asked::Wrong(text) => text,
-            Asked::Whole(request) => self.told(request, answer(request)),
-        };
-        self.send(text.as_bytes());
-        false
-    }
-
-    fn told(&self, request: Request, answer: Answer) -> String {
-        match (self.kind, answer) {
-            (Kind::Control, Answer::Done(text)) => format!("done\n{text}"),
-            (Kind::Control, Answer::Refused(text)) => format!("refused\n{text}"),
-            (Kind::Metrics, Answer::Done(text) | Answer::Refused(text)) => {
-                let format = match request {
-                    Request::Metrics(format) => format.media_type(),
-                    _ => "text/plain; charset=utf-8",
-                };
-                http("200 OK", format, &text)
-            }
-        }
+        Some(false)
     }
 
     /// An answer is smaller than a socket's buffer; who does not take it does not get it.
@@ -220,65 +318,82 @@ impl Guest {
                 Err(_) => return,
             }
         }
+        self.finish();
+    }
+
+    /// Says that this was all, and takes what was said behind the request.
+    fn finish(&self) {
+        let mut left = THROWN_AWAY;
+        let mut buffer = [0; 1024];
+        // Who is gone already needs no end.
+        let _ = shutdown(&self.socket, Shutdown::Write);
+        while left > 0 {
+            match rustix::io::read(&self.socket, &mut buffer) {
+                Ok(count) if count > 0 => left = left.saturating_sub(count),
+                _ => return,
+            }
+        }
     }
 }
 
 /// What was said so far.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked {
-    Whole(Request),
+    Whole {
+        request: Request,
+        head_only: bool,
+    },
     Partial,
-    /// The answer to what nobody here understands.
-    Wrong(String),
+    /// The answer to what nobody here understands, or serves.
+    Wrong(Vec<u8>),
 }
 
 fn control_request(said: &[u8]) -> Asked {
     let Some(end) = said.iter().position(|byte| *byte == b'\n') else { return Asked::Partial };
     let line = String::from_utf8_lossy(&said[..end]);
     let number = |text: &str| text.trim().parse().ok().filter(|number| *number <= 100);
-    match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
-        ("status", "") => Asked::Whole(Request::Status),
-        ("reload", "") => Asked::Whole(Request::Reload),
-        ("set", text) if number(text).is_some() => {
-            Asked::Whole(Request::Set(number(text).unwrap_or_default()))
-        }
-        _ => Asked::Wrong(format!(
-            "refused\n`{}` is no request; there are status, set 0…100 and reload\n",
-            line.trim()
-        )),
+    let request = match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
+        ("status", "") => Some(Request::Status),
+        ("reload", "") => Some(Request::Reload),
+        ("set", text) => number(text).map(Request::Set),
+        _ => None,
+    };
+    match request {
+        Some(request) => Asked::Whole { request, head_only: false },
+        None => Asked::Wrong(
+            format!(
+                "refused\n`{}` is no request; there are status, set 0…100 and reload\n",
+                line.trim()
+            )
+            .into_bytes(),
+        ),
     }
 }
 
-fn metrics_request(said: &[u8]) -> Asked {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
-    let mut head = httparse::Request::new(&mut headers);
-    let plain = "text/plain; charset=utf-8";
-    match head.parse(said) {
-        Ok(httparse::Status::Partial) => return Asked::Partial,
-        Err(_) => {
-            return Asked::Wrong(http("400 Bad Request", plain, "this is no HTTP request\n"));
+fn metrics_request(said: &[u8], hosts: &Hosts) -> Asked {
+    let wrong = |code, text| Asked::Wrong(http(listen::Answer::line(code, text)));
+    let request = match listen::parse(said, hosts) {
+        Parsed::Whole(request, _) => request,
+        Parsed::Partial => return Asked::Partial,
+        Parsed::Rubbish => return wrong(400, "this is no HTTP request for here\n"),
+    };
+    match request.page {
+        Page::Metrics(format) => {
+            Asked::Whole { request: Request::Metrics(format), head_only: request.head_only }
         }
-        Ok(httparse::Status::Complete(_)) => {}
+        Page::Misdirected => wrong(
+            421,
+            "this Host is not served: ask for localhost or an address, or allow a name with --host NAME\n",
+        ),
+        Page::NotAllowed => wrong(405, "only GET and HEAD are served\n"),
+        Page::Front | Page::Missing => wrong(404, "the metrics are at /metrics\n"),
     }
-    if head.method != Some("GET") {
-        return Asked::Wrong(http("405 Method Not Allowed", plain, "only GET is served\n"));
-    }
-    if head.path.and_then(|path| path.split('?').next()) != Some("/metrics") {
-        return Asked::Wrong(http("404 Not Found", plain, "the metrics are at /metrics\n"));
-    }
-    let accept = head.headers.iter().find(|one| one.name.eq_ignore_ascii_case("accept"));
-    let open = accept.is_some_and(|one| {
-        String::from_utf8_lossy(one.value).contains("application/openmetrics-text")
-    });
-    Asked::Whole(Request::Metrics(if open { Format::OpenMetrics } else { Format::Prometheus }))
 }
 
-fn http(status: &str, media_type: &str, text: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n\
-         {text}",
-        text.len()
-    )
+fn http(answer: listen::Answer<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    answer.write(&mut bytes);
+    bytes
 }
 
 #[cfg(test)]
@@ -290,6 +405,16 @@ mod tests {
     };
 
     use super::*;
+
+    fn open_with_metrics(folder: &tempfile::TempDir) -> Doors {
+        let address = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let hosts = Hosts::named(["ap.lan".to_owned()]);
+        Doors::open(&folder.path().join("control"), address, hosts).unwrap()
+    }
+
+    fn address(doors: &Doors) -> SocketAddr {
+        rustix::net::getsockname(&doors.listeners[1].socket).unwrap().try_into().unwrap()
+    }
 
     fn served(doors: &mut Doors, now_ns: u64) -> Vec<Request> {
         let mut asked = Vec::new();
@@ -304,7 +429,7 @@ mod tests {
     fn a_request_that_comes_in_pieces_is_answered_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None).unwrap();
+        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
         let mut guest = UnixStream::connect(&path).unwrap();
         guest.write_all(b"set ").unwrap();
         assert_eq!(served(&mut doors, 0), []);
@@ -321,7 +446,7 @@ mod tests {
     fn only_its_owner_reaches_the_socket_and_it_goes_with_the_guard() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let doors = Doors::open(&path, None).unwrap();
+        let doors = Doors::open(&path, None, Hosts::default()).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         drop(doors);
         assert!(!path.exists());
@@ -333,9 +458,9 @@ mod tests {
         let path = folder.path().join("control");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        drop(Doors::open(&path, None).unwrap());
+        drop(Doors::open(&path, None, Hosts::default()).unwrap());
         fs::write(&path, "mine").unwrap();
-        assert!(Doors::open(&path, None).is_err());
+        assert!(Doors::open(&path, None, Hosts::default()).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
@@ -343,7 +468,7 @@ mod tests {
     fn who_stalls_or_goes_is_let_go() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None).unwrap();
+        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
         let stalls = UnixStream::connect(&path).unwrap();
         let goes = UnixStream::connect(&path).unwrap();
         goes.shutdown(Shutdown::Both).unwrap();
@@ -360,6 +485,7 @@ mod tests {
             let Asked::Wrong(text) = control_request(format!("{line}\n").as_bytes()) else {
                 panic!("{line}");
             };
+            let text = String::from_utf8(text).unwrap();
             assert!(text.starts_with("refused\n") && text.contains("status, set"), "{text}");
         }
     }
@@ -367,10 +493,8 @@ mod tests {
     #[test]
     fn metrics_are_served_over_http_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut doors = Doors::open(&folder.path().join("control"), Some(address)).unwrap();
-        let (_, listener) = &doors.listeners[1];
-        let address: SocketAddr = rustix::net::getsockname(listener).unwrap().try_into().unwrap();
+        let mut doors = open_with_metrics(&folder);
+        let address = address(&doors);
         let mut get = |request: &str| {
             let mut guest = TcpStream::connect(address).unwrap();
             guest.write_all(request.as_bytes()).unwrap();
@@ -379,20 +503,45 @@ mod tests {
             guest.read_to_string(&mut answer).unwrap();
             (asked, answer)
         };
-        let (asked, answer) = get(
-            "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text;version=1.0.0\r\n\r\n",
-        );
+        let (asked, answer) = get("GET /metrics HTTP/1.1\r\nHost: ap.lan:9811\r\n\
+             Accept: application/openmetrics-text;version=1.0.0\r\n\r\n");
         assert_eq!(asked, [Request::Metrics(Format::OpenMetrics)]);
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nhere\n"));
         let (asked, _) = get("GET /metrics HTTP/1.0\r\n\r\n");
         assert_eq!(asked, [Request::Metrics(Format::Prometheus)]);
+        let (asked, answer) = get("HEAD /metrics HTTP/1.0\r\n\r\n");
+        assert_eq!(asked.len(), 1);
+        assert!(answer.contains("Content-Length: 5") && answer.ends_with("\r\n\r\n"), "{answer}");
         for (request, status) in [
-            ("GET / HTTP/1.1\r\n\r\n", 404),
-            ("POST /metrics HTTP/1.1\r\n\r\n", 405),
+            ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
+            ("POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+            ("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421),
+            ("GET /metrics HTTP/1.1\r\n\r\n", 400),
             ("\0\r\n", 400),
+            (&format!("GET /{} HTTP/1.1\r\n", "x".repeat(9000)), 431),
         ] {
             let (asked, answer) = get(request);
             assert!(asked.is_empty() && answer.contains(&status.to_string()), "{answer}");
         }
+    }
+
+    #[test]
+    fn who_fills_a_socket_keeps_nobody_out_and_the_longest_silent_leave() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut doors = open_with_metrics(&folder);
+        let address = address(&doors);
+        let silent: Vec<TcpStream> =
+            (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut control = UnixStream::connect(folder.path().join("control")).unwrap();
+        control.write_all(b"status\n").unwrap();
+        assert_eq!(served(&mut doors, 0), [Request::Status]);
+        assert_eq!(doors.descriptors().count(), 2 + PLACES);
+        let mut one = TcpStream::connect(address).unwrap();
+        one.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        assert_eq!(served(&mut doors, 1).len(), 1);
+        silent[0].set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        assert_eq!((&silent[0]).read(&mut [0]).unwrap(), 0, "the first is let go");
+        silent[19].set_nonblocking(true).unwrap();
+        assert!((&silent[19]).read(&mut [0]).is_err(), "the last may still ask");
     }
 }

@@ -5,6 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use linux::system::boottime_ns;
+use listen::Hosts;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::{
@@ -54,7 +55,8 @@ impl Life {
         let state = &flags.place.state;
         let folder = if flags.dry_run { state.join("dry-run") } else { state.clone() };
         let guard = Guard::begin(flags, &folder, name)?;
-        let doors = Doors::open(&ask::socket(&folder), flags.listen)
+        let hosts = Hosts::named(flags.hosts.iter().cloned());
+        let doors = Doors::open(&ask::socket(&folder), flags.listen, hosts)
             .map_err(|error| Failure::environment(&error))?;
         let heart = alarm(BEAT_NS, BEAT_NS).map_err(|error| Failure::environment(&error))?;
         let (tick_ns, ticked_ns) = (decide::TICK_NS, boottime_ns());

@@ -5,27 +5,10 @@
 
 use std::fmt::Write;
 
+pub use listen::Format;
+
 use super::{Application, Status};
 use crate::decide::Condition;
-
-/// The formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// OpenMetrics 1.0.
-    OpenMetrics,
-    /// Prometheus' text format 0.0.4.
-    Prometheus,
-}
-
-impl Format {
-    /// Its media type.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-        }
-    }
-}
 
 /// All metrics of a status.
 pub fn text(status: &Status, format: Format) -> String {

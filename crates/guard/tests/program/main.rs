@@ -18,6 +18,7 @@ macro_rules! scene {
 }
 
 mod life;
+mod listening;
 mod scene;
 mod weather;
 mod words;

@@ -296,7 +296,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         Self { code: code(output.status), out: text(&output.stdout), err: text(&output.stderr) }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder::{self, Recorded};
-use linux::folder::read_regular;
+use linux::file;
 use model::{
     run::Run,
     study::{Kind, Mode},
@@ -13,9 +13,6 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use crate::{failure::Failure, options::Options, output};
-
-/// The longest note, bytes.
-const LONGEST: u64 = 1 << 20;
 
 /// What an A/A run told of a lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,7 +94,7 @@ fn known(run: &Run, alarms: FalseAlarms) -> Known {
 
 fn say(options: &Options, known: &Known) {
     if options.json {
-        output::line(serde_json::to_string(known).unwrap_or_default());
+        output::json(known);
     } else {
         let Known { of, clients, alarms, .. } = known;
         output::line(format_args!(
@@ -109,6 +106,6 @@ fn say(options: &Options, known: &Known) {
 
 /// What was kept; a note that cannot be read says nothing.
 fn read(place: &Path) -> Vec<Known> {
-    let text = read_regular(place, LONGEST).unwrap_or_default();
+    let text = file::bytes(place, file::WRITTEN).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }

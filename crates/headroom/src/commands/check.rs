@@ -14,6 +14,7 @@ use analysis::{
     profiling,
 };
 use lab::run_folder::{self, Recorded};
+use linux::file;
 use model::{
     baseline::{Baseline, FORMAT},
     limit::{self, Asked},
@@ -136,11 +137,11 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
                 })
             })
             .collect();
-        output::line(
-            json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
+        output::json(
+            &json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
         );
     } else if !lines.is_empty() {
-        output::line(plain(&lines, &told).trim_end());
+        output::painted(plain(&lines, &told).trim_end());
     }
 }
 
@@ -208,7 +209,7 @@ fn find(file: &str, places: &[Option<&Path>]) -> PathBuf {
 
 fn read_baseline(path: &Path) -> Result<Baseline, String> {
     let name = path.display();
-    let text = fs::read_to_string(path)
+    let text = file::text(path, file::GENERATED)
         .map_err(|error| format!("cannot read the baseline {name}: {error}"))?;
     let wrong = |error| format!("{name} is no baseline: {error}");
     let value: Value = serde_json::from_str(&text).map_err(wrong)?;

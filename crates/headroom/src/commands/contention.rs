@@ -13,7 +13,10 @@ use lab::contention::{
     runner::needs_vm,
     study::{self, StudyFile},
 };
-use model::contention::{Control, Fought, NamedControl, Study};
+use model::{
+    contention::{Control, Fought, NamedControl, Study},
+    inert,
+};
 use serde_json::json;
 
 use super::{
@@ -162,7 +165,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .collect();
         let value =
             json!({ "study": study, "bouts": names, "estimated-seconds": time.as_secs_f64() });
-        output::line(format_args!("{value:#}"));
+        output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
     output::line(format_args!("{}", study.question));
@@ -209,7 +212,7 @@ fn told(recorded: &Recorded, contention: &Contention) -> Told {
     let verdicts = contention.targets.iter().map(|target| target.verdict);
     Told {
         json: serde_json::to_string(contention).unwrap_or_default(),
-        text: report::contention::summary(contention),
+        text: inert::lines(&report::contention::summary(contention)).into_owned(),
         markdown: report::contention::markdown(contention),
         edited: edited.collect(),
         verdict: targets::verdict_of(contention.counted, verdicts),

@@ -11,6 +11,7 @@ use lab::{
 };
 use model::{
     facts::{Cgroup, Facts},
+    inert,
     study::Mode,
 };
 use serde::Serialize;
@@ -291,7 +292,8 @@ fn print_part(title: &str, findings: &[Finding]) {
         };
         let word = format!("{word:<8}");
         let word = if coloured { format!("\x1b[{colour}m{word}\x1b[0m") } else { word };
-        output::line(format_args!("  {word} {:<30} {}", finding.about, finding.what));
+        let what = inert::lines(&finding.what);
+        output::painted(format_args!("  {word} {:<30} {what}", finding.about));
         finding
             .mend
             .iter()

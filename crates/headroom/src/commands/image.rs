@@ -16,7 +16,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
     let lab = options.lab(Progress::beside_output(options))?;
     if let Some(days) = flags.prune {
         let age = Duration::from_secs(u64::from(days) * 86_400);
-        let kinds = ["base", "image", "snapshot"];
+        let kinds = ["base", "image", "snapshot", "object", "cache-model"];
         let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
         output::line(format_args!(
             "freed {} MB in {}",
@@ -31,7 +31,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
             "image": image.id, "kernel": image.kernel, "root": image.root, "release": image.release,
             "packages": image.packages, "agent": image.agent,
         });
-        output::line(format_args!("{value:#}"));
+        output::json_text(&format!("{value:#}"));
     } else {
         output::line(format_args!("image   {}", image.id));
         output::line(format_args!("kernel  {} ({})", image.kernel.display(), image.release));

@@ -33,7 +33,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
-        output::line(serde_json::to_string(&index).unwrap_or_default());
+        output::json(&index);
     } else {
         tell(&index);
         output::line(format_args!("index: {}", page.display()));

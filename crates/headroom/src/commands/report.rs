@@ -1,11 +1,15 @@
 //! `headroom report`: a run's folder, or a recording that perf made, to one page, and to a table on the
 //! terminal.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Display,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
-use linux::folder::Folder;
+use linux::{file, folder::Folder};
 
 use super::{check, contention, transmit};
 use crate::{
@@ -83,7 +87,7 @@ pub(crate) fn publish(
         report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
     run_folder::write_whole(page, html.as_bytes())?;
     if options.json {
-        output::line(format_args!("{}", serde_json::to_string(&analysis).unwrap_or_default()));
+        output::json(&analysis);
     } else {
         output::line(format_args!("{}", report::text::table(&analysis)));
         tell_instruments(&analysis);
@@ -97,21 +101,21 @@ pub(crate) fn publish(
 /// What a person said of their hours and costs, in a run's folder.
 const EFFORT: &str = "effort.json";
 
-/// The longest such file, bytes.
-const LONGEST_EFFORT: u64 = 64 << 10;
-
 /// What was said of the run before; `None` where nobody said anything.
 fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
     let file = run.join(EFFORT);
-    let text = Folder::open(run).and_then(|run| run.read(EFFORT, LONGEST_EFFORT));
-    let Ok(text) = text else { return Ok(None) };
-    let broken = |error| {
+    let text = Folder::open(run).and_then(|run| run.read(EFFORT, file::WRITTEN));
+    let broken = |error: &dyn Display| {
         let file = file.display();
         Failure::Usage(format!(
             "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
         ))
     };
-    serde_json::from_slice(&text).map(Some).map_err(broken)
+    match text {
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| broken(&error)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(&error)),
+    }
 }
 
 /// Keeps what is said now.
@@ -164,7 +168,7 @@ fn recording(
     let html = report::profile_html(&recorded).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
-        output::line(serde_json::to_string(&profiles).unwrap_or_default());
+        output::json(&profiles);
     } else {
         profiles.iter().for_each(|profile| output::line(report::text::functions(profile)));
         notes.iter().for_each(|note| output::line(format_args!("note: {note}")));

@@ -146,7 +146,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             "study": file.study, "trials": trials, "estimated-seconds": time.as_secs_f64(),
             "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
         });
-        output::line(format_args!("{value:#}"));
+        output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
     output::line(format_args!("{}", file.study.question));

@@ -111,7 +111,7 @@ pub(super) fn chosen<T: Clone>(
 pub(super) struct Told {
     /// For machines: one line.
     pub(super) json: String,
-    /// For a terminal.
+    /// For a terminal, inert but for colours.
     pub(super) text: String,
     /// For a CI's summary.
     pub(super) markdown: String,
@@ -125,10 +125,10 @@ impl Told {
     /// Prints it.
     fn print(&self, options: &Options) {
         if options.json {
-            output::line(&self.json);
+            output::json_text(&self.json);
             return;
         }
-        output::line(self.text.trim_end());
+        output::painted(self.text.trim_end());
         for file in &self.edited {
             output::line(format_args!("edited: {file} is not as it was written"));
         }

@@ -21,7 +21,7 @@ use lab::{
         study::{self, StudyFile},
     },
 };
-use model::transmit::Strategy;
+use model::{inert, transmit::Strategy};
 use serde::Serialize;
 use serde_json::json;
 
@@ -154,7 +154,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .collect();
         let value =
             json!({ "study": study, "trials": names, "estimated-seconds": time.as_secs_f64() });
-        output::line(format_args!("{value:#}"));
+        output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
     output::line(format_args!("{}", study.question));
@@ -205,9 +205,9 @@ impl Figures {
             Some(comparison) => {
                 let lines = comparison.lines(transmit);
                 let verdicts = check::plain(&lines, &judged::overall(&lines));
-                format!("{}\n\n{verdicts}", transmit.question)
+                format!("{}\n\n{verdicts}", inert::line(&transmit.question))
             }
-            None => report::transmit::summary(transmit),
+            None => inert::lines(&report::transmit::summary(transmit)).into_owned(),
         };
         let edited = recorded.edited.iter().map(|number| format!("trials/{number:04}.json"));
         let verdicts = transmit.targets.iter().map(|target| target.verdict);

@@ -14,6 +14,7 @@ use crate::{
     Error,
     cache_model::{self, Attached},
     errand::{Errand, Ground, Ran},
+    run_folder,
 };
 
 /// A bout's end, and what was seen before it.
@@ -73,6 +74,10 @@ pub(super) fn fight(
         .filter(|_| is_modelled)
         .map(|geometry| Attached::new(ground.lab, geometry, &at.with_extension("caches")));
     let model = model.transpose()?;
+    if let Some(model) = &model {
+        // The plugin opens its file by name: what is there must be its own.
+        run_folder::new_file(model.counts())?;
+    }
     let ran = ground.run((place.on, plan::mode_of(place)), bout, (at, model.as_ref()))?;
     let (Some(model), Ok(_)) = (model, &ran.answer) else { return Ok(Bouted::of(ran)) };
     let window = cache_model::window(model.counts());

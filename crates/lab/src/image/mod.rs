@@ -17,7 +17,7 @@ use std::{
     time::Instant,
 };
 
-use linux::folder::read_regular;
+use linux::file;
 use model::{event::Event, name::Sha256Hex};
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,7 @@ fn open(entry: &Path, agent: String) -> Result<Image, Error> {
 
 fn read_base(folder: &Path) -> Result<Base, Error> {
     let path = folder.join("base.json");
-    let text = read_regular(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
+    let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
     serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 

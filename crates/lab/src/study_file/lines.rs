@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use model::{contention::Machine, study::Mode};
 use toml::de::{DeTable, DeValue};
 
-use super::{Fault, line_at};
+use super::{Fault, line_at, maxima::NAME};
 
 /// What is wrong, and in which key of its table.
 pub(crate) type Told = Result<(), (&'static str, String)>;
@@ -92,6 +92,10 @@ impl Lines<'_> {
 /// A name that can be a word of a command line and of a file's name.
 fn named(what: &str, name: &str) -> Told {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    if name.len() > NAME {
+        let why = format!("a {what} name of {} letters; at most {NAME}", name.len());
+        return Err(("name", why));
+    }
     if name.is_empty() || name.starts_with(['.', '-']) || !name.chars().all(plain) {
         return Err(("name", format!("{what} name `{name}`: use a-z, 0-9, - and .")));
     }

@@ -1,8 +1,9 @@
 //! Studies of other kinds than the first: each is known by a table that no other has. What is in it, and which of it
 //! is wrong, is its own module's to say.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
+use linux::file;
 use toml::de::DeTable;
 
 use super::{Error, Fault};
@@ -35,7 +36,7 @@ pub(crate) fn load<S>(
     mark: &str,
     parse: impl Fn(&str) -> Result<S, Fault>,
 ) -> Result<Option<Given<S>>, Error> {
-    let read = fs::read_to_string(path);
+    let read = file::text(path, file::WRITTEN);
     let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
     if !has(&text, mark) {
         return Ok(None);

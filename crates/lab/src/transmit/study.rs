@@ -12,7 +12,7 @@ use model::{
 use crate::study_file::{
     Error, Fault,
     lines::{Lines, Told},
-    marked, shape_fault,
+    marked, maxima, shape_fault,
 };
 
 /// The table by which a study file is known as one of completion.
@@ -84,6 +84,7 @@ impl Rules<'_> {
     fn check(&self) -> Result<(), Fault> {
         let (study, lines) = (self.study, Lines(self.text));
         self.shape().or_else(|(key, why)| lines.fault(&[MARK, key], why))?;
+        maxima::completion(study, lines)?;
         for (what, is_empty) in
             [("place", study.places.is_empty()), ("load", study.loads.is_empty())]
         {

@@ -12,7 +12,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::Error;
+use crate::{Error, run_folder};
 
 /// How much of the end is kept for error messages, lines; of a panic, so much before it and so much from it on.
 const TAIL: usize = 30;
@@ -120,7 +120,7 @@ pub(super) struct Console {
 impl Console {
     /// Watches the console; all of it goes into the file as well.
     pub(super) fn watch(socket: UnixStream, log: &Path) -> Result<Self, Error> {
-        let log = File::create(log).map_err(Error::file("write", log))?;
+        let log = run_folder::new_file(log)?;
         let shown = Arc::new(Mutex::new(Shown::default()));
         let input = socket.try_clone().map_err(Error::file("open", "the console's socket"))?;
         let watched = Arc::clone(&shown);

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use linux::folder::read_regular;
+use linux::file;
 use model::{
     event::Event,
     facts::Facts,
@@ -112,7 +112,7 @@ fn write_born(folder: &Path, born: &Born) -> Result<(), Error> {
 
 fn read_born(folder: &Path) -> Result<Born, Error> {
     let path = folder.join(BORN);
-    let text = read_regular(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
+    let text = file::bytes(&path, LONGEST_DESCRIPTION).map_err(Error::file("read", &path))?;
     serde_json::from_slice(&text).map_err(|error| Error::file("read", path)(error.into()))
 }
 

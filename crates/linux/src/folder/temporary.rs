@@ -2,12 +2,14 @@
 
 use std::{
     io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use rustix::{
     fs::{CWD, Mode, mkdirat},
     io::Errno,
+    process::geteuid,
     rand::{GetRandomFlags, getrandom},
 };
 
@@ -53,6 +55,23 @@ impl Temporary {
         Self::below(std::env::temp_dir(), prefix)
     }
 
+    /// Takes over one that another process of this user made and kept ([`Temporary::keep`]).
+    ///
+    /// # Errors
+    ///
+    /// The system's; `PermissionDenied` for a folder that is not this user's alone.
+    pub fn adopt(path: &Path) -> io::Result<Self> {
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(Errno::INVAL)?;
+        let (parent, name) = (Folder::open(parent)?, name.to_str().ok_or(Errno::INVAL)?.to_owned());
+        let folder = parent.folder(&name)?;
+        let metadata = folder.metadata()?;
+        if metadata.uid() != geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
+            let why = format!("{} is not this user's alone", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(Self { parent, name, folder, is_kept: false })
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
@@ -70,9 +89,18 @@ impl Temporary {
     }
 }
 
+impl Folder {
+    fn inode(&self) -> io::Result<(u64, u64)> {
+        let metadata = self.metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+}
+
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.is_kept {
+        // Another folder that has its name now is somebody else's.
+        let same = |now: Folder| now.inode().ok() == self.folder.inode().ok();
+        if !self.is_kept && self.parent.folder(&self.name).is_ok_and(same) {
             // It is in a folder for what may be left behind.
             let _ = self.parent.remove_tree(&self.name);
         }

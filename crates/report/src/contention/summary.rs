@@ -13,6 +13,7 @@ use super::{
     figures, gate,
 };
 use crate::{
+    markdown,
     table::{
         Kind::{Head, Number, Text},
         Table,
@@ -149,9 +150,10 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
 /// The summary as Markdown.
 pub fn markdown(contention: &Contention) -> String {
     let (verdict, sentence) = overall(contention);
-    let mut text = format!("## {verdict}\n\n{}\n\n{sentence}\n", cell_of(&contention.question));
+    let mut text =
+        format!("## {verdict}\n\n{}\n\n{sentence}\n", markdown::cell(&contention.question));
     for sentence in &contention.answer {
-        text += &format!("\n- {}", cell_of(sentence));
+        text += &format!("\n- {}", markdown::cell(sentence));
     }
     text += "\n\n| harm cell | kept without control | under guard | work under guard | regret |\n\
              | --- | --- | --- | --- | --- |\n";
@@ -160,7 +162,7 @@ pub fn markdown(contention: &Contention) -> String {
         let regret = cell.oracle.as_ref().and_then(|oracle| oracle.regret.as_ref());
         text += &format!(
             "| {} | {} | {} | {} | {} |\n",
-            cell_of(&cell.name),
+            markdown::cell(&cell.name),
             figures::short_whole(cell.arm(NONE).and_then(|arm| arm.kept.as_ref())),
             figures::short_whole(guard.and_then(|arm| arm.kept.as_ref())),
             figures::short_whole(guard.and_then(|arm| arm.work.as_ref())),
@@ -170,15 +172,10 @@ pub fn markdown(contention: &Contention) -> String {
     text += "\n| verdict | target | limit | found |\n| --- | --- | --- | --- |\n";
     for target in &contention.targets {
         let [name, limit, found] =
-            [&target.name, &target.limit, &target.found].map(|text| cell_of(text));
+            [&target.name, &target.limit, &target.found].map(|text| markdown::cell(text));
         text += &format!("| {} | {name} | {limit} | {found} |\n", target.verdict);
     }
     text
-}
-
-/// Text that stays in its cell and is no HTML.
-pub(crate) fn cell_of(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
 /// A text without what would break a line or a terminal.

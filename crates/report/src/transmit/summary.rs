@@ -10,7 +10,8 @@ use model::verdict::Verdict;
 
 use super::tables::off;
 use crate::{
-    contention::summary::{cell_of, cut, plain, shortened},
+    contention::summary::{cut, plain, shortened},
+    markdown::cell,
     table::{
         Kind::{Head, Number, Text},
         Table,
@@ -123,9 +124,9 @@ fn table(points: &[&Point]) -> Table {
 /// The summary as Markdown.
 pub fn markdown(transmit: &Transmit) -> String {
     let (verdict, sentence) = overall(transmit);
-    let mut text = format!("## {verdict}\n\n{}\n\n{sentence}\n", cell_of(&transmit.question));
+    let mut text = format!("## {verdict}\n\n{}\n\n{sentence}\n", cell(&transmit.question));
     for sentence in &transmit.answer {
-        text += &format!("\n- {}", cell_of(sentence));
+        text += &format!("\n- {}", cell(sentence));
     }
     text += "\n\n| place | load, rate | strategy | transmit path | waiting | p50 | p99 | task |\n\
              | --- | --- | --- | --- | --- | --- | --- | --- |\n";
@@ -136,8 +137,8 @@ pub fn markdown(transmit: &Transmit) -> String {
         let slowdown = point.task.as_ref().and_then(|task| task.slowdown.as_ref());
         text += &format!(
             "| {} | {} {} | {} | {} | {:.2} % | {} | {} | {} |\n",
-            cell_of(&point.place),
-            cell_of(&point.load),
+            cell(&point.place),
+            cell(&point.load),
             point.rate,
             point.strategy.name(),
             Unit::PER_CENT.with_interval(&point.path),
@@ -152,10 +153,10 @@ pub fn markdown(transmit: &Transmit) -> String {
         text += &format!(
             "| {} | {} | {} | {} | {} |\n",
             target.verdict,
-            cell_of(&target.name),
-            cell_of(&target.place),
-            cell_of(&target.limit),
-            cell_of(&target.found)
+            cell(&target.name),
+            cell(&target.place),
+            cell(&target.limit),
+            cell(&target.found)
         );
     }
     text

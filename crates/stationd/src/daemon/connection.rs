@@ -204,8 +204,17 @@ impl Connection {
         if let Some(at_ns) = deadline_ns
             && self.queued_ns.is_none_or(|queued| queued > at_ns)
         {
-            self.queued_ns = Some(at_ns);
+            if let Some(later_ns) = self.queued_ns.replace(at_ns) {
+                turn.timeouts.remove(later_ns, self.token.number());
+            }
             turn.timeouts.add(at_ns, self.token.number());
+        }
+    }
+
+    /// It is about to be dropped: its moment goes from the queue.
+    pub fn leave(&mut self, turn: &mut Turn<'_>) {
+        if let Some(queued_ns) = self.queued_ns.take() {
+            turn.timeouts.remove(queued_ns, self.token.number());
         }
     }
 

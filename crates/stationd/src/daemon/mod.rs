@@ -28,7 +28,11 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
-use linux::system::boottime_ns;
+use linux::{
+    seccomp::{self, Purpose},
+    system::boottime_ns,
+};
+use listen::Hosts;
 
 use self::{
     listener::{ListenError, Listener},
@@ -43,10 +47,22 @@ use crate::{
     metrics::own::Own,
     options::{Metrics, Options},
     rpc::{Limits, Rpc},
+    trace::Level,
 };
 
 /// A door that could not let anybody in for want of descriptors is tried again after so long.
 const NO_ROOM_NS: u64 = 100_000_000;
+
+/// What the loop needs of the kernel: bytes over what is open, sockets to a hostapd that begins again, memory, clocks,
+/// and to remove its sockets at the end. It opens no file, starts no program and no thread.
+const PURPOSES: [Purpose; 6] = [
+    Purpose::Transfer,
+    Purpose::UnixSockets,
+    Purpose::Memory,
+    Purpose::Process,
+    Purpose::End,
+    Purpose::Remove,
+];
 
 /// The daemon cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +102,8 @@ pub struct Daemon {
     rpc: Rpc,
     http: Option<Http>,
     signals: OwnedFd,
+    /// Whether the kernel is to refuse what the loop does not need.
+    seccomp: bool,
     /// The engine's descriptors may not be those that are waited for.
     is_settling: bool,
 }
@@ -106,8 +124,11 @@ impl Daemon {
     pub fn open(options: &Options, engine: Engine, signals: OwnedFd) -> Result<Self, Error> {
         let http = match &options.metrics {
             Metrics::Off => None,
-            Metrics::Tcp(address) => Some(Listener::tcp(*address)?),
-            Metrics::Unix(path) => Some(Listener::unix(path, options.socket_mode)?),
+            Metrics::Tcp(address) => {
+                Some((Listener::tcp(*address)?, Hosts::named(options.hosts.iter().cloned())))
+            }
+            // No browser opens a UNIX socket.
+            Metrics::Unix(path) => Some((Listener::unix(path, options.socket_mode)?, Hosts::any())),
         };
         // The last one: who waits for it finds the metrics there too.
         let door = Listener::unix(&options.socket, options.socket_mode)?;
@@ -123,8 +144,9 @@ impl Daemon {
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
             rpc: Rpc::new(door, limits),
-            http: http.map(|door| Http::new(door, limits.max_age_ns)),
+            http: http.map(|(door, hosts)| Http::new(door, hosts, limits.max_age_ns)),
             signals,
+            seccomp: options.seccomp,
             is_settling: true,
         };
         daemon.watch().map_err(wait)?;
@@ -149,8 +171,27 @@ impl Daemon {
     ///
     /// [`Error::Wait`].
     pub fn run(&mut self) -> Result<(), Error> {
+        if self.seccomp {
+            self.confine();
+        }
         while self.turn().map_err(wait)? == Goes::On {}
         Ok(())
+    }
+
+    /// From here on everything is open: what else the kernel offers is only of use to whoever would take this
+    /// process over.
+    fn confine(&mut self) {
+        let (zone, trace) = ("daemon", self.engine.trace());
+        match seccomp::allow_only(&PURPOSES) {
+            Ok(()) => trace.event(zone, Level::INFO, format_args!("seccomp: the filter is set")),
+            Err(error) => trace.event(
+                zone,
+                Level::WARNING,
+                format_args!(
+                    "seccomp: no system call is refused: {error} (seccomp=off says no more of it)"
+                ),
+            ),
+        }
     }
 
     fn turn(&mut self) -> rustix::io::Result<Goes> {

@@ -67,22 +67,27 @@ impl Letter {
         bodies.chain([&self.words[last..]]).filter(|part| !part.is_empty())
     }
 
-    /// Its parts as they are kept: bodies stay shared.
+    /// Its parts as they are kept, from a byte on: of own words what is left, of bodies, which stay shared, all.
     fn keep(&self, mut skip: usize, held: &mut VecDeque<Held>) {
-        let mut hold = |bytes: &dyn Fn() -> Rc<Vec<u8>>, len: usize| {
-            if len > skip {
-                held.push_back(Held { bytes: bytes(), from: skip });
-            }
-            skip = skip.saturating_sub(len);
-        };
         let mut from = 0;
         for (to, body) in &self.bodies {
-            hold(&|| Rc::new(self.words[from..*to].to_vec()), *to - from);
-            hold(&|| Rc::clone(body), body.len());
+            keep_words(&self.words[from..*to], &mut skip, held);
+            if body.len() > skip {
+                held.push_back(Held { bytes: Rc::clone(body), from: skip });
+            }
+            skip = skip.saturating_sub(body.len());
             from = *to;
         }
-        hold(&|| Rc::new(self.words[from..].to_vec()), self.words.len() - from);
+        keep_words(&self.words[from..], &mut skip, held);
     }
+}
+
+/// Nothing is kept of what was taken: somebody who leaves a little unread is not to cost as much as the whole.
+fn keep_words(words: &[u8], skip: &mut usize, held: &mut VecDeque<Held>) {
+    if words.len() > *skip {
+        held.push_back(Held { bytes: Rc::new(words[*skip..].to_vec()), from: 0 });
+    }
+    *skip = skip.saturating_sub(words.len());
 }
 
 /// What became of bytes that were sent.

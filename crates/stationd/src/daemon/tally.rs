@@ -5,25 +5,34 @@
 pub enum Reason {
     /// There were as many as may be.
     Refused,
+    /// Another was let in, in its place.
+    Displaced,
     /// It took no byte for too long.
     Stalled,
     /// It left a request unfinished for too long.
     Unfinished,
     /// Its request was longer than a request may be.
     Oversized,
-    /// More notifications waited for it than may wait.
+    /// More waited for it than may wait.
     Overfull,
 }
 
 impl Reason {
     /// All of them, in the order of [`Tally::dropped`].
-    pub const ALL: [Self; 5] =
-        [Self::Refused, Self::Stalled, Self::Unfinished, Self::Oversized, Self::Overfull];
+    pub const ALL: [Self; 6] = [
+        Self::Refused,
+        Self::Displaced,
+        Self::Stalled,
+        Self::Unfinished,
+        Self::Oversized,
+        Self::Overfull,
+    ];
 
     /// A word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Refused => "refused",
+            Self::Displaced => "displaced",
             Self::Stalled => "stalled",
             Self::Unfinished => "unfinished",
             Self::Oversized => "oversized",

@@ -1,25 +1,30 @@
 //! What is to happen later: one queue for the whole daemon.
 //!
-//! A moment is never taken out before it has come. Whoever is told looks whether it still counts; that is
-//! cheaper than to look for it in the queue each time a consumer takes its bytes in time. Pure.
+//! A moment stays until it has come or whoever waits for it has left. Whoever is told looks whether it still
+//! counts; that is cheaper than to look for it in the queue each time a consumer takes its bytes in time. Pure.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::collections::BTreeSet;
 
 /// Moments, ns since boot, each with the token of whoever waits for it.
 #[derive(Debug, Default)]
 pub struct Timeouts {
-    queue: BinaryHeap<Reverse<(u64, u64)>>,
+    queue: BTreeSet<(u64, u64)>,
 }
 
 impl Timeouts {
     /// Adds a moment.
     pub fn add(&mut self, at_ns: u64, token: u64) {
-        self.queue.push(Reverse((at_ns, token)));
+        self.queue.insert((at_ns, token));
+    }
+
+    /// Whoever waits for a moment has left: who comes and goes quickly leaves none behind.
+    pub fn remove(&mut self, at_ns: u64, token: u64) {
+        self.queue.remove(&(at_ns, token));
     }
 
     /// The next moment.
     pub fn next(&self) -> Option<u64> {
-        self.queue.peek().map(|Reverse((at_ns, _))| *at_ns)
+        self.queue.first().map(|(at_ns, _)| *at_ns)
     }
 
     /// Takes out the next token whose moment has come.
@@ -27,7 +32,7 @@ impl Timeouts {
         if self.next()? > now_ns {
             return None;
         }
-        self.queue.pop().map(|Reverse((_, token))| token)
+        self.queue.pop_first().map(|(_, token)| token)
     }
 }
 
@@ -47,5 +52,15 @@ mod tests {
             (Some(1), Some(2), None)
         );
         assert_eq!((timeouts.due(u64::MAX), timeouts.next()), (Some(3), None));
+    }
+
+    #[test]
+    fn who_has_left_leaves_no_moment_behind() {
+        let mut timeouts = Timeouts::default();
+        timeouts.add(10, 1);
+        timeouts.add(10, 2);
+        timeouts.remove(10, 1);
+        timeouts.remove(10, 3);
+        assert_eq!((timeouts.due(10), timeouts.next()), (Some(2), None));
     }
 }

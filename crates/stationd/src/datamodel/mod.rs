@@ -34,7 +34,7 @@ pub use self::{
     path::PathError,
     schema::{Keeping, Kind, Parameter, parameters},
     store::ObjectPath,
-    subscription::{Kinds, SubscribeError, SubscriptionId},
+    subscription::{Kinds, Owner, SubscribeError, SubscriptionId},
     transaction::{Applied, Transaction, TransactionError},
     value::Value,
     write_back::WriteBack,
@@ -213,11 +213,11 @@ impl DataModel {
     /// A path that is none, or one subscription too many.
     pub fn subscribe(
         &mut self,
-        consumer: u64,
+        owner: Owner,
         path: &str,
         kinds: Kinds,
     ) -> Result<SubscriptionId, SubscribeError> {
-        self.subscriptions.add(consumer, path, kinds)
+        self.subscriptions.add(owner, path, kinds)
     }
 
     /// Wants no more of it. Whether the consumer had such a subscription.

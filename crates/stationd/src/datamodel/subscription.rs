@@ -8,6 +8,7 @@
 //!
 //! - Memory has bounds: on subscriptions, on watched values, and on waiting bytes for each consumer. Who
 //!   is too slow loses notifications, and is told that it did; others do not notice.
+//! - A connection, a process and a user have bounds of their own ([`SHARES`]): others always have room.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -15,7 +16,7 @@ use std::{
     io::Write,
 };
 
-use linux::nl80211::Address;
+use linux::{nl80211::Address, sockets::Peer};
 
 use super::{
     View,
@@ -48,24 +49,68 @@ pub enum SubscribeError {
     /// The path is none.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// There are as many as there may be.
-    #[error("{MOST_SUBSCRIPTIONS} subscriptions are there already; end one of them first")]
-    TooMany,
+    /// Somebody has as many as it may have.
+    #[error("{who} has {most} subscriptions already, which is the most; end one of them first")]
+    TooMany {
+        /// Who counts as one.
+        who: &'static str,
+        /// How many it may have.
+        most: usize,
+    },
     /// It wants to hear of nothing.
     #[error("a subscription of nothing; name ValueChange, ObjectCreation or ObjectDeletion")]
     Nothing,
 }
 
-const MOST_SUBSCRIPTIONS: usize = 256;
-/// 500 stations with 30 volatile values each; an entry is some 40 bytes.
-const MOST_WATCHED: usize = 16_384;
+/// Whose a subscription is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The connection's name, never used again.
+    pub connection: u64,
+    /// Who is at its other end.
+    pub peer: Peer,
+}
+
+/// What those who count as one may have together.
+struct Share {
+    who: &'static str,
+    is_one: fn(Owner, Owner) -> bool,
+    subscriptions: usize,
+    watched: usize,
+}
+
+/// 500 stations with 30 volatile values each are 15,000 for a consumer that wants all of them; an entry is some 40
+/// bytes. Nobody has all that there is.
+const SHARES: [Share; 4] = [
+    Share {
+        who: "this connection",
+        is_one: |one, other| one.connection == other.connection,
+        subscriptions: 64,
+        watched: 16_384,
+    },
+    Share {
+        who: "this process",
+        // A process that is not seen from here is known by its connection alone.
+        is_one: |one, other| one.peer == other.peer && one.peer.pid.is_some(),
+        subscriptions: 128,
+        watched: 16_384,
+    },
+    Share {
+        who: "this user",
+        is_one: |one, other| one.peer.uid == other.peer.uid,
+        subscriptions: 192,
+        watched: 24_576,
+    },
+    Share { who: "everybody together", is_one: |_, _| true, subscriptions: 256, watched: 32_768 },
+];
+
 /// Waiting for one consumer.
 const MOST_WAITING_BYTES: usize = 64 * 1024;
 
 #[derive(Debug)]
 struct Subscription {
     id: SubscriptionId,
-    consumer: u64,
+    owner: Owner,
     path: Path,
     kinds: Kinds,
     /// Fingerprints of the volatile values that were seen last.
@@ -93,7 +138,7 @@ pub(super) struct Subscriptions {
 impl Subscriptions {
     pub(super) fn add(
         &mut self,
-        consumer: u64,
+        owner: Owner,
         path: &str,
         kinds: Kinds,
     ) -> Result<SubscriptionId, SubscribeError> {
@@ -101,23 +146,25 @@ impl Subscriptions {
         if kinds == Kinds::default() {
             return Err(SubscribeError::Nothing);
         }
-        if self.all.len() >= MOST_SUBSCRIPTIONS {
-            return Err(SubscribeError::TooMany);
+        for Share { who, is_one, subscriptions: most, .. } in &SHARES {
+            if self.all.iter().filter(|one| is_one(one.owner, owner)).count() >= *most {
+                return Err(SubscribeError::TooMany { who, most: *most });
+            }
         }
         self.last += 1;
         let (id, seen) = (self.last, BTreeMap::new());
-        self.all.push(Subscription { id, consumer, path, kinds, seen });
+        self.all.push(Subscription { id, owner, path, kinds, seen });
         Ok(id)
     }
 
     pub(super) fn remove(&mut self, consumer: u64, id: SubscriptionId) -> bool {
         let before = self.all.len();
-        self.all.retain(|one| (one.consumer, one.id) != (consumer, id));
+        self.all.retain(|one| (one.owner.connection, one.id) != (consumer, id));
         self.all.len() < before
     }
 
     pub(super) fn drop_consumer(&mut self, consumer: u64) {
-        self.all.retain(|one| one.consumer != consumer);
+        self.all.retain(|one| one.owner.connection != consumer);
         self.waiting.drop_consumer(consumer);
     }
 
@@ -141,7 +188,7 @@ impl Subscriptions {
             if one.path.has_station(object, address) {
                 let mut note = Note::begin(one.id, "ObjectCreation", (one.path.tree, object));
                 note.value("MACAddress", &Value::Address(address), 0);
-                self.waiting.push(one.consumer, note.end());
+                self.waiting.push(one.owner.connection, note.end());
             }
         }
     }
@@ -153,7 +200,7 @@ impl Subscriptions {
             forget(&mut one.seen, ended.slot);
             if one.kinds.object_deletion && one.path.has_station(object, address) {
                 let note = Note::begin(one.id, "ObjectDeletion", (one.path.tree, object));
-                self.waiting.push(one.consumer, last_counters(note, one.path.tree, ended));
+                self.waiting.push(one.owner.connection, last_counters(note, one.path.tree, ended));
             }
         }
     }
@@ -168,7 +215,7 @@ impl Subscriptions {
             if place.is_some_and(|place| one.path.has_own(place)) {
                 let mut note = Note::begin_point(one.id, one.path.tree, number);
                 note.value(STATUS, &Value::Text(status.into()), 0);
-                self.waiting.push(one.consumer, note.end());
+                self.waiting.push(one.owner.connection, note.end());
             }
         }
     }
@@ -188,16 +235,17 @@ impl Subscriptions {
                     note.value(leaf.name, &change.to.value(), wall_offset_ns);
                 }
             }
-            self.waiting.push_if_told(one.consumer, note);
+            self.waiting.push_if_told(one.owner.connection, note);
         }
     }
 
     /// Compares the volatile values of an access point and its stations with those seen before. A value
     /// that is seen for the first time is no change.
     pub(super) fn compare(&mut self, store: &Store, id: PointId, view: &View<'_>) {
-        let mut room = MOST_WATCHED.saturating_sub(self.all.iter().map(|one| one.seen.len()).sum());
         let Some(point) = view.points.get(id) else { return };
-        for one in &mut self.all {
+        for place in 0..self.all.len() {
+            let mut room = room(&self.all, self.all[place].owner);
+            let one = &mut self.all[place];
             if !one.kinds.value_change || !one.path.has_point(point.number()) {
                 continue;
             }
@@ -216,16 +264,25 @@ impl Subscriptions {
                     }
                 }
             }
-            self.waiting.push_if_told(one.consumer, note);
+            self.waiting.push_if_told(one.owner.connection, note);
             for slot in store.slots(id) {
                 let Some(station) = store.station(slot, view) else { continue };
                 if let Some(note) = compare_station(&one.path, one.id, (slot, &station), &mut watch)
                 {
-                    self.waiting.push_if_told(one.consumer, note);
+                    self.waiting.push_if_told(one.owner.connection, note);
                 }
             }
         }
     }
+}
+
+/// How many more values the owner of a subscription may watch.
+fn room(all: &[Subscription], owner: Owner) -> usize {
+    let left = SHARES.iter().map(|share| {
+        let held = all.iter().filter(|one| (share.is_one)(one.owner, owner));
+        share.watched.saturating_sub(held.map(|one| one.seen.len()).sum())
+    });
+    left.min().unwrap_or_default()
 }
 
 const STATUS: &str = "Status";

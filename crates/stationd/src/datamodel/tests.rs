@@ -1,6 +1,6 @@
 //! What a consumer of the data model sees, from the arrival of a station to its end.
 
-use linux::nl80211::StationReading;
+use linux::{nl80211::StationReading, sockets::Peer};
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -233,6 +233,11 @@ fn a_station_that_leaves_cleans_up_and_its_number_is_not_given_again() {
     assert_eq!(fixture.model.texts(), 0, "texts go with their last owner");
 }
 
+/// A connection of a process and a user of its own.
+fn owner(number: u32) -> Owner {
+    Owner { connection: number.into(), peer: Peer { uid: number, pid: Some(number) } }
+}
+
 const ALL: Kinds = Kinds { value_change: true, object_creation: true, object_deletion: true };
 
 fn kinds(notifications: &[(u64, Json)]) -> Vec<(&str, &Json)> {
@@ -246,8 +251,9 @@ fn kinds(notifications: &[(u64, Json)]) -> Vec<(&str, &Json)> {
 fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
     let mut fixture = Fixture::new();
     let wanted = Kinds { value_change: false, ..ALL };
-    let id = fixture.model.subscribe(7, "WiFi.AccessPoint.*.AssociatedDevice.", wanted).unwrap();
-    fixture.model.subscribe(8, "Device.WiFi.", wanted).unwrap();
+    let id =
+        fixture.model.subscribe(owner(7), "WiFi.AccessPoint.*.AssociatedDevice.", wanted).unwrap();
+    fixture.model.subscribe(owner(8), "Device.WiFi.", wanted).unwrap();
     fixture.poll(&[reading(1)]);
     fixture.leave(&StationReading { rx_packets: Some(99), ..reading(1) });
     let told = fixture.notifications();
@@ -279,8 +285,11 @@ fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
 fn static_changes_are_told_at_once_and_only_what_changed() {
     let mut fixture = Fixture::new();
     fixture.poll(&[reading(1)]);
-    fixture.model.subscribe(7, "Device.WiFi.AccessPoint.1.AssociatedDevice.", ALL).unwrap();
-    fixture.model.subscribe(8, "WiFi.AccessPoint.1.AssociatedDevice.1.VendorOUI", ALL).unwrap();
+    fixture.model.subscribe(owner(7), "Device.WiFi.AccessPoint.1.AssociatedDevice.", ALL).unwrap();
+    fixture
+        .model
+        .subscribe(owner(8), "WiFi.AccessPoint.1.AssociatedDevice.1.VendorOUI", ALL)
+        .unwrap();
     fixture.table.identify(0, crate::identity::Identity::parse(fixture::IDENTITY).unwrap());
     fixture.write(0);
     let told = fixture.notifications();
@@ -299,7 +308,7 @@ fn static_changes_are_told_at_once_and_only_what_changed() {
 fn volatile_changes_are_told_at_the_reading_that_shows_them() {
     let mut fixture = Fixture::with_stations(1);
     let path = "WiFi.AccessPoint.1.AssociatedDevice.*.SignalStrength";
-    fixture.model.subscribe(7, path, ALL).unwrap();
+    fixture.model.subscribe(owner(7), path, ALL).unwrap();
     fixture.poll(&[reading(1)]);
     assert_eq!(fixture.notifications(), [], "what is seen for the first time is no change");
     fixture.poll(&[StationReading { signal_dbm: Some(-50), ..reading(1) }]);
@@ -315,7 +324,7 @@ fn a_change_is_told_once_whichever_way_static_values_are_written() {
     let mut fixture = Fixture::with_stations(1);
     fixture.write_back = WriteBack::EachPoll;
     let path = "WiFi.AccessPoint.1.AssociatedDevice.1.AvgSignalStrength";
-    fixture.model.subscribe(7, path, ALL).unwrap();
+    fixture.model.subscribe(owner(7), path, ALL).unwrap();
     fixture.poll(&[reading(1)]);
     fixture.poll(&[StationReading { signal_average_dbm: Some(-60), ..reading(1) }]);
     assert_eq!(fixture.notifications().len(), 1);
@@ -324,13 +333,16 @@ fn a_change_is_told_once_whichever_way_static_values_are_written() {
 #[test]
 fn an_access_points_number_of_stations_can_be_watched() {
     let mut fixture = Fixture::new();
-    fixture.model.subscribe(7, "WiFi.AccessPoint.1.AssociatedDeviceNumberOfEntries", ALL).unwrap();
+    fixture
+        .model
+        .subscribe(owner(7), "WiFi.AccessPoint.1.AssociatedDeviceNumberOfEntries", ALL)
+        .unwrap();
     fixture.poll(&[]);
     fixture.poll(&[reading(1), reading(2)]);
     let told = fixture.notifications();
     assert_eq!(kinds(&told), [("ValueChange", &json!({ "AssociatedDeviceNumberOfEntries": 2 }))]);
     assert_eq!(told[0].1["path"], json!("WiFi.AccessPoint.1."));
-    fixture.model.subscribe(7, "WiFi.AccessPoint.1.Status", ALL).unwrap();
+    fixture.model.subscribe(owner(7), "WiFi.AccessPoint.1.Status", ALL).unwrap();
     fixture.model.point_went(fixture.points.get(0).unwrap());
     let told = fixture.notifications();
     assert_eq!(kinds(&told), [("ValueChange", &json!({ "Status": "Disabled" }))]);
@@ -339,8 +351,8 @@ fn an_access_points_number_of_stations_can_be_watched() {
 #[test]
 fn who_has_gone_or_wants_no_more_is_told_no_more() {
     let mut fixture = Fixture::new();
-    let id = fixture.model.subscribe(7, "WiFi.", ALL).unwrap();
-    fixture.model.subscribe(8, "WiFi.", ALL).unwrap();
+    let id = fixture.model.subscribe(owner(7), "WiFi.", ALL).unwrap();
+    fixture.model.subscribe(owner(8), "WiFi.", ALL).unwrap();
     assert!(!fixture.model.unsubscribe(8, id), "it is another's");
     assert!(fixture.model.unsubscribe(7, id));
     fixture.poll(&[reading(1)]);
@@ -353,22 +365,58 @@ fn who_has_gone_or_wants_no_more_is_told_no_more() {
 #[test]
 fn a_subscription_has_a_path_and_a_purpose_and_there_are_not_too_many() {
     let mut model = DataModel::default();
-    assert!(matches!(model.subscribe(7, "Wifi.", ALL), Err(SubscribeError::Path(_))));
-    assert_eq!(model.subscribe(7, "WiFi.", Kinds::default()), Err(SubscribeError::Nothing));
-    for _ in 0..256 {
-        model.subscribe(7, "WiFi.", ALL).unwrap();
+    assert!(matches!(model.subscribe(owner(7), "Wifi.", ALL), Err(SubscribeError::Path(_))));
+    assert_eq!(model.subscribe(owner(7), "WiFi.", Kinds::default()), Err(SubscribeError::Nothing));
+    let mut fill = |who: Owner| {
+        let refused = (0..300).find_map(|_| model.subscribe(who, "WiFi.", ALL).err());
+        refused.unwrap().to_string()
+    };
+    let of = |connection, pid, uid| Owner { connection, peer: Peer { uid, pid: Some(pid) } };
+    let told = [of(1, 1, 1), of(2, 1, 1), of(3, 1, 1), of(4, 2, 1), of(5, 3, 1), of(6, 4, 2)]
+        .map(&mut fill);
+    insta::assert_snapshot!(told.join("\n"), @r"
+    this connection has 64 subscriptions already, which is the most; end one of them first
+    this connection has 64 subscriptions already, which is the most; end one of them first
+    this process has 128 subscriptions already, which is the most; end one of them first
+    this connection has 64 subscriptions already, which is the most; end one of them first
+    this user has 192 subscriptions already, which is the most; end one of them first
+    this connection has 64 subscriptions already, which is the most; end one of them first
+    ");
+    assert!(model.subscribe(of(7, 5, 3), "WiFi.", ALL).is_err(), "there are not more in all");
+    model.drop_consumer(6);
+    assert!(model.subscribe(of(7, 5, 3), "WiFi.", ALL).is_ok());
+}
+
+#[test]
+fn who_watches_everything_leaves_others_something_to_watch() {
+    let mut fixture = Fixture::new();
+    let everything = Kinds { value_change: true, ..Kinds::default() };
+    for _ in 0..64 {
+        fixture.model.subscribe(owner(7), "WiFi.", everything).unwrap();
     }
-    assert_eq!(model.subscribe(8, "WiFi.", ALL), Err(SubscribeError::TooMany));
-    model.drop_consumer(7);
-    assert!(model.subscribe(8, "WiFi.", ALL).is_ok());
+    let readings: Vec<StationReading> = (0..40).map(reading).collect();
+    fixture.poll(&readings);
+    assert!(fixture.model.counts().unwatched > 0, "the first has all that it may have");
+    let path = "WiFi.AccessPoint.1.AssociatedDevice.*.RxPacketCount";
+    fixture.model.subscribe(owner(8), path, everything).unwrap();
+    for packets in [1, 2] {
+        let others =
+            readings.iter().map(|one| StationReading { rx_packets: Some(packets), ..*one });
+        fixture.poll(&others.collect::<Vec<_>>());
+    }
+    let told = fixture.notifications();
+    assert_eq!(told.iter().filter(|(of, _)| *of == 8).count(), 40);
 }
 
 #[test]
 fn who_does_not_read_loses_notifications_and_hears_of_it_and_others_do_not_notice() {
     let mut fixture = Fixture::new();
-    fixture.model.subscribe(7, "WiFi.", ALL).unwrap();
+    fixture.model.subscribe(owner(7), "WiFi.", ALL).unwrap();
     let quiet = "WiFi.AccessPoint.1.AssociatedDevice.*.RxPacketCount";
-    fixture.model.subscribe(8, quiet, Kinds { value_change: true, ..Kinds::default() }).unwrap();
+    fixture
+        .model
+        .subscribe(owner(8), quiet, Kinds { value_change: true, ..Kinds::default() })
+        .unwrap();
     for packets in 0..600 {
         let of = |last| StationReading { rx_packets: Some(packets), ..reading(last) };
         fixture.poll(&[of(1), of(2)]);

@@ -11,6 +11,8 @@ mod families;
 pub mod own;
 pub mod text;
 
+use listen::Format;
+
 use self::{
     families::{FAMILIES, Family, Kind, Of},
     own::Own,
@@ -20,7 +22,6 @@ use crate::{
     address,
     daemon::tally::Tally,
     engine::Engine,
-    http::request::Format,
     points::Point,
     table::{Row, Slot},
 };

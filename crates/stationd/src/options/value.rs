@@ -66,6 +66,19 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
+/// Names as a browser sends them; addresses are served anyway.
+pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    let is_name = |name: &String| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+    };
+    match names.iter().all(is_name) {
+        true => Ok(names),
+        false => Err(format!("\"{text}\" is no list of names: write router.lan,ap.lan")),
+    }
+}
+
 pub(super) fn zones(text: &str) -> Result<String, String> {
     let read = Trace::new(Way::Level).configure(text);
     read.map(|()| text.to_owned()).map_err(|error| error.to_string())

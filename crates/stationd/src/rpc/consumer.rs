@@ -1,5 +1,8 @@
 //! One consumer of the requests: its connection, its name in the data model, and the pace it asked for.
 
+use linux::sockets::Peer;
+use listen::{Activity, Occupant, Standing};
+
 use crate::{
     daemon::{Turn, connection::Connection, token::Token},
     datamodel::SubscriptionId,
@@ -34,16 +37,44 @@ pub(super) struct Consumer {
     pub(super) connection: Connection,
     /// Its name in the data model: never used again. The lower 32 bits are its place.
     pub(super) id: u64,
+    /// Whose it is.
+    pub(super) peer: Peer,
     /// The paces of its subscriptions.
     pub(super) cadences: Vec<Cadence>,
+    standing: Standing,
     /// The moment of them that stands in the daemon's queue.
     queued_ns: Option<u64>,
 }
 
+impl Occupant for Consumer {
+    fn standing(&self) -> Standing {
+        self.standing
+    }
+}
+
 impl Consumer {
     /// A consumer that has not asked yet.
-    pub(super) fn new(connection: Connection, id: u64) -> Self {
-        Self { connection, id, cadences: Vec::new(), queued_ns: None }
+    pub(super) fn new(connection: Connection, (id, peer): (u64, Peer), now_ns: u64) -> Self {
+        let standing = Standing::new(now_ns);
+        Self { connection, id, peer, cadences: Vec::new(), standing, queued_ns: None }
+    }
+
+    /// Bytes have come or gone.
+    pub(super) fn moved(&mut self, now_ns: u64) {
+        let activity = match (self.connection.waits(), self.connection.input.is_empty()) {
+            (true, _) => Activity::Answered,
+            (false, false) => Activity::Unfinished,
+            (false, true) => Activity::Idle,
+        };
+        self.standing.moved(activity, now_ns);
+    }
+
+    /// It is about to be dropped: its moments go from the queue.
+    pub(super) fn leave(&mut self, turn: &mut Turn<'_>) {
+        self.connection.leave(turn);
+        if let Some(queued_ns) = self.queued_ns.take() {
+            turn.timeouts.remove(queued_ns, Token::Cadence(self.id as u32).number());
+        }
     }
 
     /// Puts the next moment of its subscriptions into the queue, where it is not there.
@@ -52,8 +83,11 @@ impl Consumer {
         if let Some(next_ns) = next
             && self.queued_ns.is_none_or(|queued| queued > next_ns)
         {
-            self.queued_ns = Some(next_ns);
-            turn.timeouts.add(next_ns, Token::Cadence(self.id as u32).number());
+            let token = Token::Cadence(self.id as u32).number();
+            if let Some(later_ns) = self.queued_ns.replace(next_ns) {
+                turn.timeouts.remove(later_ns, token);
+            }
+            turn.timeouts.add(next_ns, token);
         }
     }
 

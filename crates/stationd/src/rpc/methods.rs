@@ -8,13 +8,13 @@ use linux::error::chain;
 use super::{
     consumer::Cadence,
     request::{
-        Asked, Fault, Get, INVALID_PARAMS, Kind, NO_PATH, NO_POINT, Reading, Request, Subscribe,
-        Text, UNREADABLE, Unsubscribe,
+        Asked, Fault, Get, INVALID_PARAMS, Kind, LIMIT, NO_PATH, NO_POINT, Reading, Request,
+        Subscribe, Text, UNREADABLE, Unsubscribe,
     },
 };
 use crate::{
     daemon::{Turn, outbox::Letter},
-    datamodel::Kinds,
+    datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
     full,
     table::PointId,
@@ -28,8 +28,8 @@ const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
 /// Who asks.
 pub(super) struct Caller<'a> {
-    /// Its name in the data model.
-    pub(super) id: u64,
+    /// Whose subscriptions are its.
+    pub(super) owner: Owner,
     /// How old a reading may be where it does not say, ns.
     pub(super) max_age_ns: u64,
     /// The paces of its subscriptions.
@@ -238,8 +238,9 @@ fn subscribe(
     }
     let path = asked.path.as_str();
     let kinds = kinds(asked.kinds.as_deref());
-    let subscription = match turn.engine.model().subscribe(caller.id, path, kinds) {
+    let subscription = match turn.engine.model().subscribe(caller.owner, path, kinds) {
         Ok(subscription) => subscription,
+        Err(error @ SubscribeError::TooMany { .. }) => return refuse(LIMIT, chain(&error)),
         Err(error) => return refuse(NO_PATH, chain(&error)),
     };
     if let Some(every_ms) = asked.every_ms {
@@ -272,7 +273,7 @@ fn unsubscribe(
     turn: &mut Turn<'_>,
 ) -> Answer {
     caller.cadences.retain(|cadence| cadence.subscription != end.subscription);
-    if !turn.engine.model().unsubscribe(caller.id, end.subscription) {
+    if !turn.engine.model().unsubscribe(caller.owner.connection, end.subscription) {
         return refuse(NO_PATH, format!("there is no subscription {} of yours", end.subscription));
     }
     letter.words().extend_from_slice(b"true");

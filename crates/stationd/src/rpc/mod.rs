@@ -1,7 +1,8 @@
 //! Requests over a UNIX socket: JSON-RPC 2.0, one JSON text a line in each direction.
 //!
 //! Talks to the engine for values and to the daemon's loop for readiness. It bounds what a consumer can
-//! make it hold, and drops whoever goes beyond; others do not notice.
+//! make it hold, and drops whoever goes beyond; others do not notice. What all of them share is shared
+//! fairly: when it runs out, whoever holds most gives way.
 //!
 //! # Design constraints
 //!
@@ -13,8 +14,12 @@ mod consumer;
 mod memo;
 mod methods;
 pub mod request;
+mod shares;
 
 use std::os::fd::OwnedFd;
+
+use linux::sockets::{self, Peer};
+use listen::Places;
 
 pub(crate) use self::methods::text;
 use self::{
@@ -32,6 +37,7 @@ use crate::{
         tally::Reason,
         token::Token,
     },
+    datamodel::Owner,
     trace::Level,
 };
 
@@ -41,6 +47,8 @@ const RECEIVE: usize = 16 * 1024;
 const LETTER: usize = 64 * 1024;
 /// The most bytes of notifications that wait for a consumer.
 const MOST_NOTIFICATIONS: usize = 256 * 1024;
+/// The most bytes that all consumers together leave unread: one who takes nothing costs the others no memory.
+const MOST_UNREAD: usize = 8 * 1024 * 1024;
 /// So many are let in before others have their turn.
 const AT_ONCE: usize = 32;
 
@@ -59,7 +67,7 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct Rpc {
     door: Listener,
-    consumers: Vec<Option<Consumer>>,
+    consumers: Places<Consumer>,
     /// How many have ever been let in.
     joined: u64,
     buffer: Vec<u8>,
@@ -78,7 +86,8 @@ impl Rpc {
     /// Serves whoever comes through this door.
     pub fn new(door: Listener, limits: Limits) -> Self {
         let desk = Desk { limits, letter: Letter::default(), memo: Memo::default() };
-        Self { door, consumers: Vec::new(), joined: 0, buffer: vec![0; RECEIVE], desk }
+        let consumers = Places::new(limits.consumers);
+        Self { door, consumers, joined: 0, buffer: vec![0; RECEIVE], desk }
     }
 
     /// The door, to be waited for.
@@ -99,20 +108,26 @@ impl Rpc {
     }
 
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        if turn.tally.consumers >= self.desk.limits.consumers {
+        // Without credentials it is nobody's in particular, and gives way with others of that kind.
+        let peer = sockets::peer(&socket).unwrap_or(Peer { uid: u32::MAX, pid: None });
+        let Some(place) = self.consumers.free().or_else(|| self.displace_for(peer, turn)) else {
             return self.refuse(socket, turn);
-        }
-        let place = self.consumers.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.consumers.push(None);
-            self.consumers.len() - 1
-        });
-        let Ok(connection) = Connection::new(socket, Token::Rpc(place as u32), turn) else {
-            return;
         };
+        let Ok(connection) = Connection::new(socket, Token::Rpc(place), turn) else { return };
         self.joined += 1;
-        let id = self.joined << 32 | place as u64;
-        self.consumers[place] = Some(Consumer::new(connection, id));
+        let id = self.joined << 32 | u64::from(place);
+        self.consumers.put(place, Consumer::new(connection, (id, peer), turn.now_ns));
         turn.tally.consumers += 1;
+    }
+
+    /// Makes room for a newcomer, where somebody holds more than it would: the place that is free now.
+    fn displace_for(&mut self, newcomer: Peer, turn: &mut Turn<'_>) -> Option<u32> {
+        let holders: Vec<Peer> = self.consumers.iter().map(|(_, one)| one.peer).collect();
+        let giver = shares::gives_way(newcomer, &holders)?;
+        let place = self.consumers.longest(turn.now_ns, |one| one.peer == giver)?;
+        turn.tally.drop_for(Reason::Displaced);
+        self.drop(place, turn);
+        Some(place)
     }
 
     /// Says why, and closes.
@@ -127,7 +142,7 @@ impl Rpc {
 
     /// Bytes have come, or there is room for bytes that wait.
     pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        let Some(consumer) = self.consumers.get_mut(place) else { return };
         if let Some(stays) = consumer.connection.throw_away(&mut self.buffer) {
             if stays == Stays::No {
                 self.drop(place, turn);
@@ -142,14 +157,39 @@ impl Rpc {
                 Received::Gone => Stays::No,
             },
         };
+        consumer.moved(turn.now_ns);
+        self.end_turn(place, stays, turn);
+    }
+
+    /// The end of a consumer's turn: who leaves bytes unread may have left too many.
+    fn end_turn(&mut self, place: u32, stays: Stays, turn: &mut Turn<'_>) {
         if stays == Stays::No {
+            self.drop(place, turn);
+        } else if self.consumers.get_mut(place).is_some_and(|one| one.connection.waits()) {
+            self.bound_unread(turn);
+        }
+    }
+
+    /// Drops who leaves most unread, until all together leave no more than they may.
+    fn bound_unread(&mut self, turn: &mut Turn<'_>) {
+        loop {
+            let consumers = self.consumers.iter();
+            let unread: Vec<_> = consumers
+                .map(|(place, one)| (place, one.peer, one.connection.waiting()))
+                .filter(|(_, _, bytes)| *bytes > 0)
+                .collect();
+            if unread.iter().map(|(_, _, bytes)| bytes).sum::<usize>() <= MOST_UNREAD {
+                return;
+            }
+            let Some(place) = shares::leaves_most(&unread) else { return };
+            turn.tally.drop_for(Reason::Overfull);
             self.drop(place, turn);
         }
     }
 
     /// A consumer's patience, or ours with it, may be at its end.
     pub fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        let Some(consumer) = self.consumers.get_mut(place) else { return };
         if consumer.connection.is_late(turn) {
             if consumer.connection.waits() {
                 turn.tally.drop_for(Reason::Stalled);
@@ -162,7 +202,7 @@ impl Rpc {
 
     /// A consumer's subscriptions want what they watch to be read.
     pub fn cadence(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        let Some(consumer) = self.consumers.get_mut(place) else { return };
         consumer.cadence_has_come(turn.now_ns);
         for cadence in &mut consumer.cadences {
             if cadence.next_ns <= turn.now_ns {
@@ -176,7 +216,7 @@ impl Rpc {
     /// Sends a notification to the consumer of this name.
     pub fn notify(&mut self, id: u64, notification: &[u8], turn: &mut Turn<'_>) {
         let place = id as u32;
-        let Some(Some(consumer)) = self.consumers.get_mut(place as usize) else { return };
+        let Some(consumer) = self.consumers.get_mut(place) else { return };
         if consumer.id != id {
             return;
         }
@@ -190,13 +230,13 @@ impl Rpc {
         words.extend_from_slice(notification);
         words.extend_from_slice(b"}\n");
         let sent = consumer.connection.send(&mut self.desk.letter, turn);
-        if consumer.connection.rest(sent, turn) == Stays::No {
-            self.drop(place, turn);
-        }
+        let stays = consumer.connection.rest(sent, turn);
+        self.end_turn(place, stays, turn);
     }
 
     fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
-        if let Some(consumer) = self.consumers[place as usize].take() {
+        if let Some(mut consumer) = self.consumers.take(place) {
+            consumer.leave(turn);
             turn.tally.consumers -= 1;
             turn.engine.model().drop_consumer(consumer.id);
         }
@@ -272,8 +312,9 @@ impl Desk {
         turn.tally.requests += 1;
         let trace = turn.engine.trace();
         trace.event("rpc", Level::DEBUG, format_args!("{} asks", consumer.id));
-        let Consumer { id, cadences, .. } = consumer;
-        let mut caller = Caller { id: *id, max_age_ns: self.limits.max_age_ns, cadences };
+        let Consumer { id, peer, cadences, .. } = consumer;
+        let owner = Owner { connection: *id, peer: *peer };
+        let mut caller = Caller { owner, max_age_ns: self.limits.max_age_ns, cadences };
         let answered = match self.memo.recall(line) {
             Some(request) => methods::answer(&request, &mut caller, &mut self.letter, turn),
             None => self.answer_new(line, &mut caller, turn),

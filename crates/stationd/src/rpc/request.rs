@@ -131,7 +131,7 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const NO_METHOD: i32 = -32601;
 /// The parameters are not the method's.
 pub const INVALID_PARAMS: i32 = -32602;
-/// Of the numbers left to servers: too many connections, or a request that is too long.
+/// Of the numbers left to servers: too many connections or subscriptions, or a request that is too long.
 pub const LIMIT: i32 = -32000;
 /// There is no such access point, or it is not there at present.
 pub const NO_POINT: i32 = -32001;

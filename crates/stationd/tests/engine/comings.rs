@@ -1,7 +1,8 @@
 //! Who comes and who goes, by event: at once, exactly, and told to those who want to hear of it.
 
+use linux::sockets::Peer;
 use serde_json::Value;
-use stationd::datamodel::Kinds;
+use stationd::datamodel::{Kinds, Owner};
 
 use crate::{
     control::Control,
@@ -166,14 +167,19 @@ fn the_object_goes_with_its_association_and_the_next_has_another_number() {
     }
 }
 
+/// A connection of some process of root's.
+fn owner(connection: u64) -> Owner {
+    Owner { connection, peer: Peer { uid: 0, pid: None } }
+}
+
 #[test]
 fn subscribers_hear_of_comings_goings_and_changes_and_nobody_else_does() {
     let world = Shared::with_points(2);
     let mut scene = Scene::asking(&world, settings(), Control::of("wlan0"));
     let stations = "WiFi.AccessPoint.1.AssociatedDevice.*.";
-    scene.engine.model().subscribe(5, stations, EVERYTHING).unwrap();
+    scene.engine.model().subscribe(owner(5), stations, EVERYTHING).unwrap();
     let elsewhere = "WiFi.AccessPoint.2.AssociatedDevice.*.";
-    scene.engine.model().subscribe(6, elsewhere, EVERYTHING).unwrap();
+    scene.engine.model().subscribe(owner(6), elsewhere, EVERYTHING).unwrap();
     world.lock().arrive(3, 1);
     scene.hear();
     let object = "WiFi.AccessPoint.1.AssociatedDevice.1.";

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use stationd::{http, rpc::request};
+use stationd::rpc::request;
 
 #[test]
 fn every_kept_request_is_a_request_or_a_fault_in_words() {
@@ -15,7 +15,7 @@ fn every_kept_request_is_a_request_or_a_fault_in_words() {
                 assert!(!fault.message.is_empty());
             }
         }
-        let _ = http::request::parse(&input);
+        let _ = listen::parse(&input, &listen::Hosts::default());
         inputs += 1;
     }
     assert!(inputs > 0);

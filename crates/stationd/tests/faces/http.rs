@@ -117,12 +117,3 @@ fn a_scraper_that_takes_nothing_keeps_nobody_waiting() {
         (daemon.sample("stationd_consumers{face=\"metrics\"}") == 1.0).then_some(())
     });
 }
-
-#[test]
-fn too_many_scrapers_are_told() {
-    let daemon = Daemon::start(&[]);
-    let _idle: Vec<UnixStream> =
-        (0..16).map(|_| UnixStream::connect(daemon.http_path()).unwrap()).collect();
-    let answer = daemon.get("");
-    assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable"), "{answer}");
-}

@@ -4,11 +4,15 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
+mod confined;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
 mod life;
+#[cfg(test)]
+mod listening;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]

@@ -30,25 +30,35 @@ pub(crate) fn stationd(words: &[&str]) -> Output {
 pub(crate) struct Daemon {
     child: Child,
     socket: PathBuf,
-    folder: TempDir,
+    http: PathBuf,
+    _folder: TempDir,
 }
 
 impl Daemon {
     /// Starts it with these settings, and its metrics on a UNIX socket.
     pub(crate) fn start(settings: &[&str]) -> Self {
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_stationd")), settings)
+    }
+
+    /// Starts it by this command, to which its words are added.
+    pub(crate) fn start_by(mut command: Command, settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name| folder.path().join(name).display().to_string();
         let socket = format!("socket={}", path("rpc"));
         let metrics = format!("metrics=unix:{}", path("http"));
-        let given = settings.iter().find_map(|setting| setting.strip_prefix("socket="));
-        let socket_path = given.map_or_else(|| folder.path().join("rpc"), PathBuf::from);
-        let mut words = vec!["--replay".to_owned(), recording()];
+        let given = |key| settings.iter().find_map(|setting| setting.strip_prefix(key));
+        let socket_path = given("socket=").map_or_else(|| folder.path().join("rpc"), PathBuf::from);
+        let http_path =
+            given("metrics=unix:").map_or_else(|| folder.path().join("http"), PathBuf::from);
+        let mut words = Vec::new();
+        if !command.get_args().any(|word| word == "--replay") {
+            words.extend(["--replay".to_owned(), recording()]);
+        }
         for setting in [socket.as_str(), metrics.as_str(), "hostapd=off"].iter().chain(settings) {
             words.extend(["--set".to_owned(), (*setting).to_owned()]);
         }
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stationd"));
         let child = command.args(words).stderr(Stdio::inherit()).spawn().unwrap();
-        let daemon = Self { child, socket: socket_path, folder };
+        let daemon = Self { child, socket: socket_path, http: http_path, _folder: folder };
         daemon.until("it listens", || UnixStream::connect(daemon.rpc_path()).ok());
         daemon
     }
@@ -58,7 +68,7 @@ impl Daemon {
     }
 
     pub(crate) fn http_path(&self) -> PathBuf {
-        self.folder.path().join("http")
+        self.http.clone()
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -82,14 +92,19 @@ impl Daemon {
         answer
     }
 
+    /// What the kernel says of its process under this name.
+    pub(crate) fn status(&self, name: &str) -> String {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let mut lines = status.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap().trim().to_owned()
+    }
+
     pub(crate) fn descriptors(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
     pub(crate) fn resident_kib(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.split_whitespace().next().unwrap().parse().unwrap()
+        self.status("VmRSS").trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Waits for something that comes soon.

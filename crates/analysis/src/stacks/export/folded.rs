@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use model::inert;
+
 use crate::stacks::profile::{Frame, Profile};
 
 /// Folded stacks, all captures together.
@@ -30,7 +32,7 @@ pub fn folded(profile: &Profile) -> String {
 fn name(profile: &Profile, frame: &Frame) -> String {
     let plain = |letter| match letter {
         ';' => ':',
-        letter if char::is_control(letter) => ' ',
+        letter if inert::acts(letter) => ' ',
         letter => letter,
     };
     let kernel = profile.modules.get(frame.module as usize).is_some_and(|module| module.kernel);

@@ -10,11 +10,9 @@ use std::{
 
 use super::Elf;
 
-/// More than any section has unpacked; a header that promises more is a lie.
-const MOST_UNPACKED: u64 = 1 << 30;
-
-/// `ELFCOMPRESS_ZLIB`, elf.h.
+/// `ELFCOMPRESS_ZLIB` and `ELFCOMPRESS_ZSTD`, elf.h.
 const ZLIB: u32 = 1;
+const ZSTD: u32 = 2;
 
 /// Bytes of a section.
 #[derive(Clone, Debug)]
@@ -73,12 +71,17 @@ impl Elf {
         } else {
             (u64::from(self.word32(packed, 4)?), 12)
         };
-        if self.word32(packed, 0)? != ZLIB || size > MOST_UNPACKED {
+        let (kind, body) = (self.word32(packed, 0)?, packed.get(head..)?);
+        // What the header promises is all that is ever unpacked.
+        if ![ZLIB, ZSTD].contains(&kind) || !self.budget().take(size) {
             return None;
         }
-        let mut bytes = Vec::new();
-        let mut unpacking = flate2::read::ZlibDecoder::new(packed.get(head..)?).take(size);
-        unpacking.read_to_end(&mut bytes).ok()?;
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
+        if kind == ZLIB {
+            flate2::read::ZlibDecoder::new(body).take(size).read_to_end(&mut bytes).ok()?;
+        } else {
+            zstd_safe::decompress(&mut bytes, body).ok()?;
+        }
         (bytes.len() as u64 == size).then_some(bytes)
     }
 

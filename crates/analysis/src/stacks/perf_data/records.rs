@@ -17,6 +17,11 @@ const COMPRESSED_WITH_SIZE: u32 = 83;
 /// How much is unpacked at once, bytes. A record is at most 64 KiB, so one always fits.
 const UNPACKED: usize = 128 * 1024;
 
+/// perf packs the same stacks again and again, to a hundredth and less; zeros go to a thirty-thousandth. More than so
+/// many bytes for one, beyond the first [`FREE`], are not the records of any machine.
+const MOST_FOR_ONE: u64 = 1000;
+const FREE: u64 = 64 << 20;
+
 /// A record that was read.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -151,6 +156,8 @@ struct Packed {
     packed_at: usize,
     unpacked: Vec<u8>,
     unpacked_at: usize,
+    /// Bytes so far that were packed, and that they became.
+    sums: (u64, u64),
 }
 
 impl Packed {
@@ -211,6 +218,13 @@ impl Packed {
             .map_err(|code| format!("{BAD}: {}", zstd_safe::get_error_name(code)))?;
         let (read, written) = (input.pos(), output.pos());
         self.packed_at += read;
+        self.sums.0 += read as u64;
+        self.sums.1 += written as u64;
+        if self.sums.1 > FREE + self.sums.0.saturating_mul(MOST_FOR_ONE) {
+            return Err(format!(
+                "its compressed records are larger than {MOST_FOR_ONE} times what they are packed to; the rest was not read"
+            ));
+        }
         self.unpacked.truncate(old + written);
         Ok(read > 0 || written > 0)
     }

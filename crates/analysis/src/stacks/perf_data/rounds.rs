@@ -10,6 +10,12 @@ use super::records::Record;
 /// A recording without rounds is told in pieces of this size, bytes: memory has an end.
 const MOST: usize = 64 << 20;
 
+/// Memory that is not worth giving back, bytes.
+const SMALL: usize = 256;
+
+/// What a record takes beside its body: its slot, its place in the order, and the allocator's own.
+const AROUND: usize = 96;
+
 /// Records that wait for their turn.
 #[derive(Default)]
 pub(super) struct Rounds {
@@ -35,7 +41,10 @@ impl Rounds {
         });
         self.late += u64::from(time < self.told);
         self.newest = self.newest.max(time);
-        self.bytes += record.body.len();
+        if record.body.capacity() > 4 * record.body.len() + SMALL {
+            record.body.shrink_to_fit();
+        }
+        self.bytes += weight(record);
         std::mem::swap(&mut self.slots[slot], record);
         self.waiting.push(Reverse((time, self.taken, slot)));
         self.taken += 1;
@@ -56,7 +65,12 @@ impl Rounds {
         self.waiting.pop();
         self.told = self.told.max(time);
         self.free.push(slot);
-        self.bytes -= self.slots[slot].body.len();
+        self.bytes -= weight(&self.slots[slot]);
         Some(&self.slots[slot])
     }
+}
+
+/// Bytes of memory that a record takes: what its body's were once given counts, whatever is in them.
+fn weight(record: &Record) -> usize {
+    record.body.capacity() + AROUND
 }

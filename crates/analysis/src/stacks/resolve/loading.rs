@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use sha2::{Digest, Sha256};
 
 use crate::stacks::{
+    budget::Budget,
     files::{FileId, Files},
     happening::Architecture,
     object::{Elf, hexadecimal},
@@ -18,6 +19,7 @@ const DELETED: &str = " (deleted)";
 /// Where files come from, and what is known of them before they are read.
 pub(super) struct Loading<'f> {
     pub(super) files: &'f dyn Files,
+    pub(super) budget: Budget,
     pub(super) architecture: Architecture,
     pub(super) ids: Vec<FileId>,
 }
@@ -76,7 +78,7 @@ impl Loading<'_> {
     ) -> Option<Elf> {
         let link = elf.debug_link().map(|link| link.name.as_str());
         let bytes = self.files.debug(elf.build_id(), link.or_else(|| base_name(path)))?;
-        let debug = match Elf::parse(bytes) {
+        let debug = match Elf::parse_within(bytes, &self.budget) {
             Ok(debug) => debug,
             Err(why) => {
                 faults.insert(format!("{path}: its debug file is of no use: {why}"));
@@ -94,7 +96,7 @@ impl Loading<'_> {
     fn twin(&self, id: &FileId) -> Option<Elf> {
         let build_id = id.build_id.as_deref()?;
         let bytes = self.files.debug(Some(build_id), base_name(&id.path))?;
-        let elf = Elf::parse(bytes).ok()?;
+        let elf = Elf::parse_within(bytes, &self.budget).ok()?;
         let has_code = elf.eh_frame().is_some() || elf.contents(".text").is_some();
         (elf.build_id() == Some(build_id) && has_code).then_some(elf)
     }
@@ -104,7 +106,7 @@ impl Loading<'_> {
             let found = Sha256::digest(&bytes);
             wanted.eq_ignore_ascii_case(&hexadecimal(&found))
         });
-        let elf = Elf::parse(bytes).map_err(|why| why.to_string())?;
+        let elf = Elf::parse_within(bytes, &self.budget).map_err(|why| why.to_string())?;
         let same_id = id.build_id.as_deref().zip(elf.build_id()).map(|(one, other)| one == other);
         match (same_hash, same_id) {
             // A stripped file and its unstripped twin have one id and two hashes.

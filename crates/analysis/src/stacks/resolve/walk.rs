@@ -11,6 +11,7 @@ use super::{
     unknown,
 };
 use crate::stacks::{
+    budget::HELD,
     files::{FileId, Files},
     happening::{Architecture, Registers, Sample},
     hint::Spin,
@@ -77,7 +78,7 @@ pub(super) struct Place {
 impl<'f> Known<'f> {
     pub(super) fn new(files: &'f dyn Files, architecture: Architecture, ids: Vec<FileId>) -> Self {
         Known {
-            loading: Loading { files, architecture, ids },
+            loading: Loading { files, budget: files.budget(), architecture, ids },
             codes: Vec::new(),
             sites: Sites::default(),
             interned: Interned::default(),
@@ -275,6 +276,20 @@ impl<'f> Known<'f> {
             return Slot::Nothing;
         }
         let module = self.interned.module(&mapped.path, false);
+        let refusals = self.loading.budget.refusals();
+        let slot = self.load(mapped, module);
+        if self.loading.budget.refusals() > refusals {
+            self.faults.insert(format!(
+                "debug information of {} was not used, or not all of it: unpacked it is larger than the {} MiB that \
+                 one recording may take",
+                mapped.path,
+                HELD >> 20
+            ));
+        }
+        slot
+    }
+
+    fn load(&mut self, mapped: &MappedFile, module: u32) -> Slot {
         let id = self.loading.id(&mapped.path, mapped.build_id.as_deref());
         let Some((elf, cpu)) = self.loading.load(&id, &mut self.faults) else {
             return Slot::Missing(module);

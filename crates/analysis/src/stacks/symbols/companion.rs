@@ -2,13 +2,14 @@
 
 use thiserror::Error;
 
+use super::xz;
 use crate::stacks::object::Elf;
 
 /// Larger packed tables are nobody's; unpacked they would fill the memory.
 const MOST_PACKED: usize = 16 << 20;
 
-/// Unpacked, bytes.
-const MOST_UNPACKED: usize = 256 << 20;
+/// How often the decoder holds what it unpacks: its dictionary, its block, and what it gives.
+const COPIES: u64 = 3;
 
 /// Why a file is of another build.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -52,9 +53,13 @@ pub fn matching(elf: &Elf, debug: &Elf) -> Result<(), Mismatch> {
 /// The file within `.gnu_debugdata`: symbols that `.dynsym` lacks, packed with xz.
 pub fn packed(elf: &Elf) -> Option<Elf> {
     let packed = elf.contents(".gnu_debugdata").filter(|packed| packed.len() <= MOST_PACKED)?;
-    let mut out = Bounded(Vec::new());
-    lzma_rs::xz_decompress(&mut &*packed, &mut out).ok()?;
-    Elf::parse(out.0.into()).ok()
+    let size = xz::unpacked(&packed)?;
+    if !elf.budget().take(size.saturating_mul(COPIES)) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    lzma_rs::xz_decompress(&mut &*packed, &mut bytes).ok()?;
+    Elf::parse_within(bytes.into(), elf.budget()).ok()
 }
 
 /// CRC-32 as zlib computes it; gdb's manual, "Separate Debug Files".
@@ -62,20 +67,4 @@ fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
-}
-
-struct Bounded(Vec<u8>);
-
-impl std::io::Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + bytes.len() > MOST_UNPACKED {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -29,7 +29,11 @@ pub(super) fn read(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
         }
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
         let Ok(name) = symbol.name_bytes() else { continue };
-        out.extend(one(code, name, (symbol.address(), symbol.size(), st_info.0)));
+        let found = one(code, name, (symbol.address(), symbol.size(), st_info.0));
+        if found.as_ref().is_some_and(|found| !affords(code, found)) {
+            break;
+        }
+        out.extend(found);
     }
     if out.len() == before && source.sections().is_empty() {
         bare(source, code, out);
@@ -58,8 +62,17 @@ fn bare(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
             defined.then_some(())?;
             one(code, name, (address, length, *entry.get(info)?))
         };
-        out.extend(read());
+        let found = read();
+        if found.as_ref().is_some_and(|found| !affords(code, found)) {
+            break;
+        }
+        out.extend(found);
     }
+}
+
+/// Many symbols can have one long name, which each of them keeps twice.
+fn affords(code: &Elf, symbol: &Symbol) -> bool {
+    code.budget().take((2 * symbol.name.len() + size_of::<Symbol>()) as u64)
 }
 
 fn one(code: &Elf, name: &[u8], (address, size, info): (u64, u64, u8)) -> Option<Symbol> {

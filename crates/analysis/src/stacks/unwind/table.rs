@@ -134,7 +134,12 @@ impl Table {
             },
         };
         let place = self.sources.len() as u8;
+        let before = self.entries.len();
         let read = source.entries(place, &mut self.entries);
+        let more = (self.entries.len() - before) * size_of::<Entry>();
+        if !elf.budget().take(more as u64) {
+            self.entries.truncate(before);
+        }
         if let Err(error) = read {
             self.fault = Some(format!("{}: {error}", source.name()));
         }

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use super::Fake;
+use super::{super::Files, Fake};
 
 const V1: &str = "\
 28 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
@@ -63,7 +63,11 @@ impl Fake {
     }
 
     /// Gives it a CPU whose last-level cache can be shared out by resctrl: one cache of `bits` parts.
-    pub fn with_resctrl(self, bits: u32) -> Self {
+    pub fn with_resctrl(mut self, bits: u32) -> Self {
+        let mounts = self.text("/proc/self/mountinfo");
+        let resctrl = "60 23 0:40 / /sys/fs/resctrl rw - resctrl resctrl rw\n";
+        self.put("/proc/self/mountinfo", &(mounts + resctrl));
+        self.look_again();
         let mask = format!("{:x}", (1_u64 << bits) - 1);
         self.put("/sys/fs/resctrl/info/L3/cbm_mask", &format!("{mask}\n"));
         self.put("/sys/fs/resctrl/info/L3/min_cbm_bits", "2\n");

@@ -13,7 +13,7 @@ use toml::de::DeTable;
 use crate::study_file::{
     Fault,
     lines::{Lines, Told},
-    nearest,
+    maxima, nearest,
 };
 
 /// Words that arms have already.
@@ -48,6 +48,7 @@ impl Rules<'_> {
     pub(super) fn check(&self) -> Result<(), Fault> {
         let (study, lines) = (self.study, Lines(self.text));
         self.shape().or_else(|(key, why)| lines.fault(&["contention", key], why))?;
+        maxima::contention(study, lines)?;
         lines.each(
             ("place", &study.places),
             |place| &place.name,

@@ -1,13 +1,13 @@
 //! The metrics over HTTP/1.1, on loopback or on a UNIX socket.
 //!
 //! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line. A page goes out
-//! in pieces: the next one is written once the socket has taken the last. Whoever stalls is dropped.
-
-pub mod request;
+//! in pieces: the next one is written once the socket has taken the last. Whoever stalls is dropped, and
+//! whoever was silent longest leaves for a newcomer when all places are taken.
 
 use std::os::fd::OwnedFd;
 
-use self::request::{Format, Page, Parsed, Request};
+use listen::{Activity, Answer, Format, Hosts, Occupant, Page, Parsed, Places, Request, Standing};
+
 use crate::{
     daemon::{
         Turn,
@@ -34,28 +34,46 @@ const CHUNK_HEAD: &[u8] = b"00000000\r\n";
 const FRONT: &str =
     "stationd: statistics of associated Wi-Fi stations.\nThe metrics are at /metrics.\n";
 
+const FOREIGN: &str = "this Host is not served: ask for localhost or an address, or allow a name with \
+                       --set hosts=NAME\n";
+
 /// The face.
 #[derive(Debug)]
 pub struct Http {
     door: Listener,
-    scrapers: Vec<Option<Scraper>>,
+    scrapers: Places<Scraper>,
     buffer: Vec<u8>,
+    desk: Desk,
+}
+
+/// Where requests are answered.
+#[derive(Debug)]
+struct Desk {
     letter: Letter,
+    hosts: Hosts,
     max_age_ns: u64,
 }
 
 #[derive(Debug)]
 struct Scraper {
     connection: Connection,
+    standing: Standing,
     /// The page that is being sent, and whether in chunks.
     page: Option<(Scrape, bool)>,
 }
 
+impl Occupant for Scraper {
+    fn standing(&self) -> Standing {
+        self.standing
+    }
+}
+
 impl Http {
-    /// Serves whoever comes through this door, with values no older than this.
-    pub fn new(door: Listener, max_age_ns: u64) -> Self {
+    /// Serves whoever comes through this door and asks for one of these hosts, with values no older than this.
+    pub fn new(door: Listener, hosts: Hosts, max_age_ns: u64) -> Self {
         let buffer = vec![0; LONGEST_HEAD];
-        Self { door, scrapers: Vec::new(), buffer, letter: Letter::default(), max_age_ns }
+        let desk = Desk { letter: Letter::default(), hosts, max_age_ns };
+        Self { door, scrapers: Places::new(MOST_SCRAPERS), buffer, desk }
     }
 
     /// The door, to be waited for.
@@ -76,31 +94,38 @@ impl Http {
     }
 
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        if turn.tally.scrapers >= MOST_SCRAPERS {
-            turn.tally.drop_for(Reason::Refused);
-            answer(
-                503,
-                "stationd serves 16 scrapers at a time: try again later\n",
-                &mut self.letter,
-            );
-            // Whoever does not take this one line does not get it.
-            let _ = Outbox::default().send(socket, &mut self.letter);
-            return;
-        }
-        let place = self.scrapers.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.scrapers.push(None);
-            self.scrapers.len() - 1
-        });
-        let token = Token::Http(place as u32);
+        let Some(place) = self.scrapers.free().or_else(|| self.displace(turn)) else {
+            return self.refuse(socket, turn);
+        };
+        let token = Token::Http(place);
         let Ok(mut connection) = Connection::new(socket, token, turn) else { return };
         connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
-        self.scrapers[place] = Some(Scraper { connection, page: None });
+        let standing = Standing::new(turn.now_ns);
+        self.scrapers.put(place, Scraper { connection, standing, page: None });
         turn.tally.scrapers += 1;
+        // Who has asked already is answered before the next one, who may want this place, is let in.
+        self.ready(place, turn);
+    }
+
+    /// Makes room for a newcomer: the place that is free now.
+    fn displace(&mut self, turn: &mut Turn<'_>) -> Option<u32> {
+        let place = self.scrapers.longest(turn.now_ns, |_| true)?;
+        turn.tally.drop_for(Reason::Displaced);
+        self.drop(place, turn);
+        Some(place)
+    }
+
+    fn refuse(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
+        turn.tally.drop_for(Reason::Refused);
+        let text = "stationd serves 16 scrapers at a time: try again later\n";
+        answer(503, text, &mut self.desk.letter);
+        // Whoever does not take this one line does not get it.
+        let _ = Outbox::default().send(socket, &mut self.desk.letter);
     }
 
     /// Bytes have come, or there is room for more of a page.
     pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(scraper)) = self.scrapers.get_mut(place as usize) else { return };
+        let Some(scraper) = self.scrapers.get_mut(place) else { return };
         if let Some(stays) = scraper.connection.throw_away(&mut self.buffer) {
             if stays == Stays::No {
                 self.drop(place, turn);
@@ -109,7 +134,7 @@ impl Http {
         }
         let stays = if scraper.connection.is_writing() {
             let sent = scraper.connection.go_on(turn);
-            scraper.serve(sent, (&mut self.letter, self.max_age_ns), turn)
+            scraper.serve(sent, &mut self.desk, turn)
         } else {
             match scraper.connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => {
@@ -117,12 +142,13 @@ impl Http {
                         scraper.connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
                     }
                     scraper.connection.input.extend_from_slice(&self.buffer[..count]);
-                    scraper.serve(Sent::All, (&mut self.letter, self.max_age_ns), turn)
+                    scraper.serve(Sent::All, &mut self.desk, turn)
                 }
                 Received::Nothing => Stays::Yes,
                 Received::Gone => Stays::No,
             }
         };
+        scraper.standing.moved(scraper.activity(), turn.now_ns);
         if stays == Stays::No {
             self.drop(place, turn);
         }
@@ -130,7 +156,7 @@ impl Http {
 
     /// A scraper's patience, or ours with it, may be at its end.
     pub fn late(&mut self, place: u32, turn: &mut Turn<'_>) {
-        let Some(Some(scraper)) = self.scrapers.get_mut(place as usize) else { return };
+        let Some(scraper) = self.scrapers.get_mut(place) else { return };
         if !scraper.connection.is_late(turn) {
             return;
         }
@@ -143,29 +169,36 @@ impl Http {
     }
 
     fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
-        if self.scrapers[place as usize].take().is_some() {
+        if let Some(mut scraper) = self.scrapers.take(place) {
+            scraper.connection.leave(turn);
             turn.tally.scrapers -= 1;
         }
     }
 }
 
 impl Scraper {
+    /// What it does now.
+    fn activity(&self) -> Activity {
+        if self.page.is_some() || self.connection.waits() {
+            Activity::Answered
+        } else if self.connection.input.is_empty() {
+            Activity::Idle
+        } else {
+            Activity::Unfinished
+        }
+    }
+
     /// Goes on with the page, or with the next request.
-    fn serve(
-        &mut self,
-        sent: Sent,
-        (letter, max_age_ns): (&mut Letter, u64),
-        turn: &mut Turn<'_>,
-    ) -> Stays {
+    fn serve(&mut self, sent: Sent, desk: &mut Desk, turn: &mut Turn<'_>) -> Stays {
         if sent != Sent::All {
             return self.connection.rest(sent, turn);
         }
         if self.page.is_none() && !self.connection.ends() {
-            self.take_request((letter, max_age_ns), turn);
+            self.take_request(desk, turn);
         }
-        self.write_piece(letter, turn);
-        let sent = self.connection.send(letter, turn);
-        if sent == Sent::All && (self.page.is_some() || self.has_next()) {
+        self.write_piece(&mut desk.letter, turn);
+        let sent = self.connection.send(&mut desk.letter, turn);
+        if sent == Sent::All && (self.page.is_some() || self.has_next(&desk.hosts)) {
             // One piece, or one answer, a turn: others have theirs between them.
             return self.connection.wait_for(Interest::Write, turn);
         }
@@ -176,26 +209,30 @@ impl Scraper {
     }
 
     /// Whether another request is there already.
-    fn has_next(&self) -> bool {
+    fn has_next(&self, hosts: &Hosts) -> bool {
         let input = &self.connection.input;
-        !self.connection.ends() && !input.is_empty() && request::parse(input) != Parsed::Partial
+        !self.connection.ends()
+            && !input.is_empty()
+            && listen::parse(input, hosts) != Parsed::Partial
     }
 
-    fn take_request(&mut self, (letter, max_age_ns): (&mut Letter, u64), turn: &mut Turn<'_>) {
-        match request::parse(&self.connection.input) {
+    fn take_request(&mut self, desk: &mut Desk, turn: &mut Turn<'_>) {
+        match listen::parse(&self.connection.input, &desk.hosts) {
             Parsed::Whole(request, length) => {
                 self.connection.input.drain(..length);
                 if !request.keep {
                     self.connection.end();
                 }
-                self.answer(request, (letter, max_age_ns), turn);
+                self.answer(request, desk, turn);
             }
             Parsed::Partial if self.connection.input.len() < LONGEST_HEAD => {}
             Parsed::Partial => {
                 turn.tally.drop_for(Reason::Oversized);
-                self.refuse(431, "a request's head has at most 8 KiB\n", letter);
+                self.refuse(431, "a request's head has at most 8 KiB\n", &mut desk.letter);
             }
-            Parsed::Rubbish => self.refuse(400, "this is no HTTP request for here\n", letter),
+            Parsed::Rubbish => {
+                self.refuse(400, "this is no HTTP request for here\n", &mut desk.letter);
+            }
         }
     }
 
@@ -205,18 +242,13 @@ impl Scraper {
         answer(code, text, letter);
     }
 
-    fn answer(
-        &mut self,
-        request: Request,
-        (letter, max_age_ns): (&mut Letter, u64),
-        turn: &mut Turn<'_>,
-    ) {
-        let text = match request.page {
+    fn answer(&mut self, request: Request, desk: &mut Desk, turn: &mut Turn<'_>) {
+        let (code, text) = match request.page {
             Page::Metrics(format) => {
                 turn.tally.scrapes += 1;
-                metrics_head(format, request, letter);
+                metrics_head(format, request, &mut desk.letter);
                 if !request.head_only {
-                    turn.engine.refresh_all(max_age_ns, turn.now_ns);
+                    turn.engine.refresh_all(desk.max_age_ns, turn.now_ns);
                     self.page = Some((Scrape::new(format, turn.now_ns), request.chunks));
                 }
                 return;
@@ -224,17 +256,12 @@ impl Scraper {
             Page::Front => (200, FRONT),
             Page::Missing => (404, "there is /metrics here, and nothing else\n"),
             Page::NotAllowed => (405, "only GET and HEAD are served\n"),
+            Page::Misdirected => {
+                return self.refuse(421, FOREIGN, &mut desk.letter);
+            }
         };
-        let begin = letter.len();
-        answer(text.0, text.1, letter);
-        if request.head_only {
-            let body = text.1.len();
-            let end = letter.len() - body;
-            letter.words().truncate(end.max(begin));
-        }
-        if !request.keep {
-            self.connection.end();
-        }
+        let Request { head_only, keep, .. } = request;
+        Answer { head_only, keep, ..Answer::line(code, text) }.write(desk.letter.words());
     }
 
     /// Writes the next piece of the page.
@@ -285,20 +312,7 @@ fn metrics_head(format: Format, request: Request, letter: &mut Letter) {
     }
 }
 
-/// A short answer.
+/// A line, after which the connection ends.
 fn answer(code: u16, text: &str, letter: &mut Letter) {
-    let (status, more) = match code {
-        200 => ("200 OK", ""),
-        404 => ("404 Not Found", ""),
-        405 => ("405 Method Not Allowed", "Allow: GET, HEAD\r\nConnection: close\r\n"),
-        431 => ("431 Request Header Fields Too Large", "Connection: close\r\n"),
-        503 => ("503 Service Unavailable", "Connection: close\r\n"),
-        _ => ("400 Bad Request", "Connection: close\r\n"),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n{more}Content-Length: {}\r\n\r\n",
-        text.len()
-    );
-    letter.words().extend_from_slice(head.as_bytes());
-    letter.words().extend_from_slice(text.as_bytes());
+    Answer::line(code, text).write(letter.words());
 }

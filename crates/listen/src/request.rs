@@ -1,6 +1,8 @@
 //! The head of an HTTP request: which page, in which format, and whether the connection is kept.
 //!
-//! Pure. Bodies are not read: a request with one is not for us.
+//! Bodies are not read: a request with one is not for us.
+
+use crate::{BadHost, Hosts};
 
 /// A head has at most so many lines.
 const HEADERS: usize = 48;
@@ -35,6 +37,8 @@ pub enum Page {
     Missing,
     /// Another method than GET and HEAD.
     NotAllowed,
+    /// A `Host` that is not served.
+    Misdirected,
 }
 
 /// A request.
@@ -61,8 +65,8 @@ pub enum Parsed {
     Rubbish,
 }
 
-/// Reads a head.
-pub fn parse(bytes: &[u8]) -> Parsed {
+/// Reads a head that was sent to one of these hosts.
+pub fn parse(bytes: &[u8], hosts: &Hosts) -> Parsed {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     let length = match head.parse(bytes) {
@@ -85,7 +89,12 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     let chunks = version == 1;
     let asks = |word| header("connection").is_some_and(|value| has_word(value, word));
     let keep = if chunks { !asks("close") } else { false };
-    let page = page(method, path, header("accept"));
+    let named = head.headers.iter().filter(|one| one.name.eq_ignore_ascii_case("host"));
+    let page = match hosts.check(named.map(|one| one.value), chunks) {
+        Ok(()) => page(method, path, header("accept")),
+        Err(BadHost::Foreign) => Page::Misdirected,
+        Err(BadHost::Malformed) => return Parsed::Rubbish,
+    };
     Parsed::Whole(Request { page, head_only: method == "HEAD", keep, chunks }, length)
 }
 
@@ -146,7 +155,7 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Request {
-        match parse(text.as_bytes()) {
+        match parse(text.as_bytes(), &Hosts::any()) {
             Parsed::Whole(request, length) if length == text.len() => request,
             other => panic!("{other:?}"),
         }
@@ -191,16 +200,33 @@ mod tests {
 
     #[test]
     fn half_a_request_is_waited_for_and_rubbish_is_not() {
+        let parse = |bytes: &[u8]| parse(bytes, &Hosts::any());
         assert_eq!(parse(b"GET /met"), Parsed::Partial);
         assert_eq!(parse(b"\0\0\0"), Parsed::Rubbish);
         let body = b"GET /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello";
         assert_eq!(parse(body), Parsed::Rubbish);
     }
 
+    #[test]
+    fn a_foreign_host_gets_no_page_and_http_1_1_needs_one() {
+        let page = |head: &str| match parse(head.as_bytes(), &Hosts::default()) {
+            Parsed::Whole(request, _) => Some(request.page),
+            _ => None,
+        };
+        let served = Some(Page::Metrics(Format::Prometheus));
+        assert_eq!(page("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9810\r\n\r\n"), served);
+        assert_eq!(page("GET /metrics HTTP/1.0\r\n\r\n"), served);
+        assert_eq!(page("GET /metrics HTTP/1.1\r\n\r\n"), None);
+        for first in ["GET /metrics HTTP/1.1", "GET / HTTP/1.0", "POST /x HTTP/1.1"] {
+            let head = format!("{first}\r\nHost: evil.example\r\n\r\n");
+            assert_eq!(page(&head), Some(Page::Misdirected), "{first}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(bytes: Vec<u8>, accept in "\\PC*") {
-            let _ = parse(&bytes);
+            let _ = parse(&bytes, &Hosts::default());
             let _ = format(&accept);
         }
     }

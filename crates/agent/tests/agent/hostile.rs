@@ -1,0 +1,185 @@
+//! A local user of the device who knows how the agent names things, and is there first.
+//!
+//! A real user without rights (65534) sets traps in a temporary folder that everybody may write to, as `/tmp`; the
+//! real agent runs there as root. The victim, a file of root's, is as it was, and nothing of the agent's is left.
+
+use std::{
+    fs,
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use model::{
+    contention::{Bout, Control, Endpoints, Flow, Road, Traffic},
+    span::Span,
+    wire::{Frame, Order},
+};
+
+use super::dialogue::Agent;
+
+const OTHER: u32 = 65534;
+const VICTIM: &str = "root's own words\n";
+
+struct Scene {
+    place: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: only root can play another user");
+            return None;
+        }
+        let scene = Self { place: tempfile::tempdir().unwrap() };
+        let mode = |path: &Path, bits| {
+            fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap()
+        };
+        mode(scene.place.path(), 0o755);
+        fs::write(scene.path("victim"), VICTIM).unwrap();
+        fs::create_dir(scene.path("shared")).unwrap();
+        mode(&scene.path("shared"), 0o1777);
+        Some(scene)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    fn other(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir("/").uid(OTHER).gid(OTHER);
+        command.env("S", self.path("shared")).env("V", self.path("victim"));
+        command
+    }
+
+    fn agent(&self) -> Agent {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headroom-agent"));
+        command.env("TMPDIR", self.path("shared"));
+        Agent::start_as(command).0
+    }
+
+    fn is_untouched(&self) -> bool {
+        fs::read_to_string(self.path("victim")).unwrap() == VICTIM
+    }
+
+    /// What root has in the shared folder.
+    fn of_root(&self) -> Vec<(String, u32)> {
+        let entries = fs::read_dir(self.path("shared")).unwrap().flatten();
+        let known = entries.filter_map(|entry| {
+            let metadata = entry.path().symlink_metadata().ok().filter(|found| found.uid() == 0)?;
+            Some((entry.file_name().into_string().unwrap(), metadata.mode() & 0o7777))
+        });
+        known.collect()
+    }
+}
+
+/// One that runs guard, with a policy that nobody is bounded by.
+fn guarded() -> Order {
+    let policy = "[protect]\ninterfaces = [\"{interface}\"]\n".to_owned();
+    let traffic = Traffic {
+        flow: Flow::Udp,
+        bytes: 1400,
+        rate: Some(20_000_000),
+        paced: None,
+        endpoints: Endpoints::RealTime,
+        nat: false,
+        threaded: false,
+        no_offload: false,
+        link_limit: None,
+        bursts: None,
+        probes: 50,
+    };
+    Order::Contend(Box::new(Bout {
+        road: Road::Veth,
+        traffic: Some(traffic),
+        application: None,
+        control: Control::Guard(policy),
+        offset: Span::default(),
+        warm_up: Span::from_nanos(300_000_000),
+        window: Span::from_secs(2),
+        marks: false,
+    }))
+}
+
+#[test]
+fn a_folder_that_another_user_foresaw_is_not_taken() {
+    let Some(scene) = Scene::new() else { return };
+    let mut agent = scene.agent();
+    let trap = format!(
+        "mkdir -m 777 $S/headroom-bout-{pid} && ln -s $V $S/headroom-bout-{pid}/guard.toml && \
+         mkdir $S/headroom-bout-{pid}/guard && ln -s $V $S/headroom-bout-{pid}/guard/lock",
+        pid = agent.pid()
+    );
+    assert!(scene.other(&trap).status().unwrap().success());
+    agent.order(&guarded());
+    agent.hello();
+    let mut seen = Vec::new();
+    // What the agent has there is its own user's alone.
+    let until = Instant::now() + Duration::from_secs(1);
+    while seen.is_empty() && Instant::now() < until {
+        seen = scene.of_root();
+        sleep(Duration::from_millis(5));
+    }
+    match agent.frame() {
+        Frame::Contended(record) => assert!(record.guard.is_some_and(|guard| guard.restored)),
+        Frame::Refused(why) => eprintln!("not every step was taken: {why}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(scene.is_untouched());
+    assert!(seen.iter().all(|(_, mode)| *mode == 0o700) && !seen.is_empty(), "{seen:?}");
+    agent.orders = None;
+    agent.ended();
+    assert_eq!(scene.of_root(), []);
+}
+
+#[test]
+fn a_killed_agent_leaves_no_folder_and_its_tidier_takes_no_other() {
+    let Some(scene) = Scene::new() else { return };
+    let mut agent = scene.agent();
+    agent.order(&guarded());
+    agent.hello();
+    let begun = Instant::now();
+    while scene.of_root().is_empty() && begun.elapsed() < Duration::from_secs(5) {
+        sleep(Duration::from_millis(5));
+    }
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    while !scene.of_root().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", scene.of_root());
+        sleep(Duration::from_millis(20));
+    }
+    // A folder of somebody else's is nobody's to tidy.
+    assert!(scene.other("mkdir $S/theirs && touch $S/theirs/file").status().unwrap().success());
+    let mut tidier = Command::new(env!("CARGO_BIN_EXE_headroom-agent"));
+    tidier.arg("--tidy-bout").arg(scene.path("shared/theirs")).stdin(std::process::Stdio::null());
+    tidier.status().unwrap();
+    assert!(scene.path("shared/theirs/file").exists());
+}
+
+#[test]
+fn names_that_come_and_go_while_the_agent_starts_lead_nowhere() {
+    let Some(scene) = Scene::new() else { return };
+    let mut agent = scene.agent();
+    let script = format!(
+        "cd $S; end=$(($(date +%s) + 3)); while [ $(date +%s) -lt $end ]; do \
+         rm -rf headroom-bout-{pid}; ln -s $V headroom-bout-{pid}; rm -f headroom-bout-{pid}; \
+         mkdir -m 777 headroom-bout-{pid}; ln -s $V headroom-bout-{pid}/guard.toml; \
+         for f in headroom-*; do ln -s $V $f/guard.toml; ln -s $V $f/guard; done; done 2>/dev/null",
+        pid = agent.pid()
+    );
+    let mut racer = scene.other(&script).spawn().unwrap();
+    sleep(Duration::from_millis(100));
+    agent.order(&guarded());
+    agent.hello();
+    let _ = agent.frame();
+    racer.kill().unwrap();
+    racer.wait().unwrap();
+    assert!(scene.is_untouched());
+    assert!(scene.of_root().iter().all(|(_, mode)| *mode == 0o700), "{:?}", scene.of_root());
+}

@@ -1,0 +1,121 @@
+//! Who comes to guard's sockets with bad intent: idle crowds, foreign pages, slow talkers, other users.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    os::unix::fs::PermissionsExt,
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use crate::scene::{Running, Scene, Told};
+
+const ADDRESS: &str = "127.0.0.1:9811";
+const SOON: Duration = Duration::from_secs(1);
+
+fn guard_that_listens(scene: &Scene, words: &[&str]) -> Running {
+    let policy = scene.policy("");
+    scene.run(&[&[policy.to_str().unwrap(), "--listen", ADDRESS], words].concat())
+}
+
+fn get(request: &str) -> String {
+    let address: SocketAddr = ADDRESS.parse().unwrap();
+    let mut stream = TcpStream::connect_timeout(&address, SOON).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn is_reached_by_root(scene: &Scene) {
+    let begin = Instant::now();
+    let told = scene.told(&["status"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn sixty_idle_connections_lock_out_neither_root_nor_a_scraper() {
+    let scene = scene!();
+    let guard = guard_that_listens(&scene, &[]);
+    let _idle: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(ADDRESS).unwrap()).collect();
+    is_reached_by_root(&scene);
+    assert!(get("GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
+    drop(guard);
+}
+
+#[test]
+fn idle_connections_to_the_control_socket_keep_nobody_out() {
+    let scene = scene!();
+    let guard = guard_that_listens(&scene, &[]);
+    let connect = || std::os::unix::net::UnixStream::connect(scene.path("state/control")).unwrap();
+    let _idle: Vec<_> = (0..60).map(|_| connect()).collect();
+    is_reached_by_root(&scene);
+    drop(guard);
+}
+
+#[test]
+fn a_page_of_a_strangers_name_is_not_served() {
+    let scene = scene!();
+    let guard = guard_that_listens(&scene, &["--host", "ap.lan"]);
+    let of = |host: &str| get(&format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    for host in ["evil.example", "evil.example:9811", "127.0.0.1.evil.example"] {
+        let answer = of(host);
+        assert!(answer.starts_with("HTTP/1.1 421 "), "{host}: {answer}");
+        assert!(!answer.contains("headroom_guard_"), "{host}: {answer}");
+        let (_, line) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(line.lines().count() == 1 && line.contains("--host NAME"), "{line}");
+    }
+    for host in ["127.0.0.1:9811", "localhost", "[::1]", "ap.lan:9811"] {
+        assert!(of(host).starts_with("HTTP/1.1 200 "), "{host}");
+    }
+    drop(guard);
+}
+
+#[test]
+fn a_request_that_drips_or_has_no_end_is_ended() {
+    let scene = scene!();
+    let guard = guard_that_listens(&scene, &[]);
+    let mut drips = TcpStream::connect(ADDRESS).unwrap();
+    let begin = Instant::now();
+    while drips.write_all(b"G").is_ok() {
+        assert!(begin.elapsed() < Duration::from_secs(10), "it drips on");
+        sleep(Duration::from_millis(200));
+    }
+    assert!(begin.elapsed() > Duration::from_secs(4));
+    let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(5000));
+    assert!(get(&endless).starts_with("HTTP/1.1 431 "));
+    is_reached_by_root(&scene);
+    drop(guard);
+}
+
+#[test]
+fn only_root_controls_it_whatever_the_socket_allows() {
+    let scene = scene!();
+    let guard = guard_that_listens(&scene, &[]);
+    let socket = scene.path("state/control");
+    let open = |path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let state = scene.path("state");
+    // A copy that the other user may reach: cargo's folder may be anybody's.
+    let program = scene.path("guard");
+    fs::copy(env!("CARGO_BIN_EXE_guard"), &program).unwrap();
+    let by_another_user = || {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        Told::of(&command.args(["set", "90", "--state"]).arg(&state).output().unwrap())
+    };
+    let before = scene.status()["aggressiveness"].clone();
+    open(scene.path(""), 0o755);
+    open(state.clone(), 0o755);
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let told = by_another_user();
+    assert!(told.code == 4 && told.err.contains("only root reaches"), "{told:?}");
+    open(socket, 0o666);
+    let told = by_another_user();
+    assert!(told.code == 3 && told.err.contains("only root controls"), "{told:?}");
+    assert_eq!(scene.status()["aggressiveness"], before);
+    drop(guard);
+}

@@ -1,0 +1,190 @@
+//! Files that somebody else named: regular ones only, read whole, and no more than a given size of them.
+//!
+//! A name may lead to a device that never ends, to a pipe that nobody writes to, or to more than memory holds.
+//! Here it is looked at before it is opened, because opening a device can already do something, and once more when
+//! it is open, because names are renamed. What is in a file, and what a fitting size is, is the caller's to know.
+
+use std::{
+    fs::{File, FileType, Metadata},
+    io::{self, Read},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+    sync::Arc,
+};
+
+use rustix::fs::OFlags;
+
+/// Bytes in a MiB: sizes are told in it.
+const MIB: u64 = 1 << 20;
+
+/// What people write by hand: studies, policies, efforts. The largest of ours has 12 KiB.
+pub const WRITTEN: u64 = MIB;
+
+/// What programs write for programs as text: baselines, curves.
+pub const GENERATED: u64 = 16 * MIB;
+
+/// `/proc/kallsyms`: 10 MiB on a distribution's kernel with all of its modules.
+pub const KERNEL_SYMBOLS: u64 = 64 * MIB;
+
+/// Opens a regular file for reading; never waits for one who writes.
+///
+/// # Errors
+///
+/// The system's, and [`io::ErrorKind::InvalidInput`] for what is no regular file, in words that follow its name.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(&std::fs::metadata(path)?)?;
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// All bytes of a regular file of at most `most` bytes.
+///
+/// # Errors
+///
+/// As [`open`], and [`io::ErrorKind::FileTooLarge`] for a longer one. What is too long is not read whole.
+pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    bytes_from(open(path)?, most)
+}
+
+/// All bytes of an open file of at most `most` bytes.
+///
+/// # Errors
+///
+/// As [`bytes`].
+pub fn bytes_from(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let says = file.metadata()?.len();
+    if says > most {
+        return Err(too_large(most));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(says).unwrap_or_default());
+    // Files of /proc say that they are empty, and a file may grow meanwhile.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+/// All bytes of a regular file of at most `most` bytes, to be shared. They are never in memory twice.
+///
+/// # Errors
+///
+/// As [`bytes`]; a file that is shortened meanwhile ends early.
+pub fn shared(path: &Path, most: u64) -> io::Result<Arc<[u8]>> {
+    shared_from(open(path)?, most)
+}
+
+/// All bytes of an open file of at most `most` bytes, to be shared.
+///
+/// # Errors
+///
+/// As [`shared`].
+pub fn shared_from(mut file: File, most: u64) -> io::Result<Arc<[u8]>> {
+    let length = file.metadata()?.len();
+    if length > most {
+        return Err(too_large(most));
+    }
+    // Files of /proc say that they are empty.
+    if length == 0 {
+        return bytes_from(file, most).map(Arc::from);
+    }
+    let length = usize::try_from(length).map_err(|_| too_large(most))?;
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
+    // It was made here, so nobody else has it.
+    Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes))?;
+    Ok(bytes)
+}
+
+/// All text of a regular file of at most `most` bytes.
+///
+/// # Errors
+///
+/// As [`bytes`], and [`io::ErrorKind::InvalidData`] for what is no UTF-8.
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    utf8(bytes(path, most)?)
+}
+
+pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+}
+
+pub(crate) fn regular(of: &Metadata) -> io::Result<()> {
+    if of.is_file() {
+        return Ok(());
+    }
+    let why = format!("it is {}, not a regular file", named(of.file_type()));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+fn named(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+fn too_large(most: u64) -> io::Error {
+    let why = match most {
+        most if most.is_multiple_of(MIB) => format!("it is larger than {} MiB", most / MIB),
+        most => format!("it is larger than {most} bytes"),
+    };
+    io::Error::new(io::ErrorKind::FileTooLarge, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn refused(path: &Path) -> String {
+        bytes(path, 16).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert_eq!(refused(&pipe), "it is a pipe, not a regular file");
+        assert_eq!(refused(&socket), "it is a socket, not a regular file");
+        assert_eq!(refused(Path::new("/dev/zero")), "it is a device, not a regular file");
+        assert_eq!(refused(folder.path()), "it is a folder, not a regular file");
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_most_and_no_further() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, [b'x'; 16]).unwrap();
+        assert_eq!(text(&path, 16).unwrap(), "x".repeat(16));
+        assert_eq!(&*shared(&path, 16).unwrap(), [b'x'; 16]);
+        assert_eq!(shared(&path, 15).unwrap_err().to_string(), "it is larger than 15 bytes");
+        fs::write(&path, [b'x'; 17]).unwrap();
+        assert_eq!(refused(&path), "it is larger than 16 bytes");
+        assert_eq!(too_large(WRITTEN).to_string(), "it is larger than 1 MiB");
+        fs::write(&path, [0xff]).unwrap();
+        assert_eq!(text(&path, 16).unwrap_err().to_string(), "it is no UTF-8 text");
+    }
+
+    #[test]
+    fn a_file_that_says_it_is_empty_is_read_all_the_same() {
+        assert!(text(Path::new("/proc/self/status"), WRITTEN).unwrap().contains("Name:"));
+        assert!(!shared(Path::new("/proc/self/status"), WRITTEN).unwrap().is_empty());
+        assert!(refused(Path::new("/proc/self/status")).contains("larger than"));
+    }
+}

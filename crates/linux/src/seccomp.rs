@@ -1,0 +1,377 @@
+//! Refusing system calls: a filter over the numbers of those that this thread may still make.
+//!
+//! Talks to `prctl`. What is not allowed fails with `EPERM`, as if the right to it were missing; a call of another
+//! architecture kills. A filter stays until the process ends, and everything that it starts has it. Which purposes a
+//! program has is its own to say.
+//!
+//! Formats: `seccomp(2)`, <https://docs.kernel.org/userspace-api/seccomp_filter.html>, the kernel's
+//! `include/uapi/linux/{filter,seccomp,audit}.h`. Minimum kernel: 3.5; from 5.11 on the kernel remembers the calls that
+//! are always allowed, and runs nothing for them.
+
+use std::io;
+
+use rustix::thread::set_no_new_privs;
+
+/// What system calls are for, with every number that an architecture has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Waiting for descriptors, and moving bytes over those that are open.
+    Transfer,
+    /// Accepting connections, and making unix sockets; sockets of no other family.
+    UnixSockets,
+    /// Memory, of which nothing new can be executed.
+    Memory,
+    /// Clocks, locks of one process, random numbers.
+    Process,
+    /// Returning from signals, and ending.
+    End,
+    /// Looking at files, and removing them.
+    Remove,
+}
+
+/// A system call that is allowed, where one of its arguments is as it has to be.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    number: libc::c_long,
+    when: Option<Condition>,
+}
+
+/// `(argument & mask) == value`, of the argument's lower 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct Condition {
+    argument: u32,
+    mask: u32,
+    value: u32,
+}
+
+/// The architecture's `AUDIT_ARCH_*`; `None` where its numbers are not known here.
+const ARCHITECTURE: Option<u32> = if cfg!(all(target_arch = "x86_64", target_pointer_width = "64"))
+{
+    Some(0xC000_003E)
+} else if cfg!(all(target_arch = "aarch64", target_endian = "little", target_pointer_width = "64"))
+{
+    Some(0xC000_00B7)
+} else if cfg!(target_arch = "riscv64") {
+    Some(0xC000_00F3)
+} else if cfg!(all(target_arch = "arm", target_endian = "little")) {
+    Some(0x4000_0028)
+} else {
+    None
+};
+
+/// From here on this thread makes calls of these purposes only, and gains no privileges (`no_new_privs`).
+///
+/// # Errors
+///
+/// [`io::ErrorKind::Unsupported`] where this architecture's numbers are not known here; the kernel's, `EINVAL` where it
+/// was built without `CONFIG_SECCOMP_FILTER`.
+pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
+    let Some(architecture) = ARCHITECTURE else {
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the numbers of this architecture's system calls are not known",
+        ));
+    };
+    let calls: Vec<Call> = purposes.iter().flat_map(|purpose| calls(*purpose)).collect();
+    let mut program = program(architecture, &calls);
+    set_no_new_privs(true)?;
+    let filter =
+        libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
+    // SAFETY: the pointers lead to a program of the length that stands beside it; both outlive the call, which copies
+    // them and writes nothing.
+    let answer =
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn calls(purpose: Purpose) -> impl Iterator<Item = Call> {
+    let always = always(purpose).iter().map(|number| Call { number: *number, when: None });
+    always.chain(sometimes(purpose))
+}
+
+/// The names of today, of before, and of 32 bits: what a C library calls is its own choice.
+fn always(purpose: Purpose) -> &'static [libc::c_long] {
+    match purpose {
+        Purpose::Transfer => TRANSFER,
+        Purpose::UnixSockets => &[
+            libc::SYS_close,
+            libc::SYS_accept4,
+            libc::SYS_accept,
+            libc::SYS_bind,
+            libc::SYS_connect,
+            libc::SYS_shutdown,
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+            libc::SYS_getsockname,
+            libc::SYS_fcntl,
+            #[cfg(target_arch = "arm")]
+            libc::SYS_fcntl64,
+        ],
+        Purpose::Memory => &[libc::SYS_brk, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_madvise],
+        Purpose::Process => &[
+            libc::SYS_clock_gettime,
+            libc::SYS_gettimeofday,
+            libc::SYS_futex,
+            libc::SYS_getrandom,
+            libc::SYS_sched_yield,
+            #[cfg(target_arch = "arm")]
+            CLOCK_GETTIME64,
+            #[cfg(target_arch = "arm")]
+            FUTEX_TIME64,
+        ],
+        Purpose::End => &[
+            libc::SYS_rt_sigreturn,
+            libc::SYS_rt_sigprocmask,
+            libc::SYS_sigaltstack,
+            libc::SYS_restart_syscall,
+            libc::SYS_exit,
+            libc::SYS_exit_group,
+            #[cfg(target_arch = "arm")]
+            libc::SYS_sigreturn,
+        ],
+        Purpose::Remove => REMOVE,
+    }
+}
+
+const TRANSFER: &[libc::c_long] = &[
+    libc::SYS_epoll_pwait,
+    libc::SYS_recvfrom,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_recvmsg,
+    libc::SYS_epoll_ctl,
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_writev,
+    libc::SYS_ppoll,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_epoll_wait,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_poll,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_recv,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_send,
+    #[cfg(target_arch = "arm")]
+    PPOLL_TIME64,
+];
+
+const REMOVE: &[libc::c_long] = &[
+    libc::SYS_unlinkat,
+    libc::SYS_statx,
+    #[cfg(not(target_arch = "arm"))]
+    libc::SYS_newfstatat,
+    #[cfg(not(target_arch = "arm"))]
+    libc::SYS_fstat,
+    #[cfg(any(target_arch = "x86_64", target_arch = "arm"))]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lstat,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_fstatat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_stat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_lstat64,
+    #[cfg(target_arch = "arm")]
+    libc::SYS_fstat64,
+];
+
+/// `arch/arm/tools/syscall.tbl`; the crate `libc` has no names for them.
+#[cfg(target_arch = "arm")]
+const CLOCK_GETTIME64: libc::c_long = 403;
+#[cfg(target_arch = "arm")]
+const PPOLL_TIME64: libc::c_long = 414;
+#[cfg(target_arch = "arm")]
+const FUTEX_TIME64: libc::c_long = 422;
+
+#[cfg(not(target_arch = "arm"))]
+const MMAP: libc::c_long = libc::SYS_mmap;
+/// Its offset is in pages; what is checked is the same.
+#[cfg(target_arch = "arm")]
+const MMAP: libc::c_long = libc::SYS_mmap2;
+
+fn sometimes(purpose: Purpose) -> Vec<Call> {
+    let only = |number, argument, mask, value| Call {
+        number,
+        when: Some(Condition { argument, mask, value }),
+    };
+    let executable = libc::PROT_EXEC as u32;
+    match purpose {
+        Purpose::UnixSockets => vec![
+            only(libc::SYS_socket, 0, u32::MAX, libc::AF_UNIX as u32),
+            only(libc::SYS_ioctl, 1, u32::MAX, libc::FIONBIO as u32),
+        ],
+        Purpose::Memory => {
+            vec![only(MMAP, 2, executable, 0), only(libc::SYS_mprotect, 2, executable, 0)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Offsets in `struct seccomp_data`.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const ARGUMENTS: u32 = 16;
+
+fn program(architecture: u32, calls: &[Call]) -> Vec<libc::sock_filter> {
+    let mut program = vec![
+        load(ARCH),
+        jump(architecture, Jump { equal: 1, other: 0 }),
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER),
+    ];
+    // Each call has its own way out: a jump reaches 255 instructions at most, and no list outgrows that.
+    for call in calls {
+        let body = body(call.when);
+        program.push(jump(call.number as u32, Jump { equal: 0, other: body.len() as u8 }));
+        program.extend(body);
+    }
+    program.push(answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
+    program
+}
+
+/// What decides about a call once its number is known.
+fn body(when: Option<Condition>) -> Vec<libc::sock_filter> {
+    let allow = answer(libc::SECCOMP_RET_ALLOW);
+    let Some(Condition { argument, mask, value }) = when else { return vec![allow] };
+    let lower = if cfg!(target_endian = "little") { 0 } else { 4 };
+    let and = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
+    vec![
+        load(ARGUMENTS + 8 * argument + lower),
+        libc::sock_filter { code: and, jt: 0, jf: 0, k: mask },
+        jump(value, Jump { equal: 0, other: 1 }),
+        allow,
+        answer(libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+    ]
+}
+
+fn load(offset: u32) -> libc::sock_filter {
+    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    libc::sock_filter { code, jt: 0, jf: 0, k: offset }
+}
+
+/// How many instructions are passed over.
+struct Jump {
+    equal: u8,
+    other: u8,
+}
+
+fn jump(value: u32, Jump { equal, other }: Jump) -> libc::sock_filter {
+    let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    libc::sock_filter { code, jt: equal, jf: other, k: value }
+}
+
+fn answer(action: u32) -> libc::sock_filter {
+    let code = (libc::BPF_RET | libc::BPF_K) as u16;
+    libc::sock_filter { code, jt: 0, jf: 0, k: action }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        net::TcpListener,
+        os::unix::net::{UnixDatagram, UnixListener, UnixStream},
+        process::Command,
+        thread,
+    };
+
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+
+    use super::*;
+
+    const ALL: [Purpose; 6] = [
+        Purpose::Transfer,
+        Purpose::UnixSockets,
+        Purpose::Memory,
+        Purpose::Process,
+        Purpose::End,
+        Purpose::Remove,
+    ];
+
+    /// On a thread of its own: a filter stays. `None` where this machine has none.
+    fn confined<T: Send + 'static>(
+        purposes: &'static [Purpose],
+        does: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let thread = thread::spawn(move || {
+            if let Err(error) = allow_only(purposes) {
+                assert!(ARCHITECTURE.is_none() || error.raw_os_error() == Some(libc::EINVAL));
+                return None;
+            }
+            Some(does())
+        });
+        thread.join().expect("it ends as any thread")
+    }
+
+    fn is_denied<T>(result: io::Result<T>) -> bool {
+        result.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM))
+    }
+
+    #[test]
+    fn what_has_no_purpose_is_denied() {
+        let told = confined(&ALL, || {
+            [
+                is_denied(fs::File::open("/etc/passwd")),
+                is_denied(fs::write("/tmp/never", "")),
+                is_denied(Command::new("/bin/true").status()),
+                is_denied(TcpListener::bind("127.0.0.1:0")),
+                is_denied(thread::Builder::new().spawn(|| ())),
+            ]
+        });
+        assert_eq!(told.unwrap_or([true; 5]), [true; 5]);
+    }
+
+    #[test]
+    fn what_has_a_purpose_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).expect("a path");
+        let worked = confined(&ALL, move || -> io::Result<usize> {
+            let stream = UnixStream::connect(&path)?;
+            let (accepted, _) = listener.accept()?;
+            stream.set_nonblocking(true)?;
+            UnixDatagram::unbound()?.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
+            io::Write::write_all(&mut &stream, b"hello")?;
+            let read = io::Read::read(&mut &accepted, &mut [0; 8])?;
+            let memory = vec![7_u8; 64 << 20];
+            fs::metadata(&path)?;
+            fs::remove_file(&path)?;
+            Ok(read + memory.iter().filter(|byte| **byte != 7).count())
+        });
+        assert_eq!(worked.transpose().expect("all of it is allowed").unwrap_or(5), 5);
+    }
+
+    #[test]
+    fn new_memory_is_never_executable() {
+        let mapped = |protection| {
+            confined(&ALL, move || {
+                // SAFETY: a new mapping that nobody has a reference into, and that nobody ever uses.
+                let mapped = unsafe {
+                    mmap_anonymous(std::ptr::null_mut(), 4096, protection, MapFlags::PRIVATE)
+                };
+                is_denied(mapped.map(drop).map_err(io::Error::from))
+            })
+        };
+        assert_ne!(mapped(ProtFlags::READ | ProtFlags::WRITE), Some(true));
+        assert_ne!(mapped(ProtFlags::READ | ProtFlags::EXEC), Some(false));
+    }
+
+    #[test]
+    fn a_purpose_that_was_not_named_is_none() {
+        let without = &[Purpose::Transfer, Purpose::Memory, Purpose::Process, Purpose::End];
+        let told = confined(without, || is_denied(UnixDatagram::unbound()));
+        assert_ne!(told, Some(false));
+    }
+
+    #[test]
+    fn a_program_is_within_the_kernels_limit() {
+        let calls: Vec<Call> = ALL.iter().flat_map(|purpose| calls(*purpose)).collect();
+        assert!(program(0, &calls).len() < libc::BPF_MAXINSNS as usize);
+    }
+}

@@ -1,0 +1,16 @@
+//! What a daemon needs to serve strangers, once for guard and for stationd.
+//!
+//! Who may stay when places run out, which `Host` is served, what the head of an HTTP request asks for,
+//! and short answers. All of it is pure: sockets and clocks are the daemons', and so is what they serve.
+
+mod answer;
+mod host;
+mod places;
+mod request;
+
+pub use self::{
+    answer::Answer,
+    host::{BadHost, Hosts},
+    places::{Activity, Occupant, Places, Standing},
+    request::{Format, Page, Parsed, Request, parse},
+};

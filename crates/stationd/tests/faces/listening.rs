@@ -1,0 +1,177 @@
+//! Who takes more than its share of places, subscriptions and memory, and who comes with a foreign name.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{TcpListener, TcpStream},
+    os::unix::net::UnixStream,
+    process::Command,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{Client, Daemon, STATIONS, refusal, request};
+
+/// A kept connection that has got its page and asks for nothing more.
+fn idle_scraper(daemon: &Daemon) -> UnixStream {
+    let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_ne!(stream.read(&mut [0; 1024]).unwrap(), 0);
+    stream
+}
+
+fn is_scraped(daemon: &Daemon) {
+    let answer = daemon.get("GET /metrics HTTP/1.0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{}", answer.lines().next().unwrap());
+}
+
+#[test]
+fn idle_scrapers_keep_nobody_out_and_the_longest_idle_leave() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    for crowd in [20, 300] {
+        let mut idle: Vec<UnixStream> = (0..crowd).map(|_| idle_scraper(&daemon)).collect();
+        is_scraped(&daemon);
+        assert_eq!(idle[0].read(&mut [0]).unwrap(), 0, "the first has left");
+        let last = idle.last_mut().unwrap();
+        last.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        assert_ne!(last.read(&mut [0]).unwrap(), 0, "the last is served on");
+    }
+    let dropped = "stationd_consumers_dropped_total{reason=\"displaced\"}";
+    assert!(daemon.sample(dropped) >= 284.0);
+}
+
+#[test]
+fn silent_and_dripping_scrapers_keep_nobody_out() {
+    let daemon = Daemon::start(&["max-age=1min"]);
+    let connect = || UnixStream::connect(daemon.http_path()).unwrap();
+    let _silent: Vec<UnixStream> = (0..40).map(|_| connect()).collect();
+    is_scraped(&daemon);
+    let mut drips: Vec<UnixStream> = (0..40).map(|_| connect()).collect();
+    for stream in &mut drips {
+        // Some of them have left by now.
+        let _ = stream.write_all(b"GET /met");
+    }
+    is_scraped(&daemon);
+}
+
+#[test]
+fn a_head_that_drips_is_ended() {
+    let daemon = Daemon::start(&[]);
+    let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+    let begin = Instant::now();
+    while stream.write_all(b"G").is_ok() {
+        assert!(begin.elapsed() < Duration::from_secs(15), "it drips on");
+        sleep(Duration::from_millis(200));
+    }
+    assert!(begin.elapsed() > Duration::from_secs(9));
+}
+
+#[test]
+fn a_page_of_a_strangers_name_is_not_served() {
+    // Somebody else may take the port before the daemon does; that it listens is waited for.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let daemon = Daemon::start(&[&format!("metrics=127.0.0.1:{port}"), "hosts=ap.lan,router.lan"]);
+    let of = |head: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(stream, "GET /metrics {head}Connection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for host in ["evil.example", "evil.example:9810", "localhost.evil.example"] {
+        let answer = of(&format!("HTTP/1.1\r\nHost: {host}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{host}: {answer}");
+        let (_, line) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(line.lines().count() == 1 && line.contains("--set hosts=NAME"), "{line}");
+    }
+    for host in ["127.0.0.1", "[::1]:80", "localhost", "ap.lan", "ROUTER.lan:9810"] {
+        let answer = of(&format!("HTTP/1.1\r\nHost: {host}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{host}: {answer}");
+    }
+    assert!(of("HTTP/1.0\r\n").starts_with("HTTP/1.1 200 "));
+    for head in ["HTTP/1.1\r\n", "HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n"] {
+        assert!(of(head).starts_with("HTTP/1.1 400 "), "{head}");
+    }
+    drop(daemon);
+}
+
+#[test]
+fn a_consumer_that_wants_every_subscription_leaves_others_room() {
+    let daemon = Daemon::start(&[]);
+    let (mut greedy, mut modest) = (daemon.client(), daemon.client());
+    let all: String =
+        (0..256).map(|id| request(id, "Subscribe", json!({"path": "WiFi."}))).collect();
+    greedy.send(all.as_bytes());
+    let replies: Vec<Value> = (0..256).map(|_| greedy.reply()).collect();
+    let refused: Vec<_> = replies.iter().filter(|reply| reply["error"].is_object()).collect();
+    assert_eq!(refused.len(), 192);
+    let (code, words) = refusal(refused[0]);
+    assert!(code == -32000 && words.starts_with("this connection has 64"), "{words}");
+    modest.result("Subscribe", json!({"path": "WiFi.AccessPoint.1."}));
+}
+
+#[test]
+fn a_process_that_takes_every_place_makes_room_for_another() {
+    let daemon = Daemon::start(&["consumers=8"]);
+    let mut first = daemon.client();
+    first.result("getAccessPoints", json!({}));
+    let mut others: Vec<Client> = (0..7).map(|_| daemon.client()).collect();
+    for other in &mut others {
+        other.result("getAccessPoints", json!({}));
+    }
+    let mut monitor = Command::new(env!("CARGO_BIN_EXE_station-monitor"));
+    let output = monitor.arg("--socket").arg(daemon.rpc_path()).arg("--clients").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{STATIONS}\n"), "{output:?}");
+    assert_eq!(first.line(), "", "the longest idle has left");
+    others[6].result("getAccessPoints", json!({}));
+    // Its own places are not taken from it for one more of its own.
+    let mut more = [daemon.client(), daemon.client()];
+    assert!(refusal(&more[1].reply()).1.contains("8 connections at a time"));
+    more[0].result("getAccessPoints", json!({}));
+}
+
+#[test]
+fn replies_that_nobody_reads_have_a_bound_in_all() {
+    let daemon = Daemon::start(&["consumers=400", "max-age=1min"]);
+    let get = |paths| request(1, "Get", json!({ "paths": paths }));
+    // 382 KB of replies, of which the kernel takes three, and none of the last.
+    let (some, all) = (get(json!(["WiFi."])), get(json!(["WiFi.", "Device."])));
+    let ask = [&*some, &some, &all, &all].concat();
+    daemon.client().result("Get", json!({"paths": ["WiFi.", "Device."]}));
+    let before = daemon.resident_kib();
+    let unread: Vec<UnixStream> = (0..300)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.rpc_path()).unwrap();
+            // Who was dropped already cannot ask any more.
+            let _ = stream.write_all(ask.as_bytes());
+            stream
+        })
+        .collect();
+    daemon.client().result("getAccessPoints", json!({}));
+    let more = daemon.resident_kib() - before;
+    assert!(more < 14 * 1024, "{more} KiB more");
+    assert!(daemon.sample("stationd_consumers_dropped_total{reason=\"overfull\"}") > 0.0);
+    daemon.client().result("getStationStatsBrief", json!({"interface": "wlan0"}));
+    drop(unread);
+}
+
+#[test]
+fn who_comes_and_goes_without_end_leaves_nothing_behind() {
+    let daemon = Daemon::start(&[]);
+    let visit = || {
+        let mut stream = UnixStream::connect(daemon.http_path()).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        match stream.read(&mut [0; 256]) {
+            Ok(count) => assert_ne!(count, 0),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+        }
+    };
+    (0..500).for_each(|_| visit());
+    let before = daemon.resident_kib();
+    (0..20_000).for_each(|_| visit());
+    let more = daemon.resident_kib() - before;
+    // A moment that is kept takes 16 bytes or more: they would be 300 KiB.
+    assert!(more < 100, "{more} KiB more");
+}

@@ -1,0 +1,223 @@
+//! Studies, ELF files and recordings that ask for more than they are, made by hand and from packers' real output.
+//!
+//! Formats: elf(5), `include/uapi/linux/perf_event.h`, DWARF 4 §7.5; a bomb is small here and large when unpacked.
+
+use std::io::Write;
+
+use model::perf_data::file_start;
+
+pub(super) const CONTENTION: &str = "question = \"?\"\n[contention]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\nroad = \"veth\"\n\
+    [[traffic]]\nname = \"t\"\nflow = \"udp\"\n[[application]]\nname = \"a\"\nstressor = \"--cpu\"\nworkers = 1\n\
+    [[control]]\nname = \"w\"\ncontrol = \"idle\"\n[[cell]]\nplace = \"h\"\ntraffic = \"t\"\napplication = \"a\"\n";
+
+pub(super) const COMPLETION: &str = "question = \"?\"\n[completion]\nblocks = 4294967295\n[[place]]\nname = \"h\"\non = \"host\"\n\
+    [[load]]\nname = \"l\"\nbytes = 66\nrates = [1]\n";
+
+/// A study with these keys from line 6 on.
+pub(super) fn study(keys: &str) -> String {
+    format!(
+        "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n{keys}\n\
+         [[variant]]\nname = \"a\"\n"
+    )
+}
+
+pub(super) fn variants(count: usize) -> String {
+    (0..count).map(|at| format!("[[variant]]\nname = \"v{at}\"\n")).collect()
+}
+
+/// A section: its name, its flags, its content.
+type Section = (&'static str, u64, Vec<u8>);
+
+const PROGBITS: u32 = 1;
+const SYMTAB: u32 = 2;
+const STRTAB: u32 = 3;
+const COMPRESSED: u64 = 1 << 11;
+
+/// Sections that one reader of debug information or another wants.
+const DEBUG: [&str; 9] = [
+    ".debug_info",
+    ".debug_abbrev",
+    ".debug_line",
+    ".debug_str",
+    ".debug_ranges",
+    ".debug_rnglists",
+    ".debug_addr",
+    ".debug_aranges",
+    ".debug_frame",
+];
+
+/// Zeros for every section with debug information, each compressed as elf.h's `ELFCOMPRESS_…` says.
+pub(super) fn compressed(packed: Vec<u8>, size: u64, kind: u32) -> Vec<Section> {
+    let head = [u64::from(kind), size, 1].map(u64::to_le_bytes).concat();
+    let content = [head, packed].concat();
+    DEBUG.iter().map(|name| (*name, COMPRESSED, content.clone())).collect()
+}
+
+pub(super) fn zlib(zeros: usize) -> Vec<u8> {
+    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    let piece = vec![0; 1 << 20];
+    (0..zeros >> 20).for_each(|_| packer.write_all(&piece).unwrap());
+    packer.finish().unwrap()
+}
+
+pub(super) fn zstd(zeros: usize) -> Vec<u8> {
+    zstd_of(&vec![0; zeros])
+}
+
+fn zstd_of(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
+    zstd_safe::compress(&mut packed, bytes, 1).unwrap();
+    packed
+}
+
+/// xz's own chunk of a million zeros, so many times: each begins anew.
+pub(super) fn xz(millions: usize) -> Vec<u8> {
+    let file = include_bytes!("../../crates/analysis/src/stacks/symbols/xz/million-zeros.xz");
+    let first = 12 + (usize::from(file[12]) + 1) * 4;
+    let length = usize::from(u16::from_be_bytes([file[first + 3], file[first + 4]])) + 1 + 6;
+    let chunk = &file[first..first + length];
+    [&file[..first], &chunk.repeat(millions), &file[first + length..]].concat()
+}
+
+/// So many units of the smallest kind.
+pub(super) fn units(count: usize) -> Vec<Section> {
+    let unit = [&8_u32.to_le_bytes()[..], &[4, 0], &[0; 4], &[8, 1]].concat();
+    vec![(".debug_info", 0, unit.repeat(count)), (".debug_abbrev", 0, vec![1, 0x11, 0, 0, 0, 0])]
+}
+
+/// So many functions, all of one name that is so long.
+pub(super) fn symbols(count: usize, length: usize) -> Vec<u8> {
+    with_symbols(count, &"n".repeat(length))
+}
+
+/// One function of this name.
+pub(super) fn one_symbol(name: &str) -> Vec<u8> {
+    with_symbols(1, name)
+}
+
+fn with_symbols(count: usize, name: &str) -> Vec<u8> {
+    // Name, STB_GLOBAL and STT_FUNC, its section, its address and its size.
+    let symbol = [&1_u32.to_le_bytes()[..], &[0x12, 0, 1, 0], &words(&[0x400, 0x100])].concat();
+    let table = [vec![0; 24], symbol.repeat(count)].concat();
+    let strings = [b"\0", name.as_bytes(), b"\0"].concat();
+    whole(&[(".symtab", 0, table), (".strtab", 0, strings)])
+}
+
+/// A library with code at 0x400 and these sections.
+pub(super) fn elf(sections: &[Section]) -> Vec<u8> {
+    whole(sections)
+}
+
+fn whole(sections: &[Section]) -> Vec<u8> {
+    let mut names = b"\0".to_vec();
+    let mut headers = vec![vec![0; 64]];
+    let mut contents = Vec::new();
+    let text = (".text", 6, vec![0x90; 0x1000]);
+    let all = [&[text], sections].concat();
+    let mut add = |(name, flags, content): &Section, names: &mut Vec<u8>| {
+        let (at, place) = (names.len() as u32, 0x400 + contents.len() as u64);
+        names.extend([name.as_bytes(), b"\0"].concat());
+        let (kind, link, each) = match *name {
+            ".symtab" => (SYMTAB, 3_u32, 24),
+            ".strtab" | ".shstrtab" => (STRTAB, 0, 0),
+            _ => (PROGBITS, 0, 0),
+        };
+        let address = if *name == ".text" { place } else { 0 };
+        let content: &[u8] = if *name == ".shstrtab" { names } else { content };
+        headers.push(
+            [
+                &[at, kind].map(u32::to_le_bytes).concat()[..],
+                &words(&[*flags, address, place, content.len() as u64]),
+                &[link, 1].map(u32::to_le_bytes).concat(),
+                &words(&[8, each]),
+            ]
+            .concat(),
+        );
+        contents.extend_from_slice(content);
+    };
+    all.iter().for_each(|section| add(section, &mut names));
+    add(&(".shstrtab", 0, Vec::new()), &mut names);
+    let table = 0x400 + contents.len() as u64;
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([3_u16, 62].map(u16::to_le_bytes).concat());
+    file.extend(1_u32.to_le_bytes());
+    file.extend(words(&[0, 64, table]));
+    file.extend(0_u32.to_le_bytes());
+    let count = headers.len() as u16;
+    file.extend([64, 56, 1, 64, count, count - 1].map(u16::to_le_bytes).concat());
+    // PT_LOAD, readable and executable.
+    file.extend([1_u32, 5].map(u32::to_le_bytes).concat());
+    file.extend(words(&[0, 0, 0, 0x1400, 0x1400, 0x1000]));
+    file.resize(0x400, 0);
+    [file, contents, headers.concat()].concat()
+}
+
+fn words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn pair(a: u32, b: u32) -> u64 {
+    u64::from(a) | u64::from(b) << 32
+}
+
+fn record(kind: u32, misc: u16, body: &[u8]) -> Vec<u8> {
+    let size = u16::try_from(body.len() + 8).unwrap();
+    [&kind.to_le_bytes()[..], &misc.to_le_bytes(), &size.to_le_bytes(), body].concat()
+}
+
+/// What `sample_id_all` appends: process and thread, time.
+const TRAILER: [u64; 2] = [7 | 7 << 32, 1];
+
+fn padded(text: &str) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize((text.len() / 8 + 1) * 8, 0);
+    bytes
+}
+
+fn map(start: u64) -> Vec<u8> {
+    let body = words(&[pair(7, 7), start, 0x2000, 0x400, 0, 0, 0, pair(5, 2)]);
+    record(10, 2, &[body, padded("/bomb"), words(&TRAILER)].concat())
+}
+
+fn sample(misc: u16, context: i64, ip: u64) -> Vec<u8> {
+    record(9, misc, &words(&[ip, pair(7, 7), 2, 2_004_008, 2, context as u64, ip]))
+}
+
+/// A sample in the kernel.
+pub(super) fn kernel_sample() -> Vec<u8> {
+    sample(1, -128, 0xffff_ffff_8100_0000)
+}
+
+/// A sample in `/bomb` behind its functions.
+pub(super) fn sample_elsewhere() -> Vec<u8> {
+    sample(2, -512, 0x1800)
+}
+
+/// A recording of a process of this name with a sample in `/bomb`, and more records behind it.
+pub(super) fn recording(name: &str, more: &[Vec<u8>]) -> Vec<u8> {
+    // IP, TID, TIME, CALLCHAIN, PERIOD.
+    const SAMPLE_TYPE: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 8;
+    const FREQUENCY_AND_SAMPLE_ID_ALL: u64 = 1 << 10 | 1 << 18;
+    let mut attributes = [1_u32, 112].map(u32::to_le_bytes).concat();
+    attributes.extend(words(&[0, 499, SAMPLE_TYPE, 0, FREQUENCY_AND_SAMPLE_ID_ALL]));
+    attributes.resize(112, 0);
+    let name = record(3, 1 << 13, &[words(&[pair(7, 7)]), padded(name), words(&TRAILER)].concat());
+    let records = [name, map(0x1000), sample(2, -512, 0x1000), more.concat()].concat();
+    [file_start(&attributes, records.len() as u64), records].concat()
+}
+
+/// Records as `perf record -z` keeps them: so many frames, each of so many bytes of records.
+pub(super) fn packed_records(bytes: usize, frames: usize) -> Vec<Vec<u8>> {
+    let lost = record(2, 0, &words(&[0, 1, TRAILER[0], TRAILER[1]]));
+    let frame = zstd_of(&lost.repeat(bytes / lost.len()));
+    vec![record(81, 0, &frame); frames]
+}
+
+/// A process with so many mappings, and so many children of it.
+pub(super) fn forks(maps: u64, children: u32) -> Vec<Vec<u8>> {
+    let child =
+        |pid: u32| record(7, 0, &words(&[pair(pid, 7), pair(pid, 7), 1, TRAILER[0], TRAILER[1]]));
+    let maps = (0..maps).map(|at| map(0x10_0000 + at * 0x4000));
+    maps.chain((0..children).map(|at| child(1000 + at))).collect()
+}
