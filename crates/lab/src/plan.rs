@@ -385,8 +385,8 @@ mod tests {
             parse(&format!("{text}\n[load]\nrun = \"{run}\"\n")).map_err(|fault| fault.why)
         };
         parsed(50, "").unwrap();
-        let told = parsed(250, "").unwrap_err();
-        assert!(told.contains("251 KiB") && told.contains("the most is 56 KiB"), "{told}");
+        let told = parsed(100, "").unwrap_err();
+        assert!(told.contains("101 KiB") && told.contains("the most is 56 KiB"), "{told}");
         assert!(parsed(50, "{interface}").unwrap_err().contains("for all interfaces"));
     }
 
