@@ -17,7 +17,7 @@ use model::{
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,
-    wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work},
+    wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work, encode},
 };
 
 pub(crate) use self::pairs::is_turned;
@@ -220,6 +220,11 @@ fn load_order(load: &Load, radios: u32) -> LoadOrder {
     LoadOrder { work, every: load.every }
 }
 
+/// How long the load's part of an order is, bytes.
+pub(crate) fn load_bytes(load: &Load, radios: u32) -> usize {
+    encode(&load_order(load, radios)).map_or(usize::MAX, |bytes| bytes.len())
+}
+
 /// The batches of a plan, in order. Trials that may run beside anything share one batch as long as
 /// they follow each other.
 pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch> {
@@ -369,6 +374,20 @@ mod tests {
             |(name, n, stress)| (*n == 2) == (*name == "pair") && *stress == (*name == "loud")
         ));
         assert_eq!(shape.len(), 2 * 2 + 2 + 2 * 2);
+    }
+
+    #[test]
+    fn a_load_that_no_order_can_hold_is_refused_when_the_study_is_read() {
+        let parsed = |kib: usize, words: &str| {
+            let run = format!("true {words} {}", "x".repeat(kib << 10));
+            let text = study("repetitions = 1", &["name = \"a\""]);
+            let text = toml::to_string(&text).unwrap();
+            parse(&format!("{text}\n[load]\nrun = \"{run}\"\n")).map_err(|fault| fault.why)
+        };
+        parsed(50, "").unwrap();
+        let told = parsed(100, "").unwrap_err();
+        assert!(told.contains("101 KiB") && told.contains("the most is 56 KiB"), "{told}");
+        assert!(parsed(50, "{interface}").unwrap_err().contains("for all interfaces"));
     }
 
     #[test]

@@ -23,13 +23,16 @@ use model::{
 use toml::de::DeTable;
 
 use self::lines::Lines;
-use crate::cache;
+use crate::{cache, plan};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
 pub const STATIONS_A_RADIO: u32 = 2007;
 
 /// Radios that the virtual access point can give a channel of its own.
 pub const MOST_RADIOS: u32 = 8;
+
+/// The most that a load's commands may be, bytes as they are ordered: the rest of an order has 8 KiB.
+const LONGEST_LOAD: usize = model::wire::LONGEST_ORDER - (8 << 10);
 
 /// A study file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -370,6 +373,17 @@ impl Rules<'_> {
             return self.fault(
                 at,
                 format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}"),
+            );
+        }
+        let bytes = plan::load_bytes(load, self.study.access_point.radios);
+        if bytes > LONGEST_LOAD {
+            let (is, most) = (bytes.div_ceil(1024), LONGEST_LOAD / 1024);
+            return self.fault(
+                at,
+                format!(
+                    "the load's commands are {is} KiB, for all interfaces together; the most is {most} \
+                     KiB: put them into a file on the access point"
+                ),
             );
         }
         if every == 0 || !window.as_nanos().is_multiple_of(every) {
