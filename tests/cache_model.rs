@@ -86,7 +86,7 @@ fn put(machine: &mut Machine, file: &[u8]) -> Result<(), lab::Error> {
     let pieces = file.len().div_ceil(PIECE);
     for (at, bytes) in (1..).zip(file.chunks(PIECE)) {
         machine.order(&Order::Put(Put {
-            name: PROGRAM.to_owned(),
+            name: PROGRAM.parse().unwrap(),
             bytes: bytes.to_vec(),
             first: at == 1,
             last: at == pieces,

@@ -21,10 +21,6 @@ use crate::harness::{Ended, Place, Running, eventually};
 
 const DEVICE: &str = env!("CARGO_BIN_EXE_hostile-device");
 
-/// What one attack may take.
-const WALL: Duration = Duration::from_secs(5);
-const MEMORY_KIB: u64 = 256 * 1024;
-
 /// Attacks at a time; most of their time is patience.
 const AT_A_TIME: usize = 4;
 
@@ -95,16 +91,12 @@ fn tree(folder: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
 fn ends_well(words: &[&str], attack: &str) -> Result<(), String> {
     let place = place();
     let before = tree(&place.path("outside"));
-    let began = Instant::now();
-    let (ended, peak) = attacked(&place, words, attack).end_and_peak();
-    let (took, left) = (began.elapsed(), place.left());
+    let (ended, cost) = attacked(&place, words, attack).end_measured();
+    let left = place.left();
     let fault = |what: String| Err(format!("{attack}: {what}\n{ended}"));
     left.iter().for_each(|process| process.kill());
-    if took > WALL {
-        return fault(format!("it took {took:?}"));
-    }
-    if peak > MEMORY_KIB {
-        return fault(format!("it took {peak} KiB"));
+    if let Some(what) = cost.fault() {
+        return fault(what);
     }
     if !left.is_empty() {
         return fault(format!("it left {left:?} running"));

@@ -1,93 +1,25 @@
 //! Files that were made to fill, hang or move the machine of whoever reads them: one clear line, the documented code,
 //! at most 5 s and 256 MiB, and nothing written elsewhere (issue 16).
 //!
-//! The files are made here, bombs among them. Memory is the kernel's own high-water mark (`VmHWM`), read every
-//! millisecond. No guest is raised.
+//! The files are made here, bombs among them. No guest is raised.
 
 mod made;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, fs, path::Path};
 
-use crate::harness::{Place, binary};
+use crate::harness::{Ended, Place};
 
-/// The longest that any of these may take, and a busy machine's share of it is in there.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The most memory, KiB.
-const MOST_KIB: u64 = 256 << 10;
-
-/// How it ended.
-struct Ended {
-    words: String,
-    code: Option<i32>,
-    out: String,
-    err: String,
-    took: Duration,
-    most_kib: u64,
-}
-
-/// Drives the real binary in a folder, and kills it where it hangs.
-fn headroom(folder: &Path, words: &[&str]) -> Ended {
-    let [out, err] = ["out", "err"].map(|name| tempfile::NamedTempFile::with_prefix(name).unwrap());
-    let mut child = Command::new(binary())
-        .args(words)
-        .current_dir(folder)
-        .env("HOME", folder)
-        .env("HEADROOM_CACHE", folder.join("cache"))
-        .stdin(Stdio::null())
-        .stdout(out.reopen().unwrap())
-        .stderr(err.reopen().unwrap())
-        .spawn()
-        .unwrap();
-    let (began, mut most_kib) = (Instant::now(), 0);
-    let code = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status.code();
-        }
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
-        most_kib = most_kib.max(kib);
-        if began.elapsed() > 2 * PATIENCE || most_kib > 8 * MOST_KIB {
-            child.kill().unwrap();
-            break child.wait().unwrap().code();
-        }
-        thread::sleep(Duration::from_millis(1));
-    };
-    let read = |file: &tempfile::NamedTempFile| {
-        String::from_utf8_lossy(&fs::read(file.path()).unwrap()).into_owned()
-    };
-    let words = words.join(" ");
-    Ended { words, code, out: read(&out), err: read(&err), took: began.elapsed(), most_kib }
-}
-
-impl Ended {
-    /// Quickly, in little memory, and with this code.
-    fn calmly(&self, code: i32) -> &Self {
-        let Self { words, out, err, took, most_kib, .. } = self;
-        let shown: String = format!("{out}{err}").chars().take(2000).collect();
-        assert_eq!(self.code, Some(code), "headroom {words}: {took:?}, {most_kib} KiB\n{shown}");
-        assert!(*took <= PATIENCE, "headroom {words} took {took:?}\n{shown}");
-        assert!(*most_kib <= MOST_KIB, "headroom {words} took {most_kib} KiB\n{shown}");
-        eprintln!("headroom {words}: {:.2} s, {} MiB", took.as_secs_f64(), most_kib >> 10);
-        self.inertly()
+/// Drives the real binary in the test's folder: quickly, in little memory, and with this code. Nothing that acts on
+/// a terminal is in what it printed.
+fn headroom(place: &Place, words: &[&str], code: i32) -> Ended {
+    let headroom = place.headroom(words.iter().copied()).env("HOME", place.path(""));
+    let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run_bounded();
+    ended.code(code);
+    for text in [&ended.stdout, &ended.stderr] {
+        let acts = |letter| letter != '\n' && letter != '\t' && model::inert::acts(letter);
+        assert!(!text.contains(acts), "{text:?}");
     }
-
-    /// Nothing that acts on a terminal is in what it printed.
-    fn inertly(&self) -> &Self {
-        for text in [&self.out, &self.err] {
-            let acts = |letter| letter != '\n' && letter != '\t' && model::inert::acts(letter);
-            assert!(!text.contains(acts), "headroom {}: {text:?}", self.words);
-        }
-        self
-    }
+    ended
 }
 
 fn names(folder: &Path) -> BTreeSet<String> {
@@ -104,13 +36,10 @@ fn refused(place: &Place, cases: &[Case]) {
     let before = names(&folder);
     for Case(words, code, says) in cases {
         let words: Vec<&str> = words.split(' ').collect();
-        let ended = headroom(&folder, &words);
-        ended.calmly(*code);
-        let Ended { words, err, .. } = &ended;
-        assert!(err.contains(says), "headroom {words}: `{says}` was to be said:\n{err}");
-        assert_eq!(err.lines().count(), 1, "headroom {words}: one line was to be said:\n{err}");
-        assert!(err.len() < 9000, "headroom {words}: {} bytes were said", err.len());
-        assert_eq!(names(&folder), before, "headroom {words} left something behind");
+        let ended = headroom(place, &words, *code);
+        ended.says(says).in_one_line();
+        assert!(ended.stderr.len() < 9000, "{} bytes were said", ended.stderr.len());
+        assert_eq!(names(&folder), before, "it left something behind:\n{ended}");
     }
 }
 
@@ -261,8 +190,7 @@ fn reported(elf: &[u8], more: &[Vec<u8>]) -> Ended {
     place.folder("root");
     fs::write(place.path("root/bomb"), elf).unwrap();
     fs::write(place.path("perf.data"), made::recording("bomb", more)).unwrap();
-    let ended =
-        headroom(&place.path(""), &["report", "--perf-data", "perf.data", "--root", "root"]);
+    let ended = headroom(&place, &["report", "--perf-data", "perf.data", "--root", "root"], 0);
     assert_eq!(
         names(&place.path("")),
         ["perf.data", "perf.data.html", "root"].map(String::from).into()
@@ -285,9 +213,7 @@ fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
     ];
     for (name, elf) in bombs {
         eprintln!("{name}: {} KiB", elf.len() >> 10);
-        let ended = reported(&elf, &[]);
-        ended.calmly(0);
-        assert!(ended.out.contains(REFUSED), "{name}:\n{}", ended.out);
+        reported(&elf, &[]).prints(REFUSED);
     }
 }
 
@@ -295,15 +221,9 @@ fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
 fn bombs_in_a_recording_are_a_doubt_of_their_report() {
     let packed = made::packed_records(64 << 20, 64);
     let ended = reported(&made::elf(&[]), &packed);
-    ended.calmly(0);
-    assert!(ended.out.contains("larger than 1000 times what they are packed to"), "{}", ended.out);
+    ended.prints("larger than 1000 times what they are packed to");
     let ended = reported(&made::elf(&[]), &made::forks(5_000, 20_000));
-    ended.calmly(0);
-    assert!(
-        ended.out.contains("than any machine has; what came last was left out"),
-        "{}",
-        ended.out
-    );
+    ended.prints("than any machine has; what came last was left out");
 }
 
 #[test]
@@ -314,9 +234,7 @@ fn kernel_symbols_that_never_end_are_a_doubt_of_their_report() {
         .unwrap();
     for file in ["/dev/zero", "pipe"] {
         let words = ["report", "--perf-data", "perf.data", "--kallsyms", file];
-        let ended = headroom(&place.path(""), &words);
-        ended.calmly(0);
-        assert!(ended.out.contains("not a regular file"), "{}", ended.out);
+        headroom(&place, &words, 0).prints("not a regular file");
     }
 }
 
@@ -333,19 +251,17 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     .unwrap();
     let run = |words: &str| {
         let words: Vec<&str> = words.split(' ').collect();
-        let ended = headroom(&place.path(""), &words);
-        ended.calmly(0);
-        ended
+        headroom(&place, &words, 0)
     };
     let told = run("report --perf-data perf.data --root root");
-    assert!(told.out.contains("e\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}"), "{}", told.out);
+    assert!(told.stdout.contains("e\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}"), "{}", told.stdout);
     let page = fs::read_to_string(place.path("perf.data.html")).unwrap();
     assert!(page.contains("onerror") && !page.contains("<img"), "a tag came out of a name");
     let json = run("report --json --perf-data perf.data --root root");
-    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(value.to_string().contains("onerror"));
     let folded = run("export --perf-data perf.data --root root --format folded");
-    assert_eq!(folded.out.lines().count(), 2, "{}", folded.out);
+    assert_eq!(folded.stdout.lines().count(), 2, "{}", folded.stdout);
 }
 
 #[test]
@@ -354,9 +270,8 @@ fn a_question_does_nothing_to_a_terminal() {
     let asked = made::study("")
         .replace("question = \"?\"", "question = \"a\\u001b]0;t\\u0007 \\u202e | <img>\"");
     place.write("study.toml", &asked);
-    let told = headroom(&place.path(""), &["run", "study.toml", "--dry-run"]);
-    told.calmly(0);
-    assert!(told.out.starts_with("a\\u{1b}]0;t\\u{7} \\u{202e} | <img>\n"), "{}", told.out);
+    let told = headroom(&place, &["run", "study.toml", "--dry-run"], 0);
+    assert!(told.stdout.starts_with("a\\u{1b}]0;t\\u{7} \\u{202e} | <img>\n"), "{}", told.stdout);
     place.write("key.toml", &made::study("\"\\u001b[2J\\nheadroom: all is well\" = 1"));
     refused(
         &place,

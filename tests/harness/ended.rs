@@ -38,11 +38,6 @@ impl Ended {
         self.calmly()
     }
 
-    /// Its exit code; `None` where a signal ended it.
-    pub(crate) fn status(&self) -> Option<i32> {
-        self.code
-    }
-
     /// It did not panic, whatever else it did.
     pub(crate) fn calmly(&self) -> &Self {
         assert!(!self.stderr.contains("panicked at"), "it panicked:\n{self}");

@@ -158,28 +158,19 @@ impl Running {
         send(self.child.id().cast_signed(), signal);
     }
 
+    /// Whether it has come to its end.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
     /// Waits for its end.
-    pub(crate) fn end(self) -> Ended {
-        self.end_watched(|_| {})
-    }
-
-    /// Waits for its end, and answers the most memory that it had meanwhile, KiB.
-    pub(crate) fn end_and_peak(self) -> (Ended, u64) {
-        let mut peak = 0;
-        let ended = self.end_watched(|pid| {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
-            let field =
-                |line: &str| line.strip_prefix("VmHWM:")?.trim().split(' ').next()?.parse().ok();
-            peak = status.unwrap_or_default().lines().find_map(field).unwrap_or(peak);
-        });
-        (ended, peak)
-    }
-
-    fn end_watched(mut self, mut watch: impl FnMut(u32)) -> Ended {
-        let status = eventually(LIMIT, || {
-            watch(self.child.id());
-            self.child.try_wait().unwrap()
-        });
+    pub(crate) fn end(mut self) -> Ended {
+        let status = eventually(LIMIT, || self.child.try_wait().unwrap());
         if status.is_none() {
             let _ = self.child.kill();
         }

@@ -10,7 +10,10 @@ use std::{
 };
 
 use linux::folder::Folder;
-use model::wire::{PUT, Put, Refusal};
+use model::{
+    name::RelativePath,
+    wire::{PUT, Put, Refusal},
+};
 use rustix::fs::{StatVfsMountFlags, fstatvfs};
 
 /// Bytes of a name.
@@ -26,14 +29,14 @@ pub(crate) struct Files {
     /// Once there is one. Nobody but root and the agent's user can change it.
     folder: Option<Folder>,
     /// The names of whole files.
-    there: Vec<String>,
+    there: Vec<RelativePath>,
     under_way: Option<UnderWay>,
 }
 
 /// A file whose pieces arrive.
 #[derive(Debug)]
 struct UnderWay {
-    name: String,
+    name: RelativePath,
     /// Its name until it is whole.
     partial: String,
     file: File,
@@ -80,7 +83,7 @@ impl Files {
         if piece.last { self.end() } else { Ok(()) }
     }
 
-    fn begin(&mut self, name: &str) -> io::Result<()> {
+    fn begin(&mut self, name: &RelativePath) -> io::Result<()> {
         check(name)?;
         self.forget();
         let folder = Folder::create_trusted(&self.path, MODE)?;
@@ -102,7 +105,7 @@ impl Files {
         // Whatever the mask is.
         file.set_permissions(fs::Permissions::from_mode(MODE))?;
         self.folder = Some(folder);
-        self.under_way = Some(UnderWay { name: name.to_owned(), partial, file });
+        self.under_way = Some(UnderWay { name: name.clone(), partial, file });
         Ok(())
     }
 
@@ -139,20 +142,11 @@ impl Drop for Files {
 
 /// One name below the folder, or in one folder below it, as `a/stationd`: two builds of a program have one
 /// name. Nothing of it is hidden.
-fn check(name: &str) -> io::Result<()> {
-    match name.split_once('/') {
-        Some((side, file)) => [side, file].into_iter().try_for_each(check_part),
-        None => check_part(name),
-    }
-}
-
-fn check_part(name: &str) -> io::Result<()> {
-    let wrong = match name {
-        "" => "it has no name",
-        name if name.len() > LONGEST_NAME => "its name is longer than 64 bytes",
-        name if name.contains(['/', '\0']) => "its name is a path",
-        name if name.starts_with('.') => "its name begins with a dot",
-        _ => return Ok(()),
+fn check(name: &RelativePath) -> io::Result<()> {
+    let wrong = match name.split('/').collect::<Vec<_>>()[..] {
+        [file] | [_, file] if file.len() <= LONGEST_NAME => return Ok(()),
+        [_] | [_, _] => "its name is longer than 64 bytes",
+        _ => "its name is a path of more than two parts",
     };
     Err(io::Error::new(io::ErrorKind::InvalidInput, wrong))
 }
@@ -168,7 +162,7 @@ mod tests {
     use super::*;
 
     fn piece(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Put {
-        Put { name: name.to_owned(), bytes: bytes.to_vec(), first, last }
+        Put { name: name.parse().unwrap(), bytes: bytes.to_vec(), first, last }
     }
 
     const WHOLE: (bool, bool) = (true, true);
@@ -210,9 +204,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::below(folder.path());
         let long = "x".repeat(LONGEST_NAME + 1);
-        for name in
-            ["", "..", ".hidden", "a/b/c", "a/../b", "../b", "a/", "/etc/passwd", "a\0b", &long]
-        {
+        for name in ["", "..", ".hidden", "a/../b", "../b", "a/", "/etc/passwd", "a\0b"] {
+            assert!(name.parse::<RelativePath>().is_err(), "{name:?} does not even arrive");
+        }
+        for name in ["a/b/c", &long] {
             let told = files.take(&piece(name, b"x", WHOLE)).unwrap_err().to_string();
             assert!(told.starts_with("cannot put `") && told.contains("name"), "{told}");
         }

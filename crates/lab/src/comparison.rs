@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use linux::{file, folder::Folder};
 use model::{
-    name::Sha256Hex,
+    name::{RelativePath, Sha256Hex},
     run::Run,
     trial::Trial,
     verdict::{Difference, Versus},
@@ -131,10 +131,12 @@ impl Builds {
     /// [`Error`] of the stream, or the access point's refusal.
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
         for (side, file) in SIDES.iter().zip(&self.files) {
+            let name = format!("{side}/{}", self.name).parse::<RelativePath>();
+            let name = name.map_err(|_| Error::NoProgram(self.name.clone()))?;
             let pieces = file.len().div_ceil(PIECE).max(1);
             for (place, bytes) in file.chunks(PIECE).enumerate() {
                 device.order(&Order::Put(Put {
-                    name: format!("{side}/{}", self.name),
+                    name: name.clone(),
                     bytes: bytes.to_vec(),
                     first: place == 0,
                     last: place + 1 == pieces,

@@ -21,6 +21,7 @@ use crate::{
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
+    name::RelativePath,
     parity::Parity,
     pause::{Pauses, Peer},
     sample::Sample,
@@ -116,7 +117,7 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Put {
     /// Its path below the agent's own folder there, as `stationd`.
-    pub name: String,
+    pub name: RelativePath,
     /// The bytes.
     #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,

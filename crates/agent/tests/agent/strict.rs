@@ -35,7 +35,7 @@ fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {
 }
 
 fn put(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Order {
-    Order::Put(Put { name: name.to_owned(), bytes: bytes.to_vec(), first, last })
+    Order::Put(Put { name: name.parse().unwrap(), bytes: bytes.to_vec(), first, last })
 }
 
 #[test]
