@@ -99,6 +99,9 @@ impl RunFolder {
     /// [`Error::NotARun`], [`Error::Busy`].
     pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
         // What is no run is left as it is.
+        if !is_one(path) {
+            return Err(no_run(path, "there is no run.json"));
+        }
         let recorded = read(path)?;
         let folder = Self::open(path)?;
         Ok((folder, recorded))

@@ -216,7 +216,8 @@ fn told(before: &Mark, after: &Mark) -> Measured {
         ("second-interface", after.undelivered - before.undelivered),
     ];
     dropped.extend(beyond.into_iter().filter(|one| one.1 > 0).map(|one| (one.0.to_owned(), one.1)));
-    let air_ns = after.air_ns - before.air_ns;
+    // Estimates from every sixteenth frame: a longer one may come out below a shorter one.
+    let air_ns = after.air_ns.saturating_sub(before.air_ns);
     Measured {
         window_ns: after.at_ns - before.at_ns,
         accepted: now.accepted - then.accepted,
@@ -225,7 +226,7 @@ fn told(before: &Mark, after: &Mark) -> Measured {
         queued: after.queued,
         queued_before: before.queued,
         driver_ns: (after.cpu_ns - before.cpu_ns).saturating_sub(air_ns),
-        spun_ns: after.spun_ns - before.spun_ns,
+        spun_ns: after.spun_ns.saturating_sub(before.spun_ns),
         masked_ns: now.masked_ns - then.masked_ns,
         air_ns,
         interrupts: now.interrupts - then.interrupts,
