@@ -1,13 +1,13 @@
 //! What is measured, by content; files that are put there; states that differ from pair to pair.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, io::Write, path::Path, process::Command};
 
 use model::{
     identity::{FileDoubt, Identity, PartyIdentity, Role},
     instrument::Instrument,
     name::Sha256Hex,
     parity::ParityOrder,
-    wire::{Frame, Measure, Order, PUT, Put, Refusal, State},
+    wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
 };
 
 use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, starting};
@@ -142,9 +142,15 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
 #[test]
 fn a_file_that_would_lie_elsewhere_is_refused() {
     let mut agent = Agent::start().0;
-    agent.order(&put("../tool", b"x", (true, true)));
+    agent.order(&put("a/b/tool", b"x", (true, true)));
     let told = agent.refused();
     assert!(matches!(&told, Refusal::Machine(why) if why.contains("its name")), "{told}");
+    // A name that leads out is no name: the order is not understood, and the stream of no further use.
+    let mut bytes = encode(&put("aa/tool", b"x", (true, true))).unwrap();
+    let at = bytes.windows(7).position(|name| name == b"aa/tool").unwrap();
+    bytes[at..at + 2].copy_from_slice(b"..");
+    agent.orders.as_mut().unwrap().write_all(&bytes).unwrap();
+    assert!(!agent.ended().success());
 }
 
 #[test]
