@@ -14,7 +14,7 @@ mod tree;
 mod trusted;
 
 use std::{
-    ffi::OsString,
+    ffi::OsStr,
     fs::{self, File, Metadata},
     io::{self, Write},
     os::{
@@ -223,12 +223,7 @@ impl Folder {
     /// As [`Folder::file`]; a folder of that name stays.
     pub fn new_file(&self, name: impl AsRef<Path>) -> io::Result<File> {
         let (parent, last) = self.parent(name.as_ref())?;
-        match unlinkat(&parent, last, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        Ok(openat(&parent, last, flags, self.mode(FILE))?.into())
+        self.create_in(&parent, last)
     }
 
     /// Opens a regular file to lock: never truncated, made where it is not there.
@@ -278,13 +273,11 @@ impl Folder {
     fn write_new(
         &self,
         parent: &OwnedFd,
-        name: &OsString,
+        name: &OsStr,
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<()> {
-        // One that a process of this number left when it was killed.
-        let _ = unlinkat(parent, name, AtFlags::empty());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | QUIETLY;
-        let mut file = File::from(openat(parent, name, flags, self.mode(FILE))?);
+        // A process of this number may have left one when it was killed.
+        let mut file = self.create_in(parent, name)?;
         write(&mut file)?;
         file.sync_all()
     }
@@ -307,10 +300,7 @@ impl Folder {
     /// The system's.
     pub fn remove_file(&self, name: impl AsRef<Path>) -> io::Result<()> {
         let (parent, last) = self.parent(name.as_ref())?;
-        match unlinkat(&parent, last, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        unlink(&parent, last)
     }
 
     /// Removes a folder with nothing in it.
@@ -360,6 +350,13 @@ impl Folder {
         Ok(FileType::from_raw_mode(found.st_mode))
     }
 
+    /// Makes a file in place of what has its name in an open folder.
+    fn create_in(&self, parent: &OwnedFd, name: &OsStr) -> io::Result<File> {
+        unlink(parent, name)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | QUIETLY;
+        Ok(openat(parent, name, flags, self.mode(FILE))?.into())
+    }
+
     fn open_regular(&self, name: &Path, flags: OFlags) -> io::Result<File> {
         let (parent, last) = self.parent(name)?;
         let file = openat(&parent, last, flags | QUIETLY, self.mode(FILE)).map_err(path::link)?;
@@ -367,7 +364,7 @@ impl Folder {
     }
 
     /// The folder that a name is in, and its last part.
-    fn parent<'a>(&self, name: &'a Path) -> io::Result<(OwnedFd, &'a std::ffi::OsStr)> {
+    fn parent<'a>(&self, name: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
         let name = path::checked(name)?;
         let last = name.file_name().ok_or(Errno::INVAL)?;
         let fd = match name.parent() {
@@ -395,6 +392,14 @@ const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// The last part is no link, a pipe does not block, and a terminal does not become ours.
 const QUIETLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Removes a name; one that is not there is removed already.
+fn unlink(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    match unlinkat(parent, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
 
 fn regular(file: File) -> io::Result<File> {
     file::regular(&file.metadata()?)?;
