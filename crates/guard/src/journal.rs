@@ -130,11 +130,12 @@ pub fn restore(state: &Path) -> Result<Report, Error> {
 
 /// The same on a device whose `/` is `root`.
 pub(crate) fn restore_at(root: &Path, path: &Path) -> Result<Report, Error> {
-    let left = State::find(path)?.is_some_and(|state| state.has(NAME) || state.has(TAKEN));
-    if !left {
+    // Found, not made: whoever restores what another left may run while that folder is being removed.
+    let Some(state) = State::find(path)? else { return Ok(Report::default()) };
+    if !state.has(NAME) && !state.has(TAKEN) {
         return Ok(Report::default());
     }
-    Journal::open(Box::new(Disk::at(root)), path).map(|(_, report)| report)
+    Journal::within(Box::new(Disk::at(root)), state).map(|(_, report)| report)
 }
 
 /// Puts back what a guard that is stuck holds, and makes it notice. For the watchdog alone.
@@ -157,7 +158,11 @@ impl Journal {
     ///
     /// [`Error`].
     pub fn open(files: Box<dyn Files>, folder: &Path) -> Result<(Self, Report), Error> {
-        let state = State::make(folder)?;
+        Self::within(files, State::make(folder)?)
+    }
+
+    /// The same in a folder that is open.
+    fn within(files: Box<dyn Files>, state: State) -> Result<(Self, Report), Error> {
         let lock = state.lock()?;
         let mut journal = Self { _lock: Some(lock), ..Self::without_lock(files, state) };
         journal.rejoin()?;

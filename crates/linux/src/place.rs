@@ -14,7 +14,10 @@ use std::{
     process::{Child, Command},
 };
 
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::{
+    io::Errno,
+    process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal},
+};
 
 use crate::{namespace, process, sched};
 
@@ -26,7 +29,8 @@ pub struct Place {
     own_devices: bool,
     round_robin: Option<u8>,
     cpus: Vec<u32>,
-    ends_with_us: bool,
+    /// The process that ends it.
+    ends_with: Option<Pid>,
 }
 
 impl Place {
@@ -77,7 +81,7 @@ impl Place {
     /// Killed when the thread that starts it ends, however that ends.
     #[must_use]
     pub fn ends_with_us(mut self) -> Self {
-        self.ends_with_us = true;
+        self.ends_with = Some(getpid());
         self
     }
 
@@ -111,8 +115,12 @@ impl Place {
         if let Some(priority) = self.round_robin {
             sched::round_robin(0, priority, sched::Children::Inherit)?;
         }
-        if self.ends_with_us {
+        if let Some(parent) = self.ends_with {
             set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The signal is for ends from now on; one that ended before has left us to another parent.
+            if getppid() != Some(parent) {
+                return Err(Errno::SRCH.into());
+            }
         }
         Ok(())
     }
@@ -133,6 +141,16 @@ mod tests {
         let said = place.start(command).unwrap().wait_with_output().unwrap().stdout;
         let said = String::from_utf8(said).unwrap();
         assert_eq!(said.split_whitespace().nth(1), Some(cpus[0].to_string().as_str()));
+    }
+
+    #[test]
+    fn a_program_whose_parent_ended_before_it_could_say_so_is_not_started() {
+        let place = Place { ends_with: Some(Pid::INIT), ..Place::default() };
+        let started = place.start(Command::new("true")).map(drop);
+        assert_eq!(
+            started.map_err(|error| error.raw_os_error()),
+            Err(Some(Errno::SRCH.raw_os_error()))
+        );
     }
 
     #[test]

@@ -37,9 +37,7 @@ fn main() -> ExitCode {
         [pause::WATCHDOG, longest_ns] => {
             lived(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
         }
-        [contention::tidy::WORD, folder, ref groups @ ..] => {
-            lived(contention::tidy::live(folder, groups))
-        }
+        [contention::tidy::WORD, ref groups @ ..] => lived(contention::tidy::live(groups)),
         [pause::DECOY] => lived(pause::sleep_until_told()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");

@@ -8,6 +8,7 @@ use std::{
     fs::File,
     io,
     os::unix::fs::FileExt,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
@@ -41,13 +42,15 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    fn start(words: &[String], place: Place) -> Result<Self, Refusal> {
+    /// Its temporary files are made in `folder`: one that is killed leaves them.
+    fn start(words: &[String], folder: &Path, place: Place) -> Result<Self, Refusal> {
         let what = || format!("cannot start `iperf3 {}`", words.join(" "));
         let said = memfd_create("iperf3", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let said = File::from(said.map_err(refused(what()))?);
         let output = || said.try_clone().map_err(refused(what()));
         let mut command = Command::new("iperf3");
-        command.args(words).stdin(Stdio::null()).stdout(output()?).stderr(output()?);
+        command.args(words).env("TMPDIR", folder);
+        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
         let child = place.start(command).map_err(|error| {
             let missing = error.kind() == io::ErrorKind::NotFound;
             let why =
@@ -85,6 +88,8 @@ pub(super) struct Senders {
     sender: Option<Endpoint>,
     receiver: Endpoint,
     words: Vec<String>,
+    /// For temporary files.
+    folder: PathBuf,
     bursts: Option<Bursts>,
     stops: bool,
 }
@@ -116,11 +121,11 @@ impl Senders {
     pub(super) fn start(
         session: &mut Session,
         traffic: &Traffic,
-        (road, group): (&Road, Option<&Group>),
+        (road, group, folder): (&Road, Option<&Group>, &Path),
     ) -> Result<Self, End> {
         let receiver = road.receiver.to_string();
         let words = ["-s", "-B", &receiver, "-i", "0", "--forceflush"].map(str::to_owned);
-        let receiver = Endpoint::start(&words, place(road, group, traffic, true)?)?;
+        let receiver = Endpoint::start(&words, folder, place(road, group, traffic, true)?)?;
         let listens =
             session.until(LISTENS, || receiver.said().contains("listening").then_some(()))?;
         if listens.is_none() {
@@ -133,8 +138,9 @@ impl Senders {
         });
         let words = sender(traffic, &road.receiver.to_string());
         let stops = traffic.rate.is_none() || traffic.flow != Flow::Udp;
-        let begun = Endpoint::start(&words, place(road, group, traffic, false)?)?;
-        Ok(Self { sender: Some(begun), receiver, words, bursts, stops })
+        let begun = Endpoint::start(&words, folder, place(road, group, traffic, false)?)?;
+        let folder = folder.to_owned();
+        Ok(Self { sender: Some(begun), receiver, words, folder, bursts, stops })
     }
 
     /// When there is something to do.
@@ -166,7 +172,9 @@ impl Senders {
                 sender.signal(if on { Signal::CONT } else { Signal::STOP })
             }
             (Some(_), false) => self.sender = None,
-            (None, true) => self.sender = Some(Endpoint::start(&self.words, place()?)?),
+            (None, true) => {
+                self.sender = Some(Endpoint::start(&self.words, &self.folder, place()?)?)
+            }
             _ => {}
         }
         Ok(())

@@ -105,7 +105,7 @@ impl<'a> Fight<'a> {
         if let (Some(traffic), Some(road)) = (&bout.traffic, &fight.road) {
             let real_time = traffic.endpoints == Endpoints::RealTime;
             fight.prober = Prober::start(road, traffic.probes, real_time)?;
-            let places = (road, fight.group.as_ref());
+            let places = (road, fight.group.as_ref(), fight.folder.as_path());
             fight.senders = Some(Senders::start(session, traffic, places)?);
         }
         if let Control::Guard(policy) = &bout.control {

@@ -30,9 +30,20 @@ use rustix::{
 use super::{group::Group, refused, road::Road, told};
 use crate::beside;
 
+/// Its folder of state, in the folder of the bout.
+pub(super) const STATE: &str = "guard";
+
+/// Where guard writes what it holds, and where its watchdog does while it restores.
+const JOURNALS: [&str; 2] = ["journal", "journal.taken"];
+
+/// Whether a guard that ended has left something in its folder of state to restore.
+pub(super) fn is_held(state: &Folder) -> bool {
+    JOURNALS.iter().any(|name| state.has(name))
+}
+
 /// So long it may take to open its socket, and to restore.
 const BEGINS: Duration = Duration::from_secs(10);
-const RESTORES: Duration = Duration::from_secs(10);
+pub(super) const RESTORES: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A half of guard's record is 1 MiB and a line.
@@ -71,7 +82,7 @@ impl Guarding {
         let written =
             folder.new_file("guard.toml").and_then(|mut file| file.write_all(text.as_bytes()));
         written.map_err(refused(what))?;
-        let state = folder.new_folder("guard").map_err(refused(what))?;
+        let state = folder.new_folder(STATE).map_err(refused(what))?;
         let before = group.map(Group::bounds).unwrap_or_default();
         let said = memfd_create("guard", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let said = File::from(said.map_err(refused(what))?);

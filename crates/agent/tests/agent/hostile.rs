@@ -119,27 +119,25 @@ fn a_folder_that_another_user_foresaw_is_not_taken() {
 }
 
 #[test]
-fn a_killed_agent_leaves_no_folder_and_its_tidier_takes_no_other() {
+fn a_killed_agent_leaves_no_folder_at_whatever_moment() {
     let Some(scene) = Scene::new() else { return };
-    let mut agent = scene.agent();
-    agent.order(&guarded());
-    agent.hello();
-    let begun = Instant::now();
-    while scene.of_root().is_empty() && begun.elapsed() < Duration::from_secs(5) {
-        sleep(Duration::from_millis(5));
+    for late in (0..60).map(|step| Duration::from_micros(step * 2000)) {
+        let mut agent = scene.agent();
+        agent.order(&guarded());
+        agent.hello();
+        let begun = Instant::now();
+        while scene.of_root().is_empty() && begun.elapsed() < Duration::from_secs(5) {
+            std::hint::spin_loop();
+        }
+        sleep(late);
+        agent.child.kill().unwrap();
+        agent.child.wait().unwrap();
+        while !scene.of_root().is_empty() {
+            let waited = begun.elapsed();
+            assert!(waited < Duration::from_secs(20), "{late:?}: {:?}", scene.of_root());
+            sleep(Duration::from_millis(20));
+        }
     }
-    agent.child.kill().unwrap();
-    agent.child.wait().unwrap();
-    while !scene.of_root().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", scene.of_root());
-        sleep(Duration::from_millis(20));
-    }
-    // A folder of somebody else's is nobody's to tidy.
-    assert!(scene.other("mkdir $S/theirs && touch $S/theirs/file").status().unwrap().success());
-    let mut tidier = Command::new(env!("CARGO_BIN_EXE_headroom-agent"));
-    tidier.arg("--tidy-bout").arg(scene.path("shared/theirs")).stdin(std::process::Stdio::null());
-    tidier.status().unwrap();
-    assert!(scene.path("shared/theirs/file").exists());
 }
 
 #[test]

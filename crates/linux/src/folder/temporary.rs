@@ -9,7 +9,6 @@ use std::{
 use rustix::{
     fs::{CWD, Mode, mkdirat},
     io::Errno,
-    process::geteuid,
     rand::{GetRandomFlags, getrandom},
 };
 
@@ -21,7 +20,6 @@ pub struct Temporary {
     parent: Folder,
     name: String,
     folder: Folder,
-    is_kept: bool,
 }
 
 impl Temporary {
@@ -38,7 +36,7 @@ impl Temporary {
             match mkdirat(CWD, &path, Mode::RWXU) {
                 Ok(()) => {
                     let folder = parent.folder(&name)?;
-                    return Ok(Self { parent, name, folder, is_kept: false });
+                    return Ok(Self { parent, name, folder });
                 }
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -55,23 +53,6 @@ impl Temporary {
         Self::below(std::env::temp_dir(), prefix)
     }
 
-    /// Takes over one that another process of this user made and kept ([`Temporary::keep`]).
-    ///
-    /// # Errors
-    ///
-    /// The system's; `PermissionDenied` for a folder that is not this user's alone.
-    pub fn adopt(path: &Path) -> io::Result<Self> {
-        let (parent, name) = path.parent().zip(path.file_name()).ok_or(Errno::INVAL)?;
-        let (parent, name) = (Folder::open(parent)?, name.to_str().ok_or(Errno::INVAL)?.to_owned());
-        let folder = parent.folder(&name)?;
-        let metadata = folder.metadata()?;
-        if metadata.uid() != geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-            let why = format!("{} is not this user's alone", path.display());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-        }
-        Ok(Self { parent, name, folder, is_kept: false })
-    }
-
     /// The folder.
     pub fn folder(&self) -> &Folder {
         &self.folder
@@ -80,12 +61,6 @@ impl Temporary {
     /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
-    }
-
-    /// Leaves it to somebody else, who removes it.
-    pub fn keep(mut self) -> PathBuf {
-        self.is_kept = true;
-        self.folder.path().to_owned()
     }
 }
 
@@ -100,7 +75,7 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // Another folder that has its name now is somebody else's.
         let same = |now: Folder| now.inode().ok() == self.folder.inode().ok();
-        if !self.is_kept && self.parent.folder(&self.name).is_ok_and(same) {
+        if self.parent.folder(&self.name).is_ok_and(same) {
             // It is in a folder for what may be left behind.
             let _ = self.parent.remove_tree(&self.name);
         }
