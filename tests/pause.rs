@@ -37,6 +37,43 @@ fn the_monitor_causes_the_daemons_cpu_and_the_control_does_not() {
     assert_eq!(place.left(), []);
 }
 
+/// What a full study asks of trials that `pause` and `profile` do not make.
+const GATES: &str = "\n[parity]\nleave = true\n[gates]\nmonotonic = true\nparity = true\nmachine = true\nmemory-growth-kib = 1\n\
+                     limits = [\"polled: cpu <= 0.000001%\"]\n";
+
+#[test]
+fn only_what_was_asked_is_judged_and_the_answer_comes_first() {
+    let place = Place::with_guests();
+    place.write("study.toml", &(study().text() + GATES));
+    let words = ["pause", "station-monitor", "study.toml", "--repetitions", "2"];
+    let ended = place.headroom(words).words(SHORT).run();
+    ended.code(0).prints("What share of the CPU of stationd does station-monitor cause?");
+    let answer = ended.stdout.lines().nth(2).unwrap_or_default().trim_start().to_owned();
+    assert!(answer.starts_with("station-monitor causes "), "{answer}");
+    assert!(!ended.stdout.contains("monotonic"), "{ended}");
+    place.headroom(["check", "run"]).run().code(0);
+    let words = ["profile", "study.toml", "--out", "profiled", "--json"];
+    let analysis = place.headroom(words).run().code(0).last_json();
+    assert_eq!(analysis["gates"].as_array().unwrap().len(), 0, "{}", analysis["gates"]);
+    place.headroom(["check", "profiled"]).run().code(0).prints("measured");
+}
+
+#[test]
+fn spans_that_can_give_no_answer_are_refused_before_anything_is_measured() {
+    let place = Place::without_guests();
+    place.write("study.toml", &study().text());
+    let pause = |span: &str, settle: &str| {
+        let words = ["pause", "station-monitor", "study.toml", "--span", span, "--settle", settle];
+        place.headroom(words).run()
+    };
+    pause("3s", "2s").code(2).says("the shortest that gives an answer is 5s").in_one_line();
+    place.write(
+        "study.toml",
+        &study().text().replace("--every 1s\"", "--every 1s\", every = \"2s\""),
+    );
+    pause("5s", "1s").code(2).says("no whole number of load rounds of 2s; 6s does").in_one_line();
+}
+
 #[test]
 fn everybody_who_talks_to_the_subject_is_found_and_paused() {
     let place = Place::with_guests();

@@ -56,6 +56,10 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
     } else {
         cost(run, analysis)
     };
+    if !analysis.asks_for_cpu() {
+        // Nobody asked what it costs.
+        sentences = analysis.pauses.iter().map(|pause| format!("{}.", pause.sentence)).collect();
+    }
     sentences.extend(profiles::of(analysis));
     sentences.push(standing(analysis));
     sentences

@@ -168,6 +168,11 @@ impl Part {
     fn invalid(sentence: String) -> Self {
         Self { verdict: Verdict::Invalid, sentence, used: 0.0 }
     }
+
+    /// There was nothing that could have kept or broken the limit.
+    fn measured(sentence: String) -> Self {
+        Self { verdict: Verdict::Measured, sentence, used: 0.0 }
+    }
 }
 
 /// A gate out of all that it looked at. `what` names the parts, as `variant`.
@@ -176,7 +181,7 @@ fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
     let like: Vec<&Part> = parts.iter().filter(|part| part.verdict == verdict).collect();
     let told = match verdict {
         Verdict::Pass => like.iter().max_by(|a, b| a.used.total_cmp(&b.used)),
-        Verdict::Fail | Verdict::Invalid => like.first(),
+        Verdict::Measured | Verdict::Fail | Verdict::Invalid => like.first(),
     };
     let Some(told) = told else {
         return nothing(name, "there is nothing that it could be asked of");
@@ -187,6 +192,7 @@ fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
         Verdict::Pass => format!("; the nearest to it of {}", count(more + 1, what)),
         Verdict::Fail => format!("; and {} more like this", count(more, what)),
         Verdict::Invalid => format!("; and {} more cannot be judged", count(more, what)),
+        Verdict::Measured => format!("; and {} more like this", count(more, what)),
     };
     let sentence = format!("{}{rest}.", capitalised(&told.sentence));
     Gate { name: name.to_owned(), verdict, sentence }

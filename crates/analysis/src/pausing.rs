@@ -4,6 +4,8 @@
 //! with the running ones before and after it, and likewise the control, in which a process of the agent's is
 //! stopped. Only spans of one window are compared, so what differs between trials is in no share.
 
+mod rhythm;
+
 use std::collections::BTreeMap;
 
 use model::{
@@ -14,10 +16,11 @@ use model::{
     verdict::Verdict,
 };
 
+use self::rhythm::{Rhythm, Shape};
 use crate::{
     figures::TrialFigures,
     measured::Measured,
-    quantity::{Unit, count},
+    quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     verdicts::PauseFigures,
     window::Window,
@@ -42,8 +45,8 @@ struct Seen {
 struct Cell<'a> {
     planned: Vec<&'a PlannedTrial>,
     seen: Vec<Seen>,
-    /// The first valid trial.
-    first: Option<(&'a TrialFigures, &'a Trial)>,
+    /// The trials that they are of.
+    used: Vec<(&'a TrialFigures, &'a Trial)>,
     /// Why trials are not in it.
     why: Vec<String>,
 }
@@ -53,8 +56,9 @@ type Key = (String, u32, String);
 /// Every consumer that was paused, the largest share first.
 pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
     let mut figures: Vec<_> =
-        cells(measured).into_iter().filter_map(|(key, cell)| of_cell(key, &cell)).collect();
-    figures.sort_by(|a, b| b.share.mean.total_cmp(&a.share.mean));
+        cells(measured).into_iter().map(|(key, cell)| of_cell(measured, key, &cell)).collect();
+    let share = |figures: &PauseFigures| figures.share.map_or(f64::NEG_INFINITY, |one| one.mean);
+    figures.sort_by(|a, b| share(b).total_cmp(&share(a)));
     figures
 }
 
@@ -76,7 +80,7 @@ fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
         let Some(key) = key(planned) else { continue };
         let cell = cells.entry(key.clone()).or_insert_with(|| {
             keys.push(key);
-            Cell { planned: Vec::new(), seen: Vec::new(), first: None, why: Vec::new() }
+            Cell { planned: Vec::new(), seen: Vec::new(), used: Vec::new(), why: Vec::new() }
         });
         if !cell.planned.iter().any(|other| other.id == planned.id) {
             cell.planned.push(planned);
@@ -106,7 +110,7 @@ fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTr
     match seen(figures, trial, settle) {
         Ok(seen) => {
             cell.seen.push(seen);
-            cell.first = cell.first.or(Some((figures, trial)));
+            cell.used.push((figures, trial));
         }
         Err(why) => cell.why.push(format!("{}: {why}", planned.id)),
     }
@@ -161,30 +165,78 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_cell((variant, clients, consumer): Key, cell: &Cell) -> Option<PauseFigures> {
+fn of_cell(measured: &Measured, (variant, clients, consumer): Key, cell: &Cell) -> PauseFigures {
     let estimate = |of: fn(&Seen) -> Option<f64>| {
         Estimate::of(&cell.seen.iter().filter_map(of).collect::<Vec<_>>())
     };
-    let (first, trial) = cell.first?;
+    let subject = cell.planned.first().map(|planned| planned.measure.subject.process.clone());
     let mut figures = PauseFigures {
-        subject: trial.planned.measure.subject.process.clone(),
+        subject: subject.unwrap_or_default(),
         variant,
         clients,
         consumer,
         trials: cell.seen.len() as u32,
-        running: estimate(|seen| seen.running)?,
-        stopped: estimate(|seen| seen.stopped)?,
+        running: estimate(|seen| seen.running),
+        stopped: estimate(|seen| seen.stopped),
         sham: estimate(|seen| seen.sham),
-        share: estimate(|seen| seen.share)?,
+        share: estimate(|seen| seen.share),
         sham_share: estimate(|seen| seen.sham_share),
-        series: series(first, trial),
+        series: cell.used.first().map(|(first, trial)| series(first, trial)).unwrap_or_default(),
         verdict: Verdict::Invalid,
         sentence: String::new(),
     };
-    let (verdict, why) = verdict(&figures, cell);
+    let (verdict, why) = verdict(&figures, cell, shape(measured).as_ref());
     figures.verdict = verdict;
     figures.sentence = sentence(&figures, &why);
-    Some(figures)
+    figures
+}
+
+/// A span's shape as the study has it; `None` for a run whose study says nothing of it any more.
+fn shape(measured: &Measured) -> Option<Spans> {
+    let study = &measured.run.study;
+    let pause = study.pause.as_ref()?;
+    let every = study.trial.sample_every;
+    let samples = |span: Span| (span.as_nanos() / every.as_nanos().max(1)) as usize;
+    let (span, settle) = (samples(pause.span), samples(pause.settle));
+    // The first sample after settling begins the figure; the last one lies before the span's end.
+    let measured = span.saturating_sub(settle + 2).max(1);
+    Some(Spans { every, settle: settle + 1, shape: Shape { span, measured } })
+}
+
+/// Spans in time and in samples.
+struct Spans {
+    every: Span,
+    settle: usize,
+    shape: Shape,
+}
+
+/// The samples of a trial, and which of them nothing was done to.
+fn undisturbed(figures: &TrialFigures, trial: &Trial, settle: usize) -> rhythm::Series {
+    let mut since = usize::MAX;
+    let step = |(_, cpu, state): (f64, f64, String)| {
+        since = if state == name(PauseState::Stopped) { 0 } else { since.saturating_add(1) };
+        rhythm::Step { cpu, undisturbed: since > settle }
+    };
+    rhythm::Series { steps: series(figures, trial).into_iter().map(step).collect() }
+}
+
+/// Why the share may be the subject's own doing, if that is so.
+fn own_period(share: f64, cell: &Cell, spans: &Spans) -> Option<String> {
+    let trials = cell.used.iter();
+    let trials: Vec<_> =
+        trials.map(|(figures, trial)| undisturbed(figures, trial, spans.settle)).collect();
+    let Rhythm { period, swing } = rhythm::of(&trials, spans.shape)?;
+    let time = |samples: usize| Span::from_nanos(spans.every.as_nanos() * samples as u64);
+    let fits = time(spans.shape.span.div_ceil(period) * period);
+    (swing >= share.abs() / 2.0).then(|| {
+        format!(
+            "the subject has a period of {} by itself, and its CPU changes by up to {} from one span of {} to the \
+             next; say --span {fits}, which holds whole periods",
+            time(period),
+            percent(swing),
+            time(spans.shape.span)
+        )
+    })
 }
 
 /// The steps of one trial, each with what was done in the middle of it.
@@ -214,15 +266,21 @@ const fn name(state: PauseState) -> &'static str {
     }
 }
 
-fn verdict(figures: &PauseFigures, cell: &Cell) -> (Verdict, String) {
+fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdict, String) {
     if let Some(why) = cell.why.first() {
         let (missing, all) = (cell.why.len() as u32, cell.planned.len());
         let why = format!("{missing} of {} cannot be used, {why}", count(all as u32, "trial"));
         return (Verdict::Invalid, why);
     }
-    let Some(share) = figures.share.interval else {
+    let Some(estimate) = figures.share else {
+        return (Verdict::Invalid, "the subject used no CPU while it ran".to_owned());
+    };
+    let Some(share) = estimate.interval else {
         return (Verdict::Invalid, "one trial has no interval; measure six".to_owned());
     };
+    if let Some(why) = spans.and_then(|spans| own_period(estimate.mean, cell, spans)) {
+        return (Verdict::Invalid, why);
+    }
     let still = |sham: Interval| sham.holds(0.0) || (-STILL <= sham.low && sham.high <= STILL);
     match figures.sham_share.map(|sham| (sham, sham.interval)) {
         None | Some((_, None)) => {
@@ -240,24 +298,26 @@ fn verdict(figures: &PauseFigures, cell: &Cell) -> (Verdict, String) {
 
 fn sentence(figures: &PauseFigures, why: &str) -> String {
     let PauseFigures { consumer, subject, variant, .. } = figures;
-    let share = Unit::PER_CENT.with_interval(&figures.share);
+    let share =
+        figures.share.as_ref().map(|share| Unit::PER_CENT.with_interval(share)).unwrap_or_default();
     let control = figures.sham_share.map_or_else(String::new, |sham| {
         format!(
             "; with another process stopped in its place, {}",
             Unit::PER_CENT.with_interval(&sham)
         )
     });
-    let verdict = figures.verdict.name();
     let at = format!("in `{variant}` at {}", count(figures.clients, "client"));
     let trials = count(figures.trials, "trial");
     match figures.verdict {
         Verdict::Pass => format!(
-            "{verdict}: `{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"
+            "`{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"
         ),
         Verdict::Fail => format!(
-            "{verdict}: while `{consumer}` was stopped, `{subject}` {at} took {share} less CPU, {why} ({trials}{control})"
+            "While `{consumer}` was stopped, `{subject}` {at} took {share} less CPU, {why} ({trials}{control})"
         ),
-        Verdict::Invalid => format!("{verdict}: what `{consumer}` causes {at} is not known: {why}"),
+        Verdict::Measured | Verdict::Invalid => {
+            format!("What `{consumer}` causes {at} is not known: {why}")
+        }
     }
 }
 

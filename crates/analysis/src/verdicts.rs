@@ -121,21 +121,22 @@ pub struct PauseFigures {
     pub subject: String,
     /// Trials.
     pub trials: u32,
-    /// The subject's CPU while the consumer runs, µs a second.
-    pub running: Estimate,
+    /// The subject's CPU while the consumer runs, µs a second; `None` where no trial gives an answer.
+    pub running: Option<Estimate>,
     /// While it is stopped.
-    pub stopped: Estimate,
+    pub stopped: Option<Estimate>,
     /// While another process is stopped in its place.
     pub sham: Option<Estimate>,
     /// The share of the subject's CPU that the consumer causes: 1 − stopped ÷ running, pair by pair.
-    pub share: Estimate,
+    pub share: Option<Estimate>,
     /// The same of the control; its interval must include 0, or be within a thousandth.
     pub sham_share: Option<Estimate>,
     /// Second by second of one trial, for a picture: seconds from the window's start, µs a second, and the
     /// state's name (`runs`, `stopped`, `sham`).
     pub series: Vec<(f64, f64, String)>,
     /// Pass where the share can be told from 0 and the control did not move; invalid where the control
-    /// moved, clients left or a trial is missing; fail where the share cannot be told from 0.
+    /// moved, clients left, a trial is missing, or the subject's own period explains the share; fail where the
+    /// share cannot be told from 0.
     pub verdict: Verdict,
     /// One sentence.
     pub sentence: String,

@@ -20,6 +20,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// How an execution ended that came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
+    /// Every limit was kept, or none was asked for.
     Pass,
     /// A limit was not kept.
     Fail,

@@ -20,7 +20,7 @@ use model::{
     wire::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work, encode},
 };
 
-pub(crate) use self::pairs::is_turned;
+pub(crate) use self::{instruments::is_paused, pairs::is_turned};
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;

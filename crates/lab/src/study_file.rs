@@ -101,6 +101,14 @@ impl StudyFile {
         }
     }
 
+    /// Has only trials for this done, and only the gates judged that they answer.
+    pub fn keep_only(&mut self, purposes: Vec<Purpose>) {
+        if !purposes.is_empty() {
+            self.study.gates = self.study.gates.take().map(|gates| gates.answered_by(&purposes));
+        }
+        self.only = purposes;
+    }
+
     /// Whether trials for this are done.
     pub fn takes(&self, purpose: Purpose) -> bool {
         self.only.is_empty() || self.only.contains(&purpose)

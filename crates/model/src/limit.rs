@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use crate::{share::Share, study::Study};
+use crate::{share::Share, study::Study, trial::Purpose};
 
 /// A limit that a run must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,17 @@ pub enum Asked {
         /// By how much more it may be.
         by: Share,
     },
+}
+
+impl Asked {
+    /// The trials that give the figure.
+    pub const fn purpose(&self) -> Purpose {
+        match self {
+            Asked::Bound { metric: Metric::UnknownFrames, .. } => Purpose::Stacks,
+            Asked::Bound { metric: Metric::Rate(_), .. } => Purpose::Counts,
+            Asked::Bound { .. } | Asked::NoSlower { .. } => Purpose::Cpu,
+        }
+    }
 }
 
 /// A figure that a limit can be put on.

@@ -12,11 +12,13 @@ use serde::{
 
 use crate::{
     instrument::Scope,
+    limit,
     name::VariantName,
     pause::Target,
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
+    trial::Purpose,
 };
 
 /// A study file, read and checked for shape.
@@ -305,6 +307,30 @@ pub struct Gates {
     /// `no slower than baseline.json by 1%`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+}
+
+impl Gates {
+    /// Those that trials for these purposes can answer. The clients and the machine are asked about with the CPU
+    /// figures that they stand behind, or with parity.
+    #[must_use]
+    pub fn answered_by(self, purposes: &[Purpose]) -> Self {
+        let has = |purpose| purposes.contains(&purpose);
+        let (cpu, parity) = (has(Purpose::Cpu), has(Purpose::Parity));
+        // What cannot be read is judged, and told so.
+        let is_answered =
+            |text: &String| limit::parse(text).map_or(true, |limit| has(limit.asked.purpose()));
+        Self {
+            variants: self.variants,
+            monotonic: self.monotonic && cpu,
+            unknown_frames: self.unknown_frames.filter(|_| has(Purpose::Stacks)),
+            clients_agree: self.clients_agree && (cpu || parity),
+            machine: self.machine && cpu,
+            memory_per_client_kib: self.memory_per_client_kib.filter(|_| cpu),
+            memory_growth_kib: self.memory_growth_kib.filter(|_| cpu),
+            parity: self.parity && parity,
+            limits: self.limits.into_iter().filter(is_answered).collect(),
+        }
+    }
 }
 
 /// What is varied between repetitions, so that a claim is not about one lucky machine state.

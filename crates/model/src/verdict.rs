@@ -1,4 +1,4 @@
-//! What a comparison is to decide, fixed before its first trial; and the three words of every verdict.
+//! What a comparison is to decide, fixed before its first trial; and the words of every verdict.
 
 use std::fmt;
 
@@ -6,37 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::{name::Sha256Hex, share::Share};
 
-/// How a question was decided.
+/// How a question was decided. The later of two outweighs the other: see [`Verdict::of_all`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
+    /// Nothing was asked that could pass or fail, and everything was measured.
+    Measured,
     /// What was asked for is shown.
     Pass,
-    /// The contrary is shown.
-    Fail,
     /// It could not be measured, or not closely enough. Never a failure, and never a pass.
     Invalid,
+    /// The contrary is shown.
+    Fail,
 }
 
 impl Verdict {
     /// The word that output uses.
     pub const fn name(self) -> &'static str {
         match self {
+            Verdict::Measured => "measured",
             Verdict::Pass => "pass",
             Verdict::Fail => "fail",
             Verdict::Invalid => "invalid",
         }
     }
 
-    /// The verdict on several: one that fails is shown to fail, whatever else could not be measured; and only
-    /// where all pass is everything shown.
+    /// The verdict on several: one that fails is shown to fail, whatever else could not be measured; only where
+    /// all pass is everything shown; and where there is none, nothing was asked.
     pub fn of_all(each: impl IntoIterator<Item = Verdict>) -> Verdict {
-        let weight = |verdict: &Verdict| match verdict {
-            Verdict::Pass => 0,
-            Verdict::Invalid => 1,
-            Verdict::Fail => 2,
-        };
-        each.into_iter().max_by_key(weight).unwrap_or(Verdict::Pass)
+        each.into_iter().max().unwrap_or(Verdict::Measured)
     }
 }
 
@@ -162,7 +160,8 @@ mod tests {
         assert_eq!(Verdict::of_all([Pass, Fail, Pass]), Fail);
         assert_eq!(Verdict::of_all([Fail, Invalid, Pass]), Fail);
         assert_eq!(Verdict::of_all([Pass, Invalid]), Invalid);
-        assert_eq!(Verdict::of_all([]), Pass);
+        assert_eq!(Verdict::of_all([Verdict::Measured, Pass]), Pass);
+        assert_eq!(Verdict::of_all([]), Verdict::Measured);
     }
 
     #[test]

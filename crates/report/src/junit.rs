@@ -62,7 +62,7 @@ fn case(run: &Run, line: &VerdictLine) -> String {
     let sentence = escaped(&line.sentence);
     let inner = match line.verdict {
         _ if !line.counts => format!("<skipped message=\"A finding, no limit: {sentence}\"/>"),
-        Verdict::Pass => format!("<system-out>{sentence}</system-out>"),
+        Verdict::Measured | Verdict::Pass => format!("<system-out>{sentence}</system-out>"),
         Verdict::Fail => format!("<failure type=\"fail\" message=\"{sentence}\"/>"),
         Verdict::Invalid => format!("<error type=\"invalid\" message=\"{sentence}\"/>"),
     };

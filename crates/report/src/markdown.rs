@@ -42,6 +42,7 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
 
 const fn sign(verdict: Verdict) -> &'static str {
     match verdict {
+        Verdict::Measured => "📏",
         Verdict::Pass => "✅",
         Verdict::Fail => "❌",
         Verdict::Invalid => "⚠️",

@@ -31,7 +31,7 @@ pub fn overall(run: &Run, analysis: &Analysis) -> Overall {
     let others = of_word.clone().count().saturating_sub(1);
     let first = of_word.map(|each| each.sentence.clone()).next();
     let sentence = match (verdict, first) {
-        (Verdict::Pass, _) => passed(run, analysis),
+        (Verdict::Measured | Verdict::Pass, _) => passed(run, analysis),
         (_, None) => String::new(),
         (_, Some(first)) if others == 0 => first,
         (Verdict::Fail, Some(first)) => {
@@ -84,14 +84,16 @@ fn passed(run: &Run, analysis: &Analysis) -> String {
     }
     let trials = count(analysis.valid, "trial");
     let pause = analysis.pauses.first().map(|pause| stopped(&pause.sentence));
-    match (analysis.gates.len(), pause) {
+    // A gate that had nothing to judge is not kept either.
+    let kept: Vec<_> = analysis.gates.iter().filter(|gate| gate.verdict == Verdict::Pass).collect();
+    match (kept.len(), pause) {
         (0, Some(pause)) => pause,
         (1, Some(pause)) => format!("The one gate is kept; and {pause}"),
         (gates, Some(pause)) => format!("All {gates} gates are kept; and {pause}"),
         (0, None) => format!(
-            "All is measured ({trials}, each of them valid); the study sets no limit that it could fail."
+            "All was measured ({trials}, each of them valid). Nothing was asked that could pass or fail."
         ),
-        (1, None) => format!("The one gate is kept: {}", stopped(&analysis.gates[0].sentence)),
+        (1, None) => format!("The one gate is kept: {}", stopped(&kept[0].sentence)),
         (gates, None) => format!("All {gates} gates are kept, over {trials}, each of them valid."),
     }
 }
@@ -127,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_run_without_limits_passes_and_says_that_nothing_was_asked() {
+    fn a_whole_run_without_limits_is_measured_and_says_that_nothing_was_asked() {
         let run = fixture::run();
         let told = overall(&run, &analyse(&run, &fixture::trials(&run)));
-        assert_eq!(told.verdict, Verdict::Pass);
-        assert!(told.sentence.contains("sets no limit"), "{}", told.sentence);
+        assert_eq!(told.verdict, Verdict::Measured);
+        assert!(told.sentence.contains("Nothing was asked"), "{}", told.sentence);
     }
 }

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn pause(series: &[(f64, f64, &str)]) -> PauseFigures {
-        let estimate = |mean: f64| Estimate::of(&[mean, mean]).unwrap();
+        let estimate = |mean: f64| Estimate::of(&[mean, mean]);
         PauseFigures {
             variant: "found".to_owned(),
             clients: 18,

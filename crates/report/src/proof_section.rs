@@ -85,11 +85,11 @@ fn table(analysis: &Analysis) -> Table {
             pause.variant.clone(),
             pause.clients.to_string(),
             pause.trials.to_string(),
-            unit.mean(&pause.running),
-            unit.mean(&pause.stopped),
+            tables::mean(unit, pause.running.as_ref()),
+            tables::mean(unit, pause.stopped.as_ref()),
             tables::mean(unit, pause.sham.as_ref()),
-            Unit::PER_CENT.mean(&pause.share),
-            Unit::PER_CENT.bracket(&pause.share),
+            tables::mean(Unit::PER_CENT, pause.share.as_ref()),
+            tables::bracket(Unit::PER_CENT, pause.share.as_ref()),
             pause
                 .sham_share
                 .as_ref()

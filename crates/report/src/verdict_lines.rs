@@ -118,6 +118,7 @@ fn word(verdict: Verdict, counts: bool, colours: bool) -> String {
     let padded = format!("{word:<7}");
     let colour = match verdict {
         _ if !colours || !counts => return padded,
+        Verdict::Measured => return padded,
         Verdict::Pass => 32,
         Verdict::Fail => 31,
         Verdict::Invalid => 33,
@@ -145,7 +146,10 @@ fn comparison(judgement: &Judgement, counts: bool) -> VerdictLine {
 }
 
 fn pause(pause: &PauseFigures) -> VerdictLine {
-    let share = &pause.share;
+    let effect = pause
+        .share
+        .as_ref()
+        .map(|share| format!("{} % {}", Unit::PER_CENT.mean(share), Unit::PER_CENT.bracket(share)));
     VerdictLine {
         kind: Kind::Pause,
         name: format!(
@@ -156,7 +160,7 @@ fn pause(pause: &PauseFigures) -> VerdictLine {
         ),
         verdict: pause.verdict,
         counts: true,
-        effect: Some(format!("{} % {}", Unit::PER_CENT.mean(share), Unit::PER_CENT.bracket(share))),
+        effect,
         sentence: pause.sentence.clone(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Proportional memory where every trial has it, else resident memory.
 
-use model::{limit::Side, study::Variant, trial::Purpose, verdict::Verdict};
+use model::{limit::Side, study::Variant, trial::Purpose};
 
 use super::{Evidence, Part, decide, nothing, together};
 use crate::{
@@ -58,12 +58,7 @@ pub(super) fn growth(evidence: &Evidence, most: f64) -> Gate {
 
 /// The part that decides for a variant: what fails before what cannot be judged, and else the fullest.
 fn worst(parts: Vec<Part>) -> Part {
-    let weight = |part: &Part| match part.verdict {
-        Verdict::Fail => 2,
-        Verdict::Invalid => 1,
-        Verdict::Pass => 0,
-    };
-    let heavier = |a: &Part, b: &Part| weight(a).cmp(&weight(b)).then(a.used.total_cmp(&b.used));
+    let heavier = |a: &Part, b: &Part| a.verdict.cmp(&b.verdict).then(a.used.total_cmp(&b.used));
     let none = || Part::invalid("there are no memory figures".to_owned());
     parts.into_iter().max_by(heavier).unwrap_or_else(none)
 }

@@ -127,6 +127,53 @@ fn unknown_frames_are_judged_profile_by_profile() {
 }
 
 #[test]
+fn a_variant_that_no_sample_met_has_nothing_to_explain() {
+    let (mut run, mut analysis) = fixture::profiled();
+    let trials = fixture::trials(&run);
+    let unknown_frames = Some(Share::of(1.0));
+    run.study.gates = Some(Gates { unknown_frames, ..Gates::default() });
+    let mut judged = |idle: usize| {
+        for profile in analysis.profiles.iter_mut().take(idle) {
+            (profile.unknown.samples, profile.unknown.unknown) = (0, 0);
+        }
+        judge(&mut analysis, &run, &trials, &Baselines::new());
+        (analysis.gates[0].verdict, analysis.gates[0].sentence.clone())
+    };
+    assert_eq!(judged(1).0, Verdict::Pass);
+    says(judged(usize::MAX), Verdict::Measured, "there is nothing to explain");
+}
+
+#[test]
+fn only_gates_that_the_trials_can_answer_are_asked() {
+    let all = Gates {
+        monotonic: true,
+        clients_agree: true,
+        machine: true,
+        parity: true,
+        unknown_frames: Some(Share::of(0.1)),
+        memory_growth_kib: Some(1.0),
+        memory_per_client_kib: Some(1.0),
+        limits: ["cpu <= 1%", "unknown-frames <= 1%", "dumps <= 1/s", "no slower than f by 1%"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..Gates::default()
+    };
+    let of = |purpose| all.clone().answered_by(&[purpose]);
+    assert_eq!(of(Purpose::Pause), Gates::default());
+    assert_eq!(
+        of(Purpose::Stacks),
+        Gates {
+            unknown_frames: all.unknown_frames,
+            limits: vec!["unknown-frames <= 1%".to_owned()],
+            ..Gates::default()
+        }
+    );
+    assert_eq!(of(Purpose::Counts).limits, ["dumps <= 1/s"]);
+    assert_eq!(of(Purpose::Cpu).limits, ["cpu <= 1%", "no slower than f by 1%"]);
+    assert!(of(Purpose::Cpu).monotonic && of(Purpose::Cpu).machine && !of(Purpose::Cpu).parity);
+}
+
+#[test]
 fn clients_that_two_parties_count_differently_fail_and_a_silent_party_is_invalid() {
     let gates = || Gates { clients_agree: true, ..Gates::default() };
     says(one(gates(), nothing_changed), Verdict::Pass, "In 54 trials the kernel and hostapd");

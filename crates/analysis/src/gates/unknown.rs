@@ -48,7 +48,8 @@ fn judged(profile: &ProfileFigures, clients: u32, budget: Share) -> Part {
     let (all, unknown) = (profile.unknown.samples, profile.unknown.unknown);
     let place = format!("`{}` at {clients} clients", profile.variant);
     if all == 0 {
-        return Part::invalid(format!("the profile of {place} has no samples"));
+        let why = format!("{place} used no CPU that a sample met, so there is nothing to explain");
+        return Part::measured(why);
     }
     let share = unknown as f64 / all as f64;
     let words = format!(

@@ -89,13 +89,14 @@ fn the_share_is_what_goes_away_with_the_consumer() {
     let (run, trials) = paused(&USUAL);
     let found = only(&run, &trials);
     let expected = (0.96 + (1.0 - 41.0 / 1_100.0) + (1.0 - 43.0 / 1_050.0)) / 3.0;
-    assert!((found.share.mean - expected).abs() < 1e-9, "{found:?}");
-    assert!((found.running.mean - 1_050.0).abs() < 1e-9, "{:?}", found.running);
-    assert!((found.stopped.mean - 124.0 / 3.0).abs() < 1e-9, "what settles is left out");
+    let mean = |estimate: Option<Estimate>| estimate.unwrap().mean;
+    assert!((mean(found.share) - expected).abs() < 1e-9, "{found:?}");
+    assert!((mean(found.running) - 1_050.0).abs() < 1e-9, "{:?}", found.running);
+    assert!((mean(found.stopped) - 124.0 / 3.0).abs() < 1e-9, "what settles is left out");
     assert!(found.sham_share.unwrap().mean.abs() < 1e-3);
     assert_eq!((found.consumer.as_str(), found.trials), ("monitor", 3));
     assert_eq!(found.verdict, Verdict::Pass);
-    assert!(found.sentence.starts_with("pass: `monitor` causes 96"), "{}", found.sentence);
+    assert!(found.sentence.starts_with("`monitor` causes 96"), "{}", found.sentence);
 }
 
 #[test]
@@ -156,7 +157,63 @@ fn one_trial_has_no_interval_and_one_that_stopped_nobody_no_share() {
     let (run, mut trials) = paused(&USUAL[..1]);
     assert_eq!(only(&run, &trials).verdict, Verdict::Invalid);
     recording(&mut trials[0]).pauses.as_mut().unwrap().pids.clear();
-    assert_eq!(analyse(&run, &trials).pauses, []);
+    let found = only(&run, &trials);
+    assert_eq!((found.verdict, found.share, found.trials), (Verdict::Invalid, None, 0));
+    assert!(found.sentence.contains("no process was stopped"), "{}", found.sentence);
+    let answer = analyse(&run, &trials).answer;
+    assert!(answer[0].contains("is not known: 1 of 1 trial cannot be used"), "{answer:?}");
+}
+
+#[test]
+fn spans_that_leave_no_two_samples_are_told() {
+    let (run, mut trials) = paused(&USUAL);
+    for trial in &mut trials {
+        for span in &mut recording(trial).pauses.as_mut().unwrap().spans {
+            span.to_ns = span.from_ns + 3_000_000_000;
+        }
+    }
+    let found = only(&run, &trials);
+    assert_eq!((found.verdict, found.trials), (Verdict::Invalid, 0));
+    assert!(found.sentence.contains("3 of 3 trials cannot be used"), "{}", found.sentence);
+    assert!(found.sentence.contains("pause for longer"), "{}", found.sentence);
+}
+
+#[test]
+fn a_subject_that_alternates_by_itself_is_not_blamed_on_anybody() {
+    // It works in every second span, so in the running ones and never in the others.
+    let (mut run, trials) = paused(&[
+        [1_000.0, 400.0, 400.0],
+        [1_000.0, 420.0, 410.0],
+        [1_000.0, 380.0, 1_200.0],
+        [1_000.0, 390.0, 1_100.0],
+    ]);
+    run.study.pause = Some(model::study::Pause {
+        process: Some("monitor".to_owned()),
+        group: None,
+        variants: Vec::new(),
+        clients: Vec::new(),
+        repetitions: 4,
+        span: Span::from_secs(SPAN),
+        settle: Span::from_secs(2),
+    });
+    let alternates = |trial: &mut Trial, phase: u64| {
+        let mut usage_ns = 0;
+        for (second, sample) in recording(trial).samples.iter_mut().enumerate() {
+            sample.subject.group = Some(Group { usage_ns, ..Group::default() });
+            let busy = (second as u64 + phase) % (2 * SPAN) < SPAN;
+            usage_ns += if busy { 1_000_000 } else { 600_000 };
+        }
+    };
+    let mut trials = trials;
+    for (trial, phase) in trials.iter_mut().zip([0, 1, 2, 3]) {
+        alternates(trial, phase);
+    }
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
+    run.study.pause = None;
+    let before = only(&run, &trials);
+    assert!(found.sentence.contains("period of 20s"), "{}\n{}", found.sentence, before.sentence);
+    assert!(found.sentence.contains("say --span 20s"), "{}", found.sentence);
 }
 
 #[test]

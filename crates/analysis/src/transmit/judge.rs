@@ -183,7 +183,7 @@ fn twice(question: &Question, judgement: &Judgement) -> String {
         (_, Verdict::Fail) => {
             format!("the {what} under `{base}` is not the same twice, by more than {margin},")
         }
-        (_, Verdict::Invalid) => format!(
+        (_, Verdict::Measured | Verdict::Invalid) => format!(
             "the {what} under `{base}` is not the same twice, and these pairs do not say whether by more than {margin},"
         ),
     }

@@ -154,7 +154,7 @@ pub(crate) fn plain(lines: &[VerdictLine], told: &Overall) -> String {
 /// How a run ends.
 pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
     match report::overall(run, analysis).verdict {
-        verdict::Verdict::Pass => Verdict::Pass,
+        verdict::Verdict::Measured | verdict::Verdict::Pass => Verdict::Pass,
         verdict::Verdict::Fail => Verdict::Fail,
         verdict::Verdict::Invalid => Verdict::Invalid,
     }

@@ -27,6 +27,8 @@ pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, 
             functions,
         });
     }
+    file.study.question =
+        format!("How often does {} call what is counted?", file.study.subject.process);
     if let Some(count) = &mut file.study.count {
         count.repetitions = flags.place.repetitions.unwrap_or(count.repetitions);
         if !flags.place.clients.is_empty() {

@@ -26,6 +26,10 @@ pub(crate) fn pause(options: &Options, flags: &flags::Pause) -> Result<Verdict, 
     let shape = shape(&file, &flags.place, &flags.spans);
     file.study.pause = Some(Pause { process, group, ..shape });
     file.study.variants.iter_mut().for_each(|variant| variant.pause = None);
+    file.study.question = format!(
+        "What share of the CPU of {} does {} cause?",
+        file.study.subject.process, flags.consumer
+    );
     file.overrides.push(format!("pause = {}", flags.consumer));
     place::carry_out(options, &flags.place, file)
 }
@@ -50,6 +54,10 @@ pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, 
     // Each variant names its own.
     file.study.pause = Some(Pause { process: None, group: None, variants: Vec::new(), ..shape });
     let names = names(&peers);
+    file.study.question = format!(
+        "Who causes the CPU of {}, of those that talk to it?",
+        file.study.subject_of(&variant).process
+    );
     file.overrides.push(format!("blame = {}", names.join(", ")));
     file.study.variants = names.into_iter().map(|name| pausing(&variant, name)).collect();
     place::carry_out(options, &flags.place, file)

@@ -47,7 +47,7 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
         let study = of_process(place);
         StudyFile::of(&place.what, study).map_err(Failure::Usage)?
     };
-    file.only = vec![purpose];
+    file.keep_only(vec![purpose]);
     file.overrides.push(format!("only = {}", purpose.name()));
     Ok(file)
 }

@@ -130,7 +130,7 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         file.is_cut = true;
     }
     study_file::check(study).map_err(Failure::Usage)?;
-    file.only = flags.only.iter().map(|word| Purpose::from(*word)).collect();
+    file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
     Ok(file)
 }

@@ -180,7 +180,7 @@ pub(super) fn verdict_of(
     let are_none = targets.len() == 0;
     match verdict::Verdict::of_all(targets) {
         _ if counted == 0 || are_none => Verdict::Invalid,
-        verdict::Verdict::Pass => Verdict::Pass,
+        verdict::Verdict::Measured | verdict::Verdict::Pass => Verdict::Pass,
         verdict::Verdict::Fail => Verdict::Fail,
         verdict::Verdict::Invalid => Verdict::Invalid,
     }

@@ -70,7 +70,7 @@ pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
 }
 
 /// The variants that are named; without names, those that name their own consumer, else the first with a load.
-fn is_paused(study: &Study, pause: &Pause, variant: &Variant) -> bool {
+pub(crate) fn is_paused(study: &Study, pause: &Pause, variant: &Variant) -> bool {
     let own = || study.variants.iter().any(|variant| variant.pause.is_some());
     let first = || study.variants.iter().find(|variant| study.load_of(variant).is_some());
     match pause.variants.as_slice() {

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 
 use model::{
     limit,
-    study::{Gates, Variant},
+    span::Span,
+    study::{Gates, Pause, Variant},
     verdict::FEWEST_PAIRS,
 };
 
 use super::{Fault, Rules, is_no_command, nearest};
+use crate::plan;
 
 /// Centres of the channels of 2.4, 5 and 6 GHz, MHz (IEEE 802.11-2020 annex E, 802.11ax).
 const CHANNELS: std::ops::RangeInclusive<u32> = 2412..=7115;
@@ -105,18 +107,42 @@ impl Rules<'_> {
             return self.fault(&at("repetitions"), "at least 1 repetition".to_owned());
         }
         let every = self.study.trial.sample_every;
-        let (span, settle) = (pause.span.as_nanos(), pause.settle.as_nanos());
+        let span = pause.span.as_nanos();
         // A step of 0 has been told before.
         if span == 0 || !span.is_multiple_of(every.as_nanos().max(1)) {
             let why = format!("a span of {} is no whole number of {every} samples", pause.span);
             return self.fault(&at("span"), why);
         }
-        if settle >= span {
-            let why = format!("{} of each {} span leaves nothing of it", pause.settle, pause.span);
-            return self.fault(&at("settle"), why);
+        let shortest = shortest_span(pause.settle, every);
+        if span < shortest.as_nanos() {
+            let why = format!(
+                "a span of {} has no two samples of {every} once {} have settled; the shortest that gives an \
+                 answer is {shortest}",
+                pause.span, pause.settle
+            );
+            return self.fault(&at("span"), why);
         }
+        self.whole_rounds(pause)?;
         self.known_variants(&pause.variants, &at("variants"))?;
         self.some_of_the_clients(&pause.clients, &at("clients"))
+    }
+
+    /// Spans hold whole rounds of the load, or the load itself makes neighbouring spans differ.
+    fn whole_rounds(&self, pause: &Pause) -> Result<(), Fault> {
+        let variants = self.study.variants.iter();
+        let paused = variants.filter(|variant| plan::is_paused(self.study, pause, variant));
+        for load in paused.filter_map(|variant| self.study.load_of(variant)) {
+            let every = load.every.as_nanos().max(1);
+            if !pause.span.as_nanos().is_multiple_of(every) {
+                let fits = Span::from_nanos(pause.span.as_nanos().div_ceil(every) * every);
+                let why = format!(
+                    "a span of {} holds no whole number of load rounds of {}; {fits} does",
+                    pause.span, load.every
+                );
+                return self.fault(&["pause", "span"], why);
+            }
+        }
+        Ok(())
     }
 
     /// The consumers that variants name for themselves.
@@ -251,6 +277,12 @@ fn is_no_process(name: &str) -> bool {
 
 fn no_process(name: &str) -> String {
     format!("`{name}` is no process name; it is the program's, without a folder and arguments")
+}
+
+/// The shortest span in which two samples are left: the first one after settling, and the last one before the end.
+fn shortest_span(settle: Span, every: Span) -> Span {
+    let every = every.as_nanos().max(1);
+    Span::from_nanos((settle.as_nanos() / every + 3).saturating_mul(every))
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
     let stages = &analysis.stages;
     if !analysis.asks_for_cpu() {
         let pause = analysis.pauses.first()?;
-        let share = Unit::PER_CENT.with_interval(&pause.share);
+        let share = Unit::PER_CENT.with_interval(pause.share.as_ref()?);
         return Some(format!("{} causes {share} of {}", pause.consumer, pause.subject));
     }
     let rows: Vec<_> = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?))).collect();

@@ -1,0 +1,140 @@
+//! The subject's own period: does its CPU change from one span to the next although nothing was done to it?
+//!
+//! A subject that works every ten seconds is met by every second span of five seconds. What a stopped span lacks
+//! is then no consumer's. The period is the first lag at which the undisturbed samples of all trials repeat
+//! themselves (autocorrelation), and what it does to spans is computed from the samples folded by it. It judges
+//! no share.
+
+/// Samples of one trial, one for each step.
+pub(super) struct Series {
+    /// The subject's CPU, and whether nothing was done to it there or shortly before.
+    pub(super) steps: Vec<Step>,
+}
+
+/// One sample.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// µs of CPU a second.
+    pub(super) cpu: f64,
+    /// Whether the consumer ran, and had for as long as a span takes to settle.
+    pub(super) undisturbed: bool,
+}
+
+/// What a span consists of, in samples.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) span: usize,
+    /// Those that its figure is of: all but the beginning.
+    pub(super) measured: usize,
+}
+
+/// A period that spans do not hold a whole number of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rhythm {
+    /// Samples.
+    pub(super) period: usize,
+    /// The most by which neighbouring spans differ for this reason alone, share of the mean.
+    pub(super) swing: f64,
+}
+
+/// Samples repeat themselves where they are correlated this much: half of their variance is the period's.
+const REPEATS: f64 = 0.5;
+
+/// Fewer pairs of samples than this show no period.
+const FEWEST_PAIRS: usize = 8;
+
+/// The period that all trials show; `None` where they show none, or where a span holds whole periods.
+pub(super) fn of(trials: &[Series], shape: Shape) -> Option<Rhythm> {
+    let longest = trials.iter().map(|trial| trial.steps.len()).max()?;
+    let correlation = |lag| correlation(trials, lag);
+    let is_peak = |lag: &usize| {
+        let here = correlation(*lag);
+        here >= REPEATS && here >= correlation(lag + 1) && here > correlation(lag - 1)
+    };
+    let period = (2..longest).find(is_peak)?;
+    let swings: Vec<f64> =
+        trials.iter().filter_map(|trial| swing(&folded(trial, period)?, shape)).collect();
+    let swing = super::mean(&swings)?;
+    (!shape.span.is_multiple_of(period)).then_some(Rhythm { period, swing })
+}
+
+/// How alike undisturbed samples are that lie `lag` apart, −1 to 1; −1 where too few do.
+fn correlation(trials: &[Series], lag: usize) -> f64 {
+    let (mut both, mut first, mut second, mut pairs) = (0.0, 0.0, 0.0, 0);
+    for Series { steps } in trials {
+        let undisturbed: Vec<f64> =
+            steps.iter().filter(|step| step.undisturbed).map(|step| step.cpu).collect();
+        let Some(mean) = super::mean(&undisturbed) else { continue };
+        for (a, b) in steps.iter().zip(steps.iter().skip(lag)) {
+            if a.undisturbed && b.undisturbed {
+                let (a, b) = (a.cpu - mean, b.cpu - mean);
+                (both, first, second) = (both + a * b, first + a * a, second + b * b);
+                pairs += 1;
+            }
+        }
+    }
+    let scale = (first * second).sqrt();
+    if pairs < FEWEST_PAIRS || scale <= 0.0 { -1.0 } else { both / scale }
+}
+
+/// The mean of the undisturbed samples at each phase of a period; `None` where a phase has none.
+fn folded(trial: &Series, period: usize) -> Option<Vec<f64>> {
+    let at = |phase: usize| {
+        let steps = trial.steps.iter().skip(phase).step_by(period);
+        let here: Vec<f64> = steps.filter(|step| step.undisturbed).map(|step| step.cpu).collect();
+        super::mean(&here)
+    };
+    (0..period).map(at).collect()
+}
+
+/// By how much spans of this shape differ from their neighbours in a folded period, share of the mean, at most.
+fn swing(folded: &[f64], shape: Shape) -> Option<f64> {
+    let all = super::mean(folded).filter(|mean| *mean > 0.0)?;
+    let span = |from: usize| {
+        let sum: f64 = (from..from + shape.measured).map(|at| folded[at % folded.len()]).sum();
+        sum / shape.measured as f64
+    };
+    let differences = (0..folded.len()).map(|from| (span(from) - span(from + shape.span)).abs());
+    Some(differences.fold(0.0, f64::max) / all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six trials of five spans, the second one stopped, each at its own phase.
+    fn trials(span: usize, cpu: impl Fn(usize) -> f64) -> Vec<Series> {
+        let step = |phase: usize, at: usize| Step {
+            cpu: cpu(at + phase),
+            undisturbed: !(span..2 * span + 1).contains(&at),
+        };
+        let one = |phase: usize| (0..5 * span).map(|at| step(phase, at)).collect();
+        (0..6).map(|trial| Series { steps: one(trial * 3) }).collect()
+    }
+
+    /// Works every tenth second.
+    fn every_tenth(at: usize) -> f64 {
+        if at.is_multiple_of(10) { 5_000.0 } else { 100.0 }
+    }
+
+    #[test]
+    fn a_span_of_half_a_period_swings() {
+        let found = of(&trials(5, every_tenth), Shape { span: 5, measured: 3 }).unwrap();
+        assert_eq!(found.period, 10);
+        assert!(found.swing > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn spans_of_whole_periods_do_not() {
+        assert_eq!(of(&trials(10, every_tenth), Shape { span: 10, measured: 7 }), None);
+        assert_eq!(of(&trials(20, every_tenth), Shape { span: 20, measured: 17 }), None);
+    }
+
+    #[test]
+    fn what_does_not_repeat_has_no_period() {
+        let noise = |at: usize| (at as f64 * 12.9898).sin().mul_add(43_758.547, 1e6).fract();
+        assert_eq!(of(&trials(6, |at| 1_000.0 + noise(at)), Shape { span: 6, measured: 4 }), None);
+        assert_eq!(of(&trials(6, |_| 1_000.0), Shape { span: 6, measured: 4 }), None);
+        assert_eq!(of(&trials(6, |at| at as f64), Shape { span: 6, measured: 4 }), None);
+    }
+}
