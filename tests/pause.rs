@@ -52,7 +52,7 @@ fn only_what_was_asked_is_judged_and_the_answer_comes_first() {
     assert!(answer.starts_with("station-monitor causes "), "{answer}");
     assert!(!ended.stdout.contains("monotonic"), "{ended}");
     place.headroom(["check", "run"]).run().code(0);
-    let words = ["profile", "study.toml", "--out", "profiled", "--json"];
+    let words = ["profile", "study.toml", "--repetitions", "1", "--out", "profiled", "--json"];
     let analysis = place.headroom(words).run().code(0).last_json();
     assert_eq!(analysis["gates"].as_array().unwrap().len(), 0, "{}", analysis["gates"]);
     place.headroom(["check", "profiled"]).run().code(0).prints("measured");

@@ -27,6 +27,7 @@ use ledger::{Ledger, Value};
 pub use permit::{Permitted, Places, Refused};
 pub use record::{Record, records};
 pub use report::Report;
+use rustix::io::Errno;
 use state::Lock;
 pub use state::State;
 
@@ -259,7 +260,7 @@ impl Journal {
         self.check()?;
         match self.files.write(&file, &format!("{pid}\n")) {
             Ok(()) => {}
-            Err(error) if is(&error, rustix::io::Errno::SRCH) => return Ok(Set::Same),
+            Err(error) if is(&error, Errno::SRCH) => return Ok(Set::Same),
             Err(error) => return Err(refused(&format!("move pid {pid} by"), &file, &error)),
         }
         match self.check() {
@@ -285,9 +286,7 @@ impl Journal {
         self.check()?;
         let file = class.join("tasks");
         match self.files.write(&file, &format!("{tid}\n")) {
-            Err(error) if !is(&error, rustix::io::Errno::SRCH) => {
-                Err(refused("write to", &file, &error))
-            }
+            Err(error) if !is(&error, Errno::SRCH) => Err(refused("write to", &file, &error)),
             _ => Ok(()),
         }
     }
@@ -308,6 +307,12 @@ impl Journal {
         self.note(self.record(path, knob, (now, wanted))?)?;
         self.check()?;
         let written = self.write(path, knob, &knob.text(now, wanted));
+        if knob == Knob::List
+            && wanted.trim().is_empty()
+            && written.as_ref().is_err_and(|error| is(error, Errno::NOSPC))
+        {
+            return self.fill(path, now);
+        }
         let reads = self.read(path, knob);
         if self.check().is_err() {
             self.leave(path, knob);
@@ -334,6 +339,32 @@ impl Journal {
         };
         self.take_back(path, knob, now);
         Err(failure)
+    }
+
+    /// Gives a list back that read nothing before and cannot: a group with processes in it keeps CPUs of its own
+    /// once it has any (`validate_change` in kernel/cgroup/cpuset.c). All that the group above has is the same to
+    /// those processes. The list is not guard's any more then.
+    fn fill(&mut self, path: &Path, now: &str) -> Result<(), Failure> {
+        let all = self.all_above(path).ok_or_else(|| {
+            Failure::Refused(format!("cannot find what {} may have", path.display()), None)
+        })?;
+        self.note(self.record(path, Knob::List, (now, &all))?)?;
+        let written = self.files.write(path, &Knob::List.text(now, &all));
+        written.map_err(|error| refused(&format!("write {} to", shown(&all)), path, &error))?;
+        if self.check().is_err() {
+            return Err(Failure::TakenOver);
+        }
+        self.note(Record::Gone { path: path.to_owned() })
+    }
+
+    /// The list that the group above a group has, by the names of both versions.
+    fn all_above(&self, path: &Path) -> Option<String> {
+        let (above, name) = (path.parent()?.parent()?, path.file_name()?.to_str()?);
+        let kind = name.strip_prefix("cpuset.")?;
+        let names =
+            [format!("{name}.effective"), format!("cpuset.effective_{kind}"), name.to_owned()];
+        let texts = names.iter().filter_map(|name| self.files.read(&above.join(name)).ok());
+        texts.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
     }
 
     /// After a refused write: the value, and those that were to change with it, are as they were.
@@ -464,7 +495,7 @@ impl Journal {
     /// What tells a file from another that has its name later; of a thread, when it started.
     fn inode(&self, path: &Path, knob: Knob) -> io::Result<u64> {
         let Some(tid) = thread_of(path, knob) else { return self.files.inode(path) };
-        let life = self.files.life(tid).ok_or(rustix::io::Errno::SRCH)?;
+        let life = self.files.life(tid).ok_or(Errno::SRCH)?;
         Ok(life.born)
     }
 }
@@ -481,7 +512,7 @@ fn thread_of(path: &Path, knob: Knob) -> Option<u32> {
     path.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
-fn is(error: &io::Error, errno: rustix::io::Errno) -> bool {
+fn is(error: &io::Error, errno: Errno) -> bool {
     error.raw_os_error() == Some(errno.raw_os_error())
 }
 
@@ -492,7 +523,6 @@ fn shown(text: &str) -> String {
 
 /// One line: what was tried, where, the system's reason, and what that means here.
 fn refused(what: &str, path: &Path, error: &io::Error) -> Failure {
-    use rustix::io::Errno;
     let advice = match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::ROFS) => "; the file system is mounted read-only, mount it writable",
         Some(Errno::ACCESS | Errno::PERM) => "; guard has to run as root",

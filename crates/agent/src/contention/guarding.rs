@@ -112,7 +112,9 @@ impl Guarding {
 
     fn last_words(&self) -> String {
         let mut bytes = vec![0; 4096];
-        let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
+        let end = self.said.metadata().map_or(0, |metadata| metadata.len());
+        let from = end.saturating_sub(bytes.len() as u64);
+        let length = self.said.read_at(&mut bytes, from).unwrap_or_default();
         beside::last_line(&String::from_utf8_lossy(&bytes[..length]))
     }
 

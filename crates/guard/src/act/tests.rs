@@ -137,6 +137,23 @@ fn every_lever_of_version_2_is_pulled_and_put_back() {
 }
 
 #[test]
+fn a_group_with_processes_that_had_no_cpus_of_its_own_gets_all_back() {
+    let fake = Fake::v2();
+    populate(&fake);
+    let mut device = Device::with(fake, vec![group("miner", "/apps/miner")]);
+    let cpus = "/sys/fs/cgroup/apps/miner/cpuset.cpus";
+    let packed = Bounds { cpus: Some(vec![3]), ..Bounds::default() };
+    assert_eq!(device.bound(packed.clone()).refused, []);
+    assert_eq!(device.fake.text(cpus), "3\n");
+    assert_eq!(device.bound(Bounds::default()).refused, []);
+    assert_eq!(device.fake.text(cpus), "0-3\n");
+    // It is nobody's task to give it back once more.
+    assert_eq!(device.bound(Bounds::default()).writes, 0);
+    assert_eq!(device.bound(packed).refused, []);
+    assert!(device.is_as_before().left.is_empty());
+}
+
+#[test]
 fn version_1_has_no_bound_for_memory_that_slows() {
     let mut device = Device::on(Fake::v1());
     let outcome = device.bound(Bounds { memory_high_kib: Some(1000), ..Bounds::default() });

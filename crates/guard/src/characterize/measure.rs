@@ -83,7 +83,7 @@ impl<'a> Measure<'a> {
         })
     }
 
-    /// Measures all blocks; what was measured, and what is doubtful. Everything is put back.
+    /// Measures all blocks; what was measured, and what was left out and why. Everything is put back.
     ///
     /// # Errors
     ///
@@ -99,11 +99,11 @@ impl<'a> Measure<'a> {
         if !report.failed.is_empty() {
             return Err(Failure::invalid(format!("not everything could be put back:\n{report}")));
         }
-        let doubts = self.left_out.iter().map(|(why, names)| {
+        let left_out = self.left_out.iter().map(|(why, names)| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             format!("left out at least once: {}: {why}", names.join(", "))
         });
-        Ok((measured?, doubts.collect()))
+        Ok((measured?, left_out.collect()))
     }
 
     fn all(

@@ -20,7 +20,7 @@ use self::{
     words::Words,
 };
 use crate::{
-    command::{Told, failure::Failure, flags, sources, verbs::json},
+    command::{Told, failure::Failure, flags, print, sources, verbs::json},
     groups::Hierarchies,
     run::signals::Signals,
 };
@@ -55,7 +55,8 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Told {
         None => policy,
     };
     let measure = Measure::open(flags, &measured, &ladder, signals)?;
-    let (samples, doubts) = measure.blocks((flags.blocks, flags.seed), &mut Progress::new(name))?;
+    let (samples, left_out) =
+        measure.blocks((flags.blocks, flags.seed), &mut Progress::new(name))?;
     drop(stand_in);
     let drawn =
         curve::draw(&ladder, &samples).map_err(|none| Failure::invalid(none.to_string()))?;
@@ -65,14 +66,18 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Told {
         span_s: flags.span.as_secs_f64(),
         ..drawn
     };
-    curve.doubts.extend(doubts);
+    curve.doubts.extend(left_out.iter().cloned());
     if let Some(path) = &flags.curve {
         write(path, &json(&curve))?;
     }
     if let Some(path) = &flags.svg {
         write(path, &picture::svg(&curve))?;
     }
-    Ok(if flags.json { json(&curve) } else { Words(&curve).to_string() })
+    let text = if flags.json { json(&curve) } else { Words(&curve).to_string() };
+    let Some(first) = left_out.first() else { return Ok(text) };
+    // The curve of what was measured is of use, and not all that was asked for.
+    print(&text);
+    Err(Failure::invalid(format!("the curve is not complete: {first}")))
 }
 
 /// Whole or not at all: a guard may read it meanwhile.

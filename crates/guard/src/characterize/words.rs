@@ -28,17 +28,13 @@ impl Display for Words<'_> {
                 f,
                 "{mark} {:width$}  {:>18}  {:>10}  {:>19}",
                 point.name,
-                figure(point.wifi_kept),
+                figure(point.wifi_kept, curve.blocks),
                 rate(point.rate_bps.median),
-                figure(point.application_kept)
+                figure(point.application_kept, curve.blocks)
             )?;
         }
         let knee = if curve.knee.is_some() { "◆ knee, " } else { "" };
-        writeln!(
-            f,
-            "\n{knee}· nothing else keeps as much of both; median [least–most] of {} blocks",
-            curve.blocks
-        )?;
+        writeln!(f, "\n{knee}· nothing else keeps as much of both; {}", of_blocks(curve.blocks))?;
         recommended(f, curve)?;
         for doubt in &curve.doubts {
             writeln!(f, "doubt: {doubt}")?;
@@ -74,7 +70,18 @@ fn recommended(f: &mut Formatter<'_>, curve: &Curve) -> fmt::Result {
     Ok(())
 }
 
-fn figure(figure: Figure) -> String {
+/// What the figures are of.
+fn of_blocks(blocks: u32) -> String {
+    match blocks {
+        1 => "one block, so no spread is known: say --blocks 3".to_owned(),
+        blocks => format!("median [least–most] of {blocks} blocks"),
+    }
+}
+
+fn figure(figure: Figure, blocks: u32) -> String {
+    if blocks < 2 {
+        return percent(figure.median);
+    }
     let whole = |share: f64| format!("{:.0}", share * 100.0);
     format!("{} [{}–{}]", percent(figure.median), whole(figure.low), whole(figure.high))
 }
@@ -83,6 +90,12 @@ fn figure(figure: Figure) -> String {
 mod tests {
     use super::*;
     use crate::characterize::curve::tests::example;
+
+    #[test]
+    fn one_block_has_no_spread() {
+        let told = Words(&Curve { blocks: 1, ..example() }).to_string();
+        assert!(told.contains("one block, so no spread is known") && !told.contains('['), "{told}");
+    }
 
     #[test]
     fn a_person_sees_the_knee_and_what_each_aggressiveness_asks() {

@@ -44,7 +44,7 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
 }
 
 /// To the standard output. A reader that has left is no fault of ours.
-fn print(text: &str) -> u8 {
+pub(crate) fn print(text: &str) -> u8 {
     match io::stdout().write_all(inert::lines(text).as_bytes()) {
         Ok(()) => PASS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
@@ -56,6 +56,11 @@ fn print(text: &str) -> u8 {
 pub(crate) fn tell(name: &str, line: &str) {
     // Nobody is left to be told where even this fails.
     let _ = writeln!(io::stderr(), "{name}: {}", inert::lines(line));
+}
+
+/// One line to the standard output while a verb is at work. A reader that has left is no fault of ours.
+pub(crate) fn say(name: &str, line: &str) {
+    let _ = writeln!(io::stdout(), "{name}: {}", inert::lines(line));
 }
 
 /// What a verb gives: the text for its standard output.

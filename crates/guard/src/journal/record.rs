@@ -57,7 +57,7 @@ pub enum Record {
         /// The folder of the group that it enters.
         to: PathBuf,
     },
-    /// A file that was changed is gone, and another of its name is there now.
+    /// A file that was changed is not guard's any more: it is gone, or has all that it can be given back.
     Gone {
         /// The file.
         path: PathBuf,

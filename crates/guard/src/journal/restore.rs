@@ -12,7 +12,7 @@ use std::{
 use rustix::io::Errno;
 
 use super::{
-    Error, Failure, Journal, NAME, Report, TAKEN, is,
+    Error, Failure, Journal, Knob, NAME, Report, TAKEN, is,
     ledger::{Held, Ledger, Value},
     record::{self, MOST_LINES, Record, records},
     shown,
@@ -172,8 +172,20 @@ impl Journal {
         }
         match self.change(path, value.knob, (&now, &value.original)) {
             Ok(()) => {
+                let reads = self.read(path, value.knob).unwrap_or_default();
                 let (now, original) = (shown(&now), shown(&value.original));
-                report.restored.push(format!("{}: {now} is {original} again", path.display()));
+                let (path, full) = (
+                    path.display(),
+                    value.knob == Knob::List && reads.trim() != value.original.trim(),
+                );
+                report.restored.push(if full {
+                    format!(
+                        "{path}: {now} is {} now, all that the group above has: it read {original} before, and cannot with processes in it",
+                        shown(&reads)
+                    )
+                } else {
+                    format!("{path}: {now} is {original} again")
+                });
                 true
             }
             Err(Failure::Refused(line, errno)) => {

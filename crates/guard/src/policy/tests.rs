@@ -163,3 +163,16 @@ fn the_examples_can_be_used() {
         assert_eq!(policy.applications.len(), applications, "{name}");
     }
 }
+
+#[test]
+fn every_policy_of_the_guide_is_taken() {
+    let guide = include_str!("../../../../docs/guide/guard.md");
+    let blocks = guide.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut taken = 0;
+    for block in blocks {
+        let policy = parse(block, "guard.md");
+        assert!(policy.is_ok(), "{policy:?}\n{block}");
+        taken += 1;
+    }
+    assert!(taken > 0, "the guide has no policy");
+}

@@ -10,10 +10,11 @@ use super::{
     book::Book,
     doors::{Answer, Request},
     hand::Hand,
+    log::Log,
     selfcare,
 };
 use crate::{
-    command::{failure::Failure, flags, sources::Sources, tell},
+    command::{failure::Failure, flags, say, sources::Sources, tell},
     decide::{self, Outcome, State},
     groups::{Applications, Hierarchies},
     journal::Report,
@@ -53,6 +54,9 @@ pub struct Guard {
     /// Whether the record could not be written the last time.
     record_fails: bool,
     book: Book,
+    log: Log,
+    /// Whether only the status is to be printed.
+    is_quiet: bool,
 }
 
 impl Guard {
@@ -97,6 +101,8 @@ impl Guard {
             hand,
             recorder,
             record_fails: false,
+            log: Log::new(flags.dry_run),
+            is_quiet: flags.once,
         };
         // Canaries run already: they wait as anybody would.
         let mut absent = guard.senses.absent();
@@ -107,6 +113,32 @@ impl Guard {
         guard.book.absent_is(absent);
         guard.book.policy_is(&guard.policy);
         Ok(guard)
+    }
+
+    fn say(&self, line: &str) {
+        if !self.is_quiet {
+            say(&self.name, line);
+        }
+    }
+
+    /// Says what it protects, and from whom.
+    pub fn say_what_is_watched(&self) {
+        let listed = |names: Vec<&str>| match names.as_slice() {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        let protects =
+            self.policy.protect.interfaces.iter().map(String::as_str).collect::<Vec<_>>();
+        let protects = if protects.is_empty() {
+            "every wireless interface".to_owned()
+        } else {
+            listed(protects)
+        };
+        let bounded =
+            listed(self.applications.list().iter().map(|one| one.name.as_str()).collect());
+        let writes = if self.log.dry_run { "; a dry run, which writes nothing" } else { "" };
+        let policy = self.path.display();
+        self.say(&format!("{policy}: protects {protects}; may bound {bounded}{writes}"));
     }
 
     /// The senses, to wait with.
@@ -129,6 +161,11 @@ impl Guard {
         self.note(recorded.err());
         self.state = state;
         self.outcome = self.hand.apply(&self.applications, &decision, &reading);
+        let names: Vec<&str> =
+            self.applications.list().iter().map(|one| one.name.as_str()).collect();
+        for line in self.log.lines(&decision, &self.outcome, &names) {
+            self.say(&line);
+        }
         self.book.tick(&reading, &decision, &self.outcome);
         let next_ns = decide::next_tick_ns(&reading, &decision);
         self.rests = next_ns > decide::TICK_NS;

@@ -60,6 +60,7 @@ impl Life {
             .map_err(|error| Failure::environment(&error))?;
         let heart = alarm(BEAT_NS, BEAT_NS).map_err(|error| Failure::environment(&error))?;
         let (tick_ns, ticked_ns) = (decide::TICK_NS, boottime_ns());
+        guard.say_what_is_watched();
         Ok(Self { name: name.to_owned(), guard, doors, signals, heart, tick_ns, ticked_ns })
     }
 

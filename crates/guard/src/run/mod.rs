@@ -8,6 +8,7 @@ pub mod doors;
 pub mod guard;
 pub mod hand;
 pub mod life;
+mod log;
 pub mod selfcare;
 pub mod signals;
 
@@ -18,7 +19,7 @@ use crate::{
     command::{
         Told,
         failure::{Failure, INVALID},
-        flags, tell,
+        flags, say, tell,
     },
     journal::Report,
     status::words::Words,
@@ -34,8 +35,12 @@ pub fn run(flags: &flags::Run, name: &str) -> Told {
     let mut life = Life::begin(flags, signals, name)?;
     let lived = catch_unwind(AssertUnwindSafe(|| life.live(flags)));
     let status = life.status();
-    // What is put back is as it should be; a person hears of the rest.
-    let report = Report { restored: Vec::new(), ..life.end() };
+    let ended = life.end();
+    if !ended.restored.is_empty() && !flags.once {
+        say(name, &format!("ended; put back: {}", ended.restored.len()));
+    }
+    // What is put back is as it should be; the rest is said line by line.
+    let report = Report { restored: Vec::new(), ..ended };
     for line in report.to_string().lines() {
         tell(name, line);
     }

@@ -161,6 +161,14 @@ pub fn bounds_words(bounds: &Bounds) -> String {
 }
 
 fn placement(f: &mut Formatter<'_>, placement: &Placement) -> fmt::Result {
+    if *placement == Placement::default() {
+        return Ok(());
+    }
+    writeln!(f, "placement  {}", placement_words(placement))
+}
+
+/// Placement of Wi-Fi's own work in words: `threads at nice -5, threaded NAPI`.
+pub fn placement_words(placement: &Placement) -> String {
     let mut parts = Vec::new();
     if let Some(nice) = placement.nice {
         parts.push(format!("threads at nice {nice}"));
@@ -171,7 +179,7 @@ fn placement(f: &mut Formatter<'_>, placement: &Placement) -> fmt::Result {
     if placement.threaded == Some(true) {
         parts.push("threaded NAPI".to_owned());
     }
-    if parts.is_empty() { Ok(()) } else { writeln!(f, "placement  {}", parts.join(", ")) }
+    if parts.is_empty() { "as it was".to_owned() } else { parts.join(", ") }
 }
 
 fn own(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {

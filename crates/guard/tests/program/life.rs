@@ -20,6 +20,11 @@ fn a_starved_daemon_is_given_room_and_everything_is_put_back_on_a_signal() {
         guard.signal(signal);
         let told = guard.end();
         assert_eq!((told.code, scene.knobs()), (0, before.clone()), "{signal}: {told:?}");
+        for said in
+            ["may bound load", "starved by applications", "load: none → weight", "put back:"]
+        {
+            assert!(told.out.contains(said), "{said}: {told:?}");
+        }
     }
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
         output::json(
             &json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
         );
-    } else if !lines.is_empty() {
+    } else {
         output::painted(plain(&lines, &told).trim_end());
     }
 }

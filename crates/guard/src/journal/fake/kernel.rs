@@ -92,6 +92,12 @@ fn set(path: &Path, text: &str) -> io::Result<String> {
     let name = path.file_name().ok_or(Errno::NOENT)?;
     let read =
         |folder: &Path| -> Option<Vec<u32>> { list(&fs::read_to_string(folder.join(name)).ok()?) };
+    // Both versions: whoever has CPUs of its own keeps some while processes are in it.
+    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    let had = read(folder).unwrap_or_default();
+    if wanted.is_empty() && !had.is_empty() && !members.trim().is_empty() {
+        return Err(Errno::NOSPC.into());
+    }
     if folder.join("cgroup.controllers").exists() {
         return Ok(listed(&wanted));
     }
@@ -100,12 +106,8 @@ fn set(path: &Path, text: &str) -> io::Result<String> {
         return Err(Errno::ACCESS.into());
     }
     let below = children(folder).into_iter().filter_map(|child| read(&child)).flatten();
-    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     if below.into_iter().any(|one| !wanted.contains(&one)) {
         return Err(Errno::BUSY.into());
-    }
-    if wanted.is_empty() && !members.trim().is_empty() {
-        return Err(Errno::NOSPC.into());
     }
     Ok(listed(&wanted))
 }
