@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, contention, pause,
+    burner, calibrate, contention, definitions, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -40,6 +40,12 @@ fn main() -> ExitCode {
         [contention::tidy::WORD, folder, ref groups @ ..] => {
             lived(contention::tidy::live(folder, groups))
         }
+        [calibrate::WORD] => lived(calibrate::live()),
+        [calibrate::BORN] => {
+            calibrate::call_once();
+            ExitCode::SUCCESS
+        }
+        [definitions::WORD, group] => lived(definitions::live(group)),
         [pause::DECOY] => lived(pause::sleep_until_told()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");

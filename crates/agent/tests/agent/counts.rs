@@ -16,9 +16,9 @@ use model::{
 
 use crate::dialogue::{Agent, Subject, eventually, give_back, measure};
 
-/// A program of ours with one function whose calls it counts itself, in a shared file.
-struct Counting {
-    name: String,
+/// A program of ours with one function whose calls it counts itself; it says how often when it is asked.
+pub(crate) struct Counting {
+    pub(crate) name: String,
     path: PathBuf,
     child: Child,
     folder: tempfile::TempDir,
@@ -67,12 +67,17 @@ int main(int argc, char **argv) {
 
 impl Counting {
     fn start() -> Option<Self> {
+        Self::of(PROGRAM)
+    }
+
+    /// Starts a program, whose only word is the file in which it answers each SIGUSR1.
+    pub(crate) fn of(program: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = tempfile::tempdir().unwrap();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("cnt{number}-{}", std::process::id());
         let (source, path) = (folder.path().join("main.c"), folder.path().join(&name));
-        fs::write(&source, PROGRAM).unwrap();
+        fs::write(&source, program).unwrap();
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-pthread", "-o"]).arg(&path).arg(&source);
         match compiler.status() {
@@ -113,7 +118,7 @@ impl Counting {
         String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
     }
 
-    fn probe(&self, name: &str, detail: Detail) -> Probe {
+    pub(crate) fn probe(&self, name: &str, detail: Detail) -> Probe {
         let place = Place::User {
             path: self.path.to_str().unwrap().to_owned(),
             sha256: self.sha256(),
@@ -122,8 +127,8 @@ impl Counting {
         Probe { name: name.to_owned(), place, detail }
     }
 
-    /// The command that makes it call a hundred times and say how often it has called.
-    fn read(&self) -> Vec<String> {
+    /// The command that makes it call and say how often it has called.
+    pub(crate) fn read(&self) -> Vec<String> {
         let said = self.folder.path().join("said");
         let script = format!(
             "rm -f {0}; kill -USR1 {1}; while ! [ -s {0} ]; do sleep 0.01; done; cat {0}",
@@ -165,7 +170,7 @@ impl Drop for Counting {
     }
 }
 
-fn ordered(counts: CountsOrder, measure: Measure) -> Order {
+pub(crate) fn ordered(counts: CountsOrder, measure: Measure) -> Order {
     Order::measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
 }
 
@@ -184,7 +189,7 @@ fn counted(order: &Order) -> Option<Counts> {
             }
             Frame::Refused(refusal) => {
                 let text = refusal.to_string();
-                assert!(text.contains("uprobe events") || text.contains("paranoid"), "{text}");
+                assert!(text.contains("without probes") || text.contains("run the agent as root"), "{text}");
                 eprintln!("skipped: {text}");
                 return None;
             }

@@ -1,7 +1,7 @@
 //! One open event: of a thread, a CPU, or a control group on a CPU.
 //!
 //! Talks to `perf_event_open` and to the event's own requests. The descriptor is the event: closed, by
-//! whomever and however, the kernel takes back what it put in place, probes too.
+//! whomever and however, the kernel takes back what it put in place, a probe's breakpoint too.
 
 use std::{
     io,
@@ -180,9 +180,8 @@ fn open(attributes: &Attributes, target: Target) -> io::Result<OwnedFd> {
     debug_assert_eq!(size_of_val(&words), LENGTH);
     let (pid, cpu, flags) = target.arguments();
     let no_group = -1;
-    // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call, as
-    // does the text that `config1` may lead to, which `attributes` owns; the kernel writes at most to the
-    // size field.
+    // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call; the
+    // kernel writes at most to the size field.
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, words.as_mut_ptr(), pid, cpu, no_group, flags)
     };
