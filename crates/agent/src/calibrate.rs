@@ -104,7 +104,7 @@ fn on_ours(made: &mut Definitions) -> Result<Wanted, Refusal> {
     let file = File::open("/proc/self/exe").map_err(failed)?;
     let attributes = made.add(Place::User(&file, offset), End::Entry);
     let attributes = attributes.map_err(|error| refusal(&error))?;
-    Ok(Wanted { what, purpose: Purpose::UserProbe, attributes, writes: false })
+    Ok(Wanted { what, purpose: Purpose::UserProbe, attributes, writes: false, everywhere: true })
 }
 
 /// Where an address lies in our executable, bytes.

@@ -268,7 +268,9 @@ fn want(
             attributes = attributes.sample(HIT | sample::REGS_INTR).registers(register);
         }
     }
-    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits })
+    // Nobody's return is diverted who is not in question: one that is missed is counted as unpaired.
+    let everywhere = file.is_some() && at == At::Entry;
+    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits, everywhere })
 }
 
 /// A hit, of one of our events.

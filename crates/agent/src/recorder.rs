@@ -116,6 +116,7 @@ impl Stacks {
                 purpose: Purpose::Sample,
                 attributes: beat.clone(),
                 writes: true,
+                everywhere: false,
             })
             .collect();
         let rings = Rings {
