@@ -57,8 +57,7 @@ impl Definitions {
             source,
         };
         let group = Group::own().map_err(failed)?;
-        let (remover, line) =
-            standby::start(&[WORD, &group.to_string()]).map_err(failed)?;
+        let (remover, line) = standby::start(&[WORD, &group.to_string()]).map_err(failed)?;
         let made = Self { tracing, group, made: 0, remover, line: Some(line) };
         made.line.as_ref().map_or(Ok(READY), standby::hear).map_err(failed)?;
         Ok(made)

@@ -8,7 +8,7 @@
 //! stdout ◄──Frame─────┴── stream         ├─ sampler   counters of one moment
 //!                        locate, fetch    └─ instrument
 //!                                             ├─ recorder   stacks: burner, records, mapped, kernel
-//!                                             └─ probes     calls: definitions, calibrate, spans, reading
+//!                                             └─ probes     calls: definitions, calibrate, bystanders, spans, reading
 //!                                        facts, census: what is said before and after
 //! ```
 //!
@@ -24,6 +24,7 @@
 
 mod beside;
 pub mod burner;
+mod bystanders;
 pub mod calibrate;
 pub mod census;
 pub mod contention;

@@ -24,6 +24,7 @@ use model::{
 };
 
 use crate::{
+    bystanders::Bystanders,
     calibrate,
     definitions::Definitions,
     mapped::mapped_by,
@@ -66,6 +67,7 @@ pub(crate) struct Probes {
     attached: Attached,
     /// Behind the events, which must be closed first.
     made: Option<Definitions>,
+    bystanders: Bystanders,
     named: Vec<Named>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
@@ -94,6 +96,7 @@ impl Probes {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, tells: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
         let (mut made, mut hit_ns) = (None, None);
+        let bystanders = Bystanders::watch(!order.probes.is_empty());
         if !order.probes.is_empty() {
             let made = made.insert(Definitions::begin().map_err(|error| refusal(&error))?);
             for (place, probe) in order.probes.iter().enumerate() {
@@ -117,6 +120,7 @@ impl Probes {
             lost: vec![0; order.probes.len()],
             attached,
             made,
+            bystanders,
             whiches,
             hit_ns,
         })
@@ -156,6 +160,7 @@ impl Probes {
     /// [`Refusal::Instrument`] where the kernel does not say.
     pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
         self.drain();
+        self.bystanders.unharmed()?;
         let readings = self.attached.readings(self.whiches.len());
         let readings = readings.map_err(|error| read_failed(&error))?;
         drop(self.attached);
@@ -247,11 +252,9 @@ fn want(
             Purpose::UserProbe,
             format!("at {offset:#x} of {path}"),
         ),
-        (Place::User { path: name, .. }, None) | (Place::Kernel(name), _) => (
-            tracing::Place::Kernel(name),
-            Purpose::KernelProbe,
-            format!("on the kernel's {name}"),
-        ),
+        (Place::User { path: name, .. }, None) | (Place::Kernel(name), _) => {
+            (tracing::Place::Kernel(name), Purpose::KernelProbe, format!("on the kernel's {name}"))
+        }
     };
     let what = format!("put the probe `{}` {place}", probe.name);
     let mut attributes = made.add(at_place, at).map_err(|error| Refusal::Instrument {

@@ -3,11 +3,12 @@
 use std::{
     fs,
     io::{Read, Seek, SeekFrom},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
 };
 
+use linux::perf::tracing::Tracing;
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
     name::Sha256Hex,
@@ -94,28 +95,12 @@ impl Counting {
         Some(Self { name, path, child, folder })
     }
 
-    /// Where a function begins in the file, by its symbol and the section that it is in.
     fn offset_of(&self, function: &str) -> u64 {
-        let symbols = Command::new("nm").arg(&self.path).output().unwrap().stdout;
-        let symbols = String::from_utf8(symbols).unwrap();
-        let line = symbols.lines().find(|line| line.ends_with(&format!(" {function}"))).unwrap();
-        let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
-        let headers = Command::new("readelf").args(["-lW"]).arg(&self.path).output().unwrap();
-        let headers = String::from_utf8(headers.stdout).unwrap();
-        let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
-        let segment = headers
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>())
-            .filter(|fields| fields.first() == Some(&"LOAD"))
-            .map(|fields| (number(fields[1]), number(fields[2]), number(fields[5])))
-            .find(|(_, start, length)| (*start..start + length).contains(&address));
-        let (offset, start, _) = segment.unwrap();
-        address - start + offset
+        offset_in(&self.path, "-a", function)
     }
 
     fn sha256(&self) -> Sha256Hex {
-        let sum = Command::new("sha256sum").arg(&self.path).output().unwrap().stdout;
-        String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
+        sha256_of(&self.path)
     }
 
     pub(crate) fn probe(&self, name: &str, detail: Detail) -> Probe {
@@ -163,6 +148,31 @@ impl Counting {
     }
 }
 
+/// Where a function begins in a file, by its symbol (those that `which` tells nm) and the section that it is in.
+pub(crate) fn offset_in(path: &Path, which: &str, function: &str) -> u64 {
+    let symbols = Command::new("nm").arg(which).arg(path).output().unwrap().stdout;
+    let symbols = String::from_utf8(symbols).unwrap();
+    let line = symbols.lines().find(|line| line.ends_with(&format!(" {function}"))).unwrap();
+    let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+    let headers = Command::new("readelf").args(["-lW"]).arg(path).output().unwrap();
+    let headers = String::from_utf8(headers.stdout).unwrap();
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
+    let segment = headers
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields.first() == Some(&"LOAD"))
+        .map(|fields| (number(fields[1]), number(fields[2]), number(fields[5])))
+        .find(|(_, start, length)| (*start..start + length).contains(&address));
+    let (offset, start, _) = segment.unwrap();
+    address - start + offset
+}
+
+/// A file's SHA-256.
+pub(crate) fn sha256_of(path: &Path) -> Sha256Hex {
+    let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
+    String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
+}
+
 impl Drop for Counting {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -189,13 +199,23 @@ fn counted(order: &Order) -> Option<Counts> {
             }
             Frame::Refused(refusal) => {
                 let text = refusal.to_string();
-                assert!(text.contains("without probes") || text.contains("run the agent as root"), "{text}");
+                assert!(
+                    text.contains("without probes") || text.contains("run the agent as root"),
+                    "{text}"
+                );
                 eprintln!("skipped: {text}");
                 return None;
             }
             other => panic!("unexpected {other:?}"),
         }
     }
+}
+
+/// The probes that an agent has in tracefs.
+fn lines_of(agent: u32) -> Vec<String> {
+    let ours = Tracing::open().unwrap().ours(|_| true).unwrap();
+    let names = ours.into_iter().map(|(_, name)| name);
+    names.filter(|name| name.starts_with(&format!("headroom_{agent}_"))).collect()
 }
 
 fn number(text: &str) -> u64 {
@@ -291,9 +311,11 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
         other => panic!("unexpected {other:?}"),
     }
     assert_ne!(program.first_byte(), original, "there is a breakpoint");
+    assert!(!lines_of(agent.pid()).is_empty());
     agent.child.kill().unwrap();
     agent.child.wait().unwrap();
     eventually(|| (program.first_byte() == original).then_some(()));
+    eventually(|| lines_of(agent.pid()).is_empty().then_some(()));
     drop(program);
     give_back(agent.pid());
 }

@@ -4,6 +4,7 @@
 //! whomever and however, the kernel takes back what it put in place, a probe's breakpoint too.
 
 use std::{
+    ffi::CString,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
@@ -20,7 +21,8 @@ const CLOEXEC: u64 = 1 << 3;
 const ENABLE: u64 = request(0);
 const DISABLE: u64 = request(1);
 const SET_OUTPUT: u64 = request(5);
-const ID: u64 = identify();
+const SET_FILTER: u64 = with_pointer(6, true);
+const ID: u64 = with_pointer(7, false);
 
 const fn request(number: u64) -> u64 {
     // Whether «no argument» is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
@@ -37,9 +39,15 @@ const fn request(number: u64) -> u64 {
     none | (0x24 << 8) | number
 }
 
-const fn identify() -> u64 {
-    let reads = if request(0) >> 29 == 1 { 1 << 30 } else { 2 << 30 };
-    reads | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | 7
+/// A request whose argument the kernel writes to, or reads.
+const fn with_pointer(number: u64, reads: bool) -> u64 {
+    let shift = if request(0) >> 29 == 1 { 29 } else { 30 };
+    let way = match (shift, reads) {
+        (29, true) => 4,
+        (_, true) => 1,
+        (_, false) => 2,
+    };
+    (way << shift) | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | number
 }
 
 /// Whose events.
@@ -132,6 +140,18 @@ impl Event {
     /// `EINVAL` where the two are on different CPUs or clocks.
     pub fn redirect(&self, to: BorrowedFd<'_>) -> io::Result<()> {
         self.ask(SET_OUTPUT, to.as_raw_fd())
+    }
+
+    /// Counts only what an expression over the fields of its tracepoint says, as `ret == -14`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a text that is no such expression.
+    pub fn filter(&self, expression: &str) -> io::Result<()> {
+        let text = CString::new(expression)?;
+        // SAFETY: the request reads the text up to its end, and the text outlives the call.
+        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), SET_FILTER as _, text.as_ptr()) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     /// Its number in samples; what is inherited has the same.

@@ -185,15 +185,24 @@ impl Tracing {
         self.remove_where(Group::has_ended)
     }
 
-    fn remove_where(&self, goes: impl Fn(Group) -> bool) -> io::Result<()> {
-        let mut removed = Ok(());
+    /// The probes of processes of ours, each with its list.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's.
+    pub fn ours(&self, which: impl Fn(Group) -> bool) -> io::Result<Vec<(&'static str, String)>> {
+        let mut ours = Vec::new();
         for list in [USER, KERNEL].into_iter().filter(|list| self.root.has_file(list)) {
             let lines = self.root.read_text(list, LONGEST)?;
-            for name in lines.lines().filter_map(|line| named(line, &goes)) {
-                removed = removed.and(self.write(list, &format!("-:{name}")));
-            }
+            let names = lines.lines().filter_map(|line| named(line, &which));
+            ours.extend(names.map(|name| (list, name.to_owned())));
         }
-        removed
+        Ok(ours)
+    }
+
+    fn remove_where(&self, goes: impl Fn(Group) -> bool) -> io::Result<()> {
+        let remove = |(list, name): &(&str, String)| self.write(list, &format!("-:{name}"));
+        self.ours(goes)?.iter().map(remove).fold(Ok(()), Result::and)
     }
 
     fn write(&self, list: &str, line: &str) -> io::Result<()> {
@@ -234,7 +243,8 @@ fn line(group: Group, number: usize, (place, end): (Place<'_>, End)) -> io::Resu
 /// Whether a text can be the name of a function of the kernel, and nothing else to the reader of lines.
 fn is_function(name: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_alphanumeric() || b"_.$".contains(&byte);
-    name.bytes().all(inside) && name.starts_with(|first: char| !first.is_ascii_digit() && first != '$')
+    name.bytes().all(inside)
+        && name.starts_with(|first: char| !first.is_ascii_digit() && first != '$')
 }
 
 /// The group and name of a line's probe, where the group is one of ours and meant.
@@ -290,7 +300,8 @@ mod tests {
         let file = File::open("/proc/self/exe").unwrap();
         // Another's, as it seems: born at another moment than we.
         let own = Group::own().unwrap();
-        let (own, orphan) = (Group { born: own.born + 1, ..own }, Group { born: own.born + 2, ..own });
+        let (own, orphan) =
+            (Group { born: own.born + 1, ..own }, Group { born: own.born + 2, ..own });
         let place = |offset| (Place::User(&file, offset), End::Entry);
         tracing.define(own, 0, place(64)).unwrap();
         tracing.define(orphan, 0, place(64)).unwrap();
