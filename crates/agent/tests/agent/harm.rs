@@ -17,7 +17,7 @@ use crate::{
     dialogue::{Agent, Copied, eventually, loaded, measure},
 };
 
-const BREEDER: &str = include_str!("breeder.c");
+const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
 
 /// One batch of [`BREEDER`]: 40 threads, 10 children, 5 lines of 3 generations, 10 programs, and 5 children
 /// of threads.

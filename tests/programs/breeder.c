@@ -1,5 +1,5 @@
 /* Forks, starts threads and programs, and counts what it called and what failed: a subject for
- * `harm.rs`. Each SIGUSR1 asks for one batch, after which it writes "CALLS FAILED WHAT" into the file
+ * the two `harm.rs`. Each SIGUSR1 asks for one batch, after which it writes "CALLS FAILED WHAT" into the file
  * that its first word names. Whoever is born calls work() once. */
 #define _GNU_SOURCE
 #include <errno.h>
