@@ -52,6 +52,7 @@ mod reading;
 mod recorder;
 mod records;
 mod resident;
+mod returns;
 mod rounds;
 pub mod sampler;
 mod scope;

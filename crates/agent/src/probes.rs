@@ -5,7 +5,7 @@
 //! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
 //! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
-use std::{fs::File, path::Path};
+use std::{fs::File, io::Seek, path::Path};
 
 use linux::{
     perf::{
@@ -30,6 +30,7 @@ use crate::{
     mapped::mapped_by,
     programs,
     recorder::refusal,
+    returns,
     scope::Scope,
     spans::{Calls, Hit, Pairing},
 };
@@ -229,10 +230,22 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
     let what = || format!("cannot count `{}` in {path}", probe.name);
     let failed =
         |error: std::io::Error| Refusal::Instrument { what: what(), why: error.to_string() };
-    let file = File::open(path).map_err(failed)?;
+    let mut file = File::open(path).map_err(failed)?;
     let found = programs::digest_of(&file).map_err(failed)?;
     if found.eq_ignore_ascii_case(sha256) {
-        return Ok(Some(file));
+        file.rewind().map_err(failed)?;
+        let times = probe.detail != Detail::Hits;
+        let harm = if times { returns::harmful_in(&file).map_err(failed)? } else { None };
+        return match harm {
+            None => Ok(Some(file)),
+            Some(why) => {
+                let what = format!("cannot record how long calls of `{}` take", probe.name);
+                Err(Refusal::Instrument {
+                    what,
+                    why: format!("{why}; count them without a census"),
+                })
+            }
+        };
     }
     let why = format!(
         "the file there has SHA-256 {found}, and places were looked up in one with {sha256}; look them \

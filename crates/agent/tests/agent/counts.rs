@@ -185,7 +185,7 @@ pub(crate) fn ordered(counts: CountsOrder, measure: Measure) -> Order {
 }
 
 /// Carries out the order; `None`, with the reason, where nothing can be probed here.
-fn counted(order: &Order) -> Option<Counts> {
+pub(crate) fn counted(order: &Order) -> Option<Counts> {
     let mut agent = Agent::ordered(order);
     agent.hello();
     agent.census();

@@ -9,12 +9,14 @@ use std::{
 
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
+    pause::{PauseOrder, PauseSpan, PauseState, Target},
+    span::Span,
     wire::{Frame, Measure, Order, Refusal},
 };
 
 use crate::{
-    counts::{Counting, offset_in, ordered, sha256_of},
-    dialogue::{Agent, Copied, eventually, loaded, measure},
+    counts::{Counting, counted, offset_in, ordered, sha256_of},
+    dialogue::{Agent, Copied, Subject, eventually, loaded, measure},
 };
 
 const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
@@ -270,4 +272,42 @@ fn every_login_succeeds_under_every_instrument() {
         // For each login the same: the connection, its process without rights, the session's command.
         assert!(counted.is_none_or(|forks| forks == 3 * LOGINS as u64), "{counted:?}");
     }
+}
+
+#[test]
+fn returns_of_a_program_of_go_are_not_watched_and_its_calls_are_counted() {
+    let copy = Copied::of("sleep");
+    let mut bytes = fs::read(copy.path()).unwrap();
+    bytes.extend(b"\xff Go buildinf:");
+    let path = copy.beside("marked");
+    fs::write(&path, bytes).unwrap();
+    let subject = Subject::idle();
+    let place = Place::User {
+        path: path.to_str().unwrap().to_owned(),
+        sha256: sha256_of(&path),
+        offset: 0x40,
+    };
+    let order = |detail| {
+        let probe = Probe { name: "head".to_owned(), place: place.clone(), detail };
+        let counts = CountsOrder { scope: Scope::Subject, probes: vec![probe], read: None };
+        ordered(counts, measure(&subject.name, 2))
+    };
+    let refusal = Agent::ordered(&order(Detail::Spans(None))).refused();
+    let told = refusal.to_string();
+    assert!(told.contains("a program of Go") || skipped::<()>(&refusal).is_none(), "{told}");
+    counted(&order(Detail::Hits));
+}
+
+#[test]
+fn a_consumer_that_is_stopped_and_resumed_loses_none_of_its_children() {
+    let Some(program) = Counting::of(BREEDER) else { return };
+    let subject = Subject::idle();
+    let states = [PauseState::Runs, PauseState::Stopped, PauseState::Runs, PauseState::Sham];
+    let order = PauseOrder {
+        target: Target::Process(program.name.clone()),
+        spans: states.map(|state| PauseSpan { state, intervals: 5 }).to_vec(),
+        longest: Span::from_secs(60),
+    };
+    let instrument = Some(Instrument::Pause(order));
+    under(&program, &Order::measure(Measure { instrument, ..measure(&subject.name, 20) }));
 }
