@@ -64,7 +64,10 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
             _ => {}
         }
     }
-    let said = (0..BATCHES).map(|_| Said::by(program)).last().unwrap();
+    let mut said = Said::by(program);
+    for _ in 1..BATCHES {
+        said = Said::by(program);
+    }
     loop {
         match agent.frame() {
             Frame::Counts(all) => counts = Some(*all),
