@@ -1,11 +1,11 @@
 //! Probes in tracefs, and who takes them away: the agent, or the second process beside it if the agent is killed.
 //!
 //! Talks to [`linux::perf::tracing`]. A line in tracefs stays until somebody removes it, so before the first one
-//! is made there is a process that waits for the agent's end, however that comes, and removes them all. It
-//! begins with those of agents whose second process was killed as well.
+//! is made there is a process that waits for the agent's end, however that comes, and removes them all. Where that
+//! was killed as well, the next agent that counts removes them.
 
 use std::{
-    io,
+    io::{self, Read, Write},
     os::unix::net::UnixStream,
     process::Child,
     thread::sleep,
@@ -15,7 +15,7 @@ use std::{
 use linux::perf::{
     attributes::Attributes,
     error::{Error, Purpose},
-    tracing::{End, Group, Place, Tracing},
+    tracing::{End, Group, Place, Tracing, Use},
 };
 
 use crate::standby;
@@ -36,6 +36,8 @@ const LOOK: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct Definitions {
     tracing: Tracing,
+    /// So that no other agent takes ours for a killed one's.
+    _using: Use,
     group: Group,
     made: usize,
     remover: Child,
@@ -51,6 +53,7 @@ impl Definitions {
     /// Where there is no tracefs, or no second process.
     pub(crate) fn begin() -> Result<Self, Error> {
         let tracing = Tracing::open()?;
+        let using = tracing.begin()?;
         let failed = |source| Error {
             what: "start who removes probes from tracefs".to_owned(),
             purpose: Purpose::Ring,
@@ -58,7 +61,7 @@ impl Definitions {
         };
         let group = Group::own().map_err(failed)?;
         let (remover, line) = standby::start(&[WORD, &group.to_string()]).map_err(failed)?;
-        let made = Self { tracing, group, made: 0, remover, line: Some(line) };
+        let made = Self { tracing, _using: using, group, made: 0, remover, line: Some(line) };
         made.line.as_ref().map_or(Ok(READY), standby::hear).map_err(failed)?;
         Ok(made)
     }
@@ -115,14 +118,9 @@ pub fn live(group: &str) -> io::Result<()> {
     let group = group.parse()?;
     let line = linux::standby::stand_by(standby::NAME)?;
     let tracing = Tracing::open().map_err(io::Error::other)?;
-    // Whoever is still using some keeps them.
-    let _ = tracing.remove_orphans();
-    {
-        use io::{Read, Write};
-        (&line).write_all(&[READY])?;
-        // Nothing is ever said: it ends.
-        let _ = (&line).read(&mut [0]);
-    }
+    (&line).write_all(&[READY])?;
+    // Nothing is ever said: it ends.
+    let _ = (&line).read(&mut [0]);
     let until = Instant::now() + PATIENCE;
     loop {
         match tracing.remove(group) {

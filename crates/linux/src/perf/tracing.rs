@@ -21,9 +21,12 @@ use std::{
     io::{self, Write},
     os::fd::AsRawFd,
     str::FromStr,
+    thread::sleep,
+    time::Duration,
 };
 
 use rustix::{
+    fs::{FlockOperation, flock},
     io::Errno,
     mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen},
 };
@@ -47,6 +50,10 @@ const LONGEST: u64 = 4 << 20;
 /// So many calls of a kernel function may be under way at once and still be seen to return; the kernel's own
 /// choice is twice its CPUs, which forty threads in one sleep exceed.
 const RETURNING: u32 = 512;
+
+/// Between two tries to have the list, and how many there are.
+const AGAIN: Duration = Duration::from_millis(10);
+const TRIES: u32 = 500;
 
 /// At which end of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +90,12 @@ impl Group {
         let pid = std::process::id();
         Ok(Self { pid, born: birth_of(pid).ok_or(Errno::NOENT)? })
     }
+}
 
-    fn has_ended(self) -> bool {
-        birth_of(self.pid) != Some(self.born)
-    }
+/// That somebody has lines. It ends with its holder, in whatever PID namespace that is.
+#[derive(Debug)]
+pub struct Use {
+    _list: File,
 }
 
 impl fmt::Display for Group {
@@ -176,13 +185,31 @@ impl Tracing {
         self.remove_where(|of| of == group)
     }
 
-    /// Removes the lines of processes of ours that have ended, as far as nobody uses them.
+    /// Says that we are about to have lines. Where nobody else of ours says so, the lines that are there belong to
+    /// nobody any more, and are removed.
     ///
     /// # Errors
     ///
     /// The kernel's.
-    pub fn remove_orphans(&self) -> io::Result<()> {
-        self.remove_where(Group::has_ended)
+    pub fn begin(&self) -> Result<Use, Error> {
+        self.lock().map_err(|source| Error::new(Purpose::Tracing, "lock tracefs' list", source))
+    }
+
+    fn lock(&self) -> io::Result<Use> {
+        let list = [USER, KERNEL].into_iter().find(|list| self.root.has_file(list));
+        let list = self.root.file(list.ok_or(Errno::NODEV)?)?;
+        if flock(&list, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // Whoever else has an event of one open keeps it.
+            let _ = self.remove_where(|_| true);
+        }
+        for _ in 0..TRIES {
+            match flock(&list, FlockOperation::NonBlockingLockShared) {
+                // Somebody else removes what belongs to nobody, which is soon done.
+                Err(Errno::AGAIN) => sleep(AGAIN),
+                other => return Ok(other.map(|()| Use { _list: list })?),
+            }
+        }
+        Err(Errno::AGAIN.into())
     }
 
     /// The probes of processes of ours, each with its list.
@@ -262,7 +289,6 @@ mod tests {
     fn a_group_says_whose_it_is() {
         let own = Group::own().unwrap();
         assert_eq!(own.to_string().parse::<Group>().unwrap(), own);
-        assert!(!own.has_ended() && Group { born: own.born + 1, ..own }.has_ended());
         for other in ["", "headroom", "headroom_1", "headroom_1_2_3", "kprobes", "headroomx_1_2"] {
             assert!(other.parse::<Group>().is_err(), "{other}");
         }
@@ -298,10 +324,9 @@ mod tests {
             other => return eprintln!("skipped: no probes can be made here: {other:?}"),
         };
         let file = File::open("/proc/self/exe").unwrap();
-        // Another's, as it seems: born at another moment than we.
         let own = Group::own().unwrap();
-        let (own, orphan) =
-            (Group { born: own.born + 1, ..own }, Group { born: own.born + 2, ..own });
+        let orphan = Group { born: own.born + 1, ..own };
+        let using = tracing.begin().unwrap();
         let place = |offset| (Place::User(&file, offset), End::Entry);
         tracing.define(own, 0, place(64)).unwrap();
         tracing.define(orphan, 0, place(64)).unwrap();
@@ -309,7 +334,15 @@ mod tests {
         let has = |group: Group| lines().contains(&format!("{group}/"));
         tracing.remove(own).unwrap();
         assert!(!has(own) && has(orphan));
-        tracing.remove_orphans().unwrap();
-        assert!(!has(orphan));
+        drop(Tracing::open().unwrap().begin().unwrap());
+        assert!(has(orphan), "somebody may still need it");
+        drop(using);
+        // Another test's agent may be at work beside us.
+        let gone = (0..500).any(|_| {
+            sleep(AGAIN);
+            drop(tracing.begin().unwrap());
+            !has(orphan)
+        });
+        assert!(gone);
     }
 }
