@@ -321,6 +321,42 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
 }
 
 #[test]
+fn what_an_agent_leaves_that_is_killed_with_its_second_process_goes_with_the_next_count() {
+    let Some(program) = Counting::start() else { return };
+    let original = program.first_byte();
+    let order = |intervals| {
+        let probes = vec![program.probe("hits", Detail::Hits)];
+        let order = CountsOrder { scope: Scope::Subject, probes, read: None };
+        ordered(order, measure(&program.name, intervals))
+    };
+    let mut agent = Agent::ordered(&order(1000));
+    agent.hello();
+    agent.census();
+    match agent.frame() {
+        Frame::Sample(_) => {}
+        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        other => panic!("unexpected {other:?}"),
+    }
+    let second = agent::subject::pids_of("headroom-watch").unwrap().into_iter();
+    let second = second.filter(|&pid| agent::subject::parent(pid) == Some(agent.pid()));
+    for pid in second {
+        let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    eventually(|| (program.first_byte() == original).then_some(()));
+    // Other tests count beside us, and while anybody does nothing is known to belong to nobody.
+    let gone = (0..60).any(|_| {
+        counted(&order(2));
+        lines_of(agent.pid()).is_empty()
+    });
+    assert!(gone, "{:?}", lines_of(agent.pid()));
+    drop(program);
+    give_back(agent.pid());
+}
+
+#[test]
 fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
     let Some(program) = Counting::start() else { return };
     let good = program.probe("work", Detail::Hits);
