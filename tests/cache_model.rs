@@ -2,29 +2,23 @@
 //!
 //! Whether it counts rightly is [`crate::cache_model_oracle`]'s question.
 
-use std::{fs, path::Path, process::Command};
-
 use lab::{
-    Cancel, Lab, Settings,
+    Lab,
     cache_model::{self, Attached},
-    device::Device,
-    image,
-    session::{self, Places},
-    vm::{
-        Accelerator, Machine, Shape, Start, Surroundings,
-        snapshot::{self, Snapshot},
-    },
+    vm::snapshot::Snapshot,
 };
 use model::{
     cache::{Accesses, Cache, Geometry, Size, Window},
     sample::Sample,
     span::Span,
-    study::Mode,
     trial::{HostCost, Recording},
-    wire::{Frame, LoadOrder, Measure, Order, PUT, Put, SubjectOrder, Work},
+    wire::{LoadOrder, Measure, SubjectOrder, Work},
 };
 
-use crate::harness::{Place, cache, stationd};
+use crate::harness::{
+    Place,
+    guest::{self, Guest, Program},
+};
 
 /// How far two trials of one state may lie apart in counted time, as `repeatability` has it.
 const APART: f64 = 1e-4;
@@ -33,11 +27,9 @@ const APART: f64 = 1e-4;
 /// 5 ms it is more than [`APART`].
 const GRAIN_NS: f64 = 1000.0;
 
-/// The bytes of a file that go in one piece.
-const PIECE: usize = 16 << 10;
-
 /// What opens a window, runs its arguments, and closes it, on the access point.
-const PROGRAM: &str = "cache-window";
+const PROGRAM: Program =
+    Program { name: "cache-window", source: "cache_window.c", flags: &["-Os", "-static", "-s"] };
 
 /// An access point's caches: two Cortex-A73 or A53 have about these.
 fn geometry() -> Geometry {
@@ -45,60 +37,9 @@ fn geometry() -> Geometry {
     Geometry::new(cache(32, 2), cache(32, 4), cache(512, 16)).unwrap()
 }
 
-fn lab() -> Lab {
-    let settings = Settings {
-        cache: cache(),
-        device: stationd().parent().map(Path::to_owned).into_iter().collect(),
-        mirror: None,
-        packages: Vec::new(),
-        patience: std::time::Duration::from_secs(180),
-        workers: 1,
-    };
-    Lab::new(settings, Cancel::default(), Box::new(drop)).unwrap()
-}
-
-/// A small access point that has [`PROGRAM`].
-fn access_point(lab: &Lab, place: &Place) -> Snapshot {
-    let shape = Shape {
-        mode: Mode::Counted,
-        accelerator: Accelerator::Tcg,
-        radios: 3,
-        clients: 6,
-        shell: false,
-        wan: false,
-        forward: None,
-    };
-    let snapshot = snapshot::obtain(lab, &image::obtain(lab).unwrap(), &shape).unwrap();
-    let program = place.path(PROGRAM);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/cache_window.c");
-    let built = Command::new("cc")
-        .args(["-Os", "-static", "-s", "-Wl,--build-id=none", "-o"])
-        .args([&program, &source])
-        .status()
-        .unwrap();
-    assert!(built.success());
-    let bytes = fs::read(program).unwrap();
-    let key = lab::cache::key([PROGRAM, &fs::read_to_string(source).unwrap()]);
-    snapshot::after(lab, &snapshot, &key, |machine| put(machine, &bytes)).unwrap()
-}
-
-fn put(machine: &mut Machine, file: &[u8]) -> Result<(), lab::Error> {
-    let pieces = file.len().div_ceil(PIECE);
-    for (at, bytes) in (1..).zip(file.chunks(PIECE)) {
-        machine.order(&Order::Put(Put {
-            name: PROGRAM.parse().unwrap(),
-            bytes: bytes.to_vec(),
-            first: at == 1,
-            last: at == pieces,
-        }))?;
-        while machine.frame("a file to be taken")? != Frame::Done {}
-    }
-    Ok(())
-}
-
 /// A command runs in a window of the model, again and again for five seconds, of which four are measured.
 fn measure(command: &str, every: Span) -> Measure {
-    let words = format!("{PUT}/{PROGRAM} {command}");
+    let words = format!("{} {command}", PROGRAM.path());
     let words = words.split(' ').map(str::to_owned).collect();
     Measure {
         subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
@@ -121,29 +62,16 @@ fn trial(
     snapshot: &Snapshot,
     (order, model): (&Measure, Option<&Attached>),
 ) -> (Recording, Option<Window>) {
-    let folder = tempfile::tempdir().unwrap();
-    let below = |name: &str| folder.path().join(name);
-    let places = Places {
-        console_log: below("console.log"),
-        stacks: below("stacks"),
-        objects: folder.path().to_owned(),
+    let mut guest = match model {
+        Some(model) => Guest::restored(|folder| {
+            cache_model::restore(lab, snapshot, &folder.join("console.log"), model)
+        }),
+        None => Guest::start(lab, snapshot),
     };
-    let around = Surroundings {
-        console_log: &places.console_log,
-        folder: folder.path(),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    };
-    let mut machine = match model {
-        Some(model) => cache_model::restore(lab, snapshot, &places.console_log, model),
-        None => Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around),
-    }
-    .unwrap();
-    machine.begin(&Order::measure(order.clone()), Mode::Counted).unwrap();
     let mut cost = HostCost::default();
-    let recording = session::listen(&mut machine, order, &places, &mut cost).unwrap();
+    let recording = guest.measure(order, &mut cost);
     let how = if model.is_some() { "with" } else { "without" };
-    let cpu_ms = machine.cpu_ms().unwrap();
+    let cpu_ms = guest.machine.cpu_ms().unwrap();
     eprintln!("{how} the model: {} ms of wall time, {cpu_ms} ms of QEMU's CPU", cost.measure_ms);
     let window = model.map(|model| cache_model::window(model.counts()).unwrap());
     (recording, window)
@@ -166,8 +94,8 @@ fn spent(samples: &[Sample]) -> Vec<f64> {
 #[test]
 fn counted_figures_are_the_same_with_and_without_the_model() {
     let place = Place::with_guests();
-    let lab = lab();
-    let snapshot = access_point(&lab, &place);
+    let lab = guest::lab();
+    let snapshot = guest::access_point(&lab, &place, &PROGRAM);
     let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
     // Neither asks for the time: a few instructions of the host's making move what stress-ng does by 0.3 %.
     for command in ["iw dev wlan0 station dump", "sha256sum /sbin/iw"] {
@@ -192,8 +120,8 @@ fn counted_figures_are_the_same_with_and_without_the_model() {
 #[test]
 fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
     let place = Place::with_guests();
-    let lab = lab();
-    let snapshot = access_point(&lab, &place);
+    let lab = guest::lab();
+    let snapshot = guest::access_point(&lab, &place, &PROGRAM);
     let counted = |command: &str| {
         let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
         let order = measure(command, Span::from_secs(10));

@@ -1,10 +1,18 @@
 //! Calls of functions, counted by the kernel in real guests, against what the programs count themselves.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 use serde_json::Value;
 
-use crate::harness::{Place, Study, number};
+use crate::harness::{Place, Study, eventually, number};
 
 const COUNT: &str = r#"
 [count]
@@ -90,4 +98,75 @@ fn nothing_to_count_is_told_before_anything_is_done() {
     let place = Place::without_guests();
     let ended = place.headroom(["count", "hostapd", "--out", "run"]).run();
     ended.code(2).says("name a function with --function or --kernel").in_one_line();
+}
+
+/// Debian's sshd under a name of its own, and an `ssh` that leads to it as `dev`.
+struct Sshd(Child);
+
+impl Sshd {
+    /// `None`, with the reason, where there is no sshd.
+    fn start(place: &Place) -> Option<Self> {
+        let original = Path::new("/usr/sbin/sshd");
+        if !original.exists() {
+            eprintln!("skipped: no sshd here");
+            return None;
+        }
+        let (sshd, key) = (place.path("counted-sshd"), place.path("key"));
+        assert!(Command::new("cp").arg(original).arg(&sshd).status().unwrap().success());
+        let words = ["-q", "-t", "ed25519", "-N", "", "-f", key.to_str().unwrap()];
+        assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let key = key.display();
+        let home = place.folder("home");
+        let settings = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {key}\nAuthorizedKeysFile {key}.pub\n\
+             PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSetEnv HOME={}\n",
+            home.display()
+        );
+        let settings = place.write("sshd_config", &settings);
+        let host = format!(
+            "Host dev\nHostName 127.0.0.1\nPort {port}\nUser root\nIdentityFile {key}\n\
+             StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
+        );
+        let host = place.write("ssh_config", &host);
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", host.display());
+        place.folder("path");
+        let ssh = place.write("path/ssh", &script);
+        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        // Where Debian's service makes it.
+        fs::create_dir_all("/run/sshd").unwrap();
+        let child =
+            Command::new(&sshd).arg("-D").arg("-f").arg(settings).stderr(Stdio::null()).spawn();
+        let sshd = Self(child.unwrap());
+        let answers = || Command::new(&ssh).args(["dev", "true"]).status().unwrap().success();
+        eventually(Duration::from_secs(10), || answers().then_some(())).expect("sshd answers");
+        Some(sshd)
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_sshd_that_headroom_comes_through_is_counted_and_the_load_starts() {
+    let place = Place::alone();
+    let Some(_sshd) = Sshd::start(&place) else { return };
+    let ssh = place.path("path/ssh");
+    let path = format!("{}:{}", place.path("path").display(), std::env::var("PATH").unwrap());
+    let load = format!("{} dev true", ssh.display());
+    let words = ["count", "counted-sshd", "--on", "ssh:dev", "--of", "libc.so.6", "--function"];
+    let headroom = place.headroom(words).words(["fork", "--window", "6s", "--out", "run"]);
+    let ended = headroom.words(["--json", "--load", &load]).env("PATH", path).run();
+    if ended.exit_code() == Some(3) {
+        ended.says("run the agent as root");
+        return eprintln!("skipped: no probes can be made here");
+    }
+    let analysis = ended.code(0).last_json();
+    // Each login forks three times: the connection, its process without rights, and the session's command.
+    assert_eq!(by_name(&analysis["counts"], "/per_window/mean")["fork"], 18.0);
+    assert_eq!(analysis["doubts"].as_array().map(Vec::len), Some(0), "{:#}", analysis["doubts"]);
 }

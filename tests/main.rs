@@ -29,6 +29,7 @@ mod count;
 mod doctor;
 mod environment;
 mod full_disk;
+mod harm;
 mod hostile_device;
 mod hostile_folders;
 mod hostile_inputs;

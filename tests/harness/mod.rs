@@ -11,6 +11,7 @@
 
 mod bounded;
 mod ended;
+pub(crate) mod guest;
 mod headroom;
 mod place;
 mod private_cache;
@@ -29,4 +30,4 @@ pub(crate) use processes::eventually;
 pub(crate) use run_folder::{RunFolder, number};
 pub(crate) use script::{Page, Parts, in_guest};
 pub(crate) use study::Study;
-pub(crate) use symbols::{file_offset, stationd};
+pub(crate) use symbols::{file_offset, offset_in, stationd};

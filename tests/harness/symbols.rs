@@ -2,7 +2,10 @@
 //!
 //! The image has the program without its symbols, and everything else of it in the same place.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
@@ -15,12 +18,16 @@ pub(crate) fn stationd() -> PathBuf {
 
 /// Where in the file of stationd the one function begins that has these words in its symbol.
 pub(crate) fn file_offset(words: &str) -> u64 {
-    let bytes = fs::read(stationd()).unwrap();
+    offset_in(&stationd(), |name| name.contains(words))
+}
+
+/// Where in a file the one function begins whose symbol is meant.
+pub(crate) fn offset_in(path: &Path, meant: impl Fn(&str) -> bool) -> u64 {
+    let bytes = fs::read(path).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
-    let named =
-        |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(|name| name.contains(words));
+    let named = |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(&meant);
     let found: Vec<_> = file.symbols().filter(named).collect();
-    let [symbol] = found.as_slice() else { panic!("{} symbols have `{words}`", found.len()) };
+    let [symbol] = found.as_slice() else { panic!("{} symbols are meant", found.len()) };
     let here = |segment: &object::Segment<'_, '_>| {
         (segment.address()..segment.address() + segment.size()).contains(&symbol.address())
     };

@@ -1,36 +1,22 @@
 //! A program that burns a known CPU time: what is recorded of it proves the recorder.
 //!
-//! It is this very executable with a word that no person needs, so that nothing else has to be on the
-//! device. It says that it is there, waits for a byte, burns, says how long it took, and ends. It ends as
-//! well where its input does, so it never outlives the agent.
+//! A [`Twin`] that burns, says how long that took, and ends.
 
-use std::{
-    hint::black_box,
-    io::{self, Read, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-};
+use std::{hint::black_box, io};
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    time::ClockId,
-};
+use rustix::time::ClockId;
+
+use crate::twin::{self, Twin};
 
 /// The word that makes the agent a burner, followed by the CPU time, ns.
 pub const WORD: &str = "--burn";
-
-/// So long it may take to start, or to burn, s of wall time.
-const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 /// So many steps between two looks at the clock, which costs a system call.
 const STEPS: u32 = 1 << 17;
 
 /// A burner that waits.
 #[derive(Debug)]
-pub(crate) struct Burner {
-    child: Child,
-    go: ChildStdin,
-    said: ChildStdout,
-}
+pub(crate) struct Burner(Twin);
 
 impl Burner {
     /// Starts one and waits until it is there.
@@ -39,17 +25,11 @@ impl Burner {
     ///
     /// The system's, or that it said nothing.
     pub(crate) fn start(cpu_ns: u64) -> io::Result<Self> {
-        let mut child = burner(cpu_ns)?;
-        let (Some(go), Some(said)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        };
-        let mut burner = Self { child, go, said };
-        burner.hear::<1>()?;
-        Ok(burner)
+        Ok(Self(Twin::start(&[WORD, &cpu_ns.to_string()])?))
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.0.pid()
     }
 
     /// Lets it burn: the CPU time that it took by its own clock, ns.
@@ -58,38 +38,10 @@ impl Burner {
     ///
     /// The system's, or that it ended without a word.
     pub(crate) fn burn(&mut self) -> io::Result<u64> {
-        self.go.write_all(&[1])?;
-        let took_ns = u64::from_le_bytes(self.hear()?);
-        self.child.wait()?;
+        let took_ns = u64::from_le_bytes(self.0.go()?);
+        self.0.end(0)?;
         Ok(took_ns)
     }
-
-    fn hear<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut fds = [PollFd::new(&self.said, PollFlags::IN)];
-        if poll(&mut fds, Some(&PATIENCE))? == 0 {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let mut bytes = [0; N];
-        self.said.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-impl Drop for Burner {
-    fn drop(&mut self) {
-        // One that has ended takes neither.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn burner(cpu_ns: u64) -> io::Result<Child> {
-    // The link leads to the executable even where its path has been replaced. Without environment the
-    // stack is short, and so is what is sent of it.
-    let mut command = Command::new("/proc/self/exe");
-    command.arg(WORD).arg(cpu_ns.to_string()).env_clear();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    linux::process::spawn_in(None, command)
 }
 
 /// The burner's whole life.
@@ -98,12 +50,8 @@ fn burner(cpu_ns: u64) -> io::Result<Child> {
 ///
 /// Where nobody tells it to begin, or hears how long it took.
 pub fn live(cpu_ns: u64) -> io::Result<()> {
-    io::stdout().write_all(&[1])?;
-    io::stdout().flush()?;
-    io::stdin().read_exact(&mut [0])?;
-    let took_ns = burn(cpu_ns);
-    io::stdout().write_all(&took_ns.to_le_bytes())?;
-    io::stdout().flush()
+    twin::stand_ready()?;
+    twin::say(&burn(cpu_ns).to_le_bytes())
 }
 
 /// Burns; how long it took by the process's clock, ns.

@@ -1,39 +1,159 @@
-//! What one hit of a user probe costs here: a function of ours is called with and without one.
+//! Proves probes on a program of ours before anybody else has one: that it still starts threads and programs,
+//! that what these call is counted, and what a hit costs.
 //!
-//! Talks to [`linux::perf`]. The cost is that of the exception and of single-stepping the instruction
-//! that the breakpoint replaced, so it is the machine's rather than the function's.
+//! Talks to [`linux::perf`]. On a kernel where a probe harms who forks, or misses who was born, nothing is
+//! counted. The cost is that of the exception and of single-stepping the instruction that the breakpoint
+//! replaced, so it is the machine's rather than the function's.
 
-use std::{hint::black_box, path::Path};
+use std::{fs::File, hint::black_box, io, process::Command};
 
 use linux::{
     maps,
     perf::{
-        event::{Event, Target},
-        probe::{self, End},
+        attached::{Attached, Rings, Scope, Wanted},
+        error::Purpose,
+        tracing::{End, Place},
     },
 };
+use model::wire::Refusal;
 use rustix::time::ClockId;
+
+use crate::{definitions::Definitions, recorder::refusal, twin};
+
+/// The words that make the agent who is probed, and what that one starts.
+pub const WORD: &str = "--prove-probes";
+/// See [`WORD`].
+pub const BORN: &str = "--born-to-prove-probes";
 
 /// Calls in a pass.
 const CALLS: u64 = 2_000;
 
-/// What a hit costs, ns of CPU; `None` where that cannot be measured.
-pub(crate) fn hit_ns() -> Option<u64> {
-    let offset = offset_of(called as fn(u64) -> u64 as usize as u64)?;
-    let attributes = probe::user(Path::new("/proc/self/exe"), offset, End::Entry).ok()?;
-    let without_ns = pass();
-    let event = Event::open(&attributes, Target::Thread(0)).ok()?;
-    event.enable().ok()?;
-    let with_ns = pass();
-    let hits = event.read().ok()?.count;
-    (hits == CALLS).then(|| with_ns.saturating_sub(without_ns) / CALLS)
+/// Calls of those who are born: a thread and a program.
+const BORN_CALLS: u64 = 2;
+
+/// The longest complaint that is read, bytes.
+const COMPLAINT: u64 = 256;
+
+/// What a program that was probed has told, and what was counted of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Proof {
+    without_ns: u64,
+    with_ns: u64,
+    /// What it could not do.
+    failed: Option<String>,
+    /// Absent without a probe on the function that it calls.
+    hits: Option<u64>,
+}
+
+/// Proves these probes, and with `user` one on a function of ours: what its hit costs, ns of CPU.
+///
+/// # Errors
+///
+/// [`Refusal::Instrument`] where nothing can be counted without harm.
+pub(crate) fn prove(
+    made: &mut Definitions,
+    wanted: &[Wanted],
+    rings: &Rings,
+    user: bool,
+) -> Result<Option<u64>, Refusal> {
+    let failed = |error: io::Error| Refusal::Instrument {
+        what: "cannot prove probes on a program of ours".to_owned(),
+        why: error.to_string(),
+    };
+    let mut all = wanted.to_vec();
+    all.extend(if user { Some(on_ours(made)?) } else { None });
+    let mut twin = twin::Twin::start(&[WORD]).map_err(failed)?;
+    let list = || vec![twin.pid()];
+    let attached = Attached::open(&Scope::Processes(&list), &all, rings);
+    let attached = attached.map_err(|error| refusal(&error))?;
+    attached.enable().map_err(failed)?;
+    let took: [u8; 16] = twin.go().map_err(failed)?;
+    let (complaint, well) = twin.end(COMPLAINT).map_err(failed)?;
+    attached.disable().map_err(failed)?;
+    let readings = attached.readings(all.len()).map_err(failed)?;
+    let [without_ns, with_ns] = [&took[..8], &took[8..]].map(number);
+    let hits = readings.last().filter(|_| user).map(|reading| reading.count);
+    judge(&Proof { without_ns, with_ns, failed: (!well).then_some(complaint), hits })
+}
+
+/// What a hit costs; the reason where probes harm or miss.
+fn judge(proof: &Proof) -> Result<Option<u64>, Refusal> {
+    let refused = |why: String| {
+        let what = "cannot count calls on this kernel".to_owned();
+        Err(Refusal::Instrument { what, why })
+    };
+    if let Some(failed) = &proof.failed {
+        return refused(format!("a program of ours that had the probes could not {failed}"));
+    }
+    let called = CALLS + BORN_CALLS;
+    match proof.hits {
+        Some(hits) if hits != called => refused(format!(
+            "of {called} calls of a program of ours, its new thread and its new program {hits} were counted"
+        )),
+        hits => Ok(hits.map(|_| proof.with_ns.saturating_sub(proof.without_ns) / CALLS)),
+    }
+}
+
+fn on_ours(made: &mut Definitions) -> Result<Wanted, Refusal> {
+    let what = "put a probe on a function of ours".to_owned();
+    let failed = |error: io::Error| Refusal::Instrument {
+        what: format!("cannot {what}"),
+        why: error.to_string(),
+    };
+    let offset = offset_of(called as fn(u64) -> u64 as usize as u64).map_err(failed)?;
+    let file = File::open("/proc/self/exe").map_err(failed)?;
+    let attributes = made.add(Place::User(&file, offset), End::Entry);
+    let attributes = attributes.map_err(|error| refusal(&error))?;
+    Ok(Wanted { what, purpose: Purpose::UserProbe, attributes, writes: false, everywhere: true })
 }
 
 /// Where an address lies in our executable, bytes.
-fn offset_of(address: u64) -> Option<u64> {
-    let mappings = maps::of(std::process::id()).ok()?;
-    let mapping = mappings.iter().find(|map| (map.start..map.end).contains(&address))?;
-    Some(address - mapping.start + mapping.offset)
+fn offset_of(address: u64) -> io::Result<u64> {
+    let mappings = maps::of(std::process::id()).map_err(io::Error::other)?;
+    let mapping = mappings.iter().find(|map| (map.start..map.end).contains(&address));
+    let mapping = mapping.ok_or(io::ErrorKind::NotFound)?;
+    Ok(address - mapping.start + mapping.offset)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// The life of who is probed.
+///
+/// # Errors
+///
+/// What it could not do, which it has told.
+pub fn live() -> io::Result<()> {
+    let without_ns = pass();
+    twin::stand_ready()?;
+    let with_ns = pass();
+    twin::say(&[without_ns.to_le_bytes(), with_ns.to_le_bytes()].concat())?;
+    let borne = bear();
+    if let Err((what, error)) = &borne {
+        twin::say(format!("{what}: {error}").as_bytes())?;
+    }
+    borne.map_err(|(_, error)| error)
+}
+
+/// The life of the program that this one starts.
+pub fn call_once() {
+    black_box(called(black_box(0)));
+}
+
+/// A thread and a program, each of which calls once.
+fn bear() -> Result<(), (&'static str, io::Error)> {
+    let thread = std::thread::Builder::new().spawn(call_once);
+    let joined = thread.map_err(|error| ("start a thread", error))?.join();
+    joined.map_err(|_| ("end a thread", io::ErrorKind::Other.into()))?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(BORN).env_clear();
+    let child = linux::process::spawn_in(None, command).and_then(|mut child| child.wait());
+    match child {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(("end a program", io::Error::other(status.to_string()))),
+        Err(error) => Err(("start a program", error)),
+    }
 }
 
 /// CPU time of so many calls, ns.
@@ -61,14 +181,25 @@ fn thread_ns() -> u64 {
 mod tests {
     use super::*;
 
+    fn proof() -> Proof {
+        Proof { without_ns: 10_000, with_ns: 4_010_000, failed: None, hits: Some(2_002) }
+    }
+
+    fn refused(proof: &Proof) -> String {
+        judge(proof).unwrap_err().to_string()
+    }
+
     #[test]
-    fn a_hit_costs_something_between_a_system_call_and_a_millisecond() {
-        match hit_ns() {
-            Some(cost) => {
-                eprintln!("{cost} ns a hit");
-                assert!((50..1_000_000).contains(&cost), "{cost} ns");
-            }
-            None => eprintln!("skipped: no user probe can be put in place here"),
-        }
+    fn a_kernel_on_which_probes_are_proved_tells_what_a_hit_costs() {
+        assert_eq!(judge(&proof()).unwrap(), Some(2_000));
+        assert_eq!(judge(&Proof { hits: None, ..proof() }).unwrap(), None);
+    }
+
+    #[test]
+    fn a_kernel_on_which_probes_harm_or_miss_counts_nothing() {
+        let harmed = Proof { failed: Some("start a thread: Bad address".to_owned()), ..proof() };
+        assert!(refused(&harmed).contains("could not start a thread: Bad address"));
+        let missed = Proof { hits: Some(2_000), ..proof() };
+        assert!(refused(&missed).contains("2000 were counted"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Talks to `/proc`, `/sys`, `perf_event_open` and nl80211 through `linux`. What is absent stays absent.
 
-use linux::{cgroup::Mounts, perf, proc, system};
+use linux::{cgroup::Mounts, perf, perf::tracing::Tracing, proc, system};
 use model::facts::{Cgroup, Facts};
 
 use crate::census;
@@ -23,7 +23,7 @@ pub fn gather() -> Facts {
         pmu_events: texts(&events.present),
         pmu_absent: texts(&events.absent),
         cpu_clock: events.cpu_clock,
-        tracefs: system::mount_point(&mounts, "tracefs").map(str::to_owned),
+        tracefs: tracefs(&mounts),
         cgroup: kind(&Mounts::find().unwrap_or_default()),
         schedstat: own("/proc/self/schedstat", proc::schedstat).is_some(),
         task_io: own("/proc/self/io", proc::io).is_some(),
@@ -50,6 +50,12 @@ fn own<T>(path: &str, parse: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
 
 fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Where it is mounted; where it is not, whether the agent can have it for itself.
+fn tracefs(mounts: &str) -> Option<String> {
+    let mounted = system::mount_point(mounts, "tracefs").map(str::to_owned);
+    mounted.or_else(|| Tracing::open().is_ok().then(|| "tracefs, not mounted".to_owned()))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! stdout ◄──Frame─────┴── stream         ├─ sampler   counters of one moment
 //!                        locate, fetch    └─ instrument
 //!                                             ├─ recorder   stacks: burner, records, mapped, kernel
-//!                                             └─ probes     calls: calibrate, spans, reading
+//!                                             └─ probes     calls: definitions, calibrate, bystanders, spans, reading
 //!                                        facts, census: what is said before and after
 //! ```
 //!
@@ -24,9 +24,11 @@
 
 mod beside;
 pub mod burner;
-mod calibrate;
+mod bystanders;
+pub mod calibrate;
 pub mod census;
 pub mod contention;
+pub mod definitions;
 pub mod facts;
 mod fetch;
 pub mod groups;
@@ -50,11 +52,13 @@ mod reading;
 mod recorder;
 mod records;
 mod resident;
+mod returns;
 mod rounds;
 pub mod sampler;
 mod scope;
 pub mod session;
 mod spans;
+mod standby;
 mod started;
 mod state;
 mod stays;
@@ -62,4 +66,5 @@ pub mod stream;
 pub mod subject;
 mod topology;
 mod transmit;
+mod twin;
 mod words;

@@ -13,7 +13,7 @@ use std::{
 use linux::{maps, proc};
 use model::instrument::Located;
 
-use crate::{mapped::mapped_by, programs};
+use crate::{mapped::mapped_by, programs, subject};
 
 /// Where programs are that a daemon's `PATH` may lack.
 const PROGRAMS: [&str; 6] =
@@ -52,6 +52,13 @@ fn find(name: &str) -> Option<PathBuf> {
         .or_else(|| PROGRAMS.iter().find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().find_map(|folder| in_folder(folder.into())))
         .or_else(|| LIBRARIES.iter().flat_map(|folder| architectures(folder)).find_map(in_folder))
+        .or_else(|| run_as(name))
+}
+
+/// The program of a process of that name, which the kernel may have cut.
+fn run_as(name: &str) -> Option<PathBuf> {
+    let pids = subject::pids_of(name).ok()?;
+    pids.into_iter().find_map(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok())
 }
 
 /// Folders like `/usr/lib/x86_64-linux-gnu`.
@@ -115,6 +122,21 @@ mod tests {
         let found = (0..1000).find_map(|_| {
             thread::sleep(Duration::from_millis(1));
             find("nl").filter(|path| *path == copy)
+        });
+        running.kill().unwrap();
+        running.wait().unwrap();
+        assert_eq!(found, Some(copy));
+    }
+
+    #[test]
+    fn a_program_is_found_by_the_cut_name_of_its_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("nl-with-a-name-that-is-cut");
+        fs::copy(programs::resolve("nl").unwrap(), &copy).unwrap();
+        let mut running = Command::new(&copy).stdin(Stdio::piped()).spawn().unwrap();
+        let found = (0..1000).find_map(|_| {
+            thread::sleep(Duration::from_millis(1));
+            find("nl-with-a-name-")
         });
         running.kill().unwrap();
         running.wait().unwrap();

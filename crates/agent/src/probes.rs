@@ -2,19 +2,19 @@
 //!
 //! Talks to [`linux::perf`]. That a place is the start of a function the host has proved, on the file
 //! whose SHA-256 it sends: another file is refused, because a probe inside an instruction would break
-//! the program that runs over it. Probes go when their descriptors are closed, and so even where the
-//! agent is killed.
+//! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
+//! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
-use std::path::Path;
+use std::{fs::File, io::Seek, path::Path};
 
 use linux::{
     perf::{
         attached::{Attached, Rings, Wanted},
         attributes::sample,
         error::Purpose,
-        probe::{self, End as At},
         records::{HEADER, kind, kind_of, lost, u32_at, u64_at},
         registers,
+        tracing::{self, End as At},
     },
     system::monotonic_ns,
 };
@@ -24,10 +24,13 @@ use model::{
 };
 
 use crate::{
+    bystanders::Bystanders,
     calibrate,
+    definitions::Definitions,
     mapped::mapped_by,
     programs,
     recorder::refusal,
+    returns,
     scope::Scope,
     spans::{Calls, Hit, Pairing},
 };
@@ -63,6 +66,9 @@ pub(crate) struct Which {
 #[derive(Debug)]
 pub(crate) struct Probes {
     attached: Attached,
+    /// Behind the events, which must be closed first.
+    made: Option<Definitions>,
+    bystanders: Bystanders,
     named: Vec<Named>,
     whiches: Vec<Which>,
     /// Numbers of events in records, ascending, with their place in `whiches`.
@@ -88,17 +94,21 @@ impl Probes {
     ///
     /// [`Refusal::Instrument`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
-        let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
-        for (place, probe) in order.probes.iter().enumerate() {
-            verify(probe)?;
-            for at in ends(probe.detail) {
-                wanted.push(want(probe, *at)?);
-                whiches.push(Which { probe: place, returns: *at == At::Return });
-            }
-        }
-        let user = order.probes.iter().any(|probe| matches!(probe.place, Place::User { .. }));
-        let hit_ns = if user { calibrate::hit_ns() } else { None };
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, tells: 0 };
+        let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
+        let (mut made, mut hit_ns) = (None, None);
+        let bystanders = Bystanders::watch(!order.probes.is_empty());
+        if !order.probes.is_empty() {
+            let made = made.insert(Definitions::begin().map_err(|error| refusal(&error))?);
+            for (place, probe) in order.probes.iter().enumerate() {
+                let file = verify(probe)?;
+                for at in ends(probe.detail) {
+                    wanted.push(want(made, (probe, file.as_ref()), *at)?);
+                    whiches.push(Which { probe: place, returns: *at == At::Return });
+                }
+            }
+            hit_ns = calibrate::prove(made, &wanted, &rings, has_user(order))?;
+        }
         let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
         let mut attached = attached.map_err(|error| refusal(&error))?;
         // Births are inherited; nobody has to be told of them any more.
@@ -110,6 +120,8 @@ impl Probes {
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
+            made,
+            bystanders,
             whiches,
             hit_ns,
         })
@@ -149,8 +161,11 @@ impl Probes {
     /// [`Refusal::Instrument`] where the kernel does not say.
     pub(crate) fn finish(mut self, read: Option<[String; 2]>) -> Result<Counts, Refusal> {
         self.drain();
+        self.bystanders.unharmed()?;
         let readings = self.attached.readings(self.whiches.len());
         let readings = readings.map_err(|error| read_failed(&error))?;
+        drop(self.attached);
+        self.made.map_or(Ok(()), Definitions::end).map_err(|error| stays(&error))?;
         let calls = self.pairing.finish();
         let mut counted: Vec<Counted> = self.named.into_iter().map(Named::counted).collect();
         for (which, reading) in self.whiches.iter().zip(&readings) {
@@ -205,14 +220,32 @@ fn ends(detail: Detail) -> &'static [At] {
     }
 }
 
-/// Refuses a file that the host has not looked at.
-fn verify(probe: &Probe) -> Result<(), Refusal> {
-    let Place::User { path, sha256, .. } = &probe.place else { return Ok(()) };
+fn has_user(order: &CountsOrder) -> bool {
+    order.probes.iter().any(|probe| matches!(probe.place, Place::User { .. }))
+}
+
+/// The probe's file; one that the host has not looked at is refused.
+fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
+    let Place::User { path, sha256, .. } = &probe.place else { return Ok(None) };
     let what = || format!("cannot count `{}` in {path}", probe.name);
-    let found = programs::digest(Path::new(path))
-        .map_err(|error| Refusal::Instrument { what: what(), why: error.to_string() })?;
+    let failed =
+        |error: std::io::Error| Refusal::Instrument { what: what(), why: error.to_string() };
+    let mut file = File::open(path).map_err(failed)?;
+    let found = programs::digest_of(&file).map_err(failed)?;
     if found.eq_ignore_ascii_case(sha256) {
-        return Ok(());
+        file.rewind().map_err(failed)?;
+        let times = probe.detail != Detail::Hits;
+        let harm = if times { returns::harmful_in(&file).map_err(failed)? } else { None };
+        return match harm {
+            None => Ok(Some(file)),
+            Some(why) => {
+                let what = format!("cannot record how long calls of `{}` take", probe.name);
+                Err(Refusal::Instrument {
+                    what,
+                    why: format!("{why}; count them without a census"),
+                })
+            }
+        };
     }
     let why = format!(
         "the file there has SHA-256 {found}, and places were looked up in one with {sha256}; look them \
@@ -221,21 +254,25 @@ fn verify(probe: &Probe) -> Result<(), Refusal> {
     Err(Refusal::Instrument { what: what(), why })
 }
 
-fn want(probe: &Probe, at: At) -> Result<Wanted, Refusal> {
-    let (attributes, purpose) = match &probe.place {
-        Place::User { path, offset, .. } => {
-            (probe::user(Path::new(path), *offset, at), Purpose::UserProbe)
+fn want(
+    made: &mut Definitions,
+    (probe, file): (&Probe, Option<&File>),
+    at: At,
+) -> Result<Wanted, Refusal> {
+    let (at_place, purpose, place) = match (&probe.place, file) {
+        (Place::User { path, offset, .. }, Some(file)) => (
+            tracing::Place::User(file, *offset),
+            Purpose::UserProbe,
+            format!("at {offset:#x} of {path}"),
+        ),
+        (Place::User { path: name, .. }, None) | (Place::Kernel(name), _) => {
+            (tracing::Place::Kernel(name), Purpose::KernelProbe, format!("on the kernel's {name}"))
         }
-        Place::Kernel(function) => (probe::kernel(function, at), Purpose::KernelProbe),
-    };
-    let place = match &probe.place {
-        Place::User { path, offset, .. } => format!("at {offset:#x} of {path}"),
-        Place::Kernel(function) => format!("on the kernel's {function}"),
     };
     let what = format!("put the probe `{}` {place}", probe.name);
-    let mut attributes = attributes.map_err(|error| Refusal::Instrument {
+    let mut attributes = made.add(at_place, at).map_err(|error| Refusal::Instrument {
         what: format!("cannot {what}"),
-        why: format!("{error}: {}", error.why()),
+        why: error.why(),
     })?;
     if let Detail::Spans(argument) = probe.detail {
         attributes = attributes.monotonic().period(1).sample(HIT);
@@ -247,7 +284,9 @@ fn want(probe: &Probe, at: At) -> Result<Wanted, Refusal> {
             attributes = attributes.sample(HIT | sample::REGS_INTR).registers(register);
         }
     }
-    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits })
+    // Nobody's return is diverted who is not in question: one that is missed is counted as unpaired.
+    let everywhere = file.is_some() && at == At::Entry;
+    Ok(Wanted { what, purpose, attributes, writes: probe.detail != Detail::Hits, everywhere })
 }
 
 /// A hit, of one of our events.
@@ -263,6 +302,13 @@ fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
         time_ns: u64_at(record, HEADER + 16)?,
         argument: argument(),
     })
+}
+
+fn stays(error: &std::io::Error) -> Refusal {
+    Refusal::Instrument {
+        what: "cannot remove probes from tracefs".to_owned(),
+        why: format!("{error}; the next count removes them"),
+    }
 }
 
 fn read_failed(error: &std::io::Error) -> Refusal {

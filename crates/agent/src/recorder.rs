@@ -21,6 +21,7 @@ use model::{
 
 use crate::{
     burner::Burner,
+    bystanders::Bystanders,
     kernel,
     mapped::MappedFiles,
     measure::End,
@@ -46,6 +47,7 @@ const LONGEST_PROOF: usize = 768 * 1024;
 #[derive(Debug)]
 pub(crate) struct Stacks {
     attached: Attached,
+    bystanders: Bystanders,
     batch: Batch,
     tail: Tail,
     beats: usize,
@@ -116,6 +118,7 @@ impl Stacks {
                 purpose: Purpose::Sample,
                 attributes: beat.clone(),
                 writes: true,
+                everywhere: false,
             })
             .collect();
         let rings = Rings {
@@ -124,8 +127,10 @@ impl Stacks {
             trailer: TRAILER,
             tells: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
         };
+        let bystanders = Bystanders::watch(false);
         let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
         Ok(Self {
+            bystanders,
             attached: attached.map_err(|error| refusal(&error))?,
             batch: Batch::new(),
             tail: Tail {
@@ -175,6 +180,7 @@ impl Stacks {
     /// What the session says.
     pub(crate) fn finish(mut self, session: &mut Session) -> Result<Recorded, End> {
         self.drain(&mut |batch: &[u8]| session.send_records(batch))?;
+        self.bystanders.unharmed()?;
         Ok(Recorded {
             samples: self.tally.samples,
             lost: self.lost(),

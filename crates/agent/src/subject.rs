@@ -118,6 +118,10 @@ pub(crate) fn family(roots: &[u32]) -> Vec<u32> {
     loop {
         let known = family.len();
         for &(pid, parent, _) in &parents {
+            // Whoever is measured may have started us, as sshd has: we and our helpers are not it.
+            if pid == std::process::id() {
+                continue;
+            }
             if family.contains(&parent) && !family.contains(&pid) {
                 family.push(pid);
             }

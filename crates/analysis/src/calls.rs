@@ -169,17 +169,20 @@ fn group(argument: Option<u64>, mut calls: Vec<u64>) -> Option<CensusGroup> {
     })
 }
 
+/// Whether a count is a lower bound: calls were lost, or nobody in question has a file that others have. That
+/// others have it as well, as they have the C library, takes nothing from the count.
+fn is_partial(counted: &Counted) -> bool {
+    counted.lost > 0 || counted.probed == 0 && counted.mapped_by.is_some_and(|mapped| mapped > 0)
+}
+
 /// Functions whose count is a lower bound.
 pub(crate) fn doubts(measured: &Measured) -> Vec<Doubt> {
-    let partial = |counted: &Counted| {
-        counted.lost > 0 || counted.mapped_by.is_some_and(|mapped| counted.probed < mapped)
-    };
     let cells = cells(measured);
     let seen = || cells.iter().flat_map(|(_, _, seen)| seen);
-    let probes = seen().flat_map(|seen| &seen.counts.probes).filter(|one| partial(one));
+    let probes = seen().flat_map(|seen| &seen.counts.probes).filter(|one| is_partial(one));
     let names: BTreeSet<String> = probes.map(|counted| counted.name.clone()).collect();
     let affected = |name: &str| {
-        let is = |seen: &&Seen| seen.counted(name).is_some_and(partial);
+        let is = |seen: &&Seen| seen.counted(name).is_some_and(is_partial);
         Affected(seen().filter(is).map(|seen| seen.trial.planned.id.clone()).collect())
     };
     names.into_iter().map(|name| Doubt::IncompleteCount { trials: affected(&name), name }).collect()
@@ -247,6 +250,22 @@ mod tests {
         assert_eq!((census.calls, census.unpaired, census.groups.len()), (120, 2, 3));
         assert!(census.groups.is_sorted_by(|a, b| a.total_ns >= b.total_ns));
         assert_eq!((found.probe_us_per_s, found.mapped_by), (None, None));
+    }
+
+    #[test]
+    fn a_library_that_others_have_too_takes_nothing_from_a_count() {
+        let whole = Counted {
+            name: "fork".to_owned(),
+            hits: 3,
+            probed: 1,
+            mapped_by: Some(1),
+            spans: Vec::new(),
+            unpaired: 0,
+            lost: 0,
+        };
+        assert!(!is_partial(&Counted { probed: 1, mapped_by: Some(28), ..whole.clone() }));
+        assert!(is_partial(&Counted { probed: 0, mapped_by: Some(28), ..whole.clone() }));
+        assert!(is_partial(&Counted { lost: 1, ..whole }));
     }
 
     #[test]

@@ -242,7 +242,7 @@ pub enum Doubt {
         /// Their paths.
         paths: Vec<String>,
     },
-    /// A probe was not in every process that has its file, or calls were lost.
+    /// Calls were lost, or nobody in question has a file that others have.
     IncompleteCount {
         /// The function's name in the study.
         name: String,

@@ -20,7 +20,7 @@
 //! | [`mark`] | marks for a model below the kernel | none |
 //! | [`packet`] | whole frames to and from an interface | 2.2 |
 //! | [`pause`] | stopping processes and control groups | 2.6.24, 5.3 (descriptors) |
-//! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 4.17 (probes) |
+//! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 3.14 (probes), 5.2 (without tracefs mounted) |
 //! | [`place`] | starting a program in groups, a namespace and a class | 3.0 |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
 //! | [`proc`] | `/proc`: tasks, CPU time, IO, memory | 2.6.20 (`io`), 4.14 (`smaps_rollup`) |

@@ -284,7 +284,7 @@ fn is_frozen(events: &str) -> bool {
     events.lines().any(|line| line.trim_end() == "frozen 1")
 }
 
-fn birth_of(pid: u32) -> Option<u64> {
+pub(crate) fn birth_of(pid: u32) -> Option<u64> {
     birth(&proc::read(format!("/proc/{pid}/stat")).ok()?)
 }
 

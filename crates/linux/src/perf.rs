@@ -1,13 +1,14 @@
 //! Performance events: which this machine gives, samples of stacks, and probes on functions.
 //!
 //! ```text
-//! sampling, probe ──attributes──► attached ──► event   one for each thread and CPU
-//!                                    ├──────► births  who was born meanwhile
-//!                                    └──────► ring    one for each CPU ──records──► whoever reads
+//! sampling, tracing ──attributes──► attached ──► event   one for each thread and CPU
+//!                                      ├──────► births  who was born meanwhile
+//!                                      └──────► ring    one for each CPU ──records──► whoever reads
 //! ```
 //!
 //! Talks to `perf_event_open` and to what it gives. It interprets no sample and keeps no record; whatever
-//! an event has put in place the kernel takes back when its descriptor is closed.
+//! an event has put in place the kernel takes back when its descriptor is closed, but for a probe's line in
+//! tracefs ([`tracing`]).
 //!
 //! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`.
 
@@ -16,11 +17,11 @@ pub mod attributes;
 mod births;
 pub mod error;
 pub mod event;
-pub mod probe;
 pub mod records;
 pub mod registers;
 pub mod ring;
 pub mod sampling;
+pub mod tracing;
 
 use attributes::{Attributes, CPU_CLOCK, HARDWARE, SOFTWARE, flag};
 use event::{Event, Target};

@@ -29,7 +29,7 @@ pub struct Facts {
     pub pmu_absent: Vec<String>,
     /// Whether the software event `cpu-clock` can be sampled.
     pub cpu_clock: bool,
-    /// Where tracefs is, if it is mounted.
+    /// Where tracefs is, if it is mounted, or that the agent can have it unmounted.
     pub tracefs: Option<String>,
     /// Which control groups there are.
     pub cgroup: Cgroup,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, contention, pause,
+    burner, calibrate, contention, definitions, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -38,6 +38,12 @@ fn main() -> ExitCode {
             lived(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
         }
         [contention::tidy::WORD, ref groups @ ..] => lived(contention::tidy::live(groups)),
+        [calibrate::WORD] => lived(calibrate::live()),
+        [calibrate::BORN] => {
+            calibrate::call_once();
+            ExitCode::SUCCESS
+        }
+        [definitions::WORD, group] => lived(definitions::live(group)),
         [pause::DECOY] => lived(pause::sleep_until_told()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");

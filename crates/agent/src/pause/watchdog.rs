@@ -7,13 +7,13 @@
 //! leads a session of its own and takes no signal but those that nobody can refuse. It stops nobody.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Write},
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt},
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
     },
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Child,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -21,20 +21,15 @@ use std::{
 use linux::{
     cgroup,
     pause::{Group, Held, Process},
-    process::spawn_in,
-    standby::{copy_of_ourselves, stand_by},
+    standby::stand_by,
 };
 use model::span::Span;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::standby::{self, NAME, PATIENCE};
+
 /// The word that makes the agent a watchdog, followed by the longest time that somebody may be stopped, ns.
 pub const WORD: &str = "--continue-paused";
-
-/// What it is called, so that who ends all agents does not end it.
-const NAME: &str = "headroom-watch";
-
-/// So long it may take to start, or to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Between two looks at what is to go.
 const LOOK: Duration = Duration::from_millis(5);
@@ -63,19 +58,8 @@ impl Watchdog {
     ///
     /// The system's, or that it says nothing.
     pub(crate) fn start(longest: Span) -> io::Result<Self> {
-        let (ours, its) = UnixStream::pair()?;
-        ours.set_read_timeout(Some(PATIENCE))?;
-        let copy = copy_of_ourselves(NAME).ok();
-        let program = copy.as_ref().map_or_else(
-            || PathBuf::from("/proc/self/exe"),
-            |copy| PathBuf::from(format!("/proc/self/fd/{}", copy.as_raw_fd())),
-        );
-        let mut command = Command::new(program);
-        command.arg0(NAME).arg(WORD).arg(longest.as_nanos().to_string()).env_clear();
-        command.stdin(Stdio::from(OwnedFd::from(its)));
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let child = spawn_in(None, command)?;
-        let mut watchdog = Self { child, line: Some(ours), held: 0, late: false };
+        let (child, line) = standby::start(&[WORD, &longest.as_nanos().to_string()])?;
+        let mut watchdog = Self { child, line: Some(line), held: 0, late: false };
         watchdog.hear()?;
         Ok(watchdog)
     }
@@ -169,11 +153,9 @@ impl Watchdog {
     }
 
     fn heard(&mut self) -> io::Result<u8> {
-        let mut sign = [0];
-        let mut from = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        from.read_exact(&mut sign)?;
-        self.late |= sign[0] == LATE;
-        Ok(sign[0])
+        let sign = standby::hear(self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?)?;
+        self.late |= sign == LATE;
+        Ok(sign)
     }
 }
 
@@ -314,6 +296,8 @@ fn is_timeout(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{io::Read, process::Command};
+
     use super::*;
 
     struct Sleeper(Child);

@@ -10,6 +10,7 @@ mod contention;
 mod counts;
 mod dialogue;
 mod files;
+mod harm;
 mod hostile;
 mod left;
 mod mending;

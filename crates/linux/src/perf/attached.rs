@@ -50,6 +50,12 @@ pub struct Wanted {
     pub attributes: Attributes,
     /// Whether it writes samples.
     pub writes: bool,
+    /// Whether a user probe's breakpoint is to be in every process that has the file; counted is who is in
+    /// question all the same. Without that a breakpoint is where the kernel believes an event's process to be.
+    /// It is mistaken once it has exchanged the events of a process and its child, which it does to save time
+    /// (`perf_event_context_sched_out` in `kernel/events/core.c`; `uprobe_perf_filter` in
+    /// `kernel/trace/trace_uprobe.c` asks `hw.target`): with the end of one the other loses its breakpoint.
+    pub everywhere: bool,
 }
 
 /// The rings.
@@ -70,6 +76,8 @@ pub struct Rings {
 pub struct Attached {
     rings: Vec<Ring>,
     trackers: Vec<Event>,
+    /// Never started: they hold breakpoints.
+    pins: Vec<Event>,
     events: Vec<(usize, Event)>,
     processes: Vec<u32>,
 }
@@ -84,11 +92,15 @@ impl Attached {
         let mut attached = Self {
             rings: rings.open()?,
             trackers: Vec::new(),
+            pins: Vec::new(),
             events: Vec::new(),
             processes: Vec::new(),
         };
         match scope {
-            Scope::Processes(list) => attached.follow(*list, wanted, &rings.tracker())?,
+            Scope::Processes(list) => {
+                attached.pin(wanted)?;
+                attached.follow(*list, wanted, &rings.tracker())?;
+            }
             Scope::Group(folder) => {
                 let what = format!("open control group {}", folder.display());
                 let group = File::open(folder).map_err(|e| Error::new(Purpose::Group, what, e))?;
@@ -164,6 +176,15 @@ impl Attached {
         let mut ids = ids.collect::<io::Result<Vec<_>>>()?;
         ids.sort_unstable();
         Ok(ids)
+    }
+
+    /// Puts breakpoints in everybody. An event of a whole CPU or group does so by itself.
+    fn pin(&mut self, wanted: &[Wanted]) -> Result<(), Error> {
+        let Some(cpu) = self.rings.first().map(Ring::cpu) else { return Ok(()) };
+        for wanted in wanted.iter().filter(|wanted| wanted.everywhere) {
+            self.pins.push(open(wanted, Target::Cpu(cpu), None)?);
+        }
+        Ok(())
     }
 
     /// Lists until everybody has every event.
@@ -259,6 +280,7 @@ impl Rings {
             purpose: Purpose::Sample,
             attributes: self.silent().flags(flag::INHERIT | flag::TASK | self.tells),
             writes: true,
+            everywhere: false,
         }
     }
 }

@@ -5,8 +5,6 @@
 //! Formats: `perf_event_open(2)`, `include/uapi/linux/perf_event.h`. The length is that of version 5
 //! (4.3): an older kernel takes a longer form whose tail is zero, and nothing behind byte 104 is used.
 
-use std::ffi::CString;
-
 /// `PERF_ATTR_SIZE_VER5`, bytes.
 pub const LENGTH: usize = 112;
 
@@ -14,6 +12,8 @@ pub const LENGTH: usize = 112;
 pub const HARDWARE: u32 = 0;
 /// Events that the kernel counts itself.
 pub const SOFTWARE: u32 = 1;
+/// Events of tracefs, by number.
+pub(super) const TRACEPOINT: u32 = 2;
 /// `PERF_COUNT_HW_CPU_CYCLES`.
 pub const CPU_CYCLES: u64 = 0;
 /// `PERF_COUNT_SW_CPU_CLOCK`.
@@ -88,14 +88,12 @@ pub mod flag {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attributes {
     words: [u64; LENGTH / 8],
-    /// The text that `config1` leads to once the event is opened.
-    pub(super) text: Option<CString>,
 }
 
 impl Attributes {
     /// An event of this kind and number, with nothing asked for.
     pub fn new(kind: u32, config: u64) -> Self {
-        let mut attributes = Self { words: [0; LENGTH / 8], text: None };
+        let mut attributes = Self { words: [0; LENGTH / 8] };
         attributes.words[0] = pair(kind, LENGTH as u32);
         attributes.words[1] = config;
         attributes
@@ -153,14 +151,6 @@ impl Attributes {
         self.flags(flag::WATERMARK)
     }
 
-    /// A probe's place: a path or a function's name, and an offset.
-    #[must_use]
-    pub fn place(mut self, text: CString, offset: u64) -> Self {
-        self.text = Some(text);
-        self.words[8] = offset;
-        self
-    }
-
     /// Times are those of `CLOCK_MONOTONIC`.
     #[must_use]
     pub fn monotonic(mut self) -> Self {
@@ -196,18 +186,14 @@ impl Attributes {
         self.words[3] & bits == bits
     }
 
-    /// The bytes, as the kernel takes them; a text's address is left out.
+    /// The bytes, as the kernel takes them.
     pub fn bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    /// The words for one call, with the address of the text, which must outlive the call.
+    /// The words for one call.
     pub(super) fn words(&self) -> [u64; LENGTH / 8] {
-        let mut words = self.words;
-        if let Some(text) = &self.text {
-            words[7] = text.as_ptr() as usize as u64;
-        }
-        words
+        self.words
     }
 }
 
@@ -244,7 +230,6 @@ mod tests {
             .user(0xff0fff, 32_000)
             .monotonic()
             .registers(0x20)
-            .place(c"vmlinux".into(), 0x1234)
             .read_format(FORMAT_LOST);
         let bytes = attributes.bytes();
         assert_eq!(bytes.len(), LENGTH);
@@ -252,7 +237,7 @@ mod tests {
         let u64_at = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
         assert_eq!((u32_at(0), u32_at(4), u64_at(8)), (1, 112, 7));
         assert_eq!((u64_at(16), u64_at(24), u64_at(32)), (99, 5, 16));
-        assert_eq!((u32_at(48), u64_at(56), u64_at(64)), (4096, 0, 0x1234));
+        assert_eq!((u32_at(48), u64_at(56), u64_at(64)), (4096, 0, 0));
         assert_eq!((u64_at(80), u32_at(88), u32_at(92)), (0xff0fff, 32_000, 1));
         assert_eq!(u64_at(96), 0x20);
         #[cfg(target_endian = "little")]

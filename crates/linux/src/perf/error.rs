@@ -17,6 +17,8 @@ pub enum Purpose {
     UserProbe,
     /// A probe on a kernel function.
     KernelProbe,
+    /// The file system that probes are made in.
+    Tracing,
     /// A control group's events.
     Group,
     /// A ring's memory.
@@ -82,6 +84,16 @@ fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
 /// What can be done about a refusal; `None` where the kernel's words say it all.
 pub fn advice(errno: Option<Errno>, purpose: Purpose, limits: &Limits) -> Option<String> {
     let text = match (errno?, purpose) {
+        (Errno::NODEV, Purpose::Tracing) => {
+            "this kernel is built without probes (CONFIG_UPROBE_EVENTS, CONFIG_KPROBE_EVENTS)".to_owned()
+        }
+        (Errno::PERM | Errno::ACCESS, Purpose::Tracing) => {
+            "probes are made in tracefs: run the agent as root; a kernel that is locked down lets nobody in"
+                .to_owned()
+        }
+        (_, Purpose::Tracing) => {
+            "probes are made in tracefs: `mount -t tracefs nodev /sys/kernel/tracing`".to_owned()
+        }
         (Errno::NOSYS, _) => {
             "this kernel is built without performance events (CONFIG_PERF_EVENTS)".to_owned()
         }
@@ -109,10 +121,10 @@ pub fn advice(errno: Option<Errno>, purpose: Purpose, limits: &Limits) -> Option
                 .to_owned()
         }
         (Errno::NODEV, Purpose::UserProbe) => {
-            "it needs Linux 4.17 with CONFIG_UPROBE_EVENTS, and /sys mounted".to_owned()
+            "this kernel is built without CONFIG_UPROBE_EVENTS".to_owned()
         }
         (Errno::NODEV, Purpose::KernelProbe) => {
-            "it needs Linux 4.17 with CONFIG_KPROBE_EVENTS, and /sys mounted".to_owned()
+            "this kernel is built without CONFIG_KPROBE_EVENTS".to_owned()
         }
         (Errno::NOENT, Purpose::UserProbe) => "the file is not there".to_owned(),
         (Errno::INVAL | Errno::NOENT | Errno::NOTSUP, Purpose::KernelProbe) => {
@@ -158,6 +170,10 @@ mod tests {
         assert!(told(Errno::INVAL, Purpose::Sample).contains("50000 samples a second"));
         assert!(told(Errno::NOTSUP, Purpose::UserProbe).contains("no instruction"));
         assert!(told(Errno::NOENT, Purpose::KernelProbe).contains("kallsyms"));
+        assert!(told(Errno::NODEV, Purpose::KernelProbe).contains("CONFIG_KPROBE_EVENTS"));
+        assert!(told(Errno::NODEV, Purpose::Tracing).contains("without probes"));
+        assert!(told(Errno::PERM, Purpose::Tracing).contains("as root"));
+        assert!(told(Errno::NOSYS, Purpose::Tracing).contains("mount -t tracefs"));
         assert!(told(Errno::INVAL, Purpose::Group).contains("CONFIG_CGROUP_PERF"));
         assert_eq!(told(Errno::AGAIN, Purpose::Sample), "");
     }

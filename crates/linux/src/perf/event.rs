@@ -1,9 +1,10 @@
 //! One open event: of a thread, a CPU, or a control group on a CPU.
 //!
 //! Talks to `perf_event_open` and to the event's own requests. The descriptor is the event: closed, by
-//! whomever and however, the kernel takes back what it put in place, probes too.
+//! whomever and however, the kernel takes back what it put in place, a probe's breakpoint too.
 
 use std::{
+    ffi::CString,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
@@ -20,7 +21,8 @@ const CLOEXEC: u64 = 1 << 3;
 const ENABLE: u64 = request(0);
 const DISABLE: u64 = request(1);
 const SET_OUTPUT: u64 = request(5);
-const ID: u64 = identify();
+const SET_FILTER: u64 = with_pointer(6, true);
+const ID: u64 = with_pointer(7, false);
 
 const fn request(number: u64) -> u64 {
     // Whether «no argument» is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
@@ -37,9 +39,15 @@ const fn request(number: u64) -> u64 {
     none | (0x24 << 8) | number
 }
 
-const fn identify() -> u64 {
-    let reads = if request(0) >> 29 == 1 { 1 << 30 } else { 2 << 30 };
-    reads | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | 7
+/// A request whose argument the kernel writes to, or reads.
+const fn with_pointer(number: u64, reads: bool) -> u64 {
+    let shift = if request(0) >> 29 == 1 { 29 } else { 30 };
+    let way = match (shift, reads) {
+        (29, true) => 4,
+        (_, true) => 1,
+        (_, false) => 2,
+    };
+    (way << shift) | ((size_of::<usize>() as u64) << 16) | (0x24 << 8) | number
 }
 
 /// Whose events.
@@ -134,6 +142,18 @@ impl Event {
         self.ask(SET_OUTPUT, to.as_raw_fd())
     }
 
+    /// Counts only what an expression over the fields of its tracepoint says, as `ret == -14`.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL` for a text that is no such expression.
+    pub fn filter(&self, expression: &str) -> io::Result<()> {
+        let text = CString::new(expression)?;
+        // SAFETY: the request reads the text up to its end, and the text outlives the call.
+        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), SET_FILTER as _, text.as_ptr()) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
     /// Its number in samples; what is inherited has the same.
     ///
     /// # Errors
@@ -180,9 +200,8 @@ fn open(attributes: &Attributes, target: Target) -> io::Result<OwnedFd> {
     debug_assert_eq!(size_of_val(&words), LENGTH);
     let (pid, cpu, flags) = target.arguments();
     let no_group = -1;
-    // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call, as
-    // does the text that `config1` may lead to, which `attributes` owns; the kernel writes at most to the
-    // size field.
+    // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call; the
+    // kernel writes at most to the size field.
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, words.as_mut_ptr(), pid, cpu, no_group, flags)
     };

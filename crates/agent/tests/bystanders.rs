@@ -1,0 +1,76 @@
+//! A window in which somebody else fails as programs fail that an instrument harms is refused.
+//!
+//! By itself, because the whole machine is watched: what fails here would fail every other test's window.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "what a test cannot do ends the test, and a skip is printed"
+)]
+
+#[expect(dead_code, reason = "the other tests of the agent use the rest")]
+#[path = "agent/dialogue.rs"]
+mod dialogue;
+
+use std::process::Command;
+
+use dialogue::{Agent, Subject, measure};
+use linux::perf::tracing::Tracing;
+use model::{
+    instrument::{CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
+    wire::{Frame, Measure, Order},
+};
+
+/// What a fork that is harmed answers: a call with arguments that lead nowhere, from Python.
+const CANNOT_FORK: &str = "import ctypes; ctypes.CDLL(None).syscall(435, 1, 88)";
+
+/// An end by a fault.
+const DIES: &str = "import os; os.kill(os.getpid(), 11)";
+
+/// The refusal of a window in which a bystander runs a script of Python; `None` where nothing is watched here.
+fn refused(instrument: Instrument, script: &str) -> Option<String> {
+    if Tracing::open().is_err() {
+        eprintln!("skipped: no tracefs here");
+        return None;
+    }
+    let subject = Subject::idle();
+    let measure = Measure { instrument: Some(instrument), ..measure(&subject.name, 10) };
+    let mut agent = Agent::ordered(&Order::measure(measure));
+    loop {
+        match agent.frame() {
+            Frame::Sample(_) => break,
+            Frame::Refused(refusal) => {
+                eprintln!("skipped: {refusal}");
+                return None;
+            }
+            _ => {}
+        }
+    }
+    let _ = Command::new("python3").args(["-c", script]).status().unwrap();
+    Some(agent.refused().to_string())
+}
+
+fn counts() -> Instrument {
+    let path = agent::programs::resolve("sleep").unwrap().to_str().unwrap().to_owned();
+    let sum = Command::new("sha256sum").arg(&path).output().unwrap().stdout;
+    let sha256 = String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap();
+    // Never executed: the file's head. Whoever is harmed here has no probe at all.
+    let place = Place::User { path, sha256, offset: 0x40 };
+    let probes = vec![Probe { name: "head".to_owned(), place, detail: Detail::Hits }];
+    Instrument::Counts(CountsOrder { scope: Scope::Subject, probes, read: None })
+}
+
+#[test]
+fn a_fork_that_fails_beside_probes_ends_the_trial() {
+    let Some(told) = refused(counts(), CANNOT_FORK) else { return };
+    assert!(told.contains("forks or threads failed: 1"), "{told}");
+}
+
+#[test]
+fn a_process_that_dies_by_a_fault_ends_the_trial() {
+    let stacks = StacksOrder { scope: Scope::Subject, frequency: 99, stack_bytes: 1024 };
+    for instrument in [counts(), Instrument::Stacks(stacks)] {
+        let Some(told) = refused(instrument, DIES) else { return };
+        assert!(told.contains("processes ended by a fault: 1"), "{told}");
+    }
+}

@@ -1,0 +1,134 @@
+//! A small virtual access point with one more program on it, ordered without the command line.
+
+use std::{fs, path::Path, process::Command};
+
+use lab::{
+    Cancel, Lab, Settings,
+    device::Device,
+    image,
+    session::{self, Places},
+    vm::{
+        Accelerator, Machine, Shape, Start, Surroundings,
+        snapshot::{self, Snapshot},
+    },
+};
+use model::{
+    study::Mode,
+    trial::{HostCost, Recording},
+    wire::{Frame, Measure, Order, PUT, Put},
+};
+
+use super::{Place, cache, stationd};
+
+/// The bytes of a file that go in one piece.
+const PIECE: usize = 16 << 10;
+
+/// A program of `tests/programs`, and how the compiler makes it.
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) flags: &'static [&'static str],
+}
+
+impl Program {
+    /// Makes it there.
+    pub(crate) fn compile(&self, to: &Path) {
+        let mut compiler = Command::new("cc");
+        compiler.args(self.flags).arg("-Wl,--build-id=none").arg("-o").arg(to).arg(self.source());
+        assert!(compiler.status().unwrap().success());
+    }
+
+    fn source(&self) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(self.source)
+    }
+
+    /// Where it is on the access point.
+    pub(crate) fn path(&self) -> String {
+        format!("{PUT}/{}", self.name)
+    }
+}
+
+/// The laboratory that tests share.
+pub(crate) fn lab() -> Lab {
+    let settings = Settings {
+        cache: cache(),
+        device: stationd().parent().map(Path::to_owned).into_iter().collect(),
+        mirror: None,
+        packages: Vec::new(),
+        patience: std::time::Duration::from_secs(180),
+        workers: 1,
+    };
+    Lab::new(settings, Cancel::default(), Box::new(drop)).unwrap()
+}
+
+/// A small access point that has the program; the program itself is in the place, too.
+pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
+    let shape = Shape {
+        mode: Mode::Counted,
+        accelerator: Accelerator::Tcg,
+        radios: 3,
+        clients: 6,
+        shell: false,
+        wan: false,
+        forward: None,
+    };
+    let snapshot = snapshot::obtain(lab, &image::obtain(lab).unwrap(), &shape).unwrap();
+    let path = place.path(program.name);
+    program.compile(&path);
+    let bytes = fs::read(path).unwrap();
+    let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
+    snapshot::after(lab, &snapshot, &key, |machine| put(machine, program.name, &bytes)).unwrap()
+}
+
+fn put(machine: &mut Machine, name: &str, file: &[u8]) -> Result<(), lab::Error> {
+    let pieces = file.len().div_ceil(PIECE);
+    for (at, bytes) in (1..).zip(file.chunks(PIECE)) {
+        machine.order(&Order::Put(Put {
+            name: name.parse().unwrap(),
+            bytes: bytes.to_vec(),
+            first: at == 1,
+            last: at == pieces,
+        }))?;
+        while machine.frame("a file to be taken")? != Frame::Done {}
+    }
+    Ok(())
+}
+
+/// A machine from a snapshot, by `restore`, and where its files are.
+pub(crate) struct Guest {
+    pub(crate) machine: Machine,
+    folder: tempfile::TempDir,
+}
+
+impl Guest {
+    /// As it was taken.
+    pub(crate) fn start(lab: &Lab, snapshot: &Snapshot) -> Self {
+        Self::restored(|folder| {
+            let around = Surroundings {
+                console_log: &folder.join("console.log"),
+                folder,
+                patience: lab.settings.patience,
+                cancel: &lab.cancel,
+            };
+            Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)
+        })
+    }
+
+    /// As something else restores it, with its log in a folder.
+    pub(crate) fn restored(restore: impl FnOnce(&Path) -> Result<Machine, lab::Error>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { machine: restore(folder.path()).unwrap(), folder }
+    }
+
+    /// One window.
+    pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
+        let below = |name: &str| self.folder.path().join(name);
+        let places = Places {
+            console_log: below("console.log"),
+            stacks: below("stacks"),
+            objects: self.folder.path().to_owned(),
+        };
+        self.machine.begin(&Order::measure(order.clone()), Mode::Counted).unwrap();
+        session::listen(&mut self.machine, order, &places, cost).unwrap()
+    }
+}
