@@ -7,6 +7,7 @@ use std::path::Path;
 use lab::{
     Lab,
     comparison::{Comparing, Program, place_of},
+    plan::{self, Unlocated},
     run_folder,
     runner::Task,
     study_file::{self, StudyFile},
@@ -19,7 +20,7 @@ use model::{
 use super::{
     alarms, place,
     report::{self, Wanted},
-    run::{default_folder, plain},
+    run::{plain, show_plan},
     transmit,
 };
 use crate::{
@@ -28,6 +29,7 @@ use crate::{
     flags::{self, On},
     options::Options,
     progress::Progress,
+    run_path::RunPath,
 };
 
 /// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
@@ -43,8 +45,12 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
     study_file::check(&file.study).map_err(Failure::Usage)?;
+    if flags.dry_run {
+        let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
+        return Ok(show_plan(options, &file, &trials));
+    }
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = other_lab(options, flags)?;
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };

@@ -75,8 +75,15 @@ struct Findings {
 pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdict, Failure> {
     let host = look_at_host(options);
     let able = host.iter().all(|finding| finding.state != State::Missing);
-    let access_point =
-        if able && !flags.host { look_at_access_point(options)? } else { Vec::new() };
+    let looked = match able && !flags.host {
+        true => look_at_access_point(options),
+        false => Ok(Vec::new()),
+    };
+    let (access_point, failure) = match looked {
+        Ok(findings) => (findings, None),
+        // What was found before is told all the same.
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
     let findings = Findings { host, access_point };
     if options.json {
         output::line(format_args!(
@@ -85,6 +92,9 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
         ));
     } else {
         print(&findings, flags.host);
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if able {
         return Ok(Verdict::Pass);
@@ -172,7 +182,15 @@ fn cache(options: &Options) -> Finding {
     let (about, folder) = ("cache", options.cache());
     let made =
         fs::create_dir_all(folder).and_then(|()| rustix::fs::statvfs(folder).map_err(Into::into));
+    // A folder that is there says nothing of whether it can be written to.
+    let written = tempfile::tempfile_in(folder);
     match made {
+        Ok(_) if written.is_err() => {
+            let why = written.err().map(|error| error.to_string()).unwrap_or_default();
+            let what = format!("{} cannot be written to: {why}", folder.display());
+            Finding::absent(about, what)
+                .mend("what is in it is used; for what is not, --cache DIR that you may write to")
+        }
         Ok(room) => {
             let free = room.f_bavail * room.f_frsize / 1_000_000;
             let what = format!("{}, {free} MB free", folder.display());
@@ -275,9 +293,7 @@ fn print(findings: &Findings, host_only: bool) {
     if !findings.access_point.is_empty() {
         print_part("The virtual access point", &findings.access_point);
     } else if !host_only {
-        output::line(format_args!(
-            "The virtual access point was not raised: something above is missing."
-        ));
+        output::line(format_args!("The virtual access point was not raised."));
     }
 }
 

@@ -176,8 +176,9 @@ fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdic
             Ok(0) => return Ok(Verdict::Invalid),
             Ok(length) => {
                 let (text, end) = between.take(&buffer[..length]);
-                io::stdout().write_all(&text)?;
-                io::stdout().flush()?;
+                if !is_read(io::stdout().write_all(&text).and_then(|()| io::stdout().flush()))? {
+                    return Ok(Verdict::Pass);
+                }
                 if let Some(code) = end {
                     return Ok(Verdict::Command(code));
                 }
@@ -186,6 +187,14 @@ fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdic
             Err(error) if waits(&error) => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Whether anybody still reads what was written. Whoever left, as `head` does, has what it wanted.
+fn is_read(written: io::Result<()>) -> io::Result<bool> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 
