@@ -2,6 +2,7 @@
 //!
 //! Proportional memory where every trial has it, else resident memory.
 
+use model::plural::count;
 use model::{limit::Side, study::Variant, trial::Purpose, verdict::Verdict};
 
 use super::{Evidence, Part, decide, nothing, together};
@@ -41,13 +42,15 @@ pub(super) fn growth(evidence: &Evidence, most: f64) -> Gate {
             });
             let Some(estimate) = Estimate::of(&grown) else {
                 return Part::invalid(format!(
-                    "`{variant}` at {clients} clients has no memory figures"
+                    "`{variant}` at {clients} has no memory figures",
+                    clients = count(clients, "client")
                 ));
             };
             let words = format!(
-                "`{variant}` at {clients} clients grows by {} KiB of {} memory a minute",
+                "`{variant}` at {clients} grows by {} KiB of {} memory a minute",
                 Unit::ONE.with_interval(&estimate),
-                kind.name()
+                kind.name(),
+                clients = count(clients, "client")
             );
             decide(&estimate, (Side::AtMost, most), &words, &format!("{most} KiB"))
         };

@@ -12,6 +12,7 @@ use lab::{
     runner::Task,
     study_file::{self, StudyFile},
 };
+use model::plural::count;
 use model::{
     study::{Count, Function, Load, Study, Variant, VariantLoad},
     verdict::{Difference, Expect, Pairs, Versus},
@@ -173,6 +174,7 @@ fn versus(
 fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versus, [Variant; 2])) {
     let study = &mut file.study;
     let functions = study.count.take().map(|count| count.functions).unwrap_or_default();
+    study.question = asked(versus);
     study.count = counted(functions, &versus.changes);
     study.access_point.clients = vec![versus.clients];
     study.profile.repetitions = 0;
@@ -187,12 +189,26 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versu
     }
     file.is_cut = true;
     file.overrides.push(format!(
-        "compare {} {}, {} pairs, {} clients",
+        "compare {} {}, {}, {}",
         versus.base,
         versus.variant,
-        versus.pairs.most(),
-        versus.clients
+        count(versus.pairs.most(), "pair"),
+        count(versus.clients, "client")
     ));
+}
+
+/// The question in words, as the page's title has it.
+fn asked(versus: &Versus) -> String {
+    let Versus { base, variant, .. } = versus;
+    let at = format!("at {}", count(versus.clients, "client"));
+    match (&versus.difference, versus.expect) {
+        (Difference::Nothing, _) => {
+            format!("How often does this lab see a change where {base} is measured twice {at}?")
+        }
+        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base} {at}?"),
+        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base} {at}?"),
+        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base} {at}?"),
+    }
 }
 
 /// What is counted once on both sides: the functions that the variant changes.
@@ -254,6 +270,24 @@ mod tests {
         assert_eq!(replaced("stationd").unwrap(), "/put/a/stationd");
         assert_eq!(replaced("stationd-old"), None);
         assert_eq!(replaced("nice stationd"), None);
+    }
+
+    #[test]
+    fn a_comparison_has_its_own_question() {
+        let versus = |expect| Versus {
+            base: "brief".to_owned(),
+            variant: "bulk".to_owned(),
+            clients: 1,
+            difference: Difference::Variants,
+            expect,
+            margin: "0.5%".parse().unwrap(),
+            pairs: Pairs::Fixed(6),
+            changes: Vec::new(),
+        };
+        let told = asked(&versus(Expect::Faster));
+        assert_eq!(told, "Does bulk cost less CPU than brief at 1 client?");
+        let twice = Versus { difference: Difference::Nothing, ..versus(Expect::Same) };
+        assert!(asked(&twice).contains("where brief is measured twice"));
     }
 
     #[test]

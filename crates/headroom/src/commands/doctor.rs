@@ -9,6 +9,7 @@ use lab::{
     Lab, host, image,
     vm::{self, Accelerator, Shape, snapshot},
 };
+use model::plural::count;
 use model::{
     facts::{Cgroup, Facts},
     inert,
@@ -150,7 +151,10 @@ fn device_programs(options: &Options) -> Finding {
 
 fn cores(options: &Options) -> Finding {
     let (all, used) = (host::cores(), options.workers);
-    Finding::works("cores", format!("{all}; {used} trials at a time in counted mode"))
+    Finding::works(
+        "cores",
+        format!("{all}; {used} at a time in counted mode", used = count(used, "trial")),
+    )
 }
 
 /// One guest with 114 clients needs about 1 GiB.
@@ -224,7 +228,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let associated: u32 = snapshot.born.census.interfaces.iter().filter_map(|one| one.kernel).sum();
     let interfaces = snapshot.born.facts.interfaces.join(", ");
     all.insert(0, Finding::works("clients", format!("{associated} associated on {interfaces}")));
-    all.push(match vm::accelerator(&image) {
+    all.push(match vm::accelerator(&lab, &image, Mode::RealTime) {
         Accelerator::Kvm => Finding::works("real-time mode", "KVM; a guest ran on it"),
         Accelerator::Tcg => {
             Finding::works("real-time mode", "emulated, one thread a CPU; KVM ran no guest")
