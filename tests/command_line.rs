@@ -58,7 +58,7 @@ fn a_dry_run_for_machines_is_one_json_value() {
     let plan = place.headroom(words).run().code(0).json();
     assert_eq!(plan["trials"].as_array().unwrap().len(), 6);
     assert_eq!(plan["snapshots"][0]["clients"], 6);
-    assert!(plan["estimated-seconds"].as_f64().unwrap() > 0.0);
+    assert!(plan["estimated_seconds"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

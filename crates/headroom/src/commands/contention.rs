@@ -165,7 +165,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .map(|bout| json!({"number": bout.number, "name": bout.name(), "bout": bout.bout}))
             .collect();
         let value =
-            json!({ "study": study, "bouts": names, "estimated-seconds": time.as_secs_f64() });
+            json!({ "study": study, "bouts": names, "estimated_seconds": time.as_secs_f64() });
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }

@@ -141,7 +141,7 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
     if options.json {
         let value = json!({
-            "study": file.study, "trials": trials, "estimated-seconds": time.as_secs_f64(),
+            "study": file.study, "trials": trials, "estimated_seconds": time.as_secs_f64(),
             "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
         });
         output::json_text(&format!("{value:#}"));

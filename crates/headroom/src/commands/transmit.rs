@@ -154,7 +154,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
             .collect();
         let value =
-            json!({ "study": study, "trials": names, "estimated-seconds": time.as_secs_f64() });
+            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
