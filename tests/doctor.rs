@@ -22,6 +22,20 @@ fn what_is_missing_is_told_with_how_to_mend_it() {
 }
 
 #[test]
+fn a_cache_that_cannot_be_written_is_told_with_the_rest() {
+    let place = Place::without_guests();
+    // Nobody can write in there, root included.
+    let ended = place.headroom(["doctor", "--host", "--cache", "/proc/self/fdinfo"]).run();
+    ended.prints("/proc/self/fdinfo cannot be written to").prints("virtual access point");
+    // A file where the images' folder would be.
+    place.folder("cache");
+    place.write("cache/image", "");
+    let cache = place.path("cache");
+    let ended = place.headroom(["doctor"]).env("HEADROOM_CACHE", cache).run();
+    ended.code(4).prints("This machine").prints("was not raised").says("cannot make");
+}
+
+#[test]
 fn the_access_point_has_no_pmu_and_says_so() {
     let place = Place::with_guests();
     let ended = place.headroom(["doctor"]).run();

@@ -117,3 +117,13 @@ fn a_port_that_is_taken_is_told_before_any_long_work() {
     ended.code(4).says(&format!("cannot listen on 127.0.0.1:{port}: ")).in_one_line();
     assert!(!place.path("cache").exists());
 }
+
+#[test]
+fn kvm_is_tried_once_a_boot_and_never_again() {
+    let place = Place::with_guests();
+    up(&place, &["true"]).code(0);
+    let again = up(&place, &["true"]);
+    again.code(0);
+    assert!(!again.stderr.contains("KVM"), "{again}");
+    assert_eq!(place.left(), []);
+}

@@ -88,7 +88,7 @@ fn standing(analysis: &Analysis) -> String {
     }
     let repetitions = match analysis.repetitions() {
         (fewest, most) if fewest == most => count(most, "repetition"),
-        (fewest, most) => format!("{fewest} to {most} repetitions"),
+        (fewest, most) => format!("{fewest} to {most}", most = count(most, "repetition")),
     };
     format!("{valid}; brackets are 95 % intervals over {repetitions}; {doubts}.")
 }
@@ -121,8 +121,8 @@ fn widest_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
 
 fn price(run: &Run, curve: &Curve, cell: &Cell) -> Option<String> {
     Some(format!(
-        "At {} clients, `{}` ({}) costs {}.",
-        cell.clients,
+        "At {}, `{}` ({}) costs {}.",
+        count(cell.clients, "client"),
         curve.variant,
         curve.load.as_deref().unwrap_or("no load"),
         cell_price(run, cell)?
@@ -160,9 +160,9 @@ fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
     match &slope.full {
         Full::At { clients, .. } => format!(
             "Each client adds {per_client} of CPU a second to `{}`; on that straight line one core would \
-             be full at {} clients, an extrapolation{}.",
+             be full at {}, an extrapolation{}.",
             curve.variant,
-            Unit::WHOLE.with_interval(clients),
+            count(Unit::WHOLE.with_interval(clients), "client"),
             bend(slope)
         ),
         Full::NotRising => format!(
@@ -177,10 +177,10 @@ fn bend(slope: &Slope) -> String {
     let [first, .., last] = slope.segments.as_slice() else { return String::new() };
     match slope.curvature {
         Some(curvature) if curvature.abs() > WORTH_SAYING => format!(
-            " (the curve is not straight: {} µs from {} to {} clients, {} µs from {} to {})",
+            " (the curve is not straight: {} µs from {} to {}, {} µs from {} to {})",
             Unit::MICROS.mean(&first.per_client),
             first.from,
-            first.to,
+            count(first.to, "client"),
             Unit::MICROS.mean(&last.per_client),
             last.from,
             last.to
@@ -202,16 +202,16 @@ fn ratio(comparison: &Comparison) -> Option<String> {
     let told = sum.difference.differs_from_zero();
     Some(if told {
         format!(
-            "At {} clients `{}` costs {} times what `{}` does.",
-            comparison.clients,
+            "At {} `{}` costs {} times what `{}` does.",
+            count(comparison.clients, "client"),
             comparison.variant,
             Unit::ONE.with_interval(ratio),
             comparison.base
         )
     } else {
         format!(
-            "At {} clients `{}` and `{}` cannot be told apart: a ratio of {}.",
-            comparison.clients,
+            "At {} `{}` and `{}` cannot be told apart: a ratio of {}.",
+            count(comparison.clients, "client"),
             comparison.variant,
             comparison.base,
             Unit::ONE.with_interval(ratio)
@@ -230,13 +230,13 @@ fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String
         None => String::new(),
     };
     Some(format!(
-        "With {} clients and no load (`{}`), {} takes {} of CPU a second, {} % of {}{slope}.",
-        cell.clients,
+        "With {} and no load (`{}`), {} takes {} of CPU a second, {} % of {}{slope}.",
+        count(cell.clients, "client"),
         curve.variant,
         curve.subject,
         quantity::cpu_unit(subject.mean).with_interval(subject),
         Unit::CORE.plain(subject.mean),
-        core_of(run, cell.mode),
+        core_of(run, cell.mode)
     ))
 }
 
@@ -263,7 +263,7 @@ fn lab_summary(analysis: &Analysis, mode: Mode) -> Option<String> {
     };
     Some(format!(
         "{mode} trials repeat to {} (the largest coefficient of variation){shift}.",
-        quantity::percent(spread)
+        quantity::percent(spread),
     ))
 }
 
@@ -291,10 +291,10 @@ fn lab_sentence(row: &Row) -> String {
         format!("; {} × real time", quantity::number(speed.mean, None))
     });
     format!(
-        "`{}` ({}, {} clients, beside it: {}): {agree}{shift}{speed}.",
+        "`{}` ({}, {}, beside it: {}): {agree}{shift}{speed}.",
         row.variant,
         row.mode.name(),
-        row.clients,
+        count(row.clients, "client"),
         beside_name(row.beside)
     )
 }

@@ -3,6 +3,7 @@
 //! Three parties count: the plan, the kernel (nl80211) and hostapd. A trial in which they disagree
 //! measured something else than its name says, so it is invalid. Knows nothing of CPU time.
 
+use model::plural::count;
 use model::{
     trial::Recording,
     wire::{Census, InterfaceCensus},
@@ -39,7 +40,10 @@ fn agree(planned: u32, census: &Census, when: &str) -> Result<(), String> {
         .filter_map(counted)
         .fold(0u32, |sum, clients| sum.saturating_add(clients));
     if found != planned {
-        return Err(format!("{found} clients were associated {when}, {planned} were planned"));
+        return Err(format!(
+            "{found} were associated {when}, {planned} were planned",
+            found = count(found, "client")
+        ));
     }
     Ok(())
 }
@@ -47,8 +51,9 @@ fn agree(planned: u32, census: &Census, when: &str) -> Result<(), String> {
 fn interface_agrees(each: &InterfaceCensus, when: &str) -> Result<(), String> {
     match (each.kernel, each.hostapd) {
         (Some(kernel), Some(hostapd)) if kernel != hostapd => Err(format!(
-            "{when} the kernel counts {kernel} clients on {}, hostapd {hostapd}",
-            each.name
+            "{when} the kernel counts {kernel} on {}, hostapd {hostapd}",
+            each.name,
+            kernel = count(kernel, "client")
         )),
         (None, None) => Err(format!("{when} nobody could count the clients on {}", each.name)),
         _ => Ok(()),

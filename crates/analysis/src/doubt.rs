@@ -199,6 +199,22 @@ pub enum Doubt {
         /// and where.
         module: String,
     },
+    /// Functions have names that were made from their addresses.
+    MadeUpNames {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// The share of samples with such a name and no unknown frame, 0 to 1.
+        share: f64,
+        /// Where most of them are.
+        module: String,
+    },
+    /// So few samples that shares among them say little.
+    FewSamples {
+        /// The cell, as `variant@clients`.
+        cell: String,
+        /// How many.
+        samples: u64,
+    },
     /// A subject that worked gave no sample.
     NoSamples {
         /// Where.
@@ -383,6 +399,8 @@ impl fmt::Display for Doubt {
                 f.write_str(self.caveat())
             }
             Doubt::UnknownFrames { .. }
+            | Doubt::MadeUpNames { .. }
+            | Doubt::FewSamples { .. }
             | Doubt::NoSamples { .. }
             | Doubt::IdleSubject { .. }
             | Doubt::ProofFails { .. }
@@ -427,12 +445,17 @@ impl Doubt {
                 write!(f, "Either the kernel or hostapd did not count the clients in {trials}.")
             }
             Doubt::FailedRounds { failed, trials } => {
-                write!(f, "{failed} commands of the load failed, in {trials}.")
+                write!(
+                    f,
+                    "{failed} of the load failed, in {trials}.",
+                    failed = count(failed, "command")
+                )
             }
             Doubt::SkippedRounds { skipped, trials } => write!(
                 f,
-                "{skipped} rounds of the load were left out because the one before had not ended, in \
-                 {trials}."
+                "{skipped} of the load were left out because the one before had not ended, in \
+                 {trials}.",
+                skipped = count(skipped, "round")
             ),
             _ => Ok(()),
         }
@@ -442,8 +465,9 @@ impl Doubt {
         match self {
             Doubt::NotMonotonic { variant, from, to, fall } => write!(
                 f,
-                "`{variant}` costs {} µs a second less at {to} clients than at {from}, beyond its noise.",
-                Unit::MICROS.plain(*fall)
+                "`{variant}` costs {} µs a second less at {to} than at {from}, beyond its noise.",
+                Unit::MICROS.plain(*fall),
+                to = count(to, "client")
             ),
             Doubt::Curved { variant, curvature } => write!(
                 f,
@@ -453,8 +477,9 @@ impl Doubt {
             Doubt::Extrapolated { largest, beyond } => write!(
                 f,
                 "«Clients until one core is full» extends a straight line up to {} times beyond the \
-                 {largest} clients that were measured.",
-                beyond.round()
+                 {largest} that were measured.",
+                beyond.round(),
+                largest = count(largest, "client")
             ),
             Doubt::CostlyAgent { cell, us_per_second } => write!(
                 f,

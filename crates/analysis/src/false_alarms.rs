@@ -4,6 +4,7 @@
 //! draws share pairs, so the rate is that of these pairs and no finer than they are many. Pure: draws are
 //! seeded, and where there are few enough, every one is taken.
 
+use model::plural::count;
 use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,8 @@ impl FalseAlarms {
         let Self { pairs, draws, called, .. } = self;
         let (rate, spread) = (percent(self.rate), percent(self.spread));
         format!(
-            "of {draws} comparisons of {FEWEST_PAIRS} pairs drawn from {pairs} pairs of the same twice, {called} ({rate}) were called different, and none of them was off by more than {spread}"
+            "of {draws} comparisons of {FEWEST_PAIRS} pairs drawn from {pairs} of the same twice, {called} ({rate}) were called different, and none of them was off by more than {spread}",
+            pairs = count(pairs, "pair")
         )
     }
 }

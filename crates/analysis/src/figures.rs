@@ -373,7 +373,7 @@ mod tests {
     fn one_sample_is_no_window() {
         let mut trial = first();
         recording(&mut trial).samples.truncate(1);
-        assert_eq!(of(&trial).unwrap_err().why, "1 samples are no window");
+        assert_eq!(of(&trial).unwrap_err().why, "no window: 1 sample");
     }
 
     /// A trial of a stage of the fixture: subject, a load that stays, and hostapd beside them.

@@ -3,6 +3,8 @@
 //! Pure text. The answer, the terminal's table and the report use the same functions, so that one
 //! figure reads alike everywhere.
 
+pub use model::plural::count;
+
 use crate::stats::{Estimate, Interval};
 
 /// What stands where there is no figure.
@@ -21,10 +23,19 @@ fn decimals(value: f64, half: Option<f64>) -> usize {
     let whole = digits_before_point(value);
     let wanted = match half.filter(|half| *half > 0.0) {
         Some(half) => 2 - digits_before_point(half),
-        None if half.is_some() => MOST_DIGITS - whole,
+        None if half.is_some() => exact_decimals(value),
         None => USUAL_DIGITS - whole,
     };
     wanted.min(MOST_DIGITS - whole).clamp(0, 9) as usize
+}
+
+/// Decimals of a value that is the same in every repetition: without the zeros at its end, and at least two digits.
+fn exact_decimals(value: f64) -> i32 {
+    let whole = digits_before_point(value);
+    let (fewest, most) = (2 - whole, MOST_DIGITS - whole);
+    let text = format!("{value:.*}", most.clamp(0, 9) as usize);
+    let zeros = text.len() - text.trim_end_matches('0').len();
+    (most.clamp(0, 9) - zeros as i32).max(fewest)
 }
 
 /// 3 for 123.4, 1 for 1.2, 0 for 0.12, −1 for 0.012.
@@ -164,11 +175,6 @@ pub fn signed_percent(share: f64) -> String {
     if share > 0.0 { format!("+{}", percent(share)) } else { percent(share) }
 }
 
-/// How many: `1 trial`, `2 trials`.
-pub fn count(n: u32, noun: &str) -> String {
-    if n == 1 { format!("{n} {noun}") } else { format!("{n} {noun}s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +190,11 @@ mod tests {
         for (half, expected) in cases {
             assert_eq!(number(201.15, interval(half)), expected, "± {half}");
         }
+        let exact = |value| number(value, Some(Interval { low: value, high: value }));
+        assert_eq!(
+            [0.0086, 0.004_183_4, 6.0, 100.0].map(exact),
+            ["0.0086", "0.0041834", "6.0", "100"]
+        );
         assert_eq!(number(201.15, None), "201.2");
         assert_eq!(number(0.012_345, None), "0.01235");
         assert_eq!(number(-0.000_01, Some(Interval { low: -2.0, high: 2.0 })), "0.0");

@@ -6,6 +6,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug};
 
+use model::plural::count;
 use model::{
     facts::Facts,
     identity::{
@@ -166,7 +167,7 @@ impl<'a> Sides<'a> {
         let kernels = both.map(|identity| &identity.kernel);
         // A device of OpenWrt always has some; those of a party's own files are doubts of theirs.
         self.same("the overlays", both.map(|identity| &identity.overlays), |overlays| {
-            let one = |one: &Overlay| format!("{} files in {}", one.files, one.upper);
+            let one = |one: &Overlay| format!("{} in {}", count(one.files, "file"), one.upper);
             overlays.iter().map(one).collect::<Vec<_>>().join(", ")
         });
         self.same("the agent", both.map(|identity| &identity.agent), hash);

@@ -3,6 +3,7 @@
 //! Takes a recording and the order that it was made by, and gives the pieces of a trial's figures. It
 //! knows nothing of other trials, and judges nothing but its own counters.
 
+use model::plural::count;
 use model::{
     sample::{Account, Group, Sample},
     study::Mode,
@@ -43,7 +44,7 @@ pub(crate) struct Spent {
 impl<'a> Window<'a> {
     pub(crate) fn of(trial: &'a Trial, recording: &'a Recording) -> Result<Self, String> {
         let [first, .., last] = recording.samples.as_slice() else {
-            return Err(format!("{} samples are no window", recording.samples.len()));
+            return Err(format!("no window: {}", count(recording.samples.len(), "sample")));
         };
         if recording.samples.windows(2).any(|pair| pair[1].at_ns <= pair[0].at_ns) {
             return Err("the access point's clock stood still or ran backwards".to_owned());
@@ -295,8 +296,9 @@ fn rounds_worked(rounds: RoundFigures) -> Result<(), String> {
     }
     if rounds.failed >= rounds.ended {
         return Err(format!(
-            "the load failed: {} commands failed in {} rounds; run it by hand with `headroom up`",
-            rounds.failed, rounds.ended
+            "the load failed: {} failed in {}; run it by hand with `headroom up`",
+            count(rounds.failed, "command"),
+            count(rounds.ended, "round")
         ));
     }
     Ok(())

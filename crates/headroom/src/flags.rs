@@ -17,6 +17,9 @@ pub(crate) use self::index::{Effort, Index};
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 
+/// The part of a help page that is the same for every verb.
+const LAB: &str = "Virtual access point";
+
 const EXAMPLES: &str = "\
 Examples:
   headroom run studies/client-scale.toml        what each client costs, as a report
@@ -53,12 +56,13 @@ pub(crate) struct Common {
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Folder of images and snapshots [default: headroom in the user's cache folder]
-    #[arg(long, global = true, env = "HEADROOM_CACHE", value_name = "DIR", hide_env_values = true)]
+    #[arg(long, help_heading = LAB, global = true, env = "HEADROOM_CACHE", value_name = "DIR", hide_env_values = true)]
     pub(crate) cache: Option<PathBuf>,
     /// Folder of the programs for the device [default: beside headroom]
     #[arg(
         long,
         global = true,
+        help_heading = LAB,
         env = "HEADROOM_DEVICE",
         value_name = "DIR",
         hide_env_values = true
@@ -68,19 +72,20 @@ pub(crate) struct Common {
     #[arg(
         long,
         global = true,
+        help_heading = LAB,
         env = "HEADROOM_MIRROR",
         value_name = "URL",
         hide_env_values = true
     )]
     pub(crate) mirror: Option<String>,
     /// Debian package that the virtual access point has beyond its own; may be given again
-    #[arg(long = "package", global = true, value_name = "NAME")]
+    #[arg(long = "package", help_heading = LAB, global = true, value_name = "NAME")]
     pub(crate) packages: Vec<String>,
     /// An access point that is silent for so long counts as hung
-    #[arg(long, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
+    #[arg(long, help_heading = LAB, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
     /// Trials at a time, where that does not move the figures [default: all cores]
-    #[arg(long, short, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, short, help_heading = LAB, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 

@@ -12,6 +12,7 @@ mod flags;
 mod options;
 mod output;
 mod progress;
+mod run_path;
 
 use std::process::ExitCode;
 

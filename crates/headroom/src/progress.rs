@@ -10,6 +10,7 @@ use std::{
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use lab::Events;
+use model::plural::count;
 use model::{event::Event, inert};
 
 use crate::{options::Options, output};
@@ -94,7 +95,10 @@ impl Tell for Lines {
         match event {
             Event::RunStarted { folder, trials, done } => {
                 (self.trials, self.done) = (trials, done);
-                output::tell(format_args!("run: {folder}: {trials} trials, {done} done before"));
+                output::tell(format_args!(
+                    "run: {folder}: {trials}, {done} done before",
+                    trials = count(trials, "trial")
+                ));
             }
             Event::TrialEnded { invalid, id, .. } => {
                 self.step("trials");
@@ -114,6 +118,7 @@ impl Tell for Lines {
                     .into_iter()
                     .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));
             }
+            Event::KvmStarted => output::tell("KVM: a guest is tried on it, for 8 s at most"),
             other => sentence(&other).into_iter().for_each(output::tell),
         }
     }
@@ -126,11 +131,17 @@ fn sentence(event: &Event) -> Option<String> {
         Event::ImageReady { image, made: true, took_ms } => {
             format!("image: {} made in {}", &image[..12.min(image.len())], seconds(*took_ms))
         }
+        Event::KvmTried { works, took_ms } => format!(
+            "KVM: tried for {}: {}; kept until this machine boots again",
+            seconds(*took_ms),
+            if *works { "it works" } else { "no guest runs on it, so real time is emulated" }
+        ),
         Event::SnapshotReady { clients, mode, made: true, associated_ms, bytes } => format!(
-            "access point: {clients} clients associated in {} ({}, {} MB kept)",
+            "access point: {clients} associated in {} ({}, {} MB kept)",
             seconds(*associated_ms),
             mode.name(),
-            bytes / 1_000_000
+            bytes / 1_000_000,
+            clients = count(clients, "client")
         ),
         Event::Doubt { text } => format!("note: {text}"),
         _ => return None,
@@ -193,15 +204,22 @@ impl Tell for Bars {
         match event {
             Event::ImageStarted => self.spin("image".to_owned()),
             Event::ImageStep { step } => self.spin(format!("image: {step}")),
-            Event::ImageReady { .. } | Event::SnapshotReady { .. } => self.end_making(),
+            Event::KvmStarted => self.spin("trying KVM (at most 8 s)".to_owned()),
+            Event::ImageReady { .. } | Event::KvmTried { .. } | Event::SnapshotReady { .. } => {
+                self.end_making();
+            }
             Event::SnapshotStarted { clients, mode } => {
                 self.spin(format!(
-                    "access point with {clients} clients ({}): booting",
-                    mode.name()
+                    "access point with {clients} ({}): booting",
+                    mode.name(),
+                    clients = count(clients, "client")
                 ));
             }
             Event::Associated { associated, clients } => {
-                self.spin(format!("access point: {associated} of {clients} clients have joined"));
+                self.spin(format!(
+                    "access point: {associated} of {clients} have joined",
+                    clients = count(clients, "client")
+                ));
             }
             Event::RunStarted { folder, trials, done } => {
                 self.say(&format!("run: {folder}"));

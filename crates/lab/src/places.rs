@@ -12,7 +12,7 @@ use crate::{
     Error, Lab,
     image::{self, Image},
     vm::{
-        self, Accelerator, Shape,
+        self, Shape,
         snapshot::{self, Snapshot},
     },
 };
@@ -83,16 +83,13 @@ impl Wanted {
                 modes.push(mode);
             }
         }
-        let of = |mode| snapshot::obtain(lab, image, &self.shape(image, mode));
+        let of = |mode| snapshot::obtain(lab, image, &self.shape(lab, image, mode));
         modes.into_iter().map(of).collect()
     }
 
     /// A machine with a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
-    fn shape(self, image: &Image, mode: Mode) -> Shape {
-        let accelerator = match mode {
-            Mode::Counted => Accelerator::Tcg,
-            Mode::RealTime => vm::accelerator(image),
-        };
+    fn shape(self, lab: &Lab, image: &Image, mode: Mode) -> Shape {
+        let accelerator = vm::accelerator(lab, image, mode);
         let Self { radios, clients } = self;
         Shape { mode, accelerator, radios, clients, shell: false, wan: true, forward: None }
     }

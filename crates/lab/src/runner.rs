@@ -35,7 +35,7 @@ use crate::{
     session::{self, Places},
     study_file::StudyFile,
     vm::{
-        self, Accelerator, Machine, Shape,
+        self, Machine, Shape,
         snapshot::{self, Snapshot},
     },
 };
@@ -152,7 +152,7 @@ impl Stock {
         file: &StudyFile,
         (wanted, folder): ((u32, Mode), &Path),
     ) -> Result<Machine, Error> {
-        let shape = shape_of(&self.image, file.study.access_point.radios, wanted);
+        let shape = shape_of(lab, &self.image, file.study.access_point.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
         let mut machine = session::restore(lab, &snapshot, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
@@ -183,12 +183,12 @@ impl Stock {
         };
         let (theirs, ours): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(of_other);
         for (clients, mode) in plan::snapshots(&ours) {
-            wanted.push((None, &self.image, shape_of(&self.image, radios, (clients, mode))));
+            wanted.push((None, &self.image, shape_of(lab, &self.image, radios, (clients, mode))));
         }
         if let (Some((_, image)), Some(first)) = (&self.other, theirs.first()) {
             let variant = &first.id.variant;
             for pair in plan::snapshots(&theirs) {
-                wanted.push((Some(variant.clone()), image, shape_of(image, radios, pair)));
+                wanted.push((Some(variant.clone()), image, shape_of(lab, image, radios, pair)));
             }
         }
         let workers = lab.settings.workers.min(wanted.len());
@@ -227,7 +227,7 @@ pub fn peers(lab: &Lab, file: &StudyFile, variant: &Variant) -> Result<Vec<Peer>
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(Vec::new()) };
     let image = image::obtain(lab)?;
     let wanted = (planned.id.clients, planned.mode);
-    let shape = shape_of(&image, file.study.access_point.radios, wanted);
+    let shape = shape_of(lab, &image, file.study.access_point.radios, wanted);
     let snapshot = snapshot::obtain(lab, &image, &shape)?;
     let folder = scratch()?;
     let places = Places::below(folder.path());
@@ -294,7 +294,8 @@ fn identity(lab: &Lab, plan: &[PlannedTrial], image: &Image) -> LabIdentity {
         agent: image.agent.clone(),
         qemu: lab.qemu.clone(),
         counted_arguments: vm::counted_arguments(),
-        accelerator: real_time.then(|| vm::accelerator(image).name().to_owned()),
+        accelerator: real_time
+            .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
     }
 }
 
@@ -319,11 +320,8 @@ fn execute(kept: Kept<'_>, recorded: Recorded, stock: &Stock) -> Result<(), Erro
     result
 }
 
-fn shape_of(image: &Image, radios: u32, (clients, mode): (u32, Mode)) -> Shape {
-    let accelerator = match mode {
-        Mode::Counted => Accelerator::Tcg,
-        Mode::RealTime => vm::accelerator(image),
-    };
+fn shape_of(lab: &Lab, image: &Image, radios: u32, (clients, mode): (u32, Mode)) -> Shape {
+    let accelerator = vm::accelerator(lab, image, mode);
     Shape { mode, accelerator, radios, clients, shell: false, wan: false, forward: None }
 }
 

@@ -15,6 +15,7 @@ use std::{
 };
 
 use linux::file;
+use model::plural::count;
 use model::{
     name::Sha256Hex,
     study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
@@ -232,7 +233,10 @@ impl Rules<'_> {
         }
         self.fault(
             &["access-point", "radios"],
-            format!("{radios} radios; the virtual access point has 1 to {MOST_RADIOS}"),
+            format!(
+                "{radios}; the virtual access point has 1 to {MOST_RADIOS}",
+                radios = count(radios, "radio")
+            ),
         )
     }
 
@@ -243,15 +247,19 @@ impl Rules<'_> {
         if ap.clients.is_empty() {
             return self.fault(&at, "no client count; write for instance [18, 60, 114]".to_owned());
         }
-        for count in &ap.clients {
-            if *count > most {
-                return self.fault(&at, format!(
-                    "{count} clients; {} radios can hold {most} ({STATIONS_A_RADIO} association ids each)",
-                    ap.radios
-                ));
+        for clients in &ap.clients {
+            if *clients > most {
+                return self.fault(
+                    &at,
+                    format!(
+                        "{}; {} can hold {most} ({STATIONS_A_RADIO} association ids each)",
+                        count(clients, "client"),
+                        count(ap.radios, "radio")
+                    ),
+                );
             }
-            if !seen.insert(count) {
-                return self.fault(&at, format!("client count {count} stands there twice"));
+            if !seen.insert(clients) {
+                return self.fault(&at, format!("client count {clients} stands there twice"));
             }
         }
         Ok(())

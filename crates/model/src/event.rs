@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! ImageStarted → ImageStep* → ImageReady
+//! (KvmStarted → KvmTried)?                                where real time is asked for, once a boot of this machine
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
 //! RunStarted → BoutEnded* → RunEnded                      in a contention study
@@ -32,6 +33,15 @@ pub enum Event {
         image: String,
         /// Whether it was made now.
         made: bool,
+        /// Wall time, ms.
+        took_ms: u64,
+    },
+    /// /dev/kvm opens, and it is tried whether a guest runs on it.
+    KvmStarted,
+    /// It was tried; the result is kept until this machine boots again.
+    KvmTried {
+        /// Whether the guest came to its end.
+        works: bool,
         /// Wall time, ms.
         took_ms: u64,
     },

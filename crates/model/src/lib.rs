@@ -34,6 +34,7 @@ pub mod name;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;
+pub mod plural;
 pub mod run;
 pub mod sample;
 pub mod share;

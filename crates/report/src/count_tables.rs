@@ -8,6 +8,7 @@ use analysis::{
     quantity::{self, ABSENT, Unit},
 };
 use askama::Template;
+use model::plural::count;
 
 use crate::{
     profile_tables::mean,
@@ -222,7 +223,7 @@ fn bars(group: &CensusGroup, [first, last]: [usize; 2]) -> Vec<Bar> {
                 width: format!("{:.2}", wide * 0.86),
                 height: format!("{height:.1}"),
                 y: format!("{:.1}", 100.0 - height),
-                said: format!("{from} to {to}: {calls} calls"),
+                said: format!("{from} to {to}: {calls}", calls = count(calls, "call")),
             }
         })
         .collect()

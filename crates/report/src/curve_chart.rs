@@ -7,6 +7,7 @@
 //! the axis.
 
 use analysis::{Analysis, Cell, Curve, Estimate, quantity};
+use model::plural::count;
 
 use crate::{
     marks,
@@ -184,7 +185,7 @@ impl<'a> Chart<'a> {
         let ends = self.ends();
         let ends: Vec<_> = ends
             .iter()
-            .map(|end| format!("{} {} at {} clients", end.name, end.figure, end.clients))
+            .map(|end| format!("{} {} at {}", end.name, end.figure, count(end.clients, "client")))
             .collect();
         let whose = summed(self.analysis);
         format!("CPU time each second of {whose} together: {}.", ends.join("; "))
@@ -293,11 +294,11 @@ impl<'a> Chart<'a> {
         format!(
             "<g><title>{}</title>{}{}</g>",
             escape(&format!(
-                "{}, {} clients: {} of CPU a second, {} valid trials",
+                "{}, {}: {} of CPU a second, {}",
                 cell.variant,
-                cell.clients,
+                count(cell.clients, "client"),
                 unit.with_interval(sum),
-                sum.n
+                count(sum.n, "valid trial")
             )),
             self.whisker(x, sum),
             marks::marker(at, x, y)

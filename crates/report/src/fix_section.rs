@@ -4,12 +4,13 @@
 //! parts of the profile are gone. Every figure is the analysis's.
 
 use analysis::{
-    Analysis, Estimate,
+    Analysis, Estimate, Part,
     profiles::{Difference, FunctionChange},
     quantity::{self, ABSENT, Unit},
     verdicts::{Finding, Judgement, RateChange},
 };
 use askama::Template;
+use model::plural::count;
 use model::run::Run;
 
 use crate::{
@@ -44,6 +45,8 @@ struct Card {
     finding: &'static str,
     sentence: String,
     open: bool,
+    /// Whose CPU that is.
+    whose: String,
     /// Lengths of the two bars, per cent of the dearer one, and what stands beside them.
     sides: Vec<Side>,
     chart: String,
@@ -91,8 +94,8 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     }
     let open = judgements.len() <= STAND_OPEN;
     let cards = judgements.iter().enumerate();
-    let cards = cards.map(|(at, each)| card(analysis, (at, each), open)).collect();
-    let table = if judgements.len() > 1 { overview(analysis).html() } else { String::new() };
+    let cards = cards.map(|(at, each)| card(run, analysis, (at, each), open)).collect();
+    let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
     Section { table, cards, heading: heading(run) }.render()
 }
 
@@ -109,7 +112,7 @@ pub(crate) const fn finding(finding: Finding) -> &'static str {
 }
 
 /// All comparisons, a row each.
-fn overview(analysis: &Analysis) -> Table {
+fn overview(run: &Run, analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
     let mut table = Table::new(
@@ -135,7 +138,7 @@ fn overview(analysis: &Analysis) -> Table {
             each.variant.clone(),
             each.base.clone(),
             each.clients.to_string(),
-            tables::part_name(each.part).to_owned(),
+            whose(run, each),
             tables::mean(unit, each.before.as_ref()),
             tables::mean(unit, each.after.as_ref()),
             each.relative
@@ -156,7 +159,25 @@ fn probability(p: Option<f64>) -> String {
     p.map_or(ABSENT.to_owned(), |p| quantity::number(p, None))
 }
 
-fn card(analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -> Card {
+/// Whose CPU is compared: the subject by its name, or everything that is counted.
+fn whose(run: &Run, judgement: &Judgement) -> String {
+    let variant = run.study.variants.iter().find(|one| one.name == judgement.variant);
+    match (judgement.part, variant) {
+        (Part::Subject, Some(variant)) => run.study.subject_of(variant).process.clone(),
+        (part, _) => tables::part_name(part).to_owned(),
+    }
+}
+
+/// What subject, load and others take together on both sides, where the subject alone is judged.
+fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
+    let sum = |variant: &str| analysis.cell(variant, judgement.clients)?.cpu.sum;
+    let (before, after) = (sum(&judgement.base)?, sum(&judgement.variant)?);
+    let [before, after] = [before, after].map(|sum| format!("{}/s", quantity::cpu(&sum)));
+    (judgement.part == Part::Subject)
+        .then(|| Figure { name: "With load and others", value: format!("{before} → {after}") })
+}
+
+fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -> Card {
     let difference = analysis.differences.iter().find(|difference| {
         difference.before == judgement.base
             && difference.after == judgement.variant
@@ -165,16 +186,19 @@ fn card(analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -
     Card {
         id: format!("fix-{at}"),
         title: format!(
-            "{} against {}, {} clients",
-            judgement.variant, judgement.base, judgement.clients
+            "{} against {}, {}",
+            judgement.variant,
+            judgement.base,
+            count(judgement.clients, "client")
         ),
         verdict: judgement.verdict.name(),
         finding: finding(judgement.finding),
         sentence: prose::html(&judgement.sentence),
         open,
+        whose: whose(run, judgement),
         sides: sides(judgement),
         chart: pair_chart::draw(judgement),
-        figures: figures(judgement),
+        figures: figures(judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
         ran: ran(judgement).html_or_nothing(),
         rates: rates(&judgement.rates).html_or_nothing(),

@@ -3,6 +3,7 @@
 //! Hashes prove it; names and versions only help to recognise it. Reads the run and what
 //! the access point said of itself; it judges nothing.
 
+use model::plural::count;
 use model::{
     facts::Facts,
     run::Run,
@@ -50,7 +51,11 @@ fn study(run: &Run) -> Vec<Fact> {
             "Clients",
             match &run.study.access_point.kind {
                 Kind::Vm => {
-                    format!("{} over {} radios", counts.join(", "), run.study.access_point.radios)
+                    format!(
+                        "{} over {}",
+                        counts.join(", "),
+                        count(run.study.access_point.radios, "radio")
+                    )
                 }
                 Kind::Device(_) => counts.join(", "),
             },
@@ -58,8 +63,11 @@ fn study(run: &Run) -> Vec<Fact> {
         plain(
             "Trial",
             format!(
-                "{} warm-up, {} window, a sample every {}, {} repetitions; {perturbed}",
-                shape.warm_up, shape.window, shape.sample_every, shape.repetitions
+                "{} warm-up, {} window, a sample every {}, {}; {perturbed}",
+                shape.warm_up,
+                shape.window,
+                shape.sample_every,
+                count(shape.repetitions, "repetition")
             ),
         ),
         plain("Began", utc(run.began_unix)),
@@ -120,7 +128,7 @@ fn host(run: &Run) -> Vec<Fact> {
     vec![
         plain("Host", host.system.clone()),
         plain("Host kernel", host.kernel.clone()),
-        plain("Host CPU", format!("{}, {} cores used", host.cpu, host.cores)),
+        plain("Host CPU", format!("{}, {} used", host.cpu, count(host.cores, "core"))),
     ]
 }
 

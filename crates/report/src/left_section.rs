@@ -12,6 +12,7 @@ use analysis::{
     quantity::{self, Unit},
 };
 use askama::Template;
+use model::plural::count;
 
 use crate::{
     profile_tables, prose,
@@ -70,11 +71,12 @@ fn sentences(analysis: &Analysis, cheapest: &Stage) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(sum) = &cheapest.cpu.sum {
         told.push(format!(
-            "The cheapest stage is `{}`: at {clients} clients {} together take {}/s, {} % of a core.",
+            "The cheapest stage is `{}`: at {clients} {} together take {}/s, {} % of a core.",
             cheapest.variant,
             summed(analysis),
             quantity::cpu(sum),
-            quantity::percent_of_core(sum)
+            quantity::percent_of_core(sum),
+            clients = count(clients, "client")
         ));
     }
     told.extend(cheapest.against.iter().filter_map(|against| distance(cheapest, against)));

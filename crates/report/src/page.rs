@@ -4,7 +4,7 @@
 
 use analysis::{Analysis, Doubt, InvalidTrial, Level, core_of, quantity::count};
 use askama::Template;
-use model::run::Run;
+use model::{run::Run, study::Mode};
 
 use crate::{
     again,
@@ -227,11 +227,19 @@ impl Tables {
     }
 }
 
+/// What a core is, where it is first named.
+const fn explained(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Counted => ", each executed instruction is 2 ns",
+        Mode::RealTime => "",
+    }
+}
+
 /// The line under the title: what kind of run this is.
 fn status(run: &Run, analysis: &Analysis) -> Vec<String> {
     let cores: Vec<_> = identity::modes(run)
         .into_iter()
-        .map(|mode| format!("{}: {}", mode.name(), core_of(run, mode)))
+        .map(|mode| format!("{}: {}{}", mode.name(), core_of(run, mode), explained(mode)))
         .collect();
     let mut status = vec![
         format!("{} of {} valid", analysis.valid, count(analysis.planned, "trial")),

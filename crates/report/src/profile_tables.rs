@@ -8,6 +8,7 @@ use analysis::{
     quantity::{self, ABSENT, Unit},
     stacks::profile::Naming,
 };
+use model::plural::count;
 
 use crate::{
     flames::{label, named},
@@ -261,12 +262,12 @@ pub(crate) fn explained(profile: &ProfileFigures) -> String {
     let unknown = &profile.unknown;
     let known = unknown.samples.saturating_sub(unknown.unknown + unknown.synthesised);
     format!(
-        "{}: {} % of {} samples are named to their root, {} % have a made-up name in them, {} % an unknown frame.",
+        "{}: {} % of {} are named to their root, {} % have a made-up name in them, {} % an unknown frame.",
         named(profile),
         share_of(known, unknown.samples),
-        unknown.samples,
+        count(unknown.samples, "sample"),
         share_of(unknown.synthesised, unknown.samples),
-        share_of(unknown.unknown, unknown.samples),
+        share_of(unknown.unknown, unknown.samples)
     )
 }
 

@@ -2,6 +2,7 @@
 
 use analysis::{Analysis, quantity::Unit, verdicts::PauseFigures};
 use askama::Template;
+use model::plural::count;
 
 use crate::{
     pause_chart, prose,
@@ -47,8 +48,10 @@ fn shown((at, pause): (usize, &PauseFigures)) -> Shown {
     Shown {
         id: format!("pause-{at}"),
         title: format!(
-            "{} is paused: {}, {} clients",
-            pause.consumer, pause.variant, pause.clients
+            "{} is paused: {}, {}",
+            pause.consumer,
+            pause.variant,
+            count(pause.clients, "client")
         ),
         verdict: pause.verdict.name(),
         sentence: prose::html(&pause.sentence),

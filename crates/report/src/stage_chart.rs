@@ -5,6 +5,7 @@
 //! therefore no mark on our scale.
 
 use analysis::{Analysis, Estimate, Stage, core_of, quantity};
+use model::plural::count;
 use model::run::Run;
 
 use crate::{
@@ -254,9 +255,9 @@ pub(crate) fn caption(run: &Run, analysis: &Analysis) -> String {
     let stages = &analysis.stages;
     let core = stages.rows.first().map_or(String::new(), |row| core_of(run, row.mode));
     format!(
-        "CPU of {} at {} clients, means; per cent are of {core}. The whisker at a bar’s end is the 95 % \
+        "CPU of {} at {}, means; per cent are of {core}. The whisker at a bar’s end is the 95 % \
          interval of the sum.",
         summed(analysis),
-        stages.clients
+        count(stages.clients, "client")
     )
 }

@@ -6,6 +6,7 @@ use analysis::{
     Analysis, Comparison, Estimate, Stage,
     quantity::{ABSENT, Unit},
 };
+use model::plural::count;
 
 use crate::{
     table::{
@@ -19,7 +20,7 @@ use crate::{
 pub(crate) fn stages(analysis: &Analysis) -> Table {
     let stages = &analysis.stages;
     let name = format!("{}/s", unit_of(analysis).name);
-    let caption = format!("Side by side at {} clients", stages.clients);
+    let caption = format!("Side by side at {}", count(stages.clients, "client"));
     let published = stages.rows.iter().any(|row| row.published.is_some());
     let mut columns = vec![(Head, "variant", ""), (Text, "process", "the subject")];
     columns.extend([(Number, "subject", &*name), (Quiet, "95 % interval", &name)]);
@@ -28,7 +29,7 @@ pub(crate) fn stages(analysis: &Analysis) -> Table {
     columns.extend([(Number, "sum", &*name), (Quiet, "95 % interval", &name)]);
     columns.push((Number, "subject", "% of a core"));
     columns.push((Number, "sum", "% of a core"));
-    columns.extend(published.then_some((Number, "published", "% of another core")));
+    columns.extend(published.then_some((Quiet, "published", "% of another core")));
     let mut table = Table::new(&caption, &columns);
     for row in stages.rows.iter().filter(|row| stages.asked && row.cpu.subject.is_some()) {
         table.push(stage_row(analysis, row, published));
@@ -44,7 +45,10 @@ fn stage_row(analysis: &Analysis, row: &Stage, published: bool) -> Vec<String> {
     cells.extend(analysis.others.iter().map(|name| other(unit, &row.others, name)));
     cells.extend([mean(unit, sum), bracket(unit, sum)]);
     cells.extend([mean(Unit::CORE, subject), mean(Unit::CORE, sum)]);
-    let elsewhere = row.published.as_ref().map(|one| one.percent_of_core.to_string());
+    let elsewhere = row
+        .published
+        .as_ref()
+        .map(|one| format!("{} at {}", one.percent_of_core, count(one.clients, "client")));
     cells.extend(published.then(|| elsewhere.unwrap_or(ABSENT.to_owned())));
     cells
 }
@@ -61,7 +65,7 @@ pub(crate) fn bases_short(analysis: &Analysis) -> Table {
 
 fn bases_of(analysis: &Analysis, whole: bool) -> Table {
     let stages = &analysis.stages;
-    let caption = format!("Times what the base takes, at {} clients", stages.clients);
+    let caption = format!("Times what the base takes, at {}", count(stages.clients, "client"));
     let mut columns = vec![(Head, "variant", ""), (Text, "base", "")];
     columns.extend(whole.then_some((Text, "subjects", "")));
     columns.extend([(Number, "subject", "×"), (Quiet, "95 % interval", "")]);

@@ -7,6 +7,7 @@ use crate::{
     profiles::{Difference, FunctionChange, ProfileFigures, Waiting, WhyWaiting},
     quantity::{self, cpu_unit},
 };
+use model::plural::count;
 
 /// Sentences of each kind; the pictures have the rest.
 const MOST: usize = 3;
@@ -80,7 +81,9 @@ fn waits(profile: &ProfileFigures) -> Option<String> {
 }
 
 fn at_clients(clients: Option<u32>) -> String {
-    clients.map_or("In the recording".to_owned(), |clients| format!("At {clients} clients"))
+    clients.map_or("In the recording".to_owned(), |clients| {
+        format!("At {clients}", clients = count(clients, "client"))
+    })
 }
 
 #[cfg(test)]

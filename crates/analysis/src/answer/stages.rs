@@ -1,6 +1,7 @@
 //! The answer of a study of many variants: who costs most and least, what each cure is worth, and what
 //! others published. A handful of sentences; the table has the rest.
 
+use model::plural::count;
 use model::run::Run;
 
 use super::{cell_price, core_of};
@@ -37,7 +38,11 @@ fn extremes(run: &Run, analysis: &Analysis) -> Vec<String> {
     };
     let clients = analysis.stages.clients;
     let most = price(dearest).map(|price| {
-        format!("At {clients} clients `{}` costs the most: {price}.", dearest.variant)
+        format!(
+            "At {clients} `{}` costs the most: {price}.",
+            dearest.variant,
+            clients = count(clients, "client")
+        )
     });
     let least = price(cheapest).filter(|_| cheapest.variant != dearest.variant);
     let least = least.map(|price| format!("`{}` costs the least: {price}.", cheapest.variant));
@@ -150,5 +155,9 @@ fn elsewhere(row: &Stage) -> Option<String> {
         || "not measured".to_owned(),
         |here| format!("{} %", Unit::CORE.plain(here.mean)),
     );
-    Some(format!("`{}` {percent_of_core} % at {clients} clients ({here})", row.variant))
+    Some(format!(
+        "`{}` {percent_of_core} % at {clients} ({here})",
+        row.variant,
+        clients = count(clients, "client")
+    ))
 }

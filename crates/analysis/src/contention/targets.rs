@@ -2,6 +2,7 @@
 //!
 //! A target that no cell of this run could show is invalid, which is neither kept nor missed.
 
+use model::plural::count;
 use model::{contention::Role, verdict::Verdict};
 
 use super::{
@@ -127,9 +128,9 @@ fn bound(
         limit: format!("{sign} {} by its bound in every cell", percent(limit)),
         found: worst.map_or("–".to_owned(), |(name, estimate)| {
             format!(
-                "{} of {} cells; the worst {}: {name}",
+                "{} of {}; the worst {}: {name}",
                 kept.count(),
-                found.len(),
+                count(found.len(), "cell"),
                 shown(estimate)
             )
         }),
@@ -403,7 +404,7 @@ fn quiet(cells: &[&Cell]) -> Target {
         name: "no throttling where the link is the limit".to_owned(),
         limit: "no decision that changes anything".to_owned(),
         found: loud.first().and_then(|guard| guard.decisions.first()).map_or_else(
-            || format!("none in {} cells", tried.len()),
+            || format!("none in {}", count(tried.len(), "cell")),
             |(at, reason)| {
                 format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")
             },

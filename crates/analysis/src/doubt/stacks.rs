@@ -4,11 +4,25 @@ use std::fmt;
 
 use super::Doubt;
 use crate::quantity;
+use model::plural::count;
+
+/// Half the 95 % interval of a share of one half, times the root of the samples: 1.96 · √(½ · ½).
+const WIDEST_HALF: f64 = 0.98;
 
 impl Doubt {
     pub(super) fn stacks_advice(&self) -> &'static str {
         match self {
             Doubt::UnknownFrames { cause, .. } => cause.advice(),
+            Doubt::MadeUpNames { .. } => {
+                "Give the files with its symbols: of a Debian package `apt-get download NAME-dbgsym` with \
+                 debian-debug among the sources, `dpkg -x NAME-dbgsym*.deb DIR`, and then \
+                 `headroom report RUN --symbols DIR/usr/lib/debug`; of a program of your own `--symbols` with \
+                 the folder of the build before it was stripped."
+            }
+            Doubt::FewSamples { .. } => {
+                "Record more of them: lengthen `window`, raise `frequency` or `repetitions`, or give the \
+                 subject more to do (`--window 60s`, `--load COMMAND`)."
+            }
             Doubt::NoSamples { .. } => {
                 "Its CPU went where the recorder did not look: see `scope`, and whether the subject is \
                  started before the window."
@@ -47,6 +61,18 @@ impl Doubt {
                 quantity::percent(*share),
                 cause.name()
             ),
+            Doubt::MadeUpNames { cell, share, module } => write!(
+                f,
+                "{} of the samples in {cell} have a name in them that was made from an address, as \
+                 `fun_4bf70`, most of them in {module}: its symbols are stripped.",
+                quantity::percent(*share)
+            ),
+            Doubt::FewSamples { cell, samples } => write!(
+                f,
+                "The profile of {cell} has {}: a share in it is known to ± {:.0} points at best.",
+                count(samples, "sample"),
+                WIDEST_HALF * 100.0 / (*samples as f64).sqrt()
+            ),
             Doubt::NoSamples { trials } => {
                 write!(f, "The subject worked, and no sample of it was taken, in {trials}.")
             }
@@ -57,7 +83,12 @@ impl Doubt {
                 write!(f, "The recorder's proof does not hold in {trials}.")
             }
             Doubt::LostSamples { lost, samples, trials } => {
-                write!(f, "The kernel lost {lost} records beside {samples} samples, in {trials}.")
+                write!(
+                    f,
+                    "The kernel lost {lost} beside {samples}, in {trials}.",
+                    lost = count(lost, "record"),
+                    samples = count(samples, "sample")
+                )
             }
             Doubt::Throttled { trials } => {
                 write!(f, "The kernel throttled the sampling in {trials}.")

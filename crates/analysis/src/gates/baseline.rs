@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use model::plural::count;
 use model::{
     baseline::{Baseline, BaselineCell, FORMAT},
     run::Run,
@@ -122,7 +123,7 @@ pub(super) fn no_slower(
     (variant, clients): (&str, u32),
     by: Share,
 ) -> Part {
-    let place = format!("`{variant}` at {clients} clients");
+    let place = format!("`{variant}` at {clients}", clients = count(clients, "client"));
     let is_here = |cell: &&BaselineCell| cell.variant == variant && cell.clients == clients;
     let Some(earlier) = baseline.cells.iter().find(is_here) else {
         return Part::invalid(format!("the baseline has no {place}"));

@@ -3,6 +3,7 @@
 //! Looks at what every trial recorded, also where that made the trial invalid: clients that two parties
 //! count differently are a finding here.
 
+use model::plural::count;
 use model::{
     trial::{Purpose, Recording, TrialId},
     wire::Census,
@@ -74,7 +75,8 @@ pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> 
             (Some(kernel), Some(hostapd)) if kernel == hostapd => sum = sum.saturating_add(kernel),
             (Some(kernel), Some(hostapd)) => {
                 return Err(Disagreement::Counts(format!(
-                    "the kernel counts {kernel} clients on {name}, hostapd {hostapd}"
+                    "the kernel counts {kernel} on {name}, hostapd {hostapd}",
+                    kernel = count(kernel, "client")
                 )));
             }
             (kernel, _) => {
@@ -89,7 +91,8 @@ pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> 
         return Ok(());
     }
     Err(Disagreement::Counts(format!(
-        "kernel and hostapd count {sum} clients, {clients} were expected"
+        "kernel and hostapd count {sum}, {clients} were expected",
+        sum = count(sum, "client")
     )))
 }
 
@@ -102,8 +105,9 @@ fn subject(evidence: &Evidence, id: &TrialId, recording: &Recording) -> Part {
     match recording.parity.as_ref().and_then(|parity| parity.before.subject.as_ref()) {
         Some(Ok(clients)) if *clients == id.clients => Part::pass(String::new()),
         Some(Ok(clients)) => Part::fail(format!(
-            "in `{id}` the subject counts {clients} clients, {} were planned",
-            id.clients
+            "in `{id}` the subject counts {clients}, {} were planned",
+            id.clients,
+            clients = count(clients, "client")
         )),
         Some(Err(text)) => {
             Part::invalid(format!("in `{id}` the subject's count is no number: `{}`", text.trim()))

@@ -1,6 +1,7 @@
 //! Limits as people say them: one figure on one side of one value, in every variant and at every count that
 //! they speak of.
 
+use model::plural::count;
 use model::{
     limit::{self, Asked, Limit, Metric, Side},
     study::Variant,
@@ -107,7 +108,11 @@ impl Cells<'_> {
         let of_what = if whose == Whose::Sum { "subject, load and others of " } else { "" };
         self.each(Purpose::Cpu, |variant, clients| {
             let cell = (variant.name.as_str(), clients);
-            let place = format!("{of_what}`{}` at {clients} clients", variant.name);
+            let place = format!(
+                "{of_what}`{}` at {clients}",
+                variant.name,
+                clients = count(clients, "client")
+            );
             let values = self.evidence.values(cell, |trial| trial.part(whose));
             Some(judged(&values, &place, |estimate| {
                 let words = format!("{place} take {}", cpu_words(estimate));
@@ -151,7 +156,7 @@ impl Cells<'_> {
         let kind = Kind::of(&trials);
         let values: Vec<f64> =
             trials.iter().filter_map(|trial| kind.end(trial).map(|kib| kib as f64)).collect();
-        let place = format!("`{variant}` at {clients} clients");
+        let place = format!("`{variant}` at {clients}", clients = count(clients, "client"));
         judged(&values, &place, |estimate| {
             let unit = Unit::ONE.with_interval(estimate);
             let words = format!("{place} has {unit} KiB of {} memory", kind.name());
@@ -172,7 +177,8 @@ impl Cells<'_> {
     fn rate(&self, (variant, clients): (&str, u32), name: &str, asked: (Side, f64)) -> Part {
         let counts = self.evidence.analysis.counts.iter();
         let mut here = counts.filter(|one| one.variant == variant && one.clients == clients);
-        let place = format!("`{name}` in `{variant}` at {clients} clients");
+        let place =
+            format!("`{name}` in `{variant}` at {clients}", clients = count(clients, "client"));
         let Some(found) = here.find(|one| one.name == name) else {
             return Part::invalid(format!("{place} was not counted"));
         };

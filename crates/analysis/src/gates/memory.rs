@@ -2,7 +2,7 @@
 //!
 //! Proportional memory where every trial has it, else resident memory.
 
-use model::{limit::Side, study::Variant, trial::Purpose};
+use model::{limit::Side, plural::count, study::Variant, trial::Purpose};
 
 use super::{Evidence, Part, decide, nothing, together};
 use crate::{
@@ -41,13 +41,15 @@ pub(super) fn growth(evidence: &Evidence, most: f64) -> Gate {
             });
             let Some(estimate) = Estimate::of(&grown) else {
                 return Part::invalid(format!(
-                    "`{variant}` at {clients} clients has no memory figures"
+                    "`{variant}` at {clients} has no memory figures",
+                    clients = count(clients, "client")
                 ));
             };
             let words = format!(
-                "`{variant}` at {clients} clients grows by {} KiB of {} memory a minute",
+                "`{variant}` at {clients} grows by {} KiB of {} memory a minute",
                 Unit::ONE.with_interval(&estimate),
-                kind.name()
+                kind.name(),
+                clients = count(clients, "client")
             );
             decide(&estimate, (Side::AtMost, most), &words, &format!("{most} KiB"))
         };

@@ -2,6 +2,7 @@
 
 use model::{
     parity::{Count, Left, Parity},
+    plural,
     study::{ParityShape, Variant},
     trial::{Purpose, TrialId},
     verdict::Verdict,
@@ -90,7 +91,8 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
     match &count.subject {
         Some(Ok(own)) if *own == clients => Ok(()),
         Some(Ok(own)) => {
-            Err(Part::fail(format!("the subject counts {own} clients, {clients} were expected")))
+            let own = plural::count(own, "client");
+            Err(Part::fail(format!("the subject counts {own}, {clients} were expected")))
         }
         Some(Err(text)) => {
             Err(Part::invalid(format!("the subject's count is no number: `{}`", text.trim())))

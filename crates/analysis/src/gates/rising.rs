@@ -4,6 +4,7 @@
 //! The ordered test says whether it rises at all; the slopes between neighbouring counts, repetition by
 //! repetition, say whether it falls somewhere on the way.
 
+use model::plural::count;
 use model::{study::Variant, trial::Purpose};
 
 use super::{Evidence, Part, nothing, together};
@@ -68,8 +69,8 @@ fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part
     let ends = [groups.first(), groups.last()].map(|group| group.map_or(0.0, |group| mean(group)));
     let [low, high] = ends.map(quantity::cpu_short);
     let span = format!(
-        "from {low} of CPU a second at {} clients to {high} at {}",
-        counts.first().unwrap_or(&0),
+        "from {low} of CPU a second at {} to {high} at {}",
+        count(counts.first().unwrap_or(&0), "client"),
         counts.last().unwrap_or(&0)
     );
     let p = p_words(found.p);
@@ -90,9 +91,9 @@ fn fall(evidence: &Evidence, variant: &str) -> Option<String> {
     let falls = |interval: crate::Interval| interval.high < 0.0;
     let segment = segments.iter().find(|one| one.per_client.interval.is_some_and(falls))?;
     Some(format!(
-        "the CPU of `{variant}` falls from {} to {} clients, by {} of CPU a second for each client",
+        "the CPU of `{variant}` falls from {} to {}, by {} of CPU a second for each client",
         segment.from,
-        segment.to,
+        count(segment.to, "client"),
         quantity::cpu(&segment.per_client).trim_start_matches('−')
     ))
 }

@@ -1,5 +1,6 @@
 //! Are the stacks of every profile explained, within the budget?
 
+use model::plural::count;
 use model::{share::Share, trial::Purpose};
 
 use super::{Evidence, Part, nothing, together};
@@ -34,8 +35,9 @@ pub(super) fn parts(evidence: &Evidence, only: Option<&str>, budget: Share) -> V
             parts.push(match (evidence.fault(&cell), profile) {
                 (Some(fault), _) => Part::invalid(fault),
                 (None, None) => Part::invalid(format!(
-                    "there is no profile of `{}` at {clients} clients",
-                    variant.name
+                    "there is no profile of `{}` at {clients}",
+                    variant.name,
+                    clients = count(clients, "client")
                 )),
                 (None, Some(profile)) => judged(profile, clients, budget),
             });
@@ -46,15 +48,16 @@ pub(super) fn parts(evidence: &Evidence, only: Option<&str>, budget: Share) -> V
 
 fn judged(profile: &ProfileFigures, clients: u32, budget: Share) -> Part {
     let (all, unknown) = (profile.unknown.samples, profile.unknown.unknown);
-    let place = format!("`{}` at {clients} clients", profile.variant);
+    let place = format!("`{}` at {clients}", profile.variant, clients = count(clients, "client"));
     if all == 0 {
         let why = format!("{place} used no CPU that a sample met, so there is nothing to explain");
         return Part::measured(why);
     }
     let share = unknown as f64 / all as f64;
     let words = format!(
-        "{unknown} of {all} samples of {place} are not explained to their root, {}; at most {budget} is allowed",
-        quantity::percent(share)
+        "{unknown} of {all} of {place} are not explained to their root, {}; at most {budget} is allowed",
+        quantity::percent(share),
+        all = count(all, "sample")
     );
     let part = if share <= budget.get() { Part::pass(words) } else { Part::fail(words) };
     Part { used: share, ..part }

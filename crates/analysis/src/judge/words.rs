@@ -57,8 +57,10 @@ pub(super) fn too_few(judgement: &Judgement, evidence: &Evidence) -> String {
 /// Every pair was the same state.
 pub(super) fn frozen(judgement: &Judgement) -> String {
     format!(
-        "invalid: all {} pairs of `{}` and `{}` gave the same figures: one frozen state, so that every interval is zero and every claim about that state only; measure with `perturb = \"start\"`",
-        judgement.pairs, judgement.base, judgement.variant,
+        "invalid: all {} of `{}` and `{}` gave the same figures: one frozen state, so that every interval is zero and every claim about that state only; measure with `perturb = \"start\"`",
+        count(judgement.pairs, "pair"),
+        judgement.base,
+        judgement.variant
     )
 }
 
@@ -136,7 +138,7 @@ fn turned(estimate: &Estimate) -> Estimate {
 fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
     let mut parts = vec![match judgement.look {
         None if judgement.pairs < evidence.planned => {
-            format!("{} of {} planned pairs", judgement.pairs, evidence.planned)
+            format!("{} of {}", judgement.pairs, count(evidence.planned, "planned pair"))
         }
         _ => count(judgement.pairs, "pair"),
     }];
@@ -152,7 +154,7 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
     match judgement.detectable {
         Some(0.0) => parts.push("the same difference in every one of them".to_owned()),
         Some(share) => {
-            parts.push(format!("{} would have been found 4 times in 5", percent(share)));
+            parts.push(format!("80 % power to find {}", percent(share)));
         }
         None => {}
     }

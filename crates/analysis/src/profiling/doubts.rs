@@ -21,6 +21,11 @@ const UNKNOWN: f64 = 0.001;
 /// So many samples a busy subject cannot miss by chance: e⁻⁵ is below 1 %.
 const EXPECTED: f64 = 5.0;
 
+/// Above this share of samples with a made-up name it is not known what a profile's functions are.
+const MADE_UP: f64 = 0.1;
+/// With fewer samples a share of one half is not known to ± 14 points.
+const FEW: u64 = 50;
+
 /// Everything that weakens one profile.
 pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
     let cell = match profile.clients {
@@ -28,6 +33,8 @@ pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
         None => profile.variant.clone(),
     };
     let mut doubts: Vec<Doubt> = unknown(profile, &cell).into_iter().collect();
+    doubts.extend(made_up(profile, &cell));
+    doubts.extend(few(profile, &cell));
     doubts.extend(capture_doubts(profile, seen));
     doubts.extend(file_doubts(seen, &cell));
     doubts
@@ -43,6 +50,22 @@ fn unknown(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
         cause: most.cause,
         module: most.module.clone(),
     })
+}
+
+fn made_up(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
+    let found = &profile.unknown;
+    let share = found.synthesised as f64 / found.samples.max(1) as f64;
+    let most = found.by_module.iter().max_by_key(|module| module.synthesised)?;
+    (share > MADE_UP).then(|| Doubt::MadeUpNames {
+        cell: cell.to_owned(),
+        share,
+        module: most.module.clone(),
+    })
+}
+
+fn few(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
+    let samples = profile.unknown.samples;
+    (1..FEW).contains(&samples).then(|| Doubt::FewSamples { cell: cell.to_owned(), samples })
 }
 
 fn capture_doubts(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
@@ -98,4 +121,43 @@ fn file_doubts(seen: &[SeenCapture], cell: &str) -> Option<Doubt> {
     let paths: BTreeSet<_> = files.filter(odd).map(|file| file.path.clone()).collect();
     (!paths.is_empty())
         .then(|| Doubt::OddFiles { cell: cell.to_owned(), paths: paths.into_iter().collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixture,
+        profiles::{ModuleNames, Unknown},
+    };
+
+    /// What is doubted of a profile of `hostapd` with so many samples, these of them with a made-up name.
+    fn told(samples: u64, synthesised: u64) -> Vec<String> {
+        let mut profile = fixture::profiled().1.profiles.remove(0);
+        (profile.variant, profile.clients) = ("as-it-runs".to_owned(), Some(18));
+        let module = "/usr/sbin/hostapd".to_owned();
+        let by_module = vec![ModuleNames { module, named: 0, synthesised, unknown: 0 }];
+        profile.unknown = Unknown { samples, synthesised, by_module, ..Unknown::default() };
+        of(&profile, &[]).iter().map(|doubt| format!("{doubt} {}", doubt.advice())).collect()
+    }
+
+    #[test]
+    fn twelve_samples_with_made_up_names_are_doubted_with_what_to_do() {
+        let [names, few] = told(12, 12).try_into().unwrap();
+        assert!(names.starts_with(
+            "100 % of the samples in as-it-runs@18 have a name in them that was made"
+        ));
+        assert!(
+            names.contains("in /usr/sbin/hostapd") && names.contains("--symbols DIR/usr/lib/debug")
+        );
+        assert!(few.starts_with(
+            "The profile of as-it-runs@18 has 12 samples: a share in it is known to ± 28 points"
+        ));
+        assert!(few.contains("--window 60s"), "{few}");
+    }
+
+    #[test]
+    fn many_samples_with_symbols_are_not_doubted() {
+        assert_eq!(told(5000, 12), [""; 0]);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! A target that a run did not try is invalid, which is neither kept nor missed.
 
+use model::plural::count;
 use model::{
     transmit::{Run, Strategy},
     verdict::Verdict,
@@ -255,7 +256,7 @@ fn repeats(transmit: &Transmit) -> Target {
     let found = worst.map_or(ABSENT.to_owned(), |worst| {
         let all = transmit.repeats.len();
         match worst.difference {
-            0.0 => format!("{all} trials made twice, every figure the same"),
+            0.0 => format!("{all} made twice, every figure the same", all = count(all, "trial")),
             by => format!(
                 "{all} made twice; the furthest {}: {} of {}",
                 percent(by),

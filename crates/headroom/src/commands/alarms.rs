@@ -5,6 +5,7 @@ use std::path::Path;
 use analysis::false_alarms::{self, FalseAlarms};
 use lab::run_folder::{self, Recorded};
 use linux::file;
+use model::plural::count;
 use model::{
     run::Run,
     study::{Kind, Mode},
@@ -98,8 +99,9 @@ fn say(options: &Options, known: &Known) {
     } else {
         let Known { of, clients, alarms, .. } = known;
         output::line(format_args!(
-            "false alarms ({of} at {clients} clients): {}",
-            alarms.sentence()
+            "false alarms ({of} at {clients}): {}",
+            alarms.sentence(),
+            clients = count(clients, "client")
         ));
     }
 }

@@ -7,10 +7,12 @@ use std::path::Path;
 use lab::{
     Lab,
     comparison::{Comparing, Program, place_of},
+    plan::{self, Unlocated},
     run_folder,
     runner::Task,
     study_file::{self, StudyFile},
 };
+use model::plural::count;
 use model::{
     study::{Count, Function, Load, Study, Variant, VariantLoad},
     verdict::{Difference, Expect, Pairs, Versus},
@@ -19,7 +21,7 @@ use model::{
 use super::{
     alarms, place,
     report::{self, Wanted},
-    run::{default_folder, plain},
+    run::{plain, show_plan},
     transmit,
 };
 use crate::{
@@ -28,6 +30,7 @@ use crate::{
     flags::{self, On},
     options::Options,
     progress::Progress,
+    run_path::RunPath,
 };
 
 /// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
@@ -43,8 +46,12 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
     study_file::check(&file.study).map_err(Failure::Usage)?;
+    if flags.dry_run {
+        let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
+        return Ok(show_plan(options, &file, &trials));
+    }
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = other_lab(options, flags)?;
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
@@ -167,6 +174,7 @@ fn versus(
 fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versus, [Variant; 2])) {
     let study = &mut file.study;
     let functions = study.count.take().map(|count| count.functions).unwrap_or_default();
+    study.question = asked(versus);
     study.count = counted(functions, &versus.changes);
     study.access_point.clients = vec![versus.clients];
     study.profile.repetitions = 0;
@@ -181,12 +189,26 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versu
     }
     file.is_cut = true;
     file.overrides.push(format!(
-        "compare {} {}, {} pairs, {} clients",
+        "compare {} {}, {}, {}",
         versus.base,
         versus.variant,
-        versus.pairs.most(),
-        versus.clients
+        count(versus.pairs.most(), "pair"),
+        count(versus.clients, "client")
     ));
+}
+
+/// The question in words, as the page's title has it.
+fn asked(versus: &Versus) -> String {
+    let Versus { base, variant, .. } = versus;
+    let at = format!("at {}", count(versus.clients, "client"));
+    match (&versus.difference, versus.expect) {
+        (Difference::Nothing, _) => {
+            format!("How often does this lab see a change where {base} is measured twice {at}?")
+        }
+        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base} {at}?"),
+        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base} {at}?"),
+        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base} {at}?"),
+    }
 }
 
 /// What is counted once on both sides: the functions that the variant changes.
@@ -248,6 +270,24 @@ mod tests {
         assert_eq!(replaced("stationd").unwrap(), "/put/a/stationd");
         assert_eq!(replaced("stationd-old"), None);
         assert_eq!(replaced("nice stationd"), None);
+    }
+
+    #[test]
+    fn a_comparison_has_its_own_question() {
+        let versus = |expect| Versus {
+            base: "brief".to_owned(),
+            variant: "bulk".to_owned(),
+            clients: 1,
+            difference: Difference::Variants,
+            expect,
+            margin: "0.5%".parse().unwrap(),
+            pairs: Pairs::Fixed(6),
+            changes: Vec::new(),
+        };
+        let told = asked(&versus(Expect::Faster));
+        assert_eq!(told, "Does bulk cost less CPU than brief at 1 client?");
+        let twice = Versus { difference: Difference::Nothing, ..versus(Expect::Same) };
+        assert!(asked(&twice).contains("where brief is measured twice"));
     }
 
     #[test]

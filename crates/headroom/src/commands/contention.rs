@@ -20,7 +20,7 @@ use model::{
 use serde_json::json;
 
 use super::{
-    run::{default_folder, end_plan},
+    run::end_plan,
     targets::{self, PAGE, Told},
 };
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
     flags,
     options::Options,
     output,
+    run_path::RunPath,
 };
 
 /// Carries a study file out, if it is one of contention.
@@ -48,7 +49,7 @@ pub(crate) fn run(
     if flags.dry_run {
         return Ok(Some(dry_run(options, &file)));
     }
-    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let lab = targets::lab_for(options, needs_vm(&file.study))?;
     let recorded = contention::run(&lab, Task { file: &file, path: &path })?;
     conclude(options, &recorded, (&path.join(PAGE), flags.outputs.markdown.as_deref())).map(Some)
@@ -164,7 +165,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .map(|bout| json!({"number": bout.number, "name": bout.name(), "bout": bout.bout}))
             .collect();
         let value =
-            json!({ "study": study, "bouts": names, "estimated-seconds": time.as_secs_f64() });
+            json!({ "study": study, "bouts": names, "estimated_seconds": time.as_secs_f64() });
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }

@@ -9,6 +9,7 @@ use lab::{
     Lab, host, image,
     vm::{self, Accelerator, Shape, snapshot},
 };
+use model::plural::count;
 use model::{
     facts::{Cgroup, Facts},
     inert,
@@ -75,8 +76,15 @@ struct Findings {
 pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdict, Failure> {
     let host = look_at_host(options);
     let able = host.iter().all(|finding| finding.state != State::Missing);
-    let access_point =
-        if able && !flags.host { look_at_access_point(options)? } else { Vec::new() };
+    let looked = match able && !flags.host {
+        true => look_at_access_point(options),
+        false => Ok(Vec::new()),
+    };
+    let (access_point, failure) = match looked {
+        Ok(findings) => (findings, None),
+        // What was found before is told all the same.
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
     let findings = Findings { host, access_point };
     if options.json {
         output::line(format_args!(
@@ -85,6 +93,9 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
         ));
     } else {
         print(&findings, flags.host);
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     if able {
         return Ok(Verdict::Pass);
@@ -140,7 +151,10 @@ fn device_programs(options: &Options) -> Finding {
 
 fn cores(options: &Options) -> Finding {
     let (all, used) = (host::cores(), options.workers);
-    Finding::works("cores", format!("{all}; {used} trials at a time in counted mode"))
+    Finding::works(
+        "cores",
+        format!("{all}; {used} at a time in counted mode", used = count(used, "trial")),
+    )
 }
 
 /// One guest with 114 clients needs about 1 GiB.
@@ -172,7 +186,15 @@ fn cache(options: &Options) -> Finding {
     let (about, folder) = ("cache", options.cache());
     let made =
         fs::create_dir_all(folder).and_then(|()| rustix::fs::statvfs(folder).map_err(Into::into));
+    // A folder that is there says nothing of whether it can be written to.
+    let written = tempfile::tempfile_in(folder);
     match made {
+        Ok(_) if written.is_err() => {
+            let why = written.err().map(|error| error.to_string()).unwrap_or_default();
+            let what = format!("{} cannot be written to: {why}", folder.display());
+            Finding::absent(about, what)
+                .mend("what is in it is used; for what is not, --cache DIR that you may write to")
+        }
         Ok(room) => {
             let free = room.f_bavail * room.f_frsize / 1_000_000;
             let what = format!("{}, {free} MB free", folder.display());
@@ -206,7 +228,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let associated: u32 = snapshot.born.census.interfaces.iter().filter_map(|one| one.kernel).sum();
     let interfaces = snapshot.born.facts.interfaces.join(", ");
     all.insert(0, Finding::works("clients", format!("{associated} associated on {interfaces}")));
-    all.push(match vm::accelerator(&image) {
+    all.push(match vm::accelerator(&lab, &image, Mode::RealTime) {
         Accelerator::Kvm => Finding::works("real-time mode", "KVM; a guest ran on it"),
         Accelerator::Tcg => {
             Finding::works("real-time mode", "emulated, one thread a CPU; KVM ran no guest")
@@ -275,9 +297,7 @@ fn print(findings: &Findings, host_only: bool) {
     if !findings.access_point.is_empty() {
         print_part("The virtual access point", &findings.access_point);
     } else if !host_only {
-        output::line(format_args!(
-            "The virtual access point was not raised: something above is missing."
-        ));
+        output::line(format_args!("The virtual access point was not raised."));
     }
 }
 

@@ -13,6 +13,7 @@ use analysis::{
     },
 };
 use lab::run_folder;
+use model::plural::count;
 
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
@@ -81,5 +82,9 @@ fn of_run(
     let largest = cells.into_iter().max_by_key(|cell| cell.clients);
     let FoldedCell { variant, clients, folded, .. } = largest.ok_or_else(no_stacks)?;
     let frequency = Some(recorded.run.study.profile.frequency);
-    Ok((format!("{variant} at {clients} clients"), folded.profile, frequency))
+    Ok((
+        format!("{variant} at {clients}", clients = count(clients, "client")),
+        folded.profile,
+        frequency,
+    ))
 }

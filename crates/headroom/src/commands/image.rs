@@ -16,7 +16,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
     let lab = options.lab(Progress::beside_output(options))?;
     if let Some(days) = flags.prune {
         let age = Duration::from_secs(u64::from(days) * 86_400);
-        let kinds = ["base", "image", "snapshot", "object", "cache-model"];
+        let kinds = ["base", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
         let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
         output::line(format_args!(
             "freed {} MB in {}",

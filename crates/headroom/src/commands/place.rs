@@ -22,7 +22,7 @@ use model::{
 
 use super::{
     report::Wanted,
-    run::{changed, conclude, default_folder, plain},
+    run::{changed, conclude, plain},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -30,6 +30,7 @@ use crate::{
     flags::{self, On},
     options::Options,
     progress::Progress,
+    run_path::RunPath,
 };
 
 /// The study that a place means, for trials of one purpose.
@@ -111,7 +112,7 @@ pub(crate) fn carry_out(
 ) -> Result<Verdict, Failure> {
     study_file::check(&file.study).map_err(Failure::Usage)?;
     refuse_nothing(&file)?;
-    let path = place.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let path = RunPath::choose(place.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &place.symbols);
     let folder = measured(options, &place.on, plain(&file, &path, &symbols))?;
     let page = folder.path().join("report.html");

@@ -1,13 +1,9 @@
 //! `headroom run`: a study file to a run folder, with its report.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use analysis::{looks, quantity::count};
 use indicatif::HumanDuration;
-use jiff::Zoned;
 use lab::{
     plan::{self, Unlocated},
     run_folder::{self, RunFolder},
@@ -16,7 +12,7 @@ use lab::{
 };
 use model::{
     run::Run,
-    trial::{Purpose, Trial},
+    trial::{PlannedTrial, Purpose, Trial},
     wire::Measure,
 };
 use serde_json::json;
@@ -33,6 +29,7 @@ use crate::{
     options::Options,
     output,
     progress::Progress,
+    run_path::RunPath,
 };
 
 pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Failure> {
@@ -61,7 +58,7 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
             if flags.dry_run {
                 return Ok(dry_run(options, &file));
             }
-            let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+            let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
             runner::run(&options.lab(Progress::of(options))?, plain(&file, &path, &symbols))?
         }
         (None, None) => {
@@ -98,10 +95,6 @@ pub(crate) fn conclude(
     report::publish(options, &recorded, wanted)
 }
 
-pub(crate) fn default_folder(study: &str) -> PathBuf {
-    PathBuf::from(format!("runs/{study}-{}", Zoned::now().strftime("%Y%m%d-%H%M%S")))
-}
-
 /// The study with what the command line changes in it.
 pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
@@ -135,15 +128,20 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     Ok(file)
 }
 
-/// Prints the plan and does nothing.
+/// Prints the plan of a study and does nothing.
 fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
     let mut trials = plan::trials(&file.study, &Unlocated(&file.study));
     trials.retain(|trial| file.takes(trial.id.purpose));
-    let snapshots = plan::snapshots(&trials);
-    let time = plan::estimate(&trials, options.workers, &plan::FirstGuess);
+    show_plan(options, file, &trials)
+}
+
+/// Prints these trials of a study as its plan.
+pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Verdict {
+    let snapshots = plan::snapshots(trials);
+    let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
     if options.json {
         let value = json!({
-            "study": file.study, "trials": trials, "estimated-seconds": time.as_secs_f64(),
+            "study": file.study, "trials": trials, "estimated_seconds": time.as_secs_f64(),
             "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
         });
         output::json_text(&format!("{value:#}"));
@@ -152,9 +150,9 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
     output::line(format_args!("{}", file.study.question));
     output::line("");
     for (clients, mode) in &snapshots {
-        output::line(format_args!("access point  {clients} clients, {}", mode.name()));
+        output::line(format_args!("access point  {}, {}", count(*clients, "client"), mode.name()));
     }
-    for trial in &trials {
+    for trial in trials {
         output::line(format_args!(
             "trial         {:<28} {}, starts at +{}",
             trial.id.to_string(),
@@ -169,9 +167,9 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
 pub(super) fn end_plan(options: &Options, planned: String, time: Duration) -> Verdict {
     output::line("");
     output::line(format_args!(
-        "{planned}, about {:#} on {} cores once the access points are in the cache",
+        "{planned}, about {:#} on {} once the access points are in the cache",
         HumanDuration(time),
-        options.workers
+        count(options.workers as u32, "core")
     ));
     Verdict::Pass
 }

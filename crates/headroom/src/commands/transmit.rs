@@ -28,7 +28,7 @@ use serde_json::json;
 use self::judged::Comparison;
 use super::{
     check,
-    run::{default_folder, end_plan},
+    run::end_plan,
     targets::{self, PAGE, Told},
 };
 use crate::{
@@ -36,6 +36,7 @@ use crate::{
     flags,
     options::Options,
     output,
+    run_path::RunPath,
 };
 
 /// Carries a study file out, if it is one of completion.
@@ -54,7 +55,7 @@ pub(crate) fn run(
     if flags.dry_run {
         return Ok(Some(dry_run(options, &file)));
     }
-    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let lab = targets::lab_for(options, needs_vm(&file.study))?;
     let recorded = transmit::run(&lab, Task { file: &file, path: &path })?;
     conclude(options, &recorded, (&path.join(PAGE), flags.outputs.markdown.as_deref())).map(Some)
@@ -153,7 +154,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
             .collect();
         let value =
-            json!({ "study": study, "trials": names, "estimated-seconds": time.as_secs_f64() });
+            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }

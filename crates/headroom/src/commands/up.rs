@@ -17,8 +17,9 @@ use std::{
 use lab::{
     Lab, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
-    vm::{self, Accelerator, Forward, Machine, Shape, Start, Surroundings, snapshot},
+    vm::{self, Forward, Machine, Shape, Start, Surroundings, snapshot},
 };
+use model::plural::count;
 use model::study::Mode;
 use rustix::termios::{self, OptionalActions, Termios};
 
@@ -46,13 +47,9 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         ModeWord::Counted => Mode::Counted,
         ModeWord::RealTime => Mode::RealTime,
     };
-    let accelerator = match mode {
-        Mode::Counted => Accelerator::Tcg,
-        Mode::RealTime => vm::accelerator(&image),
-    };
     let shape = Shape {
         mode,
-        accelerator,
+        accelerator: vm::accelerator(&lab, &image, mode),
         radios: flags.radios,
         clients: flags.clients,
         shell: true,
@@ -97,8 +94,9 @@ fn check(flags: &flags::Up) -> Result<(), Failure> {
     let most = flags.radios * STATIONS_A_RADIO;
     if flags.clients > most {
         return Err(Failure::Usage(format!(
-            "--clients {}: {} radios can hold {most}",
-            flags.clients, flags.radios
+            "--clients {}: {} can hold {most}",
+            flags.clients,
+            count(flags.radios, "radio")
         )));
     }
     Ok(())
@@ -176,8 +174,9 @@ fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdic
             Ok(0) => return Ok(Verdict::Invalid),
             Ok(length) => {
                 let (text, end) = between.take(&buffer[..length]);
-                io::stdout().write_all(&text)?;
-                io::stdout().flush()?;
+                if !is_read(io::stdout().write_all(&text).and_then(|()| io::stdout().flush()))? {
+                    return Ok(Verdict::Pass);
+                }
                 if let Some(code) = end {
                     return Ok(Verdict::Command(code));
                 }
@@ -186,6 +185,14 @@ fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdic
             Err(error) if waits(&error) => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// Whether anybody still reads what was written. Whoever left, as `head` does, has what it wanted.
+fn is_read(written: io::Result<()>) -> io::Result<bool> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 

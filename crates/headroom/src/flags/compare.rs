@@ -68,6 +68,9 @@ pub(crate) struct Compare {
     /// Where the access point is: vm, local, or ssh:HOST
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
+    /// Print the plan and its estimated time, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

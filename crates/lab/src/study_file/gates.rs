@@ -167,8 +167,8 @@ impl Rules<'_> {
         let compare = self.study.compare;
         if compare.pairs < FEWEST_PAIRS {
             let why = format!(
-                "{} pairs; with fewer than {FEWEST_PAIRS} the exact p cannot reach 0.05",
-                compare.pairs
+                "{}; with fewer than {FEWEST_PAIRS} the exact p cannot reach 0.05",
+                model::plural::count(compare.pairs, "pair")
             );
             return self.fault(&["compare", "pairs"], why);
         }

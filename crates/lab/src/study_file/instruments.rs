@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use model::plural::count;
 use model::study::Function;
 
 use super::{Fault, Rules, is_no_command, nearest};
@@ -20,8 +21,10 @@ impl Rules<'_> {
         let profile = &self.study.profile;
         let at = |key| ["profile", key];
         if !(1..=FASTEST).contains(&profile.frequency) {
-            let why =
-                format!("{} samples a second; 1 to {FASTEST} can be taken", profile.frequency);
+            let why = format!(
+                "{} a second; 1 to {FASTEST} can be taken",
+                count(profile.frequency, "sample")
+            );
             return self.fault(&at("frequency"), why);
         }
         if profile.stack_bytes > LONGEST_COPY || !profile.stack_bytes.is_multiple_of(8) {
@@ -117,7 +120,10 @@ impl Rules<'_> {
         match clients.iter().find(|count| !known.contains(count)) {
             Some(unknown) => self.fault(
                 at,
-                format!("{unknown} clients are not among the study's, which are {known:?}"),
+                format!(
+                    "{unknown} are not among the study's, which are {known:?}",
+                    unknown = count(unknown, "client")
+                ),
             ),
             None => Ok(()),
         }

@@ -4,6 +4,7 @@
 //! the study is read. The limits are far above any study that ends, and `docs/design/study-files.md` has them all.
 //! Pure; each kind of study says here what its plan comes to.
 
+use model::plural::count;
 use model::{contention, span::Span, study::Study, transmit};
 
 use super::{Fault, lines::Lines};
@@ -57,8 +58,8 @@ impl Total {
     fn check(self, lines: Lines<'_>, path: &[&str]) -> Result<(), Fault> {
         if self.trials > TRIALS {
             let why = format!(
-                "the plan has {} trials; a study has at most {TRIALS}: fewer repetitions, variants or counts",
-                self.trials
+                "the plan has {}; a study has at most {TRIALS}: fewer repetitions, variants or counts",
+                count(self.trials, "trial")
             );
             return lines.fault(path, why);
         }
@@ -179,9 +180,9 @@ pub(super) fn plan(study: &Study, lines: Lines<'_>) -> Result<(), Fault> {
     {
         if window / every > SAMPLES {
             let why = format!(
-                "`{}`: {} samples of {} in a trial; a study has at most {SAMPLES}",
+                "`{}`: {} of {} in a trial; a study has at most {SAMPLES}",
                 path[1],
-                window / every,
+                count(window / every, "sample"),
                 trial.sample_every
             );
             return lines.fault(&path, why);

@@ -15,7 +15,7 @@ pub mod snapshot;
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};
-pub use probe::accelerator;
+pub use probe::{KIND as KVM_KIND, accelerator};
 
 /// The program that runs the access point.
 pub const QEMU: &str = "qemu-system-x86_64";

@@ -1,7 +1,8 @@
-//! Whether /dev/kvm is of use. It may open and still hang a guest, so a guest is tried.
+//! Whether /dev/kvm is of use. It may open and still hang a guest, so a guest is tried, and what came of it is kept in
+//! the cache until this machine boots again, or has another QEMU or kernel in the image.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     os::unix::process::CommandExt,
     process::Stdio,
     sync::OnceLock,
@@ -9,21 +10,64 @@ use std::{
     time::{Duration, Instant},
 };
 
+use linux::file;
+use model::{event::Event, study::Mode};
+
 use super::{Accelerator, QEMU};
-use crate::{host, image::Image};
+use crate::{
+    Error, Lab,
+    cache::{self, Name},
+    host,
+    image::Image,
+};
 
 /// A kernel says its first words in well under a second where KVM works.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What runs real-time guests here: KVM if a guest got as far as its first user-space program on it.
-pub fn accelerator(image: &Image) -> Accelerator {
+/// The kind of what is kept of a try in the cache.
+pub const KIND: &str = "kvm";
+
+/// The file of such an entry, and the longest that it can be, bytes.
+const FOUND: &str = "accelerator";
+const LONGEST: u64 = 16;
+
+/// What runs guests of this mode here. For real time it is KVM, if a guest came to its end on it.
+pub fn accelerator(lab: &Lab, image: &Image, mode: Mode) -> Accelerator {
     static FOUND: OnceLock<Accelerator> = OnceLock::new();
-    *FOUND.get_or_init(|| if kvm_works(image) { Accelerator::Kvm } else { Accelerator::Tcg })
+    match mode {
+        Mode::Counted => Accelerator::Tcg,
+        Mode::RealTime => *FOUND.get_or_init(|| found(lab, image)),
+    }
 }
 
-fn kvm_works(image: &Image) -> bool {
-    let opens = File::options().read(true).write(true).open("/dev/kvm").is_ok();
-    opens && guest_ends_by_itself(image).unwrap_or(false)
+fn found(lab: &Lab, image: &Image) -> Accelerator {
+    if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+        return Accelerator::Tcg;
+    }
+    // A cache that cannot keep the result costs the time of another try, and nothing else.
+    remembered(lab, image).unwrap_or_else(|_| tried(lab, image))
+}
+
+/// What a try found since this machine was booted, tried now where none was made.
+fn remembered(lab: &Lab, image: &Image) -> Result<Accelerator, Error> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let key = cache::key([boot.trim(), &lab.qemu, &image.release]);
+    let entry = lab.cache.obtain(Name { kind: KIND, key: &key }, |folder| {
+        let path = folder.join(FOUND);
+        fs::write(&path, tried(lab, image).name()).map_err(Error::file("write", path))
+    })?;
+    let path = entry.path.join(FOUND);
+    let name = file::bytes(&path, LONGEST).map_err(Error::file("read", &path))?;
+    let is_kvm = name == Accelerator::Kvm.name().as_bytes();
+    Ok(if is_kvm { Accelerator::Kvm } else { Accelerator::Tcg })
+}
+
+fn tried(lab: &Lab, image: &Image) -> Accelerator {
+    let began = Instant::now();
+    lab.emit(Event::KvmStarted);
+    let works = guest_ends_by_itself(image).unwrap_or(false);
+    lab.emit(Event::KvmTried { works, took_ms: began.elapsed().as_millis() as u64 });
+    if works { Accelerator::Kvm } else { Accelerator::Tcg }
 }
 
 /// Boots the kernel without a root: it must come to its panic, which ends QEMU.

@@ -13,6 +13,7 @@ use linux::file;
 use model::{
     event::Event,
     facts::Facts,
+    plural,
     wire::{Census, Frame, Order},
 };
 use serde::{Deserialize, Serialize};
@@ -191,7 +192,7 @@ fn share(clients: u32, radios: u32, radio: u32) -> u32 {
 }
 
 fn counted(count: Option<u32>) -> String {
-    count.map_or_else(|| "no count".to_owned(), |count| format!("{count} clients"))
+    count.map_or_else(|| "no count".to_owned(), |number| plural::count(number, "client"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use analysis::{
     quantity::{ABSENT, Unit},
 };
 use model::contention::Role;
+use model::plural::count;
 
 use super::{controls::NONE, figures};
 use crate::{
@@ -57,10 +58,14 @@ pub(super) fn lead(cells: &[&Cell]) -> String {
             "No cell has been fought both alone and without control yet, so no harm is shown."
                 .to_owned()
         }
-        (judged, 0) => format!("None of {judged} cells shows harm without control.{unfought}"),
+        (judged, 0) => format!(
+            "None of {judged} shows harm without control.{unfought}",
+            judged = count(judged, "cell")
+        ),
         (judged, harmed) => format!(
-            "{harmed} of {judged} cells {} harm without control.{unfought}",
-            if harmed == 1 { "shows" } else { "show" }
+            "{harmed} of {judged} {} harm without control.{unfought}",
+            if harmed == 1 { "shows" } else { "show" },
+            judged = count(judged, "cell")
         ),
     }
 }

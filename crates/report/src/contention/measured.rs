@@ -26,7 +26,7 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
         format!("{} that count", count(contention.counted, "bout")),
-        format!("{blocks} of {} blocks at most", shape.blocks),
+        format!("{blocks} of {} at most", count(shape.blocks, "block")),
         format!("{} window", shape.window),
     ];
     status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));

@@ -8,6 +8,7 @@ use analysis::{
     quantity,
     stacks::profile::Naming,
 };
+use model::plural::count;
 
 use crate::{flames::is_cpu, svg::escape};
 
@@ -100,11 +101,11 @@ fn said(profile: &ProfileFigures, node: &Node, total: f64) -> String {
     if is_cpu(profile) {
         let cpu = quantity::cpu_short(node.us_per_s);
         return format!(
-            "{name} ({module}): {cpu} of CPU a second, {share}, {} samples",
-            node.samples
+            "{name} ({module}): {cpu} of CPU a second, {share}, {}",
+            count(node.samples, "sample")
         );
     }
-    format!("{name} ({module}): {} samples, {share}", node.samples)
+    format!("{name} ({module}): {}, {share}", count(node.samples, "sample"))
 }
 
 /// The classes of a frame in the style sheet.

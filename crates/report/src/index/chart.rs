@@ -4,6 +4,7 @@
 //! image.
 
 use analysis::quantity;
+use model::plural::count;
 
 use super::{Entry, short};
 use crate::{
@@ -89,7 +90,7 @@ pub(super) fn draw(runs: &[&Entry], names: &[&str]) -> String {
     let lines: String = names.iter().enumerate().map(|each| line(runs, each, &plot)).collect();
     format!(
         r#"<svg class="history" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}<text class="axis" x="0" y="12">{}/s</text>{}{lines}</svg>"#,
-        escape(&format!("{} over {} runs", names.join(", "), runs.len())),
+        escape(&format!("{} over {}", names.join(", "), count(runs.len(), "run"))),
         grid(&plot),
         plot.unit.name,
         runs_below(runs, &plot),

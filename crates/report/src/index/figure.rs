@@ -5,6 +5,7 @@
 use std::{fmt, str::FromStr};
 
 use analysis::{Analysis, Estimate, Part};
+use model::plural::count;
 use serde::Serialize;
 
 use super::PARTS;
@@ -87,7 +88,7 @@ impl fmt::Display for Wanted {
             What::Slope => f.write_str("CPU that each client adds")?,
         }
         match (self.clients, self.what) {
-            (Some(clients), _) => write!(f, " at {clients} clients")?,
+            (Some(clients), _) => write!(f, " at {clients}", clients = count(clients, "client"))?,
             (None, What::Cpu(_)) => f.write_str(" at the largest client count")?,
             (None, What::Slope) => {}
         }

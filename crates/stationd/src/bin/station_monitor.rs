@@ -69,6 +69,8 @@ fn tell(answer: &Answer) -> ExitCode {
 fn say(text: &str, code: u8) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::from(code),
+        // A reader that has left has what it wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(code),
         Err(_) => ExitCode::from(ENVIRONMENT),
     }
 }

@@ -49,19 +49,27 @@ fn run() -> Result<(), Failure> {
     let flags =
         Flags::parse(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()))?;
     if flags.help {
-        return Ok(io::stdout().write_all(flags::help().as_bytes())?);
+        return said(io::stdout().write_all(flags::help().as_bytes()));
     }
     if flags.version {
-        return Ok(writeln!(io::stdout(), "stationd {}", env!("CARGO_PKG_VERSION"))?);
+        return said(writeln!(io::stdout(), "stationd {}", env!("CARGO_PKG_VERSION")));
     }
     let options = flags.options()?;
     let signals = start::signals()?;
     let mut engine = start::engine(options.settings(), flags.replay.as_deref())?;
     if flags.once {
         once::settle(&mut engine)?;
-        return Ok(once::print(&mut engine, &mut io::stdout().lock())?);
+        return said(once::print(&mut engine, &mut io::stdout().lock()));
     }
     Ok(Daemon::open(&options, engine, signals)?.run()?)
+}
+
+/// How printing ended; a reader that has left has what it wanted.
+fn said(printed: io::Result<()>) -> Result<(), Failure> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => Ok(printed?),
+    }
 }
 
 /// One line: what was tried, and why it failed.

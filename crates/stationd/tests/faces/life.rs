@@ -1,6 +1,10 @@
 //! How stationd begins and ends, and what it says when it cannot.
 
-use std::{fs, os::unix::net::UnixListener, process::Output};
+use std::{
+    fs,
+    os::unix::net::UnixListener,
+    process::{Command, Output},
+};
 
 use serde_json::Value;
 
@@ -94,4 +98,21 @@ fn help_and_version_cannot_fail() {
     assert!(help.status.success() && text.contains("Examples:"));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(stationd(&["--version"]).status.success());
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_failure() {
+    let stationd = [&["--help"][..], &["--version"], &["--once", "--replay", &recording()]]
+        .map(|words| unread(env!("CARGO_BIN_EXE_stationd"), words));
+    let monitor = unread(env!("CARGO_BIN_EXE_station-monitor"), &["--help"]);
+    for output in stationd.iter().chain([&monitor]) {
+        assert_eq!(told(output), (0, String::new()));
+    }
+}
+
+/// A program whose standard output nobody reads.
+fn unread(program: &str, words: &[&str]) -> Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Command::new(program).args(words).stdout(writer).output().unwrap()
 }

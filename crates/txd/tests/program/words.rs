@@ -1,5 +1,7 @@
 //! Wrong words: one clear line, and the code of usage.
 
+use std::process::Command;
+
 use crate::stage::{complaint, output};
 
 fn refused(words: &[&str]) -> String {
@@ -72,5 +74,16 @@ fn help_and_version_cannot_fail() {
         let output = output(words);
         assert!(output.status.success() && output.stderr.is_empty());
         assert!(String::from_utf8_lossy(&output.stdout).starts_with("txd"));
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_early_is_no_failure() {
+    for words in [&["--help"][..], &["--version"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut txd = Command::new(env!("CARGO_BIN_EXE_txd"));
+        let output = txd.args(words).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{words:?}");
     }
 }

@@ -18,12 +18,12 @@ use super::{conclude, needs_vm};
 use crate::{
     commands::{
         compare::A_A_PAIRS,
-        run::default_folder,
         targets::{self, PAGE},
     },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,
+    run_path::RunPath,
 };
 
 /// The rate that the field report's 6.6 % are of: 5 Mb/s of full frames, in frames a second.
@@ -44,7 +44,10 @@ pub(crate) fn compare(
     refuse_others(flags)?;
     let study = question(&file.study, flags)?;
     let file = StudyFile { study, ..file };
-    let path = flags.out.clone().unwrap_or_else(|| default_folder(&file.name));
+    if flags.dry_run {
+        return Ok(Some(super::dry_run(options, &file)));
+    }
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let recorded = transmit::run(
         &targets::lab_for(options, needs_vm(&file.study))?,
         Task { file: &file, path: &path },

@@ -124,7 +124,7 @@ impl Comparison {
         match self.detectable.filter(|_| self.pairs > 1) {
             Some(0.0) => text += "; the same difference in every pair",
             Some(share) => {
-                text += &format!("; {} would have been found 4 times in 5", percent(share));
+                text += &format!("; 80 % power to find {}", percent(share));
             }
             None => {}
         }
