@@ -68,7 +68,7 @@ fn access_point(lab: &Lab, place: &Place) -> Snapshot {
         wan: false,
         forward: None,
     };
-    let snapshot = snapshot::obtain(lab, &image::obtain(lab).unwrap(), &shape).unwrap();
+    let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let program = place.path(PROGRAM);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/cache_window.c");
     let built = Command::new("cc")

@@ -206,7 +206,7 @@ struct Guest {
 impl Guest {
     fn stopped() -> Self {
         let lab = lab();
-        let image = image::obtain(&lab).unwrap();
+        let image = image::obtain(&lab, &[]).unwrap();
         let shape = Shape {
             mode: Mode::RealTime,
             accelerator: vm::accelerator(&image),

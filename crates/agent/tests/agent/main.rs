@@ -163,7 +163,7 @@ fn a_subject_that_dies_ends_the_measurement_at_once() {
             other => panic!("unexpected {other:?}"),
         }
     };
-    let Refusal::SubjectDied { name, pid, after } = refusal else { panic!("{refusal:?}") };
+    let Refusal::SubjectDied { name, pid, after, .. } = refusal else { panic!("{refusal:?}") };
     assert_eq!((name, pid), (subject.name.clone(), subject.pid()));
     assert!(after.as_secs_f64() < 10.0);
     assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());
