@@ -50,7 +50,9 @@ impl Accounts {
         for line in script.replace("\\\n", " ").lines() {
             // A line that is no plain words, as one with a quote that ends elsewhere, asks for nobody in plain words.
             let Some(words) = shlex::split(line.trim()) else { continue };
-            let words: Vec<String> = words.iter().map(|word| expanded(word, &variables)).collect();
+            let words =
+                words.iter().map(|word| expanded(word, &variables)).flat_map(with_end_apart);
+            let words: Vec<String> = words.collect();
             if let [word] = words.as_slice()
                 && let Some((name, value)) = word.split_once('=')
             {
@@ -134,6 +136,14 @@ impl Accounts {
 /// A program's name without its folder.
 fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
+}
+
+/// A word, and the end of the command apart where it clings to it.
+fn with_end_apart(word: String) -> Vec<String> {
+    match word.strip_suffix(';') {
+        Some(word) => vec![word.to_owned(), ";".to_owned()],
+        None => vec![word],
+    }
 }
 
 fn ends_command(word: &str) -> bool {
