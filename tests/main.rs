@@ -49,6 +49,7 @@ mod stationd_prometheus;
 mod stationd_sessions;
 mod stationd_values;
 mod stationd_weather;
+mod subjects;
 mod transmit;
 mod up;
 mod wrong_input;

@@ -206,10 +206,10 @@ struct Guest {
 impl Guest {
     fn stopped() -> Self {
         let lab = lab();
-        let image = image::obtain(&lab).unwrap();
+        let image = image::obtain(&lab, &[]).unwrap();
         let shape = Shape {
             mode: Mode::RealTime,
-            accelerator: vm::accelerator(&image),
+            accelerator: vm::accelerator(&lab, &image, Mode::RealTime),
             radios: 3,
             clients: 6,
             shell: true,

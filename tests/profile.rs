@@ -227,9 +227,11 @@ fn a_device_that_cannot_be_reached_is_told_with_what_ssh_said() {
     fs::write(programs.join("ssh"), refusing).unwrap();
     fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let words = ["profile", "sh", "--on", "ssh:root@device", "--out", "run"];
-    let ended = place.headroom(words).env("PATH", path).run();
-    ended.code(3).says("Connection refused").in_one_line();
+    for on in ["ssh:root@device", "ssh://root@device:2222"] {
+        let words = ["profile", "sh", "--on", on, "--out", "run"];
+        let ended = place.headroom(words).env("PATH", &path).run();
+        ended.code(4).says("cannot reach root@device").says("Connection refused").in_one_line();
+    }
     assert!(!place.path("run").exists());
 }
 

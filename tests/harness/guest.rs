@@ -72,7 +72,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         wan: false,
         forward: None,
     };
-    let snapshot = snapshot::obtain(lab, &image::obtain(lab).unwrap(), &shape).unwrap();
+    let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let path = place.path(program.name);
     program.compile(&path);
     let bytes = fs::read(path).unwrap();

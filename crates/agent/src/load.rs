@@ -83,10 +83,10 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// [`Refusal::LoadEnded`] where a program ended before that.
+    /// [`Refusal::LoadEnded`] where a program ended before that, or no command of a round ended well.
     pub(crate) fn wind_up(&mut self) -> Result<(), Refusal> {
         match self {
-            Self::Rounds(_) => Ok(()),
+            Self::Rounds(load) => load.hopeless(),
             Self::Stays(load) => load.ask_to_end(),
         }
     }

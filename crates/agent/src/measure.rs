@@ -87,7 +87,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
     let times = Times::of(order, from);
-    let mut window = Window { times, subject, sampler, instrument, load, taken: 0 };
+    let mut window = Window { times, subject, sampler, instrument, load, started, taken: 0 };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
@@ -99,9 +99,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
         session.send(&Frame::Identity(Box::new(identity::of(parties))))?;
     }
     window.stop_load(session)?;
-    // The load first, so that it never meets a subject that is gone.
     drop(window);
-    drop(started);
     drop(mended);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;
     Ok(session.census()?)
@@ -253,6 +251,8 @@ struct Window {
     /// Dropped before the load: a program of it that is stopped could not end.
     instrument: Option<InPlace>,
     load: Option<Load>,
+    /// Dropped behind the load, so that that never meets a subject that is gone.
+    started: Option<Resident>,
     taken: u64,
 }
 
@@ -321,10 +321,14 @@ impl Window {
     }
 
     /// The subject's end is the measurement's.
-    fn die(&self, pid: Option<u32>) -> Result<(), Refusal> {
+    fn die(&mut self, pid: Option<u32>) -> Result<(), Refusal> {
         let Some(pid) = pid else { return Ok(()) };
         let after = Span::from_nanos(monotonic_ns().saturating_sub(self.times.opens_ns));
-        Err(Refusal::SubjectDied { name: self.subject.name.clone(), pid, after })
+        let said = self.started.as_mut().and_then(|started| match started.ended() {
+            Some(_) => Some(started.obituary()),
+            None => started.last_words(),
+        });
+        Err(Refusal::SubjectDied { name: self.subject.name.clone(), pid, after, said })
     }
 
     /// Lets what runs end, and starts nothing. What still runs after patience is killed.

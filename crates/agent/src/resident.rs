@@ -14,6 +14,7 @@ use std::{
 };
 
 use linux::system::monotonic_ns;
+use model::inert;
 use rustix::{
     fs::{MemfdFlags, memfd_create},
     process::{Pid, Signal, WaitId, WaitIdOptions, waitid},
@@ -30,8 +31,11 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Of what a program has said, its end is read, bytes.
 const TAIL: u64 = 4096;
 
-/// Of its last line so much is told, characters.
+/// Of a line so much is told, characters.
 const LONGEST_LINE: usize = 300;
+
+/// So many of its last lines are told: a daemon that gives up often ends with a line that says no more than that.
+const LAST_LINES: usize = 3;
 
 /// Whose words are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,11 +98,11 @@ impl Resident {
         self.status
     }
 
-    /// Its status and the last line that it wrote, in one line.
+    /// Its status and the last lines that it wrote, in one line.
     pub(crate) fn obituary(&self) -> String {
         let status = self.status.map_or_else(|| "it runs".to_owned(), |status| status.to_string());
-        match self.last_line() {
-            Some(line) => format!("{status}: {line}"),
+        match self.last_words() {
+            Some(words) => format!("{status}: {words}"),
             None => status,
         }
     }
@@ -135,16 +139,27 @@ impl Resident {
         !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
     }
 
-    /// The last line that it wrote, without control signs.
-    pub(crate) fn last_line(&self) -> Option<String> {
-        let length = self.said.metadata().ok()?.len();
-        let from = length.saturating_sub(TAIL);
-        let mut bytes = vec![0; usize::try_from(length - from).ok()?];
-        self.said.read_exact_at(&mut bytes, from).ok()?;
-        let text = String::from_utf8_lossy(&bytes);
-        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-        Some(line.chars().filter(|sign| !sign.is_control()).take(LONGEST_LINE).collect())
+    /// The last lines that it wrote, in one.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        last_words(&self.said)
     }
+}
+
+/// The last lines of what was written to a file, in one, without what acts on a terminal.
+pub(crate) fn last_words(said: &File) -> Option<String> {
+    let length = said.metadata().ok()?.len();
+    let from = length.saturating_sub(TAIL);
+    let mut bytes = vec![0; usize::try_from(length - from).ok()?];
+    said.read_exact_at(&mut bytes, from).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().rev().map(shown).filter(|line| !line.is_empty());
+    let mut lines: Vec<String> = lines.take(LAST_LINES).collect();
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("; "))
+}
+
+fn shown(line: &str) -> String {
+    line.trim().chars().filter(|sign| !inert::acts(*sign)).take(LONGEST_LINE).collect()
 }
 
 impl Drop for Resident {
@@ -172,11 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_with_its_status_and_its_last_line() {
-        let mut resident =
-            shell("echo first >&2; printf 'cannot \\033bind\\n\\n' >&2; exit 3", Keep::Errors);
+    fn an_end_is_told_with_its_status_and_its_last_lines() {
+        let mut resident = shell(
+            "for a in 1 2 3; do echo $a >&2; done; printf 'cannot \\033bind\\n\\n' >&2; exit 3",
+            Keep::Errors,
+        );
         assert_eq!(wait(&mut resident).code(), Some(3));
-        assert_eq!(resident.obituary(), "exit status: 3: cannot bind");
+        assert_eq!(resident.obituary(), "exit status: 3: 2; 3; cannot bind");
     }
 
     #[test]
@@ -195,7 +212,7 @@ mod tests {
         let mut resident =
             shell("yes | head -c 100000 >&2; echo >&2; echo the end >&2", Keep::Errors);
         wait(&mut resident);
-        assert_eq!(resident.obituary(), "exit status: 0: the end");
+        assert_eq!(resident.obituary(), "exit status: 0: y; y; the end");
     }
 
     #[test]

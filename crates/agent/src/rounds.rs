@@ -4,14 +4,21 @@
 //! but when it is told to stop: the caller says when the time has come and when a child has ended.
 
 use std::{
+    fs::File,
     path::{Path, PathBuf},
-    process::Child,
+    process::{Child, ExitStatus},
 };
 
 use model::{sample::Rounds, span::Span, wire::Refusal};
-use rustix::process::Signal;
+use rustix::{
+    fs::{MemfdFlags, memfd_create},
+    process::Signal,
+};
 
-use crate::words::{self, Words};
+use crate::{
+    resident,
+    words::{self, Words},
+};
 
 /// Rounds at work. Dropping it ends the command that runs.
 #[derive(Debug)]
@@ -23,6 +30,13 @@ pub(crate) struct RoundLoad {
     /// The command that runs, and its place in the round.
     running: Option<(usize, Child)>,
     rounds: Rounds,
+    /// What the commands write on their standard error, in memory: that of the first failure is told. `None` where
+    /// the kernel has no such files, or once nobody asks any more.
+    said: Option<File>,
+    /// The first command that failed: how, and what it said.
+    failed: Option<(usize, String)>,
+    /// Whether any command ended well.
+    succeeded: bool,
 }
 
 impl RoundLoad {
@@ -40,6 +54,27 @@ impl RoundLoad {
             due_ns: from_ns,
             running: None,
             rounds: Rounds::default(),
+            said: memfd_create("said", MemfdFlags::CLOEXEC).ok().map(File::from),
+            failed: None,
+            succeeded: false,
+        }
+    }
+
+    /// A load of which not one command has ended well made nothing work.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::LoadEnded`] with the first failure's status and last words.
+    pub(crate) fn hopeless(&self) -> Result<(), Refusal> {
+        match &self.failed {
+            Some((place, why)) if !self.succeeded && self.rounds.ended > 0 => {
+                let why = format!(
+                    "each of its {} commands failed, the first with {why}",
+                    self.rounds.failed
+                );
+                Err(Refusal::LoadEnded { command: self.commands[*place].line(), why })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -95,14 +130,28 @@ impl RoundLoad {
     pub(crate) fn reap(&mut self) -> Option<usize> {
         let (place, child) = self.running.as_mut()?;
         let place = *place;
-        let success = match child.try_wait() {
+        let status = match child.try_wait() {
             Ok(None) => return None,
-            Ok(Some(status)) => status.success(),
-            Err(_) => false,
+            Ok(Some(status)) => Some(status),
+            Err(_) => None,
         };
-        self.rounds.failed += u64::from(!success);
+        self.take_end(place, status);
         self.running = None;
         Some(place)
+    }
+
+    fn take_end(&mut self, place: usize, status: Option<ExitStatus>) {
+        if status.is_some_and(|status| status.success()) {
+            self.succeeded = true;
+            return;
+        }
+        self.rounds.failed += 1;
+        if let (None, Some(status)) = (&self.failed, status) {
+            let words = self.said.as_ref().and_then(resident::last_words);
+            let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+            self.failed = Some((place, format!("{status}{words}")));
+            self.said = None;
+        }
     }
 
     /// Starts the first command from this place on that can be started; none is the round's end.
@@ -124,7 +173,14 @@ impl RoundLoad {
     fn start(&self, words: &Words) -> Result<Child, Refusal> {
         let refused =
             |error: std::io::Error| Refusal::Load { command: words.line(), why: error.to_string() };
-        words.start(self.group.as_deref(), |_| Ok(())).map_err(refused)
+        let direct = |command: &mut std::process::Command| {
+            if let Some(said) = &self.said {
+                said.set_len(0)?;
+                command.stderr(said.try_clone()?);
+            }
+            Ok(())
+        };
+        words.start(self.group.as_deref(), direct).map_err(refused)
     }
 }
 
@@ -188,6 +244,23 @@ mod tests {
         let Err(Refusal::Load { command, why }) = load.advance(1000) else { panic!("it started") };
         assert_eq!(command, "/no/such/program -x");
         assert!(why.contains("No such file"), "{why}");
+    }
+
+    #[test]
+    fn a_load_that_only_fails_says_what_it_said() {
+        let mut load = load(&[&["sh", "-c", "echo 'no route' >&2; exit 7"]], 100);
+        load.hopeless().unwrap();
+        for now in [1000, 1100] {
+            load.advance(now).unwrap();
+            until_ended(&mut load);
+        }
+        let Err(Refusal::LoadEnded { command, why }) = load.hopeless() else {
+            panic!("it is well")
+        };
+        assert!(command.starts_with("sh -c echo"), "{command}");
+        assert_eq!(why, "each of its 2 commands failed, the first with exit status: 7: no route");
+        load.succeeded = true;
+        load.hopeless().unwrap();
     }
 
     #[test]

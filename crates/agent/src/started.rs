@@ -49,7 +49,7 @@ pub(crate) fn start(
         let ready = starting.until(READY_NS, exists).map_err(|end| end.told(refused))?;
         if ready.is_none() {
             let why = format!("`{path}` is not there after {} s", READY_NS / 1_000_000_000);
-            return Err(refused(starting.with_last_line(why)).into());
+            return Err(refused(starting.with_last_words(why)).into());
         }
     }
     let named = |resident: &Resident| named(name, resident.pid(), group);
@@ -124,9 +124,9 @@ impl Starting<'_> {
         }
     }
 
-    fn with_last_line(&self, why: String) -> String {
-        match self.resident.last_line() {
-            Some(line) => format!("{why}: {line}"),
+    fn with_last_words(&self, why: String) -> String {
+        match self.resident.last_words() {
+            Some(words) => format!("{why}: {words}"),
             None => why,
         }
     }

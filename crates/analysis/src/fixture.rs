@@ -99,6 +99,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
             kind: Kind::Vm,
             radios: 3,
             clients: vec![18, 60, 114],
+            packages: Vec::new(),
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),

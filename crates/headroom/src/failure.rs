@@ -145,6 +145,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Program { .. }
         | E::NoDeviceProgram(_)
         | E::ImageLacks(_)
+        | E::Unreachable { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
     }

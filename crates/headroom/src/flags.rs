@@ -9,7 +9,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lab::{remote::Address, vm::Forward};
-use model::{span::Span, trial::Purpose};
+
+use model::{name::PackageName, span::Span, trial::Purpose};
 
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
@@ -78,9 +79,9 @@ pub(crate) struct Common {
         hide_env_values = true
     )]
     pub(crate) mirror: Option<String>,
-    /// Debian package that the virtual access point has beyond its own; may be given again
+    /// Debian package that the virtual access point has beyond its own and the study's; may be given again
     #[arg(long = "package", help_heading = LAB, global = true, value_name = "NAME")]
-    pub(crate) packages: Vec<String>,
+    pub(crate) packages: Vec<PackageName>,
     /// An access point that is silent for so long counts as hung
     #[arg(long, help_heading = LAB, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
@@ -289,7 +290,7 @@ pub(crate) struct Place {
     /// A study file, or the name of a process on the access point
     #[arg(value_name = "STUDY|PROCESS")]
     pub(crate) what: String,
-    /// Where it is: vm, local, or ssh:HOST
+    /// Where it is: vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
     /// Client counts of the virtual access point [default: the study's, or 18]
@@ -327,7 +328,11 @@ fn place(text: &str) -> Result<On, String> {
     if text == "vm" {
         return Ok(On::Vm);
     }
-    let unknown = |_| format!("`{text}` is no access point; write vm, local or ssh:HOST");
+    let unknown = |_| {
+        format!(
+            "`{text}` is no access point; write vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT"
+        )
+    };
     text.parse().map(On::Address).map_err(unknown)
 }
 

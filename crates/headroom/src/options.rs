@@ -9,6 +9,7 @@ use std::{
 
 use etcetera::BaseStrategy;
 use lab::{Cancel, Lab, Settings, host};
+use model::name::PackageName;
 
 use crate::{failure::Failure, flags::Common, progress::Progress};
 
@@ -22,7 +23,7 @@ pub(crate) struct Options {
     cache: PathBuf,
     device: Vec<PathBuf>,
     mirror: Option<String>,
-    packages: Vec<String>,
+    packages: Vec<PackageName>,
     patience: Duration,
     pub(crate) workers: usize,
 }

@@ -36,8 +36,7 @@ use crate::{
 /// [`Error`]; what was finished before it is in the folder.
 pub fn run(lab: &Lab, address: &Address, task: Task<'_>) -> Result<RunFolder, Error> {
     RunFolder::check_free(task.path)?;
-    let mut device = Remote::reach(lab, address)?;
-    let there = introduced(&mut device)?;
+    let (mut device, there) = reached(lab, address)?;
     let file = on_device(task.file, address, &there);
     let mut comparing = task.comparing.cloned();
     let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
@@ -125,13 +124,31 @@ pub fn peers(
     address: &Address,
     (file, variant): (&StudyFile, &Variant),
 ) -> Result<Vec<Peer>, Error> {
-    let mut device = Remote::reach(lab, address)?;
-    let there = introduced(&mut device)?;
+    let (mut device, there) = reached(lab, address)?;
     let file = on_device(file, address, &there);
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(Vec::new()) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     let outcome = trial(lab, &mut device, (&planned, &Places::below(folder.path())))?.outcome;
     seen(outcome)
+}
+
+/// A device that has said what it is.
+fn reached(lab: &Lab, address: &Address) -> Result<(Remote, There), Error> {
+    let greeted = Remote::reach(lab, address)
+        .and_then(|mut device| introduced(&mut device).map(|there| (device, there)));
+    greeted.map_err(|error| unreachable(address, error))
+}
+
+/// What ssh itself ended with is no word of the device's: ssh(1), EXIT STATUS.
+fn unreachable(address: &Address, error: Error) -> Error {
+    match error {
+        Error::Machine(Failure::Ended { status, said })
+            if *address != Address::Local && status == "exit status: 255" =>
+        {
+            Error::Unreachable { address: address.to_string(), said }
+        }
+        error => error,
+    }
 }
 
 /// What a device says of itself.

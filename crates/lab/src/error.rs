@@ -66,6 +66,14 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// ssh does not get to a device: no such host, nobody who answers, nobody who lets us in.
+    #[error("cannot reach {address}: {said}")]
+    Unreachable {
+        /// The device, as ssh calls it.
+        address: String,
+        /// The end of what ssh said.
+        said: String,
+    },
     /// The virtual access point failed.
     #[error(transparent)]
     Machine(#[from] vm::Failure),

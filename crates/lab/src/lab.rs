@@ -1,8 +1,8 @@
 //! What all lab work shares: where things are, whom to tell, and when to stop.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fmt, path::PathBuf, time::Duration};
 
-use model::event::Event;
+use model::{event::Event, name::PackageName};
 
 use crate::{
     Cancel, Error,
@@ -23,11 +23,19 @@ pub struct Settings {
     /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
     /// Debian packages in the image beyond our own.
-    pub packages: Vec<String>,
+    pub packages: Vec<PackageName>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.
     pub workers: usize,
+}
+
+impl Settings {
+    /// The chosen packages and these, each once, in the order of their names: one set makes one image.
+    pub fn packages_with(&self, more: &[PackageName]) -> Vec<PackageName> {
+        let all: BTreeSet<&PackageName> = self.packages.iter().chain(more).collect();
+        all.into_iter().cloned().collect()
+    }
 }
 
 /// The lab.

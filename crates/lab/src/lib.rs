@@ -30,6 +30,7 @@ mod errand;
 pub mod error;
 mod exchange;
 mod fetch;
+mod hopes;
 pub mod host;
 mod idle;
 pub mod image;

@@ -28,7 +28,7 @@ pub(crate) fn mode_of(on: Machine, asked: Mode) -> Mode {
 ///
 /// As [`image::obtain`].
 pub(crate) fn image(lab: &Lab, is_needed: bool) -> Result<Option<Image>, Error> {
-    is_needed.then(|| image::obtain(lab)).transpose()
+    is_needed.then(|| image::obtain(lab, &[])).transpose()
 }
 
 /// The image's identity, as a run keeps it.

@@ -48,20 +48,82 @@ const CARRIED: &str = "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT HUP INT TERM 
 pub enum Address {
     /// This machine.
     Local,
-    /// What ssh calls it, as `root@192.168.1.1`.
-    Ssh(String),
+    /// What ssh calls it.
+    Ssh(Destination),
+}
+
+/// A device as ssh's command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// `HOST` or `USER@HOST`.
+    login: String,
+    /// Its port, in place of the one that ssh would take.
+    port: Option<u16>,
+}
+
+impl Destination {
+    /// What is behind `ssh:`: a login, or `//` with a login and perhaps a port, as in ssh's own URIs. `None` where
+    /// ssh could take a part of it for an option, or a port is none.
+    fn parse(text: &str) -> Option<Self> {
+        let (login, port) = match text.strip_prefix("//") {
+            None => (text, None),
+            Some(uri) => with_port(uri.strip_suffix('/').unwrap_or(uri))?,
+        };
+        let is_word = |part: &str| {
+            let acts =
+                |letter: char| letter.is_whitespace() || letter.is_control() || letter == '/';
+            !part.is_empty() && !part.starts_with('-') && !part.contains(acts)
+        };
+        let (user, host) =
+            login.rsplit_once('@').map_or((None, login), |(user, host)| (Some(user), host));
+        let is_login = is_word(host) && user.is_none_or(is_word);
+        is_login.then(|| Self { login: login.to_owned(), port })
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let port = self.port.map(|port| vec!["-p".to_owned(), port.to_string()]);
+        port.into_iter().flatten().chain([self.login.clone()]).collect()
+    }
+}
+
+/// A port behind the last colon; an address of IPv6 stands in brackets, which ssh takes off in a URI alone.
+fn with_port(uri: &str) -> Option<(&str, Option<u16>)> {
+    if let Some((host, rest)) = uri.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let port = rest.strip_prefix(':');
+        return match port {
+            None if rest.is_empty() => Some((host, None)),
+            None => None,
+            Some(port) => Some((host, Some(port.parse().ok().filter(|port| *port != 0)?))),
+        };
+    }
+    match uri.rsplit_once(':') {
+        None => Some((uri, None)),
+        Some((login, port)) => Some((login, Some(port.parse().ok().filter(|port| *port != 0)?))),
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{} port {port}", self.login),
+            None => f.write_str(&self.login),
+        }
+    }
 }
 
 impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
+        let wrong = || {
+            format!(
+                "`{text}` is no access point; write local, ssh:USER@HOST or ssh://USER@HOST:PORT"
+            )
+        };
+        match text.strip_prefix("ssh:").map(Destination::parse) {
             None if text == "local" => Ok(Self::Local),
-            Some(("ssh", host)) if !host.is_empty() && !host.starts_with('-') => {
-                Ok(Self::Ssh(host.to_owned()))
-            }
-            _ => Err(format!("`{text}` is no access point; write local, or ssh:HOST")),
+            Some(Some(destination)) => Ok(Self::Ssh(destination)),
+            None | Some(None) => Err(wrong()),
         }
     }
 }
@@ -70,7 +132,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Local => f.write_str("this machine"),
-            Address::Ssh(host) => f.write_str(host),
+            Address::Ssh(destination) => destination.fmt(f),
         }
     }
 }
@@ -105,11 +167,14 @@ impl Remote {
         match address {
             // What the agent starts beside the machine's programs, as guard and txd, is beside the agent.
             Address::Local => command.arg(&agent).env("PATH", before_path(agent.parent())),
-            Address::Ssh(host) => {
+            Address::Ssh(destination) => {
                 host::require("ssh", "openssh-client")?;
                 let length = fs::metadata(&agent).map_err(Error::file("read", &agent))?.len();
                 let script = CARRIED.replace("$LENGTH", &length.to_string());
-                command.args(["ssh", "-T", "-o", "BatchMode=yes", host, &script])
+                command
+                    .args(["ssh", "-T", "-o", "BatchMode=yes"])
+                    .args(destination.arguments())
+                    .arg(&script)
             }
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -199,8 +264,38 @@ mod tests {
     #[test]
     fn an_address_is_this_machine_or_what_ssh_knows() {
         assert_eq!("local".parse(), Ok(Address::Local));
-        assert_eq!("ssh:root@ap".parse(), Ok(Address::Ssh("root@ap".to_owned())));
-        for wrong in ["", "ap", "ssh:", "ssh:-oProxyCommand=x", "telnet:ap"] {
+        let words = |text: &str| match text.parse().unwrap() {
+            Address::Ssh(destination) => destination.arguments().join(" "),
+            Address::Local => panic!("{text} is a device"),
+        };
+        for (text, arguments) in [
+            ("ssh:ap", "ap"),
+            ("ssh:root@ap", "root@ap"),
+            ("ssh:root@fe80::1", "root@fe80::1"),
+            ("ssh://ap", "ap"),
+            ("ssh://ap:2222", "-p 2222 ap"),
+            ("ssh://root@ap:2222/", "-p 2222 root@ap"),
+            ("ssh://[fe80::1]:22", "-p 22 fe80::1"),
+        ] {
+            assert_eq!(words(text), arguments, "{text}");
+        }
+        for wrong in [
+            "",
+            "ap",
+            "ssh:",
+            "ssh://",
+            "ssh:-oProxyCommand=x",
+            "ssh://-oProxyCommand=x",
+            "ssh:root@-oX",
+            "ssh:-l@ap",
+            "ssh://ap:0",
+            "ssh://ap:66000",
+            "ssh://ap:-1",
+            "ssh://ap:",
+            "ssh:a b",
+            "ssh:@ap",
+            "telnet:ap",
+        ] {
             assert!(wrong.parse::<Address>().unwrap_err().contains("no access point"), "{wrong}");
         }
     }

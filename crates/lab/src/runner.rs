@@ -27,6 +27,7 @@ use model::{
 use crate::{
     Error, Lab,
     comparison::{Builds, Comparing, Decided},
+    hopes::Hopes,
     host,
     image::{self, Image},
     plan::{self, Batch},
@@ -121,12 +122,13 @@ impl Stock {
     }
 
     fn of(lab: &Lab, task: Task<'_>) -> Result<Self, Error> {
-        let image = image::obtain(lab)?;
+        let packages = &task.file.study.access_point.packages;
+        let image = image::obtain(lab, packages)?;
         let Some(comparing) = task.comparing else {
             return Ok(Self { image, other: None, builds: None, versus: None });
         };
         let mut versus = comparing.versus.clone();
-        let other = comparing.other.map(image::obtain).transpose()?;
+        let other = comparing.other.map(|lab| image::obtain(lab, packages)).transpose()?;
         if let Some(other) = &other {
             let (base, variant) = (image.id.clone(), other.id.clone());
             versus.difference = Difference::Image { base, variant };
@@ -225,7 +227,7 @@ fn probes(lab: &Lab, stock: &Stock, task: Task<'_>) -> Result<Found, Error> {
 /// [`Error`]; [`Error::Machine`] where the trial could not be done.
 pub fn peers(lab: &Lab, file: &StudyFile, variant: &Variant) -> Result<Vec<Peer>, Error> {
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(Vec::new()) };
-    let image = image::obtain(lab)?;
+    let image = image::obtain(lab, &file.study.access_point.packages)?;
     let wanted = (planned.id.clients, planned.mode);
     let shape = shape_of(lab, &image, file.study.access_point.radios, wanted);
     let snapshot = snapshot::obtain(lab, &image, &shape)?;
@@ -252,7 +254,7 @@ pub fn resume(lab: &Lab, path: &Path, decided: &Decided) -> Result<RunFolder, Er
     let (folder, mut recorded) = RunFolder::resume(path)?;
     // What could not be measured then is measured again now.
     recorded.trials.retain(|trial| matches!(trial.outcome, Outcome::Measured(_)));
-    let image = image::obtain(lab)?;
+    let image = image::obtain(lab, &recorded.run.study.access_point.packages)?;
     let now = identity(lab, &recorded.run.plan, &image);
     same(path, "image", &recorded.run.lab.image, &now.image)?;
     same(path, "QEMU", &recorded.run.lab.qemu, &now.qemu)?;
@@ -270,12 +272,15 @@ fn same(path: &Path, what: &'static str, then: &str, now: &str) -> Result<(), Er
 }
 
 fn describe(lab: &Lab, file: &StudyFile, plan: Vec<PlannedTrial>, image: &Image) -> Run {
+    let mut study = file.study.clone();
+    // What the command line added is the run's as well: whoever goes on with it makes the same image.
+    study.access_point.packages = lab.settings.packages_with(&study.access_point.packages);
     Run {
         format: FORMAT,
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
         began_unix: session::unix_now(),
         lab: identity(lab, &plan, image),
-        study: file.study.clone(),
+        study,
         overrides: file.overrides.clone(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.to_string(),
@@ -389,6 +394,7 @@ pub(crate) struct Kept<'a> {
     /// Its trials, for whoever says when it is decided.
     pairs: Mutex<Vec<Trial>>,
     decided: &'a Decided,
+    hopes: Mutex<Hopes>,
 }
 
 impl<'a> Kept<'a> {
@@ -402,7 +408,8 @@ impl<'a> Kept<'a> {
         let versus = recorded.run.versus.as_ref();
         let looks = versus.map(|versus| versus.pairs.looks()).unwrap_or_default();
         let pairs = if looks.is_empty() { Vec::new() } else { recorded.trials.clone() };
-        Self { lab, folder, counts, looks, pairs: Mutex::new(pairs), decided }
+        let hopes = Mutex::default();
+        Self { lab, folder, counts, looks, pairs: Mutex::new(pairs), decided, hopes }
     }
 
     /// One trial from its beginning to the disk, and its wall time told.
@@ -412,6 +419,9 @@ impl<'a> Kept<'a> {
         measured: impl FnOnce(&Places) -> Result<Trial, Error>,
     ) -> Result<(), Error> {
         self.lab.cancel.check()?;
+        if self.hopes().is_lost(&planned.id.variant) {
+            return Ok(());
+        }
         self.tell(Event::TrialStarted { id: planned.id.clone() });
         let began = Instant::now();
         let trial = measured(&places(self.folder, &planned.id))?;
@@ -422,7 +432,11 @@ impl<'a> Kept<'a> {
             Outcome::Invalid { why, .. } => Some(why.clone()),
         };
         let took_ms = began.elapsed().as_millis() as u64;
+        let doubt = self.hopes().see(&planned.id.variant, invalid.as_deref());
         self.tell(Event::TrialEnded { id: planned.id.clone(), took_ms, invalid });
+        if let Some(text) = doubt {
+            self.tell(Event::Doubt { text });
+        }
         if !self.looks.is_empty() {
             self.pairs.lock().unwrap_or_else(PoisonError::into_inner).push(trial);
         }
@@ -460,6 +474,10 @@ impl<'a> Kept<'a> {
     pub(crate) fn tally(&self) -> (u32, u32) {
         let counts = self.counts();
         (counts.done, counts.invalid)
+    }
+
+    fn hopes(&self) -> std::sync::MutexGuard<'_, Hopes> {
+        self.hopes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {

@@ -122,6 +122,19 @@ impl StudyFile {
 ///
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<StudyFile, Error> {
+    read(path, parse)
+}
+
+/// The same of a study that is carried out on a device: its clients are those that are there, and need not be said.
+///
+/// # Errors
+///
+/// [`Error`], with file and line.
+pub fn load_for_device(path: &Path) -> Result<StudyFile, Error> {
+    read(path, |text| parse_with(text, &[0]))
+}
+
+fn read(path: &Path, parse: impl Fn(&str) -> Result<Study, Fault>) -> Result<StudyFile, Error> {
     let text = file::text(path, file::WRITTEN)
         .map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let study = parse(&text).map_err(|Fault { line, why }| Error::Wrong {
@@ -157,7 +170,15 @@ pub struct Fault {
 ///
 /// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
-    let study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
+    parse_with(text, &[])
+}
+
+/// With these client counts where the text has none.
+fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
+    let mut study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
+    if study.access_point.clients.is_empty() {
+        study.access_point.clients = clients.to_vec();
+    }
     Rules { text, study: &study }.check()?;
     Ok(study)
 }

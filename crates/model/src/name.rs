@@ -182,6 +182,17 @@ name! {
     |text| text.len() <= 1024 && text.split('/').all(is_plain)
 }
 
+name! {
+    /// A Debian package (Debian Policy, section 5.6.1): one that apt reads as nothing but a name, as it would an
+    /// option, a pattern, a path or a list.
+    PackageName, "name of a Debian package", "2 to 128 of a-z, 0-9, +, - and ., beginning with a letter or digit",
+    |text| (2..=128).contains(&text.len())
+        && text.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        // A name that ends so would tell apt to remove, or to install, the package before it.
+        && !text.ends_with('-')
+        && text.bytes().all(|byte| is_of_a_variant(byte) || byte == b'+')
+}
+
 fn is_hexadecimal(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -223,6 +234,33 @@ mod tests {
         assert!("a//b".parse::<RelativePath>().is_err());
         assert!("trace-gate.2".parse::<VariantName>().is_ok());
         assert!("-rf".parse::<VariantName>().is_err());
+    }
+
+    #[test]
+    fn a_package_is_named_and_nothing_else_is_asked_of_apt() {
+        for right in ["lldpd", "g++", "libstdc++6", "prometheus-node-exporter", "linux-image-6.1"] {
+            assert!(right.parse::<PackageName>().is_ok(), "{right}");
+        }
+        for wrong in [
+            "",
+            "a",
+            "-oX=y",
+            "./x.deb",
+            "/x.deb",
+            "?essential",
+            "~n",
+            "a,b",
+            "a b",
+            "a=1",
+            "a/sid",
+            "a:i386",
+            "Lldpd",
+            "lldpd-",
+            "a\n",
+            "*",
+        ] {
+            assert!(wrong.parse::<PackageName>().is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

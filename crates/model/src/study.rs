@@ -13,7 +13,7 @@ use serde::{
 use crate::{
     instrument::Scope,
     limit,
-    name::VariantName,
+    name::{PackageName, VariantName},
     pause::Target,
     share::Share,
     span::Span,
@@ -70,8 +70,13 @@ pub struct AccessPoint {
     /// Its radios; the clients are spread evenly over them.
     #[serde(default = "three")]
     pub radios: u32,
-    /// The client counts of the curve, each at least 0.
+    /// The client counts of the curve, each at least 0. Where `--on` points at a device they are those that it
+    /// has, and none need be said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
+    /// Debian packages that the virtual access point has beyond its own: the subject's, for instance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<PackageName>,
     /// How its time passes, for variants that do not say otherwise.
     #[serde(default)]
     pub mode: Mode,

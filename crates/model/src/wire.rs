@@ -13,6 +13,7 @@
 //! | 5 | bouts of contention |
 //! | 6 | trials of `txd measure` |
 //! | 7 | their bus, and commands whose end was put off |
+//! | 8 | what a subject said before it ended |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -31,7 +32,7 @@ use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 7;
+pub const PROTOCOL: u16 = 8;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -242,6 +243,11 @@ pub struct InterfaceCensus {
     pub hostapd: Option<u32>,
 }
 
+/// What somebody said, behind a colon.
+fn shown(said: &Option<String>) -> String {
+    said.as_ref().map(|said| format!(": {said}")).unwrap_or_default()
+}
+
 /// Why an order was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
@@ -254,7 +260,7 @@ pub enum Refusal {
         running: Vec<String>,
     },
     /// A process of the subject ended in the window.
-    #[error("`{name}` (pid {pid}) ended {after} after the window opened")]
+    #[error("`{name}` (pid {pid}) ended {after} after the window opened{}", shown(said))]
     SubjectDied {
         /// The subject.
         name: String,
@@ -262,6 +268,8 @@ pub enum Refusal {
         pid: u32,
         /// From the window's start.
         after: Span,
+        /// Its status and last words, where it was started for the trial.
+        said: Option<String>,
     },
     /// The subject's program cannot be started, or does not get ready.
     #[error("cannot start the subject `{command}`: {why}")]

@@ -72,6 +72,9 @@ impl Life {
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
         line::open(topology)?;
+        // Long before the first client has settled, so that no trial begins while they are made.
+        let applets = console::applets().doing(|| "prepare busybox's applets".into())?;
+        self.services.start(applets)?;
         self.start_network(topology)?;
         let services = &mut self.services;
         Association { topology, airspace: &mut airspace, services }.complete()?;
@@ -93,7 +96,7 @@ impl Life {
         // A machine without the port is one to play with; it has nobody to talk to.
         let Some(port) = port::open()? else { return Ok(()) };
         let agent = Service::new("agent", AGENT)
-            .environment("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .environment("PATH", console::search_path())
             .output(Output::Port(port))
             .ending(Ending::StartAgain);
         self.services.start(agent)
@@ -102,11 +105,7 @@ impl Life {
     fn start_console(&mut self, mode: ConsoleMode) -> Result<(), Error> {
         match mode {
             ConsoleMode::None => Ok(()),
-            ConsoleMode::Shell => {
-                let applets = console::applets().doing(|| "prepare busybox's applets".into())?;
-                self.services.start(applets)?;
-                self.services.start(console::shell())
-            }
+            ConsoleMode::Shell => self.services.start(console::shell()),
         }
     }
 

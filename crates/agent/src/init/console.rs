@@ -23,7 +23,14 @@ const TERMINAL: &str = "/dev/ttyS0";
 const APPLETS: &str = "/run/headroom/applets";
 const BASH: &str = "/bin/bash";
 const BUSYBOX: &str = "/bin/busybox";
+/// Where real programs are.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where programs are looked for, by a person's shell and by what a study starts: one list, so that what was
+/// tried by hand is what is measured.
+pub(super) fn search_path() -> String {
+    format!("{SEARCH}:{APPLETS}")
+}
 
 /// Writes one line for the host; a console that cannot be written has nobody to tell.
 pub(super) fn say(line: impl fmt::Display) {
@@ -44,13 +51,13 @@ pub(super) fn shell() -> Service {
         .arguments(arguments.iter().copied())
         .environment("TERM", "vt102")
         .environment("HOME", "/root")
-        .environment("PATH", format!("{SEARCH}:{APPLETS}"))
+        .environment("PATH", search_path())
         .environment("PS1", "ap# ")
         .output(Output::Terminal(TERMINAL.into()))
         .ending(Ending::StartAgain)
 }
 
-/// Links to busybox's applets for the shell; it ends on its own.
+/// Links to busybox's applets, for the shell and for what a study starts; it ends on its own.
 pub(super) fn applets() -> std::io::Result<Service> {
     std::fs::create_dir_all(APPLETS)?;
     Ok(Service::new("applets", BUSYBOX)

@@ -126,11 +126,25 @@ fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
 }
 
 #[test]
-fn a_load_that_fails_is_counted() {
+fn a_load_that_fails_now_and_then_is_counted() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["false"])));
+    // Every other round: the file is there or it is not.
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let script = format!("mkdir {0} 2>/dev/null || {{ rmdir {0}; exit 1; }}", mark.display());
+    let mut agent =
+        Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["sh", "-c", &script])));
     let rounds = agent.window(4).1[3].rounds;
-    assert!(rounds.failed > 0 && rounds.failed == rounds.ended, "{rounds:?}");
+    assert!(rounds.failed > 0 && rounds.failed < rounds.ended, "{rounds:?}");
+}
+
+#[test]
+fn a_load_that_only_fails_is_refused_with_its_status_and_words() {
+    let subject = Subject::idle();
+    let words = ["sh", "-c", "echo no route >&2; exit 7"];
+    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &words)));
+    let Refusal::LoadEnded { why, .. } = agent.refused() else { panic!("another refusal") };
+    assert!(why.ends_with("the first with exit status: 7: no route"), "{why}");
 }
 
 #[test]
@@ -164,7 +178,7 @@ fn a_subject_that_dies_ends_the_measurement_at_once() {
             other => panic!("unexpected {other:?}"),
         }
     };
-    let Refusal::SubjectDied { name, pid, after } = refusal else { panic!("{refusal:?}") };
+    let Refusal::SubjectDied { name, pid, after, .. } = refusal else { panic!("{refusal:?}") };
     assert_eq!((name, pid), (subject.name.clone(), subject.pid()));
     assert!(after.as_secs_f64() < 10.0);
     assert_eq!(folders_of(agent.pid()), Vec::<std::path::PathBuf>::new());

@@ -41,7 +41,7 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
         return Ok(verdict);
     }
     transmit::compare::refuse_point(&flags.study, &flags.point)?;
-    let mut file = study_file::load(&flags.study).map_err(lab::Error::from)?;
+    let mut file = place::loaded(&flags.study, &flags.on)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));

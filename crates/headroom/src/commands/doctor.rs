@@ -213,7 +213,7 @@ fn cache(options: &Options) -> Finding {
 /// Raises a small access point and asks it.
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let lab: Lab = options.lab(Progress::beside_output(options))?;
-    let image = image::obtain(&lab)?;
+    let image = image::obtain(&lab, &[])?;
     let shape = Shape {
         mode: Mode::Counted,
         accelerator: Accelerator::Tcg,

@@ -25,7 +25,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
         ));
         return Ok(Verdict::Pass);
     }
-    let image = lab::image::obtain(&lab)?;
+    let image = lab::image::obtain(&lab, &[])?;
     if options.json {
         let value = json!({
             "image": image.id, "kernel": image.kernel, "root": image.root, "release": image.release,

@@ -36,7 +36,7 @@ use crate::{
 /// The study that a place means, for trials of one purpose.
 pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFile, Failure> {
     let mut file = if is_study(&place.what) {
-        let file = study_file::load(Path::new(&place.what)).map_err(lab::Error::from)?;
+        let file = loaded(Path::new(&place.what), &place.on)?;
         changed(file, &changes(place))?
     } else {
         if !place.variant.is_empty() {
@@ -51,6 +51,15 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
     file.keep_only(vec![purpose]);
     file.overrides.push(format!("only = {}", purpose.name()));
     Ok(file)
+}
+
+/// A study file, for where it is carried out.
+pub(crate) fn loaded(path: &Path, on: &On) -> Result<StudyFile, Failure> {
+    let file = match on {
+        On::Vm => study_file::load(path),
+        On::Address(_) => study_file::load_for_device(path),
+    };
+    Ok(file.map_err(lab::Error::from)?)
 }
 
 /// A process has no folder in its name; a file that happens to have a process's name is not meant.
@@ -78,6 +87,7 @@ fn of_process(place: &flags::Place) -> Study {
             kind: Kind::Vm,
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
+            packages: Vec::new(),
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),

@@ -42,7 +42,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     check(flags)?;
     flags.forward.map_or(Ok(()), is_free)?;
     let lab = options.lab(Progress::beside_output(options))?;
-    let image = image::obtain(&lab)?;
+    let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {
         ModeWord::Counted => Mode::Counted,
         ModeWord::RealTime => Mode::RealTime,

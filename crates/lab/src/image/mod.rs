@@ -3,6 +3,7 @@
 //! Two layers, each cached by what it is made of. The base is the packages, pruned; it needs the
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
 
+mod accounts;
 mod initramfs;
 mod kernel;
 mod modules;
@@ -12,16 +13,20 @@ mod strip;
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, BufWriter, Seek},
+    io::{self, BufReader, BufWriter, Read, Seek},
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use linux::file;
-use model::{event::Event, name::Sha256Hex};
+use model::{
+    event::Event,
+    name::{PackageName, Sha256Hex},
+};
 use serde::{Deserialize, Serialize};
 
 use self::{
+    accounts::Accounts,
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
 };
@@ -59,23 +64,24 @@ struct Base {
     packages: Vec<String>,
 }
 
-/// Finds the image in the cache, or makes it.
+/// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
 ///
 /// # Errors
 ///
 /// [`Error`]: a missing host package, no network, a full disk.
-pub fn obtain(lab: &Lab) -> Result<Image, Error> {
+pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
     // Before the packages: what is missing here is told before they are fetched.
     let programs = find_programs(&lab.settings.device)?;
+    let more = lab.settings.packages_with(more);
     let base_key = cache::key([
         recipe::text().as_str(),
         lab.settings.mirror.as_deref().unwrap_or(""),
-        &lab.settings.packages.join(" "),
+        &more.join(" "),
     ]);
     let base_name = Name { kind: "base", key: &base_key };
-    let base = lab.cache.obtain(base_name, |folder| make_base(lab, folder))?;
+    let base = lab.cache.obtain(base_name, |folder| make_base(lab, &more, folder))?;
     lab.tell_damage(&base);
     let image_key = cache::key([&*base_key, &*sum(&base.path)?, &*identity(&programs)]);
     let image_name = Name { kind: "image", key: &image_key };
@@ -139,13 +145,12 @@ fn identity(programs: &[Program]) -> String {
         .collect()
 }
 
-fn make_base(lab: &Lab, folder: &Path) -> Result<(), Error> {
+fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error> {
     lab.emit(Event::ImageStep { step: "packages".to_owned() });
     let tar = folder.join("packages.tar");
-    packages::fetch(&tar, &lab.settings, &lab.cancel)?;
+    packages::fetch(&tar, more, lab)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let more = !lab.settings.packages.is_empty();
-    BaseMaker { tar: &tar, folder, more }.make()?;
+    BaseMaker { tar: &tar, folder, more: !more.is_empty() }.make()?;
     fs::remove_file(&tar).map_err(Error::file("remove", tar))
 }
 
@@ -165,7 +170,8 @@ impl BaseMaker<'_> {
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
         let modules = Modules::find(&contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
-        self.write_root(&modules).map_err(Error::file("write", self.folder.join("base.cpio")))?;
+        self.write_root(&modules, &contents.accounts)
+            .map_err(Error::file("write", self.folder.join("base.cpio")))?;
         self.write_facts(&kernel, contents.packages)
     }
 
@@ -182,6 +188,8 @@ impl BaseMaker<'_> {
             let place = Place { path, offset: entry.raw_file_position(), size: entry.size() };
             if place.path == packages::LIST_FILE {
                 contents.packages = package_list(&io::read_to_string(&mut entry)?);
+            } else if place.path.starts_with(packages::SCRIPT_FOLDER) {
+                contents.accounts.read(&script(&mut entry)?);
             } else if place.path.starts_with("boot/vmlinuz-") {
                 contents.kernel = Some(place);
             } else if let Some(name) = modules::name_of(&place.path) {
@@ -200,7 +208,7 @@ impl BaseMaker<'_> {
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
-    fn write_root(&self, modules: &Modules) -> io::Result<()> {
+    fn write_root(&self, modules: &Modules, accounts: &Accounts) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
         for folder in recipe::FOLDERS {
@@ -214,7 +222,12 @@ impl BaseMaker<'_> {
             root.link(name, target)?;
         }
         for (name, content) in recipe::FILES {
-            root.file(name, false, content.as_bytes())?;
+            let more = match name {
+                recipe::PASSWD => accounts.passwd(),
+                recipe::GROUP => accounts.group_lines(),
+                _ => String::new(),
+            };
+            root.file(name, false, format!("{content}{more}").as_bytes())?;
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
@@ -234,6 +247,14 @@ struct Contents {
     kernel: Option<Place>,
     modules: Index,
     packages: Vec<String>,
+    accounts: Accounts,
+}
+
+/// An install script, as far as it is read.
+fn script(entry: &mut impl io::Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    io::Read::take(entry, accounts::LONGEST_SCRIPT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// `name_version_architecture` from the names of package files; a colon is escaped there.

@@ -8,11 +8,16 @@ use std::{
     process::{Command, Stdio},
 };
 
+use model::name::PackageName;
+
 use super::recipe;
-use crate::{Cancel, Error, Settings, host};
+use crate::{Cancel, Error, Lab, host};
 
 /// Lists the package files into the root, because an extracted root has no package database.
 const LIST: &str = r#"--extract-hook=ls "$1/var/cache/apt/archives" > "$1/headroom-packages""#;
+
+/// Lays the packages' install scripts beside it, for [`super::accounts`]. They are read and never run.
+const SCRIPTS: &str = r#"--extract-hook=mkdir "$1/headroom-scripts"; for deb in "$1"/var/cache/apt/archives/*.deb; do dpkg-deb --ctrl-tarfile "$deb" | tar --extract --to-stdout --wildcards ./postinst > "$1/headroom-scripts/$(basename "$deb")" 2>/dev/null || true; done"#;
 
 /// Runs mmdebstrap and hands a TERM on to all of its process group. mmdebstrap itself would wait for
 /// apt, and that for a mirror. The TERM is ours, or the kernel's after a `kill -9` of headroom; either
@@ -22,12 +27,15 @@ const GUARD: &str = r#"trap 'trap : TERM; kill -TERM 0; wait' TERM; mmdebstrap "
 /// Where the hook above leaves its list.
 pub(super) const LIST_FILE: &str = "headroom-packages";
 
+/// Where the other one leaves the scripts.
+pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
+
 /// Downloads and extracts the recipe's packages into a tar.
 ///
 /// # Errors
 ///
 /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
-pub(super) fn fetch(tar: &Path, settings: &Settings, cancel: &Cancel) -> Result<(), Error> {
+pub(super) fn fetch(tar: &Path, more: &[PackageName], lab: &Lab) -> Result<(), Error> {
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
     if mode == "unshare" {
@@ -37,15 +45,15 @@ pub(super) fn fetch(tar: &Path, settings: &Settings, cancel: &Cancel) -> Result<
     let mut command = host::bound("TERM");
     command
         .args(["sh", "-c", GUARD, "mmdebstrap"])
-        .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST])
-        .arg(format!("--include={}", recipe::packages(&settings.packages).join(",")))
+        .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST, SCRIPTS])
+        .arg(format!("--include={}", recipe::packages(more).join(",")))
         .args([recipe::SUITE, "-"])
-        .args(settings.mirror.as_deref())
+        .args(lab.settings.mirror.as_deref())
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(Stdio::piped());
-    run(command, cancel)
+    run(command, &lab.cancel)
 }
 
 /// Runs it to its end; a wish to stop ends it.

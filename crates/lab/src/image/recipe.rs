@@ -1,5 +1,7 @@
 //! What the guest is made of. Change anything here and the image gets another name.
 
+use model::name::PackageName;
+
 /// The Debian release that the guest is.
 pub(super) const SUITE: &str = "bookworm";
 
@@ -70,10 +72,11 @@ pub(super) const LINKS: [(&str, &str); 3] = [
 
 /// Beginnings of paths that no program of the guest reads. The root lives in memory and in every
 /// snapshot, so what is not needed costs on each trial.
-pub(super) const LEFT_OUT: [&str; 20] = [
+pub(super) const LEFT_OUT: [&str; 21] = [
     "bin/udevadm",
     "boot/",
     "dev/",
+    "headroom-scripts/",
     "lib/modules/",
     "lib/systemd/",
     "lib/udev/",
@@ -98,8 +101,8 @@ pub(super) const KEPT_FOR_MORE: [&str; 3] =
     ["usr/lib/x86_64-linux-gnu/libdb-5", "usr/lib/x86_64-linux-gnu/libperl", "usr/share/perf"];
 
 /// The packages of an image with more than ours.
-pub(super) fn packages(more: &[String]) -> Vec<&str> {
-    PACKAGES.into_iter().chain(more.iter().map(String::as_str)).collect()
+pub(super) fn packages(more: &[PackageName]) -> Vec<&str> {
+    PACKAGES.into_iter().chain(more.iter().map(PackageName::as_str)).collect()
 }
 
 /// Folders that must exist, whether a package brings them or not.
@@ -119,16 +122,22 @@ pub(super) const FOLDERS: [&str; 13] = [
     "var",
 ];
 
+/// The accounts; those that packages ask for come behind.
+pub(super) const PASSWD: &str = "etc/passwd";
+
+/// Their groups.
+pub(super) const GROUP: &str = "etc/group";
+
 /// Files of our own that are the same in every image.
 pub(super) const FILES: [(&str, &str); 3] = [
-    ("etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
-    ("etc/group", "root:x:0:\nnetdev:x:101:\nnogroup:x:65534:\n"),
+    (PASSWD, "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+    (GROUP, "root:x:0:\nadm:x:4:\nnetdev:x:101:\nnogroup:x:65534:\n"),
     ("etc/hosts", "127.0.0.1 localhost headroom\n"),
 ];
 
 /// Everything above but our own programs as one text, for the base's name.
 pub(super) fn text() -> String {
     format!(
-        "3 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+        "4 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
     )
 }

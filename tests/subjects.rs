@@ -1,0 +1,118 @@
+//! Subjects that headroom's authors did not plan for: packages, their users, their words, BusyBox's programs.
+//!
+//! The studies of `examples/subjects` run here short, on real guests: each must be measured.
+
+use std::path::{Path, PathBuf};
+
+use model::trial::Outcome;
+
+use crate::harness::{Place, Study};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/subjects").join(name)
+}
+
+/// Runs an example with one short trial of each variant.
+fn runs_short(name: &str) {
+    let place = Place::with_guests();
+    let file = example(name);
+    let words =
+        ["run", &file.to_string_lossy(), "--clients", "6", "--repetitions", "1", "--window", "4s"];
+    let ended = place.headroom(words).words(["--only", "cpu", "--out", "run"]).run();
+    let invalid = place.run().invalid();
+    assert_eq!(invalid, [], "{ended}");
+    for recording in place.run().recordings() {
+        let last = recording.samples.last().unwrap();
+        assert!(
+            last.subject.tasks.iter().any(|task| task.run_ns > Some(0)),
+            "{name} did nothing at all"
+        );
+        assert_eq!(last.rounds.failed, 0, "{name}: its load failed");
+    }
+    ended.code(0);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn lldpd_runs_as_its_package_would_have_it() {
+    runs_short("lldpd.toml");
+}
+
+#[test]
+fn snmpd_runs_as_its_package_would_have_it() {
+    runs_short("snmpd.toml");
+}
+
+#[test]
+fn node_exporter_is_scraped_by_busyboxs_wget() {
+    runs_short("node-exporter.toml");
+}
+
+#[test]
+fn a_shell_script_is_a_subject() {
+    runs_short("script.toml");
+}
+
+#[test]
+fn what_works_in_a_shell_there_works_in_a_study() {
+    let place = Place::with_guests();
+    // `nc`, `awk` and `wget` are nobody's but BusyBox's in this image.
+    let study = Study::small().repetitions(1).load("applets", "sh -c 'nc --help; echo 1 | awk 1'");
+    place.run_study(&study).run().code(0);
+    assert_eq!(place.run().recordings()[0].samples.last().unwrap().rounds.failed, 0);
+}
+
+#[test]
+fn a_subject_that_gives_up_is_shown_with_its_words_and_not_asked_for_ever() {
+    let place = Place::with_guests();
+    let gives_up = r#"subject = { process = "sh", start = "sh -c 'echo no such user: _lldpd >&2; sleep 2; exit 7'" }"#;
+    let study = Study::small().repetitions(6).variant("gives-up", gives_up).idle();
+    // One after the other: a fourth trial would be under way when the third ends.
+    let ended = place.run_study(&study).words(["--jobs", "1"]).run();
+    ended.code(3).says("no such user: _lldpd").says("exit status: 7").says("measured no further");
+    let trials = place.run().trials();
+    let of = |name: &str| trials.iter().filter(|trial| trial.planned.id.variant == *name).count();
+    assert_eq!((of("gives-up"), of("idle")), (3, 6), "{ended}");
+    let failed =
+        trials.iter().filter(|trial| matches!(trial.outcome, Outcome::Invalid { .. })).count();
+    assert_eq!(failed, 3);
+    assert!(place.run().report().contains("no such user: _lldpd"));
+}
+
+#[test]
+fn packages_are_names_and_nothing_that_apt_would_obey() {
+    let place = Place::without_guests();
+    let text = std::fs::read_to_string(example("lldpd.toml")).unwrap();
+    for wrong in ["-oDir=/x", "./x.deb", "a,b", "?essential", "lldpd/sid", "lldpd-"] {
+        let file =
+            place.write("wrong.toml", &text.replace("[\"lldpd\"]", &format!("[\"{wrong}\"]")));
+        let ended = place.headroom(["run", &file.to_string_lossy(), "--dry-run"]).run();
+        ended.code(2).says("wrong.toml:5: ").says("is no name of a Debian package").in_one_line();
+        let flag = format!("--package={wrong}");
+        place.headroom(["image", &flag]).run().code(2).says("is no name of a Debian package");
+    }
+}
+
+#[test]
+fn examples_say_which_packages_they_need() {
+    let packages = |name: &str| {
+        let study = lab::study_file::load(&example(name)).unwrap().study;
+        study.access_point.packages.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(packages("lldpd.toml"), ["lldpd"]);
+    assert_eq!(packages("snmpd.toml"), ["snmp", "snmpd"]);
+}
+
+#[test]
+fn a_study_on_a_device_needs_no_clients() {
+    let place = Place::without_guests();
+    let text = "question = \"?\"\n[access-point]\n[subject]\nprocess = \"no-such-daemon\"\n[[variant]]\nname = \"v\"\n";
+    let file = place.write("study.toml", text);
+    let file = file.to_string_lossy();
+    place.headroom(["run", &file, "--dry-run"]).run().code(2).says("no client count").in_one_line();
+    // It gets as far as the subject that is not there.
+    let words = ["profile", &file, "--on", "local", "--window", "1s", "--out", "run"];
+    let ended = place.headroom(words).run();
+    assert!(!ended.to_string().contains("client count"), "{ended}");
+    assert!(place.run().invalid()[0].0.contains("no-such-daemon"), "{ended}");
+}
