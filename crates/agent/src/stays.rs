@@ -188,7 +188,8 @@ mod tests {
         stays.ask_to_end().unwrap();
         until_over(&mut stays);
         let Err(Refusal::LoadEnded { why, .. }) = stays.child_ended() else { panic!("it is good") };
-        assert_eq!(why, "exit status: 1: 3 clients missing");
+        // The shell may say of its `sleep` that it was terminated, too.
+        assert!(why.starts_with("exit status: 1: ") && why.ends_with("3 clients missing"), "{why}");
     }
 
     #[test]

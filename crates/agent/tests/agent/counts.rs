@@ -251,7 +251,8 @@ fn hits_are_the_calls_that_the_program_counts_itself() {
     assert_eq!(spans.lost, 0);
     let paired = spans.spans.len() as u64;
     assert!(paired <= spans.hits && paired + 2 >= spans.hits, "{paired} of {}", spans.hits);
-    assert!(spans.unpaired <= 4, "{} unpaired", spans.unpaired);
+    // A return whose breakpoint the kernel moved at that moment is missed and told; on a busy machine now and then.
+    assert!(spans.unpaired <= 4 + spans.hits / 50, "{} of {} unpaired", spans.unpaired, spans.hits);
     assert!(spans.spans.iter().all(|span| span.argument == Some(2000)));
     assert!(spans.spans.iter().all(|span| span.took_ns >= 2_000_000), "a sleep was too short");
 }

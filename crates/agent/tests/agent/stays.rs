@@ -53,7 +53,9 @@ fn one_whose_own_checks_failed_makes_the_trial_invalid_at_its_end() {
     agent.hello();
     agent.census();
     (0..4).for_each(|_| drop(agent.sample()));
-    assert_eq!(why(&mut agent), "exit status: 1: 3 of 6 clients seen");
+    let why = why(&mut agent);
+    // The shell may say of its `sleep` that it was terminated, too.
+    assert!(why.starts_with("exit status: 1: ") && why.ends_with("3 of 6 clients seen"), "{why}");
 }
 
 #[test]
