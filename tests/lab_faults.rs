@@ -128,7 +128,7 @@ fn a_client_that_leaves_in_the_window_makes_the_trial_invalid() {
     let leave = "sh -c 'sleep 3; ip netns exec clients ip link set sta0 down'";
     let ended = in_the_window(&place, leave);
     let (why, _) = the_reason(&ended, &place.run());
-    assert!(why.contains("wlan0 has 1 clients by the kernel and 1 clients by hostapd"), "{why}");
+    assert!(why.contains("wlan0 has 1 client by the kernel and 1 client by hostapd"), "{why}");
     assert_eq!(place.left(), []);
 }
 

@@ -103,7 +103,7 @@ fn a_run_that_is_finished_can_be_resumed_and_does_nothing() {
     let place = Place::with_guests();
     place.run_study(&Study::small().idle().repetitions(1)).run().code(0);
     let before = place.run().trial_files();
-    place.resume().run().code(0).says("1 trials, 1 done before");
+    place.resume().run().code(0).says("1 trial, 1 done before");
     assert_eq!(place.run().trial_files(), before);
 }
 

@@ -81,8 +81,9 @@ fn standing(analysis: &Analysis) -> String {
     let doubts =
         analysis.doubts.iter().filter(|doubt| doubt.level() == Level::Doubt).count() as u32;
     let doubts = if doubts == 0 { "no doubts".to_owned() } else { count(doubts, "doubt") };
+    let are = if analysis.planned == 1 { "is" } else { "are" };
     let valid =
-        format!("{} of {} are valid", analysis.valid, count(analysis.planned, "planned trial"));
+        format!("{} of {} {are} valid", analysis.valid, count(analysis.planned, "planned trial"));
     if !analysis.asks_for_cpu() {
         return format!("{valid}; {doubts}.");
     }

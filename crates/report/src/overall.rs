@@ -5,7 +5,7 @@
 //! Judgements of a study that is no comparison are findings and do not count: that `iw` is dearer than the
 //! daemon fails nobody.
 
-use analysis::{Analysis, quantity::count};
+use analysis::{Analysis, quantity::count, verdicts::PauseFigures};
 use model::{run::Run, verdict::Verdict};
 
 /// The verdict on a run.
@@ -53,7 +53,7 @@ fn decisions(run: &Run, analysis: &Analysis) -> Vec<Decided> {
     let judgements = analysis.judgements.iter().filter(|_| run.versus.is_some());
     let judgements =
         judgements.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
-    let pauses = analysis.pauses.iter();
+    let pauses = analysis.pauses.iter().filter(|pause| counts(run, pause));
     let pauses =
         pauses.map(|each| Decided { verdict: each.verdict, sentence: stopped(&each.sentence) });
     let gates = analysis.gates.iter().map(|gate| Decided {
@@ -61,6 +61,14 @@ fn decisions(run: &Run, analysis: &Analysis) -> Vec<Decided> {
         sentence: format!("Gate {}: {}", gate.name, stopped(&gate.sentence)),
     });
     judgements.chain(pauses).chain(gates).chain(incomplete(run, analysis)).collect()
+}
+
+/// Whether a pause counts for the run's verdict: where several consumers are ranked, that one of them causes nothing is
+/// a finding and fails nobody.
+pub(crate) fn counts(run: &Run, pause: &PauseFigures) -> bool {
+    let asked = run.study.pause.as_ref();
+    let ranks = asked.is_some_and(|asked| asked.process.is_none() && asked.group.is_none());
+    !(ranks && pause.verdict == Verdict::Fail)
 }
 
 /// Trials that are missing or invalid: what was asked for was not measured in full.
@@ -126,6 +134,41 @@ mod tests {
         let told = overall(&run, &analysis);
         assert_eq!(told.verdict, Verdict::Fail);
         assert_eq!(told.sentence, "Gate monotonic: 18 clients cost more than 60.");
+    }
+
+    #[test]
+    fn among_several_consumers_one_that_causes_nothing_fails_nobody() {
+        let mut run = fixture::run();
+        let mut analysis = analyse(&run, &fixture::trials(&run));
+        let pause = |consumer: &str, verdict| PauseFigures {
+            variant: "v".to_owned(),
+            clients: 6,
+            consumer: consumer.to_owned(),
+            subject: "s".to_owned(),
+            trials: 6,
+            running: None,
+            stopped: None,
+            sham: None,
+            share: None,
+            sham_share: None,
+            series: Vec::new(),
+            verdict,
+            sentence: consumer.to_owned(),
+        };
+        analysis.pauses = vec![pause("monitor", Verdict::Pass), pause("bystander", Verdict::Fail)];
+        let asked = |process: Option<&str>| model::study::Pause {
+            process: process.map(str::to_owned),
+            group: None,
+            variants: Vec::new(),
+            clients: Vec::new(),
+            repetitions: 6,
+            span: model::span::Span::from_secs(10),
+            settle: model::span::Span::from_secs(2),
+        };
+        run.study.pause = Some(asked(None));
+        assert_eq!(overall(&run, &analysis).verdict, Verdict::Pass);
+        run.study.pause = Some(asked(Some("bystander")));
+        assert_eq!(overall(&run, &analysis).verdict, Verdict::Fail);
     }
 
     #[test]

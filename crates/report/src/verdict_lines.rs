@@ -10,7 +10,7 @@ use analysis::{
 use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
-    overall::{Overall, overall},
+    overall::{Overall, counts, overall},
     text::fold,
 };
 
@@ -69,8 +69,10 @@ pub fn all(run: &Run, analysis: &Analysis) -> Vec<VerdictLine> {
     });
     let comparisons = analysis.judgements.iter();
     let comparisons = comparisons.map(|judgement| comparison(judgement, run.versus.is_some()));
-    let mut lines: Vec<_> =
-        comparisons.chain(analysis.pauses.iter().map(pause)).chain(gates).collect();
+    let mut lines: Vec<_> = comparisons
+        .chain(analysis.pauses.iter().map(|each| pause(run, each)))
+        .chain(gates)
+        .collect();
     let counting = lines.iter().filter(|line| line.counts).map(|line| line.verdict);
     let told = overall(run, analysis);
     if Verdict::of_all(counting) != told.verdict {
@@ -145,7 +147,7 @@ fn comparison(judgement: &Judgement, counts: bool) -> VerdictLine {
     }
 }
 
-fn pause(pause: &PauseFigures) -> VerdictLine {
+fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
     let effect = pause
         .share
         .as_ref()
@@ -159,7 +161,7 @@ fn pause(pause: &PauseFigures) -> VerdictLine {
             quantity::count(pause.clients, "client")
         ),
         verdict: pause.verdict,
-        counts: true,
+        counts: counts(run, pause),
         effect,
         sentence: pause.sentence.clone(),
     }

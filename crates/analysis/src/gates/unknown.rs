@@ -1,7 +1,7 @@
 //! Are the stacks of every profile explained, within the budget?
 
 use model::plural::count;
-use model::{share::Share, trial::Purpose};
+use model::{share::Share, trial::Purpose, verdict::Verdict};
 
 use super::{Evidence, Part, nothing, together};
 use crate::{profiles::ProfileFigures, quantity, verdicts::Gate};
@@ -13,7 +13,16 @@ pub(super) fn gate(evidence: &Evidence, budget: Share) -> Gate {
     if parts.is_empty() {
         return nothing(NAME, "the run has no trials for stacks");
     }
-    together(NAME, "profile", parts)
+    let idle: Vec<String> = parts
+        .iter()
+        .filter(|part| part.verdict == Verdict::Measured)
+        .map(|part| part.sentence.clone())
+        .collect();
+    let mut gate = together(NAME, "profile", parts);
+    if gate.verdict != Verdict::Measured {
+        idle.iter().for_each(|idle| gate.sentence.push_str(&format!(" Not judged: {idle}.")));
+    }
+    gate
 }
 
 /// Every profile that was planned, of one variant or of all.

@@ -43,7 +43,12 @@ const REPEATS: f64 = 0.5;
 /// Fewer pairs of samples than this show no period.
 const FEWEST_PAIRS: usize = 8;
 
-/// The period that all trials show; `None` where they show none, or where a span holds whole periods.
+/// Spans that differ by less than this share do not differ.
+const STILL: f64 = 0.001;
+
+/// Of the periods that all trials show and that a span holds no whole number of, one that makes spans differ most.
+/// A subject may have several: what it does every second does not hide what it does twice a minute. `None` where none
+/// makes spans differ.
 pub(super) fn of(trials: &[Series], shape: Shape) -> Option<Rhythm> {
     let longest = trials.iter().map(|trial| trial.steps.len()).max()?;
     let correlation = |lag| correlation(trials, lag);
@@ -51,11 +56,18 @@ pub(super) fn of(trials: &[Series], shape: Shape) -> Option<Rhythm> {
         let here = correlation(*lag);
         here >= REPEATS && here >= correlation(lag + 1) && here > correlation(lag - 1)
     };
-    let period = (2..longest).find(is_peak)?;
-    let swings: Vec<f64> =
-        trials.iter().filter_map(|trial| swing(&folded(trial, period)?, shape)).collect();
-    let swing = super::mean(&swings)?;
-    (!shape.span.is_multiple_of(period)).then_some(Rhythm { period, swing })
+    let periods = (2..longest).filter(|lag| !shape.span.is_multiple_of(*lag)).filter(is_peak);
+    let swinging = periods.filter_map(|period| {
+        let swings = trials.iter().filter_map(|trial| swing(&folded(trial, period)?, shape));
+        let swing = super::mean(&swings.collect::<Vec<_>>())?;
+        (swing > STILL).then_some(Rhythm { period, swing })
+    });
+    let swinging: Vec<Rhythm> = swinging.collect();
+    let most = swinging.iter().map(|one| one.swing).fold(0.0, f64::max);
+    // Lags near the period repeat a little, too, and are folded worse; the period itself repeats best.
+    // Of two that repeat alike the shorter one is it.
+    let large = swinging.into_iter().rev().filter(|one| one.swing >= most / 2.0);
+    large.max_by(|a, b| correlation(a.period).total_cmp(&correlation(b.period)))
 }
 
 /// How alike undisturbed samples are that lie `lag` apart, −1 to 1; −1 where too few do.
@@ -128,6 +140,17 @@ mod tests {
     fn spans_of_whole_periods_do_not() {
         assert_eq!(of(&trials(10, every_tenth), Shape { span: 10, measured: 7 }), None);
         assert_eq!(of(&trials(20, every_tenth), Shape { span: 20, measured: 17 }), None);
+    }
+
+    #[test]
+    fn a_short_period_does_not_hide_a_long_one() {
+        // A round every 2 s, and work of its own in every second span of 10 s.
+        let both = |at: usize| {
+            let round = if at.is_multiple_of(2) { 2_000.0 } else { 0.0 };
+            round + if at % 20 < 10 { 800.0 } else { 0.0 }
+        };
+        let found = of(&trials(10, both), Shape { span: 10, measured: 6 }).unwrap();
+        assert_eq!((found.period, found.swing > 0.3), (20, true), "{found:?}");
     }
 
     #[test]
