@@ -278,10 +278,8 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
     let Some(share) = estimate.interval else {
         return (Verdict::Invalid, "one trial has no interval; measure six".to_owned());
     };
-    if let Some(why) = spans.and_then(|spans| own_period(estimate.mean, cell, spans)) {
-        return (Verdict::Invalid, why);
-    }
     let still = |sham: Interval| sham.holds(0.0) || (-STILL <= sham.low && sham.high <= STILL);
+    let own = || spans.and_then(|spans| own_period(estimate.mean, cell, spans));
     match figures.sham_share.map(|sham| (sham, sham.interval)) {
         None | Some((_, None)) => {
             (Verdict::Invalid, "there is no control to compare with".to_owned())
@@ -289,9 +287,11 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
         Some((sham, Some(interval))) if !still(interval) => {
             let moved = Unit::PER_CENT.with_interval(&sham);
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
-            (Verdict::Invalid, why)
+            (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) if share.low > 0.0 => (Verdict::Pass, String::new()),
+        Some(_) if share.low > 0.0 => {
+            own().map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
+        }
         Some(_) => (Verdict::Fail, "which cannot be told from nothing".to_owned()),
     }
 }
