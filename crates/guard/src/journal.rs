@@ -307,10 +307,7 @@ impl Journal {
         self.note(self.record(path, knob, (now, wanted))?)?;
         self.check()?;
         let written = self.write(path, knob, &knob.text(now, wanted));
-        if knob == Knob::List
-            && wanted.trim().is_empty()
-            && written.as_ref().is_err_and(|error| is(error, Errno::NOSPC))
-        {
+        if cannot_be_empty(wanted, &written) {
             return self.fill(path, now);
         }
         let reads = self.read(path, knob);
@@ -388,7 +385,12 @@ impl Journal {
         let Some(value) = self.ledger.value(path) else { return };
         let original = value.original.clone();
         let now = self.read(path, knob).unwrap_or_default();
-        let _ = self.write(path, knob, &knob.text(&now, &original));
+        let written = self.write(path, knob, &knob.text(&now, &original));
+        if cannot_be_empty(&original, &written)
+            && let Some(all) = self.all_above(path)
+        {
+            let _ = self.files.write(path, &knob.text(&now, &all));
+        }
         for (beside, its, _) in knob.effects(path, &now, &original) {
             if let Some(value) = self.ledger.value(&beside) {
                 let original = its.text("", &value.original);
@@ -510,6 +512,11 @@ fn thread_of(path: &Path, knob: Knob) -> Option<u32> {
         return None;
     }
     path.parent()?.file_name()?.to_str()?.parse().ok()
+}
+
+/// Whether this is a list that the kernel does not empty, because processes are in its group.
+fn cannot_be_empty(wanted: &str, written: &io::Result<()>) -> bool {
+    wanted.trim().is_empty() && written.as_ref().is_err_and(|error| is(error, Errno::NOSPC))
 }
 
 fn is(error: &io::Error, errno: Errno) -> bool {

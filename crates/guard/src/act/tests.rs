@@ -154,6 +154,23 @@ fn a_group_with_processes_that_had_no_cpus_of_its_own_gets_all_back() {
 }
 
 #[test]
+fn a_guard_that_was_overtaken_leaves_no_group_packed_that_had_no_cpus_of_its_own() {
+    let fake = Fake::v2();
+    populate(&fake);
+    for folder in ["", "/apps"] {
+        let path = format!("/sys/fs/cgroup{folder}/cgroup.subtree_control");
+        fake.echo("+cpuset", &path).unwrap();
+    }
+    let mut device = Device::with(fake, vec![group("miner", "/apps/miner")]);
+    let cpus = "/sys/fs/cgroup/apps/miner/cpuset.cpus";
+    assert_eq!(device.fake.text(cpus), "\n");
+    device.fake.overtake_at("miner/cpuset.cpus");
+    device.bound(Bounds { cpus: Some(vec![3]), ..Bounds::default() });
+    // Its journal is gone: nobody would ever give these CPUs back.
+    assert_eq!(device.fake.text(cpus), "0-3\n");
+}
+
+#[test]
 fn version_1_has_no_bound_for_memory_that_slows() {
     let mut device = Device::on(Fake::v1());
     let outcome = device.bound(Bounds { memory_high_kib: Some(1000), ..Bounds::default() });

@@ -4,6 +4,8 @@
 //! Pure. Both axes are shares: of the CPU time that Wi-Fi's work asked for and got, as `decide` tells it, and of
 //! the applications' own CPU time with nothing bounded, in the same block.
 
+use std::collections::BTreeSet;
+
 use model::share::Share;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +85,9 @@ pub struct Point {
     pub application_kept: Figure,
     /// Their own CPU, in CPUs.
     pub application_cpus: Figure,
+    /// Blocks that it was measured in: fewer than the curve's where it was left out, or Wi-Fi had nothing to do. One
+    /// alone has no range.
+    pub blocks: u32,
     /// Whether no other setting keeps as much of both.
     pub on_front: bool,
 }
@@ -205,8 +210,15 @@ fn point(setting: &Setting, samples: &[&Sample], unbounded: &[Option<f64>]) -> O
         rate_bps: over(&|sample| Some(sample.rate_bps))?,
         application_kept: over(&kept)?,
         application_cpus: over(&|sample| Some(sample.application_cpus))?,
+        blocks: blocks(samples),
         on_front: false,
     })
+}
+
+/// In how many blocks these saw work of Wi-Fi.
+fn blocks(samples: &[&Sample]) -> u32 {
+    let seen = samples.iter().filter(|sample| sample.wifi_kept.is_some());
+    seen.map(|sample| sample.block).collect::<BTreeSet<u32>>().len() as u32
 }
 
 fn unsteady(samples: &[Sample], block: u32) -> Option<String> {

@@ -28,13 +28,17 @@ impl Display for Words<'_> {
                 f,
                 "{mark} {:width$}  {:>18}  {:>10}  {:>19}",
                 point.name,
-                figure(point.wifi_kept, curve.blocks),
+                figure(point.wifi_kept, point.blocks),
                 rate(point.rate_bps.median),
-                figure(point.application_kept, curve.blocks)
+                figure(point.application_kept, point.blocks)
             )?;
         }
         let knee = if curve.knee.is_some() { "◆ knee, " } else { "" };
-        writeln!(f, "\n{knee}· nothing else keeps as much of both; {}", of_blocks(curve.blocks))?;
+        writeln!(
+            f,
+            "\n{knee}· nothing else keeps as much of both; median [least–most] of {} blocks",
+            curve.blocks
+        )?;
         recommended(f, curve)?;
         for doubt in &curve.doubts {
             writeln!(f, "doubt: {doubt}")?;
@@ -70,17 +74,10 @@ fn recommended(f: &mut Formatter<'_>, curve: &Curve) -> fmt::Result {
     Ok(())
 }
 
-/// What the figures are of.
-fn of_blocks(blocks: u32) -> String {
-    match blocks {
-        1 => "one block, so no spread is known: say --blocks 3".to_owned(),
-        blocks => format!("median [least–most] of {blocks} blocks"),
-    }
-}
-
+/// A figure with its range, which a single block does not have.
 fn figure(figure: Figure, blocks: u32) -> String {
     if blocks < 2 {
-        return percent(figure.median);
+        return format!("{} (one block)", percent(figure.median));
     }
     let whole = |share: f64| format!("{:.0}", share * 100.0);
     format!("{} [{}–{}]", percent(figure.median), whole(figure.low), whole(figure.high))
@@ -89,12 +86,31 @@ fn figure(figure: Figure, blocks: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::characterize::curve::tests::example;
+    use crate::{
+        bounds::Bounds,
+        characterize::{
+            blocks::{Setting, Turn},
+            curve::{Sample, draw, tests::example},
+        },
+    };
 
     #[test]
-    fn one_block_has_no_spread() {
-        let told = Words(&Curve { blocks: 1, ..example() }).to_string();
-        assert!(told.contains("one block, so no spread is known") && !told.contains('['), "{told}");
+    fn a_setting_that_one_block_alone_measured_has_no_spread() {
+        let ladder = [Setting { name: "weight 512".to_owned(), bounds: Bounds::default() }];
+        let sample = |block, turn| Sample {
+            block,
+            turn,
+            wifi_kept: Some(0.5),
+            rate_bps: 1e6,
+            application_cpus: 1.0,
+        };
+        let mut samples: Vec<Sample> = (0..6).map(|nth| sample(nth / 2, Turn::Baseline)).collect();
+        samples.push(sample(2, Turn::Setting(0)));
+        let told = Words(&draw(&ladder, &samples).unwrap()).to_string();
+        let line = |name: &str| told.lines().find(|line| line.contains(name)).unwrap().to_owned();
+        assert!(line("nothing bounded").contains("[50–50]"), "{told}");
+        let alone = line("weight 512");
+        assert!(alone.contains("one block") && !alone.contains('['), "{told}");
     }
 
     #[test]

@@ -62,6 +62,8 @@ struct Failing {
     torn: usize,
     /// Ends of paths, and what a write to them gives.
     refused: Vec<(String, Errno)>,
+    /// The end of a path: right before the next write to it the watchdog takes over.
+    overtaken: Option<String>,
     /// Changes so far.
     made: u64,
     boot: String,
@@ -224,6 +226,20 @@ impl Fake {
         files
     }
 
+    /// Right before the next write to a path that ends so, the watchdog restores everything.
+    pub fn overtake_at(&self, end: &str) {
+        self.failing().overtaken = Some(end.to_owned());
+    }
+
+    /// The watchdog takes over, where it is told to do so at this path.
+    fn overtake(&self, path: &Path) {
+        let due = |end: &mut String| path.to_string_lossy().ends_with(end.as_str());
+        let is_due = self.failing().overtaken.take_if(due).is_some();
+        if is_due && let Err(error) = super::take_over(Box::new(self.clone()), &self.state()) {
+            panic!("the watchdog cannot take over: {error}");
+        }
+    }
+
     fn failing(&self) -> MutexGuard<'_, Failing> {
         // A test that failed elsewhere has nothing to do with what is here.
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -252,6 +268,7 @@ impl Files for Fake {
     }
 
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        self.overtake(path);
         self.may(path)?;
         kernel::write(path, text, self.root())
     }
