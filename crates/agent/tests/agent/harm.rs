@@ -250,8 +250,12 @@ fn every_login_succeeds_under_every_instrument() {
         counts(Detail::Hits),
         counts(Detail::Spans(None)),
     ];
-    for instrument in instruments {
+    // The watch is over the whole machine, on which other tests have forks fail; such a window is measured again.
+    let mut again = 3;
+    let mut left: Vec<_> = instruments.into_iter().rev().collect();
+    while let Some(instrument) = left.pop() {
         let told = format!("{instrument:?}");
+        let same = instrument.clone();
         let measure = Measure { instrument, ..measure(&sshd.copy.name, 40) };
         let mut agent = Agent::ordered(&Order::measure(measure));
         loop {
@@ -266,6 +270,13 @@ fn every_login_succeeds_under_every_instrument() {
         let counted = loop {
             match agent.frame() {
                 Frame::Counts(counts) => break Some(counts.probes[0].hits),
+                Frame::Refused(refusal)
+                    if again > 0 && refusal.to_string().contains("cannot trust this window") =>
+                {
+                    again -= 1;
+                    left.push(same);
+                    break None;
+                }
                 Frame::Refused(refusal) => panic!("{refusal}"),
                 Frame::Done => break None,
                 _ => {}
