@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs};
 
-use model::contention::{Arm, Fought, Outcome, Record};
+use model::{
+    contention::{Arm, Record, Trial},
+    trial::Outcome,
+};
 
 use crate::harness::Place;
 
@@ -55,8 +58,8 @@ application = "stream"
 role = "no-harm"
 "#;
 
-fn bouts(place: &Place) -> BTreeMap<String, Fought> {
-    let files = fs::read_dir(place.path("run/bouts")).unwrap().flatten();
+fn trials(place: &Place) -> BTreeMap<String, Trial> {
+    let files = fs::read_dir(place.path("run/trials")).unwrap().flatten();
     files
         .map(|file| {
             let name = file.file_name().to_string_lossy().into_owned();
@@ -66,11 +69,11 @@ fn bouts(place: &Place) -> BTreeMap<String, Fought> {
 }
 
 /// What was counted under an arm; the first of them in the block.
-fn record<'a>(bouts: &'a BTreeMap<String, Fought>, arm: &Arm) -> &'a Record {
-    let fought = bouts.values().find(|fought| fought.arm == *arm).unwrap();
-    match &fought.outcome {
-        Outcome::Fought(record) => record,
-        Outcome::Failed(why) => panic!("{arm:?} could not be fought: {why}"),
+fn record<'a>(trials: &'a BTreeMap<String, Trial>, arm: &Arm) -> &'a Record {
+    let trial = trials.values().find(|trial| trial.planned.arm == *arm).unwrap();
+    match &trial.outcome {
+        Outcome::Measured(reading) => &reading.record,
+        Outcome::Invalid { why, .. } => panic!("{arm:?} could not be measured: {why}"),
     }
 }
 
@@ -79,15 +82,15 @@ fn received(record: &Record) -> u64 {
 }
 
 #[test]
-fn a_cell_is_fought_under_every_arm_and_has_its_page() {
+fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
     place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run().calmly();
-    let bouts = bouts(&place);
-    assert_eq!(bouts.len(), 6);
+    let trials = trials(&place);
+    assert_eq!(trials.len(), 6);
     let control = |name: &str| Arm::Control(name.to_owned());
-    let (alone, none) = (record(&bouts, &Arm::Alone), record(&bouts, &control("none")));
-    let low = record(&bouts, &control("shares-2"));
+    let (alone, none) = (record(&trials, &Arm::Alone), record(&trials, &control("none")));
+    let low = record(&trials, &control("shares-2"));
     assert_eq!(alone.seconds.len(), 3);
     assert!(received(alone) > 0 && received(none) > 0, "nothing arrived");
     assert!(!alone.round_trips.is_empty() && !alone.cpus.is_empty());
@@ -95,25 +98,25 @@ fn a_cell_is_fought_under_every_arm_and_has_its_page() {
     // Counted: the same on every host, so figures may be compared and not only looked at.
     assert!(received(none) < received(alone), "the application took nothing");
     assert!(received(low) > received(none), "a weight of 2 gave nothing back");
-    let work = |arm: &Arm| record(&bouts, arm).application.as_ref().unwrap().ran_ns;
+    let work = |arm: &Arm| record(&trials, arm).application.as_ref().unwrap().ran_ns;
     assert!(work(&Arm::Application) > work(&control("shares-2")));
-    assert!(record(&bouts, &control("guard-100")).guard.is_some());
-    let (first, last) = (&bouts["0001.json"], &bouts["0006.json"]);
-    assert_eq!((&first.arm, &last.arm), (&Arm::Alone, &Arm::Alone));
+    assert!(record(&trials, &control("guard-100")).guard.is_some());
+    let (first, last) = (&trials["0001.json"], &trials["0006.json"]);
+    assert_eq!((&first.planned.arm, &last.planned.arm), (&Arm::Alone, &Arm::Alone));
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("What does the harness ask?"));
 
-    // Everything is there: going on fights nothing, and the page is made again.
-    let files = || fs::read_dir(place.path("run/bouts")).unwrap().count();
+    // Everything is there: going on measures nothing, and the page is made again.
+    let files = || fs::read_dir(place.path("run/trials")).unwrap().count();
     fs::remove_file(place.path("run/report.html")).unwrap();
-    fs::remove_file(place.path("run/bouts/0006.json")).unwrap();
+    fs::remove_file(place.path("run/trials/0006.json")).unwrap();
     place.resume().run().calmly();
     assert_eq!(files(), 6);
     assert!(place.path("run/report.html").is_file());
     place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
     assert!(place.path("again.html").is_file());
-    place.headroom(["index", "."]).run().code(0).prints("see its report.html");
+    place.headroom(["index", "."]).run().code(0).prints("harm cells: ");
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn the_plan_is_printed_and_nothing_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 bouts, about");
+    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 trials, about");
     assert!(!place.path("runs").exists());
 }
 

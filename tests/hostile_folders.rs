@@ -379,57 +379,92 @@ fn what_is_written_is_never_written_through_a_link() {
     try_all(clients, WRITTEN);
 }
 
-/// A folder that is known by a mark, and holds nothing else.
-fn marked(path: &Path) {
+/// A contention run of which nothing is done yet.
+fn contention(path: &Path) {
+    let study = "question = \"?\"\n[contention]\n[[place]]\nname = \"here\"\non = \"host\"\nroad = \"veth\"\n\
+                 [[traffic]]\nname = \"full\"\nflow = \"udp\"\n[[application]]\nname = \"stream\"\n\
+                 stressor = \"--stream\"\nworkers = 1\n[[control]]\nname = \"idle\"\ncontrol = \"idle\"\n\
+                 [[cell]]\nplace = \"here\"\ntraffic = \"full\"\napplication = \"stream\"\n";
+    let of = fixture::run();
+    let run: model::contention::Run = model::run::Run {
+        format: of.format,
+        kind: model::experiment::Kind::Contention,
+        headroom: of.headroom,
+        began_unix: of.began_unix,
+        study: lab::contention::study::parse(study).unwrap(),
+        overrides: Vec::new(),
+        study_name: of.study_name,
+        study_sha256: of.study_sha256,
+        plan: Vec::new(),
+        lab: of.lab,
+        host: of.host,
+        versus: None,
+    };
+    RunFolder::create(path, &run, study).unwrap();
+}
+
+/// A folder of an old format, which has a study and nothing else.
+fn old(path: &Path) {
     fs::create_dir(path).unwrap();
     fs::write(path.join("study.toml"), "question = \"?\"\n").unwrap();
 }
 
 const OTHER_KINDS: &[Attack] = &[
+    ("the calibration is endless", REPORT, |at| at.link("calibration.json", "/dev/zero"), READ),
+    ("the calibration is a pipe", CHECK, |at| at.pipe("calibration.json"), READ),
+    ("the calibration is huge", REPORT, |at| at.sparse("calibration.json", 1 << 40), READ),
     (
-        "contention.json is endless",
+        "the calibration is deep",
         REPORT,
-        |at| at.link("contention.json", "/dev/zero"),
-        Refused(2, "contention.json: it is a symbolic link"),
+        |at| at.text("calibration.json", &"[".repeat(1 << 20)),
+        READ,
     ),
     (
-        "contention.json is a pipe",
+        "the kind does not exist",
+        REPORT,
+        |at| at.replace("run.json", "\"contention\"", "\"contenton\""),
+        Refused(2, "unknown kind `contenton`; known are clients, contention, completion"),
+    ),
+    (
+        "the kind is another",
         CHECK,
-        |at| at.pipe("contention.json"),
-        Refused(2, "contention.json: it is a pipe, not a regular file"),
+        |at| at.replace("run.json", "\"contention\"", "\"completion\""),
+        Refused(2, "run.json:"),
     ),
     (
-        "contention.json is huge",
-        RESUME,
-        |at| at.sparse("contention.json", 1 << 40),
-        Refused(2, "contention.json: it is larger than"),
+        "a run of one kind is exported as another",
+        EXPORT,
+        |_| {},
+        Refused(2, "holds a contention run, and this is for clients runs"),
     ),
+];
+
+#[test]
+fn folders_of_the_other_kinds_are_read_as_carefully() {
+    try_all(contention, OTHER_KINDS);
+}
+
+const OLD: &[Attack] = &[
     (
-        "contention.json is deep",
+        "an old contention run",
         REPORT,
-        |at| at.text("contention.json", &"[".repeat(1 << 20)),
-        Refused(2, "contention.json:"),
+        |at| at.text("contention.json", "{}"),
+        Refused(2, "contention.json is of a format before 5; run the study again"),
     ),
     (
-        "transmit.json is endless",
-        REPORT,
-        |at| at.link("transmit.json", "/dev/zero"),
-        Refused(2, "transmit.json: it is a symbolic link"),
-    ),
-    (
-        "transmit.json is a pipe",
+        "an old completion run, which is a pipe",
         CHECK,
         |at| at.pipe("transmit.json"),
-        Refused(2, "transmit.json: it is a pipe, not a regular file"),
+        Refused(2, "transmit.json is of a format before 5; run the study again"),
     ),
     (
-        "transmit.json is huge",
+        "an old run of clients",
         RESUME,
-        |at| at.sparse("transmit.json", 1 << 40),
-        Refused(2, "transmit.json: it is larger than"),
+        |at| at.text("run.json", "{\"format\": 4}"),
+        Refused(2, "its format is 4, this headroom reads 5; run the study again"),
     ),
     (
-        "transmit.json leads nowhere",
+        "an old run that leads nowhere",
         INDEX,
         |at| at.link("transmit.json", "/nowhere"),
         PassedOver(&[0]),
@@ -437,6 +472,6 @@ const OTHER_KINDS: &[Attack] = &[
 ];
 
 #[test]
-fn folders_of_the_other_kinds_are_read_as_carefully() {
-    try_all(marked, OTHER_KINDS);
+fn a_run_of_an_old_format_is_refused_in_one_line() {
+    try_all(old, OLD);
 }

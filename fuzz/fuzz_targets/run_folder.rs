@@ -9,6 +9,7 @@
 use std::{fs, path::Path, sync::LazyLock};
 
 use lab::run_folder;
+use model::experiment::Clients;
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest, Sha256};
 
@@ -40,7 +41,7 @@ fuzz_target!(|input: &[u8]| {
         let sum: String = Sha256::digest(trial).iter().map(|byte| format!("{byte:02x}")).collect();
         write(folder, FILES[2], format!("{sum}  {}\n", FILES[1]).as_bytes());
     }
-    let Ok(recorded) = run_folder::read(folder) else { return };
+    let Ok(recorded) = run_folder::read::<Clients>(folder) else { return };
     // What a report would be made of; its numbers are the fuzzer's.
     let _ = analysis::analyse(&recorded.run, &recorded.trials);
 });

@@ -20,11 +20,11 @@ use rustix::{
 };
 
 use crate::{
-    census, contention, facts, fetch, locate,
+    census, completion, contention, facts, fetch, locate,
     measure::{End, measure},
     programs, put,
     stream::{Lost, Stream},
-    subject, transmit,
+    subject,
 };
 
 /// How often a port without a host is looked at, ns. Polling it would return at once.
@@ -153,12 +153,12 @@ impl Session {
                 let taken = self.files.take(piece);
                 self.conclude(taken.map(|()| Frame::Done).map_err(End::from))
             }
-            Order::Contend(bout) => {
-                let ended = contention::fight(self, bout);
+            Order::Contention(order) => {
+                let ended = contention::make(self, order);
                 self.conclude(ended.map(|()| Frame::Done))
             }
-            Order::Transmit(order) => {
-                let ended = transmit::measure(self, order);
+            Order::Completion(order) => {
+                let ended = completion::measure(self, order);
                 self.conclude(ended.map(|()| Frame::Done))
             }
         }

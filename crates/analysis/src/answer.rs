@@ -8,7 +8,7 @@ mod stages;
 
 use model::{
     run::Run,
-    study::{Beside, Kind, Mode},
+    study::{Beside, Mode, Target},
 };
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 
 /// The core that a share is of, as words.
 pub fn core_of(run: &Run, mode: Mode) -> String {
-    if let Kind::Device(name) = &run.study.access_point.kind {
+    if let Target::Device(name) = &run.study.access_point.kind {
         return format!("a core of {name}");
     }
     match (mode, run.host.cpu.as_str()) {

@@ -11,7 +11,7 @@ use model::{
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{
-        AccessPoint, Beside, Kind, Load, Mode, Perturb, Profile, Study, Subject, TrialShape,
+        AccessPoint, Beside, Load, Mode, Perturb, Profile, Study, Subject, Target, TrialShape,
         Variant, VariantLoad,
     },
     trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial, TrialId},
@@ -96,7 +96,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
     Study {
         question: question.to_owned(),
         access_point: AccessPoint {
-            kind: Kind::Vm,
+            kind: Target::Vm,
             radios: 3,
             clients: vec![18, 60, 114],
             packages: Vec::new(),
@@ -135,6 +135,7 @@ fn planned(study: Study) -> Run {
     }
     Run {
         format: FORMAT,
+        kind: model::experiment::Kind::Clients,
         headroom: "0.1.0".to_owned(),
         began_unix: 1_790_000_000,
         study,
@@ -269,6 +270,8 @@ fn trial(planned: PlannedTrial) -> Trial {
         planned,
         began_unix: 1_790_000_060,
         cost: HostCost { restore_ms, measure_ms: window_ms + 900, window_ms, cpu_ms: None },
+        idle_before: None,
+        same_as: None,
         outcome: Outcome::Measured(Box::new(recording)),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::collections::BTreeMap;
 
 use model::{
-    study::{Kind, Mode, Perturb},
+    study::{Mode, Perturb, Target},
     trial::{Outcome, Recording, Trial, TrialId},
 };
 
@@ -301,7 +301,7 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
         doubts.push(Doubt::Counted);
     }
     // A device has its own time and its own radios; both of these frame the virtual one.
-    if measured.run.study.access_point.kind == Kind::Vm {
+    if measured.run.study.access_point.kind == Target::Vm {
         if uses(Mode::RealTime) {
             doubts.push(Doubt::RealTime);
         }

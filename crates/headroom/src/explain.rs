@@ -76,7 +76,7 @@ struct OfTrial<'a> {
 
 impl OfTrial<'_> {
     fn fold(&self, folder: &mut Folder) -> Result<(), Failure> {
-        let name = run_folder::stacks_name(&self.trial.planned.id);
+        let name = run_folder::stacks_name(&self.trial.planned.id.to_string());
         self.capture(&name, &self.stacks.recorded.files, folder)
     }
 

@@ -93,6 +93,18 @@ impl Failure {
         }
     }
 
+    /// What it says, in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Failure::Lab(error) => error.to_string(),
+            Failure::Usage(text)
+            | Failure::Environment(text)
+            | Failure::Recording(text)
+            | Failure::Unmeasured(text) => text.clone(),
+            Failure::Page(error) => format!("cannot make the page: {error}"),
+        }
+    }
+
     fn code(&self) -> u8 {
         match self {
             Failure::Lab(error) => lab_code(error),
@@ -108,16 +120,7 @@ impl Failure {
             Failure::Lab(lab::Error::Interrupted) => {
                 output::tell("headroom: interrupted; finished trials are kept");
             }
-            Failure::Lab(error) => output::tell(format_args!("headroom: {error}")),
-            Failure::Usage(text)
-            | Failure::Environment(text)
-            | Failure::Recording(text)
-            | Failure::Unmeasured(text) => {
-                output::tell(format_args!("headroom: {text}"));
-            }
-            Failure::Page(error) => {
-                output::tell(format_args!("headroom: cannot make the page: {error}"))
-            }
+            failure => output::tell(format_args!("headroom: {}", failure.sentence())),
         }
         if let Failure::Lab(lab::Error::Machine(failure)) = self
             && !failure.console().is_empty()
@@ -137,7 +140,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoProgram(_)
         | E::SameBuild(_)
         | E::Exists(_)
-        | E::NotARun { .. } => USAGE,
+        | E::NotARun { .. }
+        | E::OtherKind { .. } => USAGE,
         E::Machine(_) | E::Changed { .. } => INVALID,
         E::File { .. }
         | E::DiskFull { .. }

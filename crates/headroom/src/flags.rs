@@ -8,8 +8,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use lab::{remote::Address, vm::Forward};
 
+use lab::vm::Forward;
 use model::{name::PackageName, span::Span, trial::Purpose};
 
 pub(crate) use self::check::{Check, Limits};
@@ -315,14 +315,7 @@ pub(crate) struct Place {
     pub(crate) symbols: Symbols,
 }
 
-/// Where an access point is, typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum On {
-    /// The virtual one.
-    Vm,
-    /// One that is there already.
-    Address(Address),
-}
+pub(crate) use lab::clients::Target as On;
 
 fn place(text: &str) -> Result<On, String> {
     if text == "vm" {
@@ -333,7 +326,7 @@ fn place(text: &str) -> Result<On, String> {
             "`{text}` is no access point; write vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT"
         )
     };
-    text.parse().map(On::Address).map_err(unknown)
+    text.parse().map(On::Device).map_err(unknown)
 }
 
 #[derive(Args, Debug)]

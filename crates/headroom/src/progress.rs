@@ -100,23 +100,11 @@ impl Tell for Lines {
                     trials = count(trials, "trial")
                 ));
             }
-            Event::TrialEnded { invalid, id, .. } => {
+            Event::TrialEnded { invalid, name, .. } => {
                 self.step("trials");
                 invalid
                     .into_iter()
-                    .for_each(|why| output::tell(format_args!("invalid: {id}: {why}")));
-            }
-            Event::BoutEnded { name, failed, .. } => {
-                self.step("bouts");
-                failed
-                    .into_iter()
-                    .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));
-            }
-            Event::TransmitEnded { name, failed, .. } => {
-                self.step("trials");
-                failed
-                    .into_iter()
-                    .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));
+                    .for_each(|why| output::tell(format_args!("invalid: {name}: {why}")));
             }
             Event::KvmStarted => output::tell("KVM: a guest is tried on it, for 8 s at most"),
             other => sentence(&other).into_iter().for_each(output::tell),
@@ -225,12 +213,8 @@ impl Tell for Bars {
                 self.say(&format!("run: {folder}"));
                 self.start_run(trials, done);
             }
-            Event::TrialEnded { id, invalid, .. } => {
-                invalid.into_iter().for_each(|why| self.say(&format!("invalid: {id}: {why}")));
-                self.step_run();
-            }
-            Event::BoutEnded { name, failed, .. } | Event::TransmitEnded { name, failed, .. } => {
-                failed.into_iter().for_each(|why| self.say(&format!("failed: {name}: {why}")));
+            Event::TrialEnded { name, invalid, .. } => {
+                invalid.into_iter().for_each(|why| self.say(&format!("invalid: {name}: {why}")));
                 self.step_run();
             }
             Event::RunEnded { .. } => {

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use model::experiment::Kind;
+
 use crate::{study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
@@ -27,7 +29,7 @@ pub enum Error {
     /// A file or folder could not be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     File {
-        /// What was tried, as «write».
+        /// What was tried, as “write”.
         verb: &'static str,
         /// On what.
         path: PathBuf,
@@ -90,6 +92,16 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// The folder holds a run of another kind than is asked for.
+    #[error("{} holds a {kind} run, and this is for {wanted} runs", path.display())]
+    OtherKind {
+        /// The folder.
+        path: PathBuf,
+        /// What it holds.
+        kind: Kind,
+        /// What is asked for.
+        wanted: Kind,
     },
     /// What the run was begun with is not what is here now.
     #[error("the run in {} was begun with another {what} ({then}, now {now}); start a new run", path.display())]

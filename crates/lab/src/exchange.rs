@@ -40,10 +40,10 @@ impl Allowance {
     pub(crate) fn of(order: &Order) -> Self {
         match order {
             Order::Measure(measure) => Self::measure(measure),
-            Order::Contend(bout) => {
-                Self::silent([bout.offset, bout.warm_up, bout.window].map(Duration::from))
+            Order::Contention(order) => {
+                Self::silent([order.offset, order.warm_up, order.window].map(Duration::from))
             }
-            Order::Transmit(order) => {
+            Order::Completion(order) => {
                 // A task beside frames ends later than alone.
                 const LONGEST_TASK: Duration = Duration::from_secs(60);
                 let task = order.task_rounds.map_or(Duration::ZERO, |_| LONGEST_TASK);
@@ -227,7 +227,7 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Parity(_) => "parity",
         Frame::Peers(_) => "peers",
         Frame::Contended(_) => "a record of contention",
-        Frame::Transmitted(_) => "counters of transmission",
+        Frame::Completed(_) => "counters of transmission",
     }
 }
 

@@ -147,13 +147,7 @@ pub fn describe() -> Host {
     }
 }
 
-/// What this machine is, in words.
-pub(crate) fn in_words() -> String {
-    let Host { system, kernel, cpu, cores } = describe();
-    format!("{system}, Linux {kernel}, {cpu}, {cores} CPUs")
-}
-
-/// Now, ms since 1970.
-pub(crate) fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+/// Now, seconds since 1970.
+pub fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -18,15 +18,15 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
-pub mod attach;
 pub mod cache;
 pub mod cache_model;
 pub mod cancel;
 mod channel;
+pub mod clients;
 pub mod comparison;
+pub mod completion;
 pub mod contention;
 pub mod device;
-mod errand;
 pub mod error;
 mod exchange;
 mod fetch;
@@ -39,7 +39,9 @@ mod last_words;
 pub mod objects;
 mod places;
 pub mod plan;
+pub mod procedure;
 pub mod remote;
+mod request;
 pub mod run_folder;
 pub mod runner;
 pub mod scout;
@@ -47,7 +49,6 @@ pub mod session;
 mod stack_file;
 pub mod study_file;
 mod transcript;
-pub mod transmit;
 pub mod vm;
 
 pub use cancel::Cancel;

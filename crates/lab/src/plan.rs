@@ -13,7 +13,7 @@ use std::time::Duration;
 use model::{
     instrument::{Detail, Place, Probe},
     span::Span,
-    study::{Beside, Function, Kind, Load, Mode, Perturb, Study, Subject, Variant},
+    study::{Beside, Function, Load, Mode, Perturb, Study, Subject, Target, Variant},
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,
@@ -21,20 +21,10 @@ use model::{
 };
 
 pub(crate) use self::{instruments::is_paused, pairs::is_turned};
+use crate::procedure::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
-
-/// Trials that run at the same time, and what else the host does meanwhile.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
-    /// The trials, in the order in which they start.
-    pub trials: Vec<PlannedTrial>,
-    /// How many of them at a time; `None` is as many as there are cores.
-    pub at_once: Option<usize>,
-    /// Whether stress-ng oversubscribes the host meanwhile.
-    pub stress: bool,
-}
 
 /// The functions whose calls one variant's trials count, each with its place.
 pub trait Probes {
@@ -182,7 +172,7 @@ fn state(perturb: Perturb, repetition: u32) -> Option<State> {
 fn topology(study: &Study) -> Option<TopologyOrder> {
     let place = &study.access_point;
     let named = !place.interfaces.is_empty() || !place.processes.is_empty();
-    (named || place.kind == Kind::Vm).then(|| TopologyOrder {
+    (named || place.kind == Target::Vm).then(|| TopologyOrder {
         interfaces: place.interfaces.clone(),
         processes: place.processes.clone(),
     })
@@ -227,37 +217,35 @@ pub(crate) fn load_bytes(load: &Load, radios: u32) -> usize {
 
 /// The batches of a plan, in order. Trials that may run beside anything share one batch as long as
 /// they follow each other.
-pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch> {
-    let mut batches: Vec<Batch> = Vec::new();
+pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
+    let mut batches: Vec<Batch<PlannedTrial>> = Vec::new();
     for trial in plan {
         match batches.last_mut() {
-            Some(batch) if batch.takes(&trial) => batch.trials.push(trial),
-            _ => batches.push(Batch::of(trial)),
+            Some(batch) if takes(batch, &trial) => batch.trials.push(trial),
+            _ => batches.push(batch_of(trial)),
         }
     }
     batches
 }
 
-impl Batch {
-    fn of(trial: PlannedTrial) -> Self {
-        let at_once = match trial.beside {
-            Beside::Anything if trial.mode == Mode::Counted => None,
-            Beside::Trial => Some(2),
-            // Real time feels its neighbours, so it never has any that the study did not ask for.
-            Beside::Anything | Beside::Nothing | Beside::Stress => Some(1),
-        };
-        let stress = trial.beside == Beside::Stress;
-        Self { trials: vec![trial], at_once, stress }
-    }
+fn batch_of(trial: PlannedTrial) -> Batch<PlannedTrial> {
+    let at_once = match trial.beside {
+        Beside::Anything if trial.mode == Mode::Counted => None,
+        Beside::Trial => Some(2),
+        // Real time feels its neighbours, so it never has any that the study did not ask for.
+        Beside::Anything | Beside::Nothing | Beside::Stress => Some(1),
+    };
+    let stress = trial.beside == Beside::Stress;
+    Batch { trials: vec![trial], at_once, stress }
+}
 
-    fn takes(&self, trial: &PlannedTrial) -> bool {
-        let same_kind = Batch::of(trial.clone());
-        let last = &self.trials[self.trials.len() - 1];
-        match self.at_once {
-            None => same_kind.at_once.is_none(),
-            Some(2) => self.trials.len() == 1 && partners(last, trial),
-            Some(_) => false,
-        }
+fn takes(batch: &Batch<PlannedTrial>, trial: &PlannedTrial) -> bool {
+    let same_kind = batch_of(trial.clone());
+    let last = &batch.trials[batch.trials.len() - 1];
+    match batch.at_once {
+        None => same_kind.at_once.is_none(),
+        Some(2) => batch.trials.len() == 1 && partners(last, trial),
+        Some(_) => false,
     }
 }
 
@@ -275,7 +263,7 @@ pub trait Pace {
 
 /// The wall time that a plan will take on so many cores.
 pub fn estimate(plan: &[PlannedTrial], cores: usize, pace: &dyn Pace) -> Duration {
-    let batch_time = |batch: Batch| {
+    let batch_time = |batch: Batch<PlannedTrial>| {
         let workers = batch.at_once.unwrap_or(cores).min(batch.trials.len()).max(1);
         let work: Duration = batch.trials.iter().map(|trial| pace.of(trial)).sum();
         // Twice as many busy processes as cores leave each about a third of its core.

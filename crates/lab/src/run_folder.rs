@@ -4,7 +4,6 @@
 //! tells of trials that were edited since.
 
 pub(crate) mod kept;
-pub(crate) mod numbered;
 pub(crate) mod sums;
 
 use std::{
@@ -17,6 +16,8 @@ use std::{
 use linux::folder::Folder;
 use model::{
     event::Event,
+    experiment::{Any, Clients, Completion, Contention, Experiment, Kind, Planned, RunOf, TrialOf},
+    inert,
     run::{FORMAT, Run},
     trial::{Outcome, Trial, TrialId},
 };
@@ -30,6 +31,10 @@ pub const OBJECTS: &str = "objects";
 
 const RUN: &str = "run.json";
 const STUDY: &str = "study.toml";
+const CALIBRATION: &str = "calibration.json";
+
+/// Files by which runs of the formats before 5 were known, where they were of another kind.
+const OLD_RUNS: [&str; 2] = ["contention.json", "transmit.json"];
 
 /// The longest file of JSON or text that a run has, bytes: what it plans, or one trial.
 pub(crate) const LONGEST: u64 = 64 << 20;
@@ -43,23 +48,35 @@ pub struct RunFolder(Kept);
 
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct Recorded<K: Experiment = Clients> {
     /// The folder.
     pub path: PathBuf,
     /// What was asked, with what, on what.
-    pub run: Run,
+    pub run: RunOf<K>,
     /// The trials that were done, in the order of the plan. One that was edited is not valid.
-    pub trials: Vec<Trial>,
-    /// The trials whose files are not as they were written, as `variant@clients#repetition`.
+    pub trials: Vec<TrialOf<K>>,
+    /// The trials whose files are not as they were written, by the stems of their names.
     pub edited: Vec<String>,
+    /// What was measured before the trials could be planned.
+    pub calibration: K::Calibration,
     /// The study file as it was given.
     pub study_text: String,
 }
 
-impl Recorded {
+/// A run of any kind.
+pub type AnyRecorded = Any<Box<Recorded>, Box<Recorded<Contention>>, Box<Recorded<Completion>>>;
+
+impl<K: Experiment> Recorded<K> {
     /// A run of which nothing is done yet.
-    pub(crate) fn begun(path: &Path, run: Run, study_text: String) -> Self {
-        Self { path: path.to_owned(), run, trials: Vec::new(), edited: Vec::new(), study_text }
+    pub(crate) fn begun(path: &Path, run: RunOf<K>, study_text: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            run,
+            trials: Vec::new(),
+            edited: Vec::new(),
+            calibration: K::Calibration::default(),
+            study_text,
+        }
     }
 }
 
@@ -69,9 +86,13 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::Exists`] if it holds one already, [`Error::Busy`] if another headroom is at it.
-    pub fn create(path: &Path, run: &Run, study_text: &str) -> Result<Self, Error> {
+    pub fn create<S: Serialize, P: Serialize>(
+        path: &Path,
+        run: &Run<S, P>,
+        study_text: &str,
+    ) -> Result<Self, Error> {
         let folder = Self::open(path)?;
-        if folder.0.folder().has(RUN) {
+        if is_one(path) {
             return Err(Error::Exists(path.to_owned()));
         }
         folder.0.write_bytes(STUDY, study_text.as_bytes())?;
@@ -97,12 +118,9 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::NotARun`], [`Error::Busy`].
-    pub fn resume(path: &Path) -> Result<(Self, Recorded), Error> {
+    pub fn resume<K: Experiment>(path: &Path) -> Result<(Self, Recorded<K>), Error> {
         // What is no run is left as it is.
-        if !is_one(path) {
-            return Err(no_run(path, "there is no run.json"));
-        }
-        let recorded = read(path)?;
+        let recorded = read::<K>(path)?;
         let folder = Self::open(path)?;
         Ok((folder, recorded))
     }
@@ -116,14 +134,9 @@ impl RunFolder {
         self.0.path()
     }
 
-    /// Where a trial's console is kept.
-    pub fn console(&self, id: &TrialId) -> PathBuf {
+    /// Where the console of a trial is kept, by the stem of its file's name.
+    pub fn console(&self, id: &str) -> PathBuf {
         self.0.path_of(&format!("consoles/{id}.log"))
-    }
-
-    /// Where a trial's stacks are kept.
-    pub fn stacks(&self, id: &TrialId) -> PathBuf {
-        self.0.path_of(&stacks_name(id))
     }
 
     /// Where the files are kept that explain stacks.
@@ -136,13 +149,22 @@ impl RunFolder {
         objects.map_err(Error::file("open", self.0.path_of(OBJECTS)))
     }
 
-    /// Keeps a plan that is shorter than it was: a comparison that was decided early.
+    /// Keeps another plan: one that is known now, or a shorter one of a comparison that was decided early.
     ///
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`].
-    pub fn plan_again(&self, run: &Run) -> Result<(), Error> {
+    pub fn plan_again<S: Serialize, P: Serialize>(&self, run: &Run<S, P>) -> Result<(), Error> {
         self.0.write(RUN, run)
+    }
+
+    /// Keeps what was measured before the trials can be planned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub fn keep_calibration(&self, calibration: &impl Serialize) -> Result<(), Error> {
+        self.0.write(CALIBRATION, calibration)
     }
 
     /// Keeps a trial.
@@ -150,8 +172,11 @@ impl RunFolder {
     /// # Errors
     ///
     /// [`Error::DiskFull`] or [`Error::File`]; earlier trials are untouched.
-    pub fn keep(&self, trial: &Trial) -> Result<(), Error> {
-        self.0.keep(&trial_name(&trial.planned.id), trial)
+    pub fn keep<S, P: Planned<S> + Serialize, R: Serialize>(
+        &self,
+        trial: &Trial<P, R>,
+    ) -> Result<(), Error> {
+        self.0.keep(&trial_name(&trial.planned.id()), trial)
     }
 
     /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
@@ -160,23 +185,24 @@ impl RunFolder {
     }
 }
 
-/// Whether a folder holds a run of this kind.
+/// Whether a folder holds a run, of whatever format.
 pub fn is_one(path: &Path) -> bool {
-    Folder::open(path).is_ok_and(|folder| folder.has(RUN))
+    let has = |folder: Folder| folder.has(RUN) || OLD_RUNS.iter().any(|name| folder.has(name));
+    Folder::open(path).is_ok_and(has)
 }
 
 /// The stacks of a trial, below a run's folder.
-pub fn stacks_name(id: &TrialId) -> String {
+pub fn stacks_name(id: &str) -> String {
     format!("stacks/{id}.perf.data")
 }
 
 /// The proof of a recording, below a run's folder, beside its stacks.
 pub fn proof_name(id: &TrialId) -> String {
-    proof_of(&stacks_name(id))
+    proof_of(&stacks_name(&id.to_string()))
 }
 
 /// A trial's file, below the run's folder.
-fn trial_name(id: &TrialId) -> String {
+fn trial_name(id: &str) -> String {
     format!("trials/{id}.json")
 }
 
@@ -184,32 +210,60 @@ pub(crate) fn no_run(path: &Path, why: impl ToString) -> Error {
     Error::NotARun { path: path.to_owned(), why: why.to_string() }
 }
 
-/// Reads a run, whole or in part. Trials that cannot be read count as not done.
+/// Reads a run of one kind, whole or in part. Trials that cannot be read count as not done.
 ///
 /// # Errors
 ///
-/// [`Error::NotARun`].
-pub fn read(path: &Path) -> Result<Recorded, Error> {
+/// [`Error::NotARun`]; [`Error::OtherKind`] for a run of another kind.
+pub fn read<K: Experiment>(path: &Path) -> Result<Recorded<K>, Error> {
     let folder = opened(path)?;
-    let run = read_run(&folder).map_err(|why| no_run(path, why))?;
-    let study_text = folder
-        .read_text(STUDY, LONGEST)
-        .map_err(|error| no_run(path, format!("{STUDY}: {error}")))?;
-    let (sums, mut reader) = (Sums::read(&folder), Reader::of(&folder));
-    let (mut trials, mut edited) = (Vec::new(), Vec::new());
-    for planned in &run.plan {
-        let name = trial_name(&planned.id);
+    let kind = kind_of(&folder).map_err(|why| no_run(path, why))?;
+    if kind != K::KIND {
+        return Err(Error::OtherKind { path: path.to_owned(), kind, wanted: K::KIND });
+    }
+    read_as::<K>(path, &folder)
+}
+
+/// Reads a run of whatever kind.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_any(path: &Path) -> Result<AnyRecorded, Error> {
+    let folder = opened(path)?;
+    Ok(match kind_of(&folder).map_err(|why| no_run(path, why))? {
+        Kind::Clients => Any::Clients(Box::new(read_as::<Clients>(path, &folder)?)),
+        Kind::Contention => Any::Contention(Box::new(read_as::<Contention>(path, &folder)?)),
+        Kind::Completion => Any::Completion(Box::new(read_as::<Completion>(path, &folder)?)),
+    })
+}
+
+fn read_as<K: Experiment>(path: &Path, folder: &Folder) -> Result<Recorded<K>, Error> {
+    let text = folder.read(RUN, LONGEST).map_err(|error| no_run(path, in_file(RUN, error)))?;
+    let run: RunOf<K> =
+        serde_json::from_slice(&text).map_err(|error| no_run(path, in_file(RUN, error)))?;
+    let study_text =
+        folder.read_text(STUDY, LONGEST).map_err(|error| no_run(path, in_file(STUDY, error)))?;
+    // What cannot be read is measured again.
+    let calibration = folder.read(CALIBRATION, LONGEST).ok();
+    let calibration = calibration.and_then(|text| serde_json::from_slice(&text).ok());
+    let mut recorded = Recorded::<K>::begun(path, run, study_text);
+    recorded.calibration = calibration.unwrap_or_default();
+    let (sums, mut reader) = (Sums::read(folder), Reader::of(folder));
+    for planned in &recorded.run.plan {
+        let id = planned.id();
+        let name = trial_name(&id);
         let Some(bytes) = reader.read(&name)? else { continue };
-        let Ok(trial) = serde_json::from_slice::<Trial>(&bytes) else { continue };
-        if sums.holds(&name, &bytes) && trial.planned.id == planned.id {
-            trials.push(trial);
+        let Ok(trial) = serde_json::from_slice::<TrialOf<K>>(&bytes) else { continue };
+        if sums.holds(&name, &bytes) && trial.planned.id() == id {
+            recorded.trials.push(trial);
             continue;
         }
-        edited.push(planned.id.to_string());
-        let outcome = Outcome::Invalid { why: EDITED.to_owned(), console: Vec::new() };
-        trials.push(Trial { planned: planned.clone(), outcome, ..trial });
+        recorded.edited.push(id);
+        let outcome = Outcome::invalid(EDITED);
+        recorded.trials.push(Trial { planned: planned.clone(), outcome, ..trial });
     }
-    Ok(Recorded { path: path.to_owned(), run, trials, edited, study_text })
+    Ok(recorded)
 }
 
 /// A run's folder, to read it.
@@ -249,22 +303,40 @@ impl<'a> Reader<'a> {
 /// Why a trial is not valid whose file is not the one that was written.
 pub(crate) const EDITED: &str = "its file was edited since it was measured (see SHA256SUMS); measure it again with `headroom run --resume`";
 
-/// Reads `run.json`. A run of another format seldom has today's shape, and its format says more than the first
-/// field that is missing.
-fn read_run(folder: &Folder) -> Result<Run, String> {
-    let text = folder.read(RUN, LONGEST).map_err(|error| format!("{RUN}: {error}"))?;
-    match serde_json::from_slice(&text) {
-        Ok(Formatted { format }) if format != u64::from(FORMAT) => {
-            Err(format!("its format is {format}, this headroom reads {FORMAT}"))
-        }
-        _ => serde_json::from_slice(&text).map_err(|error| format!("{RUN}: {error}")),
-    }
+fn in_file(name: &str, error: impl std::fmt::Display) -> String {
+    format!("{name}: {error}")
 }
 
-/// What every `run.json` has, whatever its format.
+/// The kind of the run in a folder. A run of another format seldom has today's shape, and its format says more than
+/// the first field that is missing.
+fn kind_of(folder: &Folder) -> Result<Kind, String> {
+    if !folder.has(RUN)
+        && let Some(old) = OLD_RUNS.iter().find(|name| folder.has(name))
+    {
+        return Err(format!("{old} is of a format before {FORMAT}; {AGAIN}"));
+    }
+    let text = folder.read(RUN, LONGEST).map_err(|error| in_file(RUN, error))?;
+    let begun: Begun = serde_json::from_slice(&text).map_err(|error| in_file(RUN, error))?;
+    if begun.format != u64::from(FORMAT) {
+        let format = begun.format;
+        return Err(format!("its format is {format}, this headroom reads {FORMAT}; {AGAIN}"));
+    }
+    let known = Kind::ALL.iter().find(|kind| kind.name() == begun.kind).copied();
+    known.ok_or_else(|| {
+        let known = Kind::ALL.map(Kind::name).join(", ");
+        format!("{RUN}: unknown kind `{}`; known are {known}", inert::line(&begun.kind))
+    })
+}
+
+/// What to do about a run of an old format.
+const AGAIN: &str = "run the study again";
+
+/// What every `run.json` has, whatever its format; before format 5 it had no kind.
 #[derive(Deserialize)]
-struct Formatted {
+struct Begun {
     format: u64,
+    #[serde(default)]
+    kind: String,
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
@@ -318,6 +390,7 @@ mod tests {
         let study = study_file::parse(text).unwrap();
         let run = Run {
             format: FORMAT,
+            kind: Kind::Clients,
             headroom: "0".to_owned(),
             began_unix: 0,
             plan: plan::trials(&study, &plan::Unlocated(&study)),
@@ -333,8 +406,14 @@ mod tests {
     }
 
     fn trial(run: &Run, at: usize) -> Trial {
-        let outcome = Outcome::Invalid { why: "test".to_owned(), console: Vec::new() };
-        Trial { planned: run.plan[at].clone(), began_unix: 0, cost: HostCost::default(), outcome }
+        Trial {
+            planned: run.plan[at].clone(),
+            began_unix: 0,
+            cost: HostCost::default(),
+            idle_before: None,
+            same_as: None,
+            outcome: Outcome::invalid("test"),
+        }
     }
 
     #[test]
@@ -344,10 +423,10 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(&path, &run, text).unwrap();
         for done in 0..3 {
-            assert_eq!(read(&path).unwrap().trials.len(), done);
+            assert_eq!(read::<Clients>(&path).unwrap().trials.len(), done);
             folder.keep(&trial(&run, done)).unwrap();
         }
-        assert_eq!(read(&path).unwrap().run, run);
+        assert_eq!(read::<Clients>(&path).unwrap().run, run);
     }
 
     #[test]
@@ -356,10 +435,10 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Busy(_))));
-        assert!(matches!(RunFolder::resume(place.path()), Err(Error::Busy(_))));
+        assert!(matches!(RunFolder::resume::<Clients>(place.path()), Err(Error::Busy(_))));
         drop(folder);
         assert!(matches!(RunFolder::create(place.path(), &run, text), Err(Error::Exists(_))));
-        assert!(RunFolder::resume(place.path()).is_ok());
+        assert!(RunFolder::resume::<Clients>(place.path()).is_ok());
     }
 
     #[test]
@@ -368,8 +447,8 @@ mod tests {
         let (run, text) = run();
         let folder = RunFolder::create(place.path(), &run, text).unwrap();
         folder.keep(&trial(&run, 0)).unwrap();
-        fs::write(place.path().join(trial_name(&run.plan[1].id)), "{\"plan").unwrap();
-        assert_eq!(read(place.path()).unwrap().trials.len(), 1);
+        fs::write(place.path().join(trial_name(&run.plan[1].id())), "{\"plan").unwrap();
+        assert_eq!(read::<Clients>(place.path()).unwrap().trials.len(), 1);
     }
 
     #[test]
@@ -382,10 +461,10 @@ mod tests {
         }
         // Kept once more, as after `--resume`.
         folder.keep(&trial(&run, 2)).unwrap();
-        let file = place.path().join(trial_name(&run.plan[1].id));
+        let file = place.path().join(trial_name(&run.plan[1].id()));
         let edited = fs::read_to_string(&file).unwrap().replace("test", "tent");
         fs::write(&file, edited).unwrap();
-        let found = read(place.path()).unwrap();
+        let found = read::<Clients>(place.path()).unwrap();
         assert_eq!(found.edited, [run.plan[1].id.to_string()]);
         let whys: Vec<_> = found
             .trials
@@ -397,7 +476,7 @@ mod tests {
             .collect();
         assert_eq!(whys, [false, true, false]);
         folder.keep(&trial(&run, 1)).unwrap();
-        assert!(read(place.path()).unwrap().edited.is_empty(), "measured again");
+        assert!(read::<Clients>(place.path()).unwrap().edited.is_empty(), "measured again");
     }
 
     #[test]
@@ -443,9 +522,9 @@ mod tests {
     #[test]
     fn what_is_no_run_is_told() {
         let place = tempfile::tempdir().unwrap();
-        let told = read(place.path()).unwrap_err().to_string();
+        let told = read::<Clients>(place.path()).unwrap_err().to_string();
         assert!(told.contains("holds no run: run.json: No such file"), "{told}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
-        assert!(read(place.path()).unwrap_err().to_string().contains("missing field"));
+        assert!(read::<Clients>(place.path()).unwrap_err().to_string().contains("missing field"));
     }
 }

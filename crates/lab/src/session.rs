@@ -8,13 +8,12 @@
 //! explain them are brought after `Done`. Which frames may come, and when, is [`Transcript`]'s to know.
 
 use std::{
-    path::{Path, PathBuf},
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    path::Path,
+    time::{Duration, Instant},
 };
 
-use linux::folder::Folder;
 use model::{
-    trial::{HostCost, Outcome, PlannedTrial, Recording, Trial},
+    trial::{HostCost, Outcome, PlannedTrial, Recording},
     wire::{Frame, Measure, Order},
 };
 
@@ -24,39 +23,13 @@ use crate::{
     Error, Lab,
     device::Device,
     objects,
+    procedure::{Made, TrialFiles},
     stack_file::StackFile,
     vm::{
         Machine, Start,
         snapshot::{self, Snapshot},
     },
 };
-
-/// Where what a trial says is kept, beside its recording.
-#[derive(Clone, Debug)]
-pub struct Places {
-    /// The console's log.
-    pub console_log: PathBuf,
-    /// The stacks, where the trial records them.
-    pub stacks: PathBuf,
-    /// The folder of files that explain them.
-    pub objects: PathBuf,
-}
-
-impl Places {
-    /// The folder of files that explain stacks, to write to.
-    pub(crate) fn objects(&self) -> Result<Folder, Error> {
-        Folder::open(&self.objects).map_err(Error::file("open", &self.objects))
-    }
-
-    /// Places in a folder that is thrown away.
-    pub(crate) fn below(folder: &Path) -> Self {
-        Self {
-            console_log: folder.join("console.log"),
-            stacks: folder.join("stacks.perf.data"),
-            objects: folder.to_owned(),
-        }
-    }
-}
 
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
 ///
@@ -67,28 +40,22 @@ pub fn trial(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
-    places: &Places,
-) -> Result<Trial, Error> {
-    let began_unix = unix_now();
+    files: &TrialFiles,
+) -> Result<Made<Recording>, Error> {
     let mut cost = HostCost::default();
-    let outcome = match measure(lab, snapshot, planned, Desk { places, cost: &mut cost }) {
+    let outcome = match measure(lab, snapshot, planned, Kept { files, cost: &mut cost }) {
         Ok(recording) => Outcome::Measured(Box::new(recording)),
         Err(Error::Machine(failure)) => {
             Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
         }
         Err(error) => return Err(error),
     };
-    Ok(Trial { planned: planned.clone(), began_unix, cost, outcome })
-}
-
-/// Seconds since 1970 on the host.
-pub fn unix_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    Ok(Made { outcome, cost, idle_before: None })
 }
 
 /// Where a trial puts what it learns beside the recording.
-struct Desk<'a> {
-    places: &'a Places,
+struct Kept<'a> {
+    files: &'a TrialFiles,
     cost: &'a mut HostCost,
 }
 
@@ -96,19 +63,19 @@ fn measure(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
-    desk: Desk<'_>,
+    kept: Kept<'_>,
 ) -> Result<Recording, Error> {
     let began = Instant::now();
-    let mut machine = restore(lab, snapshot, &desk.places.console_log)?;
+    let mut machine = restore(lab, snapshot, &kept.files.console_log)?;
     machine.begin(&Order::measure(planned.measure.clone()), planned.mode)?;
-    desk.cost.restore_ms = millis(began.elapsed());
-    let recording = listen(&mut machine, &planned.measure, desk.places, desk.cost)?;
+    kept.cost.restore_ms = millis(began.elapsed());
+    let recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
     snapshot::check_clients(&recording.before, &snapshot.shape)?;
     snapshot::check_clients(&recording.after, &snapshot.shape)?;
     if let Some(stacks) = &recording.stacks {
-        objects::bring_all(lab, &mut machine, stacks, &desk.places.objects()?)?;
+        objects::bring_all(lab, &mut machine, stacks, &kept.files.objects()?)?;
     }
-    desk.cost.cpu_ms = machine.cpu_ms();
+    kept.cost.cpu_ms = machine.cpu_ms();
     Ok(recording)
 }
 
@@ -120,7 +87,7 @@ fn measure(
 pub fn listen(
     device: &mut dyn Device,
     measure: &Measure,
-    places: &Places,
+    files: &TrialFiles,
     cost: &mut HostCost,
 ) -> Result<Recording, Error> {
     let ordered = Instant::now();
@@ -132,7 +99,7 @@ pub fn listen(
         transcript.admit(&frame)?;
         match &mut frame {
             Frame::Recorder(recorder) => {
-                file = Some(StackFile::begin(&places.stacks, recorder)?);
+                file = Some(StackFile::begin(&files.stacks, recorder)?);
             }
             Frame::Records(records) => {
                 file.as_mut().map_or(Ok(()), |file| file.take(records))?;

@@ -5,8 +5,8 @@
 
 mod gates;
 mod instruments;
+pub mod kind;
 pub(crate) mod lines;
-pub mod marked;
 pub mod maxima;
 
 use std::{
@@ -17,8 +17,10 @@ use std::{
 use linux::file;
 use model::plural::count;
 use model::{
+    completion, contention,
+    experiment::{Any, Kind},
     name::Sha256Hex,
-    study::{Beside, Kind, Load, Study, Subject, Variant, VariantLoad},
+    study::{Beside, Load, Study, Subject, Target, Variant, VariantLoad},
     trial::Purpose,
 };
 use toml::de::DeTable;
@@ -60,7 +62,7 @@ pub enum Error {
 
 /// A study as it was given, and what it means.
 #[derive(Clone, Debug)]
-pub struct StudyFile {
+pub struct StudyFile<S = Study> {
     /// The file's name without folder and ending.
     pub name: String,
     /// The text.
@@ -68,13 +70,32 @@ pub struct StudyFile {
     /// Of the text.
     pub sha256: Sha256Hex,
     /// What it means, and what is carried out.
-    pub study: Study,
-    /// What the command line changed in it.
+    pub study: S,
+    /// What the command line changed in it, as `window = 10s`.
     pub overrides: Vec<String>,
     /// Only trials for these are done; empty is all that the study asks for.
     pub only: Vec<Purpose>,
     /// Whether the command line left variants out: what only those have is no fault then.
     pub is_cut: bool,
+}
+
+/// A study file of any kind.
+pub type AnyStudyFile =
+    Any<Box<StudyFile>, Box<StudyFile<contention::Study>>, Box<StudyFile<completion::Study>>>;
+
+impl<S> StudyFile<S> {
+    /// As it was given: nothing is changed, and nothing left out.
+    fn given(name: &str, text: String, study: S) -> Self {
+        Self {
+            name: name.to_owned(),
+            sha256: cache::sum(text.as_bytes()),
+            text,
+            study,
+            overrides: Vec::new(),
+            only: Vec::new(),
+            is_cut: false,
+        }
+    }
 }
 
 impl StudyFile {
@@ -87,19 +108,6 @@ impl StudyFile {
         let text = toml::to_string(&study).map_err(|error| error.to_string())?;
         Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
         Ok(Self::given(name, text, study))
-    }
-
-    /// As it was given: nothing is changed, and nothing left out.
-    fn given(name: &str, text: String, study: Study) -> Self {
-        Self {
-            name: name.to_owned(),
-            sha256: cache::sum(text.as_bytes()),
-            text,
-            study,
-            overrides: Vec::new(),
-            only: Vec::new(),
-            is_cut: false,
-        }
     }
 
     /// Has only trials for this done, and only the gates judged that they answer.
@@ -116,13 +124,13 @@ impl StudyFile {
     }
 }
 
-/// Reads and checks a study file.
+/// Reads and checks a study file of any kind.
 ///
 /// # Errors
 ///
 /// [`Error`], with file and line.
-pub fn load(path: &Path) -> Result<StudyFile, Error> {
-    read(path, parse)
+pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
+    load_with(path, &[])
 }
 
 /// The same of a study that is carried out on a device: its clients are those that are there, and need not be said.
@@ -130,20 +138,33 @@ pub fn load(path: &Path) -> Result<StudyFile, Error> {
 /// # Errors
 ///
 /// [`Error`], with file and line.
-pub fn load_for_device(path: &Path) -> Result<StudyFile, Error> {
-    read(path, |text| parse_with(text, &[0]))
+pub fn load_for_device(path: &Path) -> Result<AnyStudyFile, Error> {
+    load_with(path, &[0])
 }
 
-fn read(path: &Path, parse: impl Fn(&str) -> Result<Study, Fault>) -> Result<StudyFile, Error> {
+fn load_with(path: &Path, clients: &[u32]) -> Result<AnyStudyFile, Error> {
     let text = file::text(path, file::WRITTEN)
         .map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let study = parse(&text).map_err(|Fault { line, why }| Error::Wrong {
-        path: path.to_owned(),
-        line,
-        why,
-    })?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(StudyFile::given(&name, text, study))
+    let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
+    given(&name, text, clients).map_err(wrong)
+}
+
+fn given(name: &str, text: String, clients: &[u32]) -> Result<AnyStudyFile, Fault> {
+    Ok(match kind::of(&text)? {
+        Kind::Clients => {
+            let study = parse_with(&text, clients)?;
+            Any::Clients(Box::new(StudyFile::given(name, text, study)))
+        }
+        Kind::Contention => {
+            let study = crate::contention::study::parse(&text)?;
+            Any::Contention(Box::new(StudyFile::given(name, text, study)))
+        }
+        Kind::Completion => {
+            let study = crate::completion::study::parse(&text)?;
+            Any::Completion(Box::new(StudyFile::given(name, text, study)))
+        }
+    })
 }
 
 /// Checks a study that the command line has changed; there is no line to tell then.
@@ -175,7 +196,8 @@ pub fn parse(text: &str) -> Result<Study, Fault> {
 
 /// With these client counts where the text has none.
 fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
-    let mut study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
+    let mut study: Study =
+        toml::from_str(text).map_err(|error| shape_fault(text, Kind::Clients, &error))?;
     if study.access_point.clients.is_empty() {
         study.access_point.clients = clients.to_vec();
     }
@@ -184,10 +206,24 @@ fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
 }
 
 /// A fault of shape, in our words where serde's can be bettered.
-pub(crate) fn shape_fault(text: &str, error: &toml::de::Error) -> Fault {
+pub(crate) fn shape_fault(text: &str, kind: Kind, error: &toml::de::Error) -> Fault {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
-    let why = nearest_key(error.message()).unwrap_or_else(|| error.message().replace('\n', "; "));
-    Fault { line, why }
+    let message = error.message();
+    let why = of_other_kind(text, kind, error).or_else(|| nearest_key(message));
+    Fault { line, why: why.unwrap_or_else(|| message.replace('\n', "; ")) }
+}
+
+/// A key at the top of a study that only studies of another kind have.
+fn of_other_kind(text: &str, own: Kind, error: &toml::de::Error) -> Option<String> {
+    let key = error.message().strip_prefix("unknown field `")?.split('`').next()?;
+    // The same word further down is another key.
+    let (document, _) = DeTable::parse_recoverable(text);
+    let (at, _) = document.get_ref().get_key_value(key)?;
+    let other = kind::of_other(key, own).filter(|_| error.span() == Some(at.span()))?;
+    Some(format!(
+        "`{key}` is a key of {other} studies, and [{}] makes this a {own} study; leave it out",
+        own.table()
+    ))
 }
 
 /// The line of a byte offset, from 1.
@@ -244,7 +280,7 @@ impl Rules<'_> {
     }
 
     fn radios(&self) -> Result<(), Fault> {
-        if let Kind::Device(_) = self.study.access_point.kind {
+        if let Target::Device(_) = self.study.access_point.kind {
             let why = "a study file names no device; point `headroom profile` at one with --on";
             return self.fault(&["access-point", "kind"], why.to_owned());
         }

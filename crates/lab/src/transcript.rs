@@ -141,7 +141,7 @@ impl Transcript {
             | Frame::Peers(_) => self.is_closed() && !self.is_answered() && self.is_answer(frame),
             Frame::Refused(_) | Frame::Done => true,
             // They answer other orders.
-            Frame::Located(_) | Frame::Piece(_) | Frame::Contended(_) | Frame::Transmitted(_) => {
+            Frame::Located(_) | Frame::Piece(_) | Frame::Contended(_) | Frame::Completed(_) => {
                 false
             }
         };
@@ -172,7 +172,7 @@ impl Transcript {
             | Frame::Located(_)
             | Frame::Piece(_)
             | Frame::Contended(_)
-            | Frame::Transmitted(_) => {}
+            | Frame::Completed(_) => {}
         }
         Ok(false)
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab::{contention, study_file, transmit};
+use lab::{completion, contention, study_file};
 
 const REFERENCE: &str = include_str!("../../../docs/design/study-files.md");
 const CONTENTION: &str = include_str!("../../../studies/app-contention.toml");
@@ -135,6 +135,6 @@ fn the_reference_has_the_keys_of_a_contention_study() {
 #[test]
 fn the_reference_has_the_keys_of_a_completion_study() {
     compare("## Completion studies", COMPLETION, |text| {
-        transmit::study::parse(text).expect_err("a strange key").why
+        completion::study::parse(text).expect_err("a strange key").why
     });
 }

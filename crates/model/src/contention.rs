@@ -1,11 +1,18 @@
-//! Contention: Wi-Fi's traffic beside an application, under a control, as one bout on one place.
+//! Contention: Wi-Fi's traffic beside an application, under a control, as one trial at one place.
 //!
-//! A [`Bout`] is the order, a [`Record`] what was counted; both are plain values that cross the wire. The study
-//! that plans bouts is [`Study`]. Raw counters only: kept shares, intervals and verdicts are `analysis`'.
+//! An [`Order`] says what is tried, a [`Record`] what was counted; both are plain values that cross the wire. The study
+//! that plans orders is [`Study`]. Raw counters only: kept shares, intervals and verdicts are `analysis`'.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{cache::Geometry, share::Share, span::Span, study::Mode};
+use crate::{
+    cache::{Geometry, Window},
+    experiment::Planned,
+    share::Share,
+    span::Span,
+    study::Mode,
+    trial::Outcome,
+};
 
 /// A contention study: `studies/app-contention.toml` in shape. The loader knows it by its table `[contention]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +25,7 @@ pub struct Study {
     /// The caches that the virtual access point's model has; without it none is attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<Geometry>,
-    /// Where bouts are fought.
+    /// Where trials are made.
     #[serde(rename = "place")]
     pub places: Vec<Place>,
     /// Traffic by name.
@@ -35,7 +42,7 @@ pub struct Study {
     pub cells: Vec<Cell>,
 }
 
-/// How long a bout is and how often each is repeated.
+/// How long a trial is and how often each is repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Shape {
@@ -51,7 +58,7 @@ pub struct Shape {
     pub sweep_blocks: Option<u32>,
     /// The seed of those orders.
     pub seed: u64,
-    /// A real-time bout begins only where the machine was idle for this share of the second before.
+    /// A real-time trial begins only where the machine was idle for this share of the second before.
     pub idle_gate: Share,
 }
 
@@ -68,7 +75,7 @@ impl Default for Shape {
     }
 }
 
-/// Where bouts are fought.
+/// Where trials are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Place {
@@ -282,9 +289,9 @@ pub enum Role {
     NoHarm,
 }
 
-/// One bout, as the agent gets it.
+/// One trial, as the agent gets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bout {
+pub struct Order {
     /// What the traffic crosses.
     pub road: Road,
     /// The traffic; `None`: none.
@@ -303,7 +310,7 @@ pub struct Bout {
     pub marks: bool,
 }
 
-/// What one bout counted. Spans of time are of the window unless a doc says otherwise.
+/// What one trial counted. Spans of time are of the window unless a doc says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Its length as it was, ns.
@@ -431,56 +438,77 @@ pub struct Counters {
     pub events: Vec<(String, Option<u64>)>,
 }
 
-/// The version of a contention run's folder: `contention.json`, the study's text, and `bouts/N.json`.
-pub const FORMAT: u32 = 1;
-
-/// What stands in `contention.json`.
+/// A trial that is to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
-    /// [`FORMAT`].
-    pub format: u32,
-    /// headroom's version.
-    pub headroom: String,
-    /// The study as it was carried out: what the command line changed is in it.
-    pub study: Study,
-    /// What the command line changed, as `window = 10s`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<String>,
-    /// SHA-256 of the access point's image, where the virtual one was used.
-    pub image: Option<String>,
-    /// The machine that it ran on, in a line: kernel, CPU, number of CPUs.
-    pub host: String,
-    /// When it began, ms of Unix time.
-    pub started_ms: u64,
-}
-
-/// One bout with its outcome, as `bouts/N.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fought {
+pub struct PlannedTrial {
+    /// Its number in the run, from 1: the name of its file.
+    pub number: u32,
     /// The cell's place in the study, from 0.
     pub cell: u32,
     /// Under which arm.
     pub arm: Arm,
     /// Its block, from 0.
     pub block: u32,
-    /// Its turn in the block, from 0.
+    /// Its turn in the block, from 0. Trials with modelled caches are behind all others of block 0.
     pub turn: u32,
-    /// The order that was given, with rates as they were.
-    pub bout: Bout,
-    /// What was counted, or why nothing was.
-    pub outcome: Outcome,
-    /// Modelled caches of the window, where the model was attached.
-    #[serde(default)]
-    pub caches: Option<crate::cache::Window>,
-    /// How idle the machine was in the second before, where its time is real.
-    #[serde(default)]
-    pub idle_before: Option<Share>,
-    /// Seconds of wall time that it took; 0 where a counted order was fought before in this run, at the same place
-    /// and phase, and its record stands here again: it would be the same instruction for instruction.
-    pub wall_s: f64,
+    /// The order, with rates as they are.
+    pub order: Order,
 }
 
-/// Under which arm a bout was fought.
+impl Planned<Study> for PlannedTrial {
+    fn id(&self) -> String {
+        format!("{:04}", self.number)
+    }
+
+    /// As `cell 3 guard-100, block 2`: cells and blocks count from 1 there.
+    fn name(&self, _: &Study) -> String {
+        let caches = if self.order.marks { ", with caches" } else { "" };
+        format!("cell {} {}, block {}{caches}", self.cell + 1, self.arm.name(), self.block + 1)
+    }
+}
+
+/// What one trial reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// What the agent counted.
+    pub record: Record,
+    /// Modelled caches of the window, where the model was attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Window>,
+}
+
+/// A contention run.
+pub type Run = crate::run::Run<Study, PlannedTrial>;
+
+/// A trial of one.
+pub type Trial = crate::trial::Trial<PlannedTrial, Reading>;
+
+/// Full rates that paced traffic is ordered by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rates(pub Vec<FullRate>);
+
+/// The full rate of traffic at a place, as it was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FullRate {
+    /// The place's name.
+    pub place: String,
+    /// The traffic's name.
+    pub traffic: String,
+    /// Bits of payload in a second that the paced traffic is ordered with; `None`: it could not be found.
+    pub rate: Option<u64>,
+    /// The trials that it was found in.
+    pub outcomes: Vec<Outcome<Reading>>,
+}
+
+impl Rates {
+    /// What paced traffic is ordered with at a place.
+    pub fn of(&self, place: &str, traffic: &str) -> Option<u64> {
+        self.0.iter().find(|one| one.place == place && one.traffic == traffic)?.rate
+    }
+}
+
+/// Under which arm a trial is made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arm {
@@ -492,12 +520,13 @@ pub enum Arm {
     Control(String),
 }
 
-/// What became of a bout.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It was fought.
-    Fought(Box<Record>),
-    /// It could not be: one line.
-    Failed(String),
+impl Arm {
+    /// Its name in output.
+    pub fn name(&self) -> &str {
+        match self {
+            Arm::Alone => "alone",
+            Arm::Application => "application",
+            Arm::Control(name) => name,
+        }
+    }
 }

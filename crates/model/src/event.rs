@@ -7,14 +7,12 @@
 //! (KvmStarted → KvmTried)?                                where real time is asked for, once a boot of this machine
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
-//! RunStarted → BoutEnded* → RunEnded                      in a contention study
-//! RunStarted → TransmitEnded* → RunEnded                  in a completion study
 //! Doubt may come at any time
 //! ```
 
 use serde::{Deserialize, Serialize};
 
-use crate::{study::Mode, trial::TrialId};
+use crate::study::Mode;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +22,7 @@ pub enum Event {
     ImageStarted,
     /// A step of making it.
     ImageStep {
-        /// What is being done, as «packages».
+        /// What is being done, as “packages”.
         step: String,
     },
     /// The image can be used.
@@ -83,39 +81,19 @@ pub enum Event {
     },
     /// A trial starts.
     TrialStarted {
-        /// Which.
-        id: TrialId,
+        /// Which: the stem of its file's name.
+        id: String,
     },
     /// A trial ended and is on disk.
     TrialEnded {
-        /// Which.
-        id: TrialId,
+        /// Which: the stem of its file's name.
+        id: String,
+        /// What people call it, as “cell 1 none, block 2”.
+        name: String,
         /// Wall time, ms.
         took_ms: u64,
         /// Why it is invalid, if it is.
         invalid: Option<String>,
-    },
-    /// A bout of contention ended and is on disk.
-    BoutEnded {
-        /// Its number in the plan.
-        number: u32,
-        /// What people call it, as «cell 1 none, block 2».
-        name: String,
-        /// Wall time, ms.
-        took_ms: u64,
-        /// Why it could not be fought, if it could not.
-        failed: Option<String>,
-    },
-    /// A trial of `txd` ended and is on disk.
-    TransmitEnded {
-        /// Its number in the plan.
-        number: u32,
-        /// What people call it, as «440/s busy of small at ap, block 2».
-        name: String,
-        /// Wall time, ms.
-        took_ms: u64,
-        /// Why it could not be measured, if it could not.
-        failed: Option<String>,
     },
     /// The run ended.
     RunEnded {

@@ -23,8 +23,10 @@
 
 pub mod baseline;
 pub mod cache;
+pub mod completion;
 pub mod contention;
 pub mod event;
+pub mod experiment;
 pub mod facts;
 pub mod identity;
 pub mod inert;
@@ -41,7 +43,6 @@ pub mod share;
 pub mod span;
 pub mod study;
 pub mod topology;
-pub mod transmit;
 pub mod trial;
 pub mod verdict;
 pub mod wire;

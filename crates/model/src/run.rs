@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! RUN/
-//!   run.json            Run: what was asked, with what, on what
+//!   run.json            Run: what was asked, with what, on what, and the plan
 //!   study.toml          the study file as it was given
+//!   calibration.json    what was measured before the trials could be planned, where a kind has that
 //!   trials/ID.json      Trial: one file each, written whole
 //!   stacks/ID.perf.data the records of a trial for stacks, as perf itself reads them
 //!   objects/SHA256      files of the access point that explain them
@@ -18,25 +19,30 @@
 //! | 2 | a subject that is started, other processes, loads that stay, published figures |
 //! | 3 | trials for stacks and for counts of calls |
 //! | 4 | identities, comparisons, pauses, gates |
+//! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{study::Study, trial::PlannedTrial, verdict::Versus};
+use crate::{experiment::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct Run<S = Study, P = PlannedTrial> {
     /// [`FORMAT`] of the writer.
     pub format: u32,
+    /// The kind of its study.
+    pub kind: Kind,
     /// headroom's version.
     pub headroom: String,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
     /// The study that was carried out, with every default filled in.
-    pub study: Study,
+    pub study: S,
     /// What the command line changed in the study file, as `clients = 18, 60`.
     #[serde(default)]
     pub overrides: Vec<String>,
@@ -44,8 +50,8 @@ pub struct Run {
     pub study_name: String,
     /// SHA-256 of the study file as given, hexadecimal.
     pub study_sha256: String,
-    /// The trials, in the order in which they start.
-    pub plan: Vec<PlannedTrial>,
+    /// The trials, in the order in which they start; empty until what they need is measured.
+    pub plan: Vec<P>,
     /// What the access point was made of.
     pub lab: LabIdentity,
     /// The machine that ran the lab.
@@ -58,7 +64,7 @@ pub struct Run {
 /// What the virtual access point was made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabIdentity {
-    /// SHA-256 of kernel and root together, hexadecimal.
+    /// SHA-256 of kernel and root together, hexadecimal; empty where no virtual access point was raised.
     pub image: String,
     /// The image's kernel release.
     pub kernel: String,
@@ -74,6 +80,13 @@ pub struct LabIdentity {
     pub accelerator: Option<String>,
 }
 
+impl LabIdentity {
+    /// SHA-256 of the image; `None` where no virtual access point was raised.
+    pub fn image(&self) -> Option<&str> {
+        Some(self.image.as_str()).filter(|image| !image.is_empty())
+    }
+}
+
 /// The machine that ran the lab. None of it moves a counted figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
@@ -85,4 +98,11 @@ pub struct Host {
     pub cpu: String,
     /// Cores that headroom may use.
     pub cores: u32,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { system, kernel, cpu, cores } = self;
+        write!(f, "{system}, Linux {kernel}, {cpu}, {}", count(*cores, "CPU"))
+    }
 }

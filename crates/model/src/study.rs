@@ -14,7 +14,7 @@ use crate::{
     instrument::Scope,
     limit,
     name::{PackageName, VariantName},
-    pause::Target,
+    pause,
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
@@ -66,7 +66,7 @@ pub struct Study {
 pub struct AccessPoint {
     /// Where it is.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: Target,
     /// Its radios; the clients are spread evenly over them.
     #[serde(default = "three")]
     pub radios: u32,
@@ -95,7 +95,7 @@ fn three() -> u32 {
 /// Where an access point is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum Target {
     /// The virtual access point in QEMU.
     #[default]
     Vm,
@@ -227,9 +227,9 @@ pub struct Pause {
 
 impl Pause {
     /// Who is paused; `None` where the study names nobody.
-    pub fn target(&self) -> Option<Target> {
-        let process = self.process.clone().map(Target::Process);
-        process.or_else(|| self.group.clone().map(Target::Group))
+    pub fn target(&self) -> Option<pause::Target> {
+        let process = self.process.clone().map(pause::Target::Process);
+        process.or_else(|| self.group.clone().map(pause::Target::Group))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     parity::Parity,
     pause::{Pauses, Peer},
     sample::Sample,
+    share::Share,
     study::{Beside, Mode},
     topology::Correction,
     wire::{Census, Measure},
@@ -104,15 +105,41 @@ pub struct PlannedTrial {
 
 /// A trial that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct Trial<P = PlannedTrial, R = Recording> {
     /// What was planned.
-    pub planned: PlannedTrial,
+    pub planned: P,
     /// When it began, seconds since 1970 on the host.
     pub began_unix: u64,
     /// What the host took for it.
     pub cost: HostCost,
+    /// The share of the second before that this machine was idle, where time is real and the machine is shared;
+    /// else `None`, and where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_before: Option<Share>,
+    /// The trial whose outcome this is: the same order in counted time, which ends the same instruction for
+    /// instruction, and so was not given again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<String>,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: Outcome<R>,
+}
+
+impl<P, R> Trial<P, R> {
+    /// What it read; `None` where it could not.
+    pub fn reading(&self) -> Option<&R> {
+        match &self.outcome {
+            Outcome::Measured(reading) => Some(reading),
+            Outcome::Invalid { .. } => None,
+        }
+    }
+
+    /// Why it could not be measured; `None` where it was.
+    pub fn why_invalid(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Measured(_) => None,
+            Outcome::Invalid { why, .. } => Some(why),
+        }
+    }
 }
 
 /// Wall time on the host, ms.
@@ -132,9 +159,9 @@ pub struct HostCost {
 /// What came of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum Outcome<R = Recording> {
     /// It measured.
-    Measured(Box<Recording>),
+    Measured(Box<R>),
     /// It could not measure. Not a failure of the subject.
     Invalid {
         /// What happened, and what to do, in one line.
@@ -142,6 +169,13 @@ pub enum Outcome {
         /// The end of the access point's console, where that helps.
         console: Vec<String>,
     },
+}
+
+impl<R> Outcome<R> {
+    /// It could not measure, and nothing more is known than this line.
+    pub fn invalid(why: impl Into<String>) -> Self {
+        Self::Invalid { why: why.into(), console: Vec::new() }
+    }
 }
 
 /// All that the agent said in a trial.

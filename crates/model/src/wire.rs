@@ -10,7 +10,7 @@
 //! | 2 | a subject that is started for the trial, other processes, a load that stays |
 //! | 3 | stacks and counts of calls, files brought from the access point |
 //! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
-//! | 5 | bouts of contention |
+//! | 5 | trials of contention |
 //! | 6 | trials of `txd measure` |
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
@@ -18,7 +18,8 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    contention::{Bout, Record},
+    completion,
+    contention::{self, Record},
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
@@ -28,7 +29,6 @@ use crate::{
     sample::Sample,
     span::Span,
     topology::{Correction, TopologyOrder},
-    transmit,
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
@@ -61,10 +61,10 @@ pub enum Order {
     /// Keep a file on the access point until the stream ends; pieces come in order, each answered by
     /// [`Frame::Done`] or [`Frame::Refused`].
     Put(Put),
-    /// Fight one bout of contention: answered by `Hello`, `Contended` and `Done`.
-    Contend(Box<Bout>),
-    /// Let `txd` measure one trial: answered by `Hello`, `Transmitted` and `Done`.
-    Transmit(Box<transmit::Order>),
+    /// Make one trial of contention: answered by `Hello`, `Contended` and `Done`.
+    Contention(Box<contention::Order>),
+    /// Let `txd` measure one trial: answered by `Hello`, `Completed` and `Done`.
+    Completion(Box<completion::Order>),
 }
 
 impl Order {
@@ -219,10 +219,10 @@ pub enum Frame {
     Parity(Box<Parity>),
     /// Who talks to the subject, after the last sample.
     Peers(Vec<Peer>),
-    /// What a bout counted.
+    /// What a trial counted.
     Contended(Box<Record>),
     /// What a trial of `txd` counted.
-    Transmitted(Box<transmit::Measured>),
+    Completed(Box<completion::Measured>),
 }
 
 /// How many clients each party believes are associated.
@@ -341,7 +341,7 @@ pub enum Refusal {
         /// The system's words.
         why: String,
     },
-    /// A bout cannot be fought here.
+    /// A trial cannot be made here.
     #[error("{what}: {why}")]
     Contention {
         /// What was tried, as «cannot make the veth pair».
@@ -351,7 +351,7 @@ pub enum Refusal {
     },
     /// `txd` cannot measure here.
     #[error("{what}: {why}")]
-    Transmit {
+    Completion {
         /// What was tried, as «cannot run txd».
         what: String,
         /// Its last words, and what to do.

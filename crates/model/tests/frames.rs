@@ -26,7 +26,7 @@ const ALL: [&str; 18] = [
     "Records",
     "Refused",
     "Sample",
-    "Transmitted",
+    "Completed",
 ];
 
 /// The name of a frame's kind.
@@ -49,7 +49,7 @@ fn kind(frame: &Frame) -> &'static str {
         Frame::Records(_) => "Records",
         Frame::Refused(_) => "Refused",
         Frame::Sample(_) => "Sample",
-        Frame::Transmitted(_) => "Transmitted",
+        Frame::Completed(_) => "Completed",
     }
 }
 

@@ -7,7 +7,7 @@ use model::plural::count;
 use model::{
     facts::Facts,
     run::Run,
-    study::{Kind, Mode, Perturb},
+    study::{Mode, Perturb, Target},
 };
 
 /// A name and its value; `code` is set in fixed width.
@@ -50,14 +50,14 @@ fn study(run: &Run) -> Vec<Fact> {
         plain(
             "Clients",
             match &run.study.access_point.kind {
-                Kind::Vm => {
+                Target::Vm => {
                     format!(
                         "{} over {}",
                         counts.join(", "),
                         count(run.study.access_point.radios, "radio")
                     )
                 }
-                Kind::Device(_) => counts.join(", "),
+                Target::Device(_) => counts.join(", "),
             },
         ),
         plain(

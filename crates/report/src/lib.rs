@@ -20,6 +20,7 @@
 
 mod again;
 mod bars;
+pub mod completion;
 pub mod contention;
 mod count_tables;
 mod cpu_section;
@@ -52,7 +53,6 @@ mod table;
 mod tables;
 mod targets;
 pub mod text;
-pub mod transmit;
 pub mod verdict_lines;
 
 use analysis::Analysis;

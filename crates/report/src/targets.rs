@@ -2,7 +2,7 @@
 //!
 //! Verdicts and words are the analysis's; here they become HTML. The template is `targets.html`.
 
-use analysis::{contention, transmit};
+use analysis::{completion, contention};
 use model::verdict::Verdict;
 
 use crate::prose;
@@ -40,8 +40,8 @@ impl From<&contention::Target> for Shot {
     }
 }
 
-impl From<&transmit::Target> for Shot {
-    fn from(target: &transmit::Target) -> Self {
+impl From<&completion::Target> for Shot {
+    fn from(target: &completion::Target) -> Self {
         let words = [target.name.as_str(), &target.limit, &target.found];
         let shot = Self::of(target.verdict, words, target.cause.as_deref());
         Self { place: Some(target.place.clone()), ..shot }

@@ -9,7 +9,7 @@ use analysis::{
     quantity::Unit,
 };
 use chromium::{browser, dom_of};
-use contended::{analysed, bouts, run};
+use contended::{analysed, run, trials};
 use model::{contention::Role, verdict::Verdict};
 use report::contention::{markdown, page, summary};
 
@@ -110,10 +110,10 @@ fn a_run_without_bouts_makes_a_page_that_says_so() {
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
     for told in [
-        "No bout that counts was fought yet.",
-        "No cell has been fought both alone and without control yet",
+        "No trial that counts was made yet.",
+        "No cell has been tried both alone and without control yet",
         "there is nothing to cure",
-        "no bout with guard counts",
+        "no trial with guard counts",
     ] {
         assert!(text.contains(told), "{told}");
     }
@@ -135,12 +135,12 @@ fn one_block_has_figures_without_intervals() {
 #[test]
 fn a_run_that_was_stopped_within_a_block_makes_a_page() {
     let run = run(4);
-    let bouts = bouts(1);
+    let trials = trials(1);
     // Cut at every place of the first two blocks: alone only, without application, without alone at the end.
     for end in [1, 2, 3, 5, 9, 20, 31, 40] {
-        let contention = analysis::contention::analyse(&run, &bouts[..end]);
+        let contention = analysis::contention::analyse(&run, &trials[..end]);
         let page = page(&contention, &run, STUDY).unwrap();
-        assert!(!text_of(&page).contains("NaN"), "after {end} bouts");
+        assert!(!text_of(&page).contains("NaN"), "after {end} trials");
     }
 }
 

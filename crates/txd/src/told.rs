@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use model::transmit::{Command, Measured};
+use model::completion::{Command, Measured};
 
 use crate::{driver::census::Counters, path::Mark};
 

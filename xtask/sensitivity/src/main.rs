@@ -17,6 +17,7 @@ use std::{
 
 use analysis::{Analysis, TrialFigures};
 use anyhow::{Context, Result, anyhow, ensure};
+use model::experiment::Clients;
 
 use self::draws::Row;
 
@@ -90,7 +91,7 @@ fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
 ///
 /// Where the folder holds no run.
 fn again(run: &str) -> Result<bool> {
-    let recorded = lab::run_folder::read(Path::new(run)).context("cannot read the run")?;
+    let recorded = lab::run_folder::read::<Clients>(Path::new(run)).context("cannot read the run")?;
     Ok(told(&analysis::analyse(&recorded.run, &recorded.trials)))
 }
 
@@ -163,7 +164,7 @@ impl Bench {
             .status()
             .context("cannot run headroom; `make build` makes it")?;
         ensure!(status.success(), "headroom run: {status}");
-        let recorded = lab::run_folder::read(&run).context("cannot read the run")?;
+        let recorded = lab::run_folder::read::<Clients>(&run).context("cannot read the run")?;
         Ok(analysis::analyse(&recorded.run, &recorded.trials))
     }
 }

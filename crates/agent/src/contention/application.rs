@@ -1,4 +1,4 @@
-//! The application: stress-ng in the bout's group, and what it got done.
+//! The application: stress-ng in the trial's group, and what it got done.
 //!
 //! It is ended by SIGINT, on which it says what it has done; its operations are read from the file that it
 //! then writes. A swap ends one stressor and starts the other; operations of both are added up, so that a

@@ -31,7 +31,7 @@ const PRIORITY: u8 = 1;
 /// So long the receiver may take to listen, and so often it is looked at, ns.
 const LISTENS: (u64, u64) = (10_000_000_000, 10_000_000);
 
-/// Longer than any bout, s; the longest that iperf3 takes.
+/// Longer than any trial, s; the longest that iperf3 takes.
 const LONG: &str = "86400";
 
 /// A program at one end.

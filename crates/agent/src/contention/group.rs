@@ -74,7 +74,7 @@ impl Group {
         let text =
             proc::read("/proc/self/mountinfo").map_err(refused("cannot find control groups"))?;
         let text = String::from_utf8_lossy(&text);
-        let path = format!("/headroom-bout-{}", std::process::id());
+        let path = format!("/headroom-trial-{}", std::process::id());
         let roots = Roots::of(&text);
         let folders: Vec<PathBuf> =
             roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();

@@ -1,4 +1,4 @@
-//! guard as a control: the device's own program, run with the policy of the order beside the bout.
+//! guard as a control: the device's own program, run with the policy of the order beside the trial.
 //!
 //! It is looked for beside the agent, in the path, and where headroom puts files. It runs in the router's
 //! namespace, at the usual priority. Nobody asks it anything while it works: what it decided, whether the target
@@ -27,10 +27,10 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{group::Group, refused, road::Road, told};
+use super::{group::Group, guard_record, refused, road::Road};
 use crate::beside;
 
-/// Its folder of state, in the folder of the bout.
+/// Its folder of state, in the folder of the trial.
 pub(super) const STATE: &str = "guard";
 
 /// Where guard writes what it holds, and where its watchdog does while it restores.
@@ -153,9 +153,9 @@ impl Guarding {
         // Its record is in the boot's clock, which differs by the time that the machine slept.
         let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
         let window = (opens_ns + slept_ns, closes_ns + slept_ns);
-        let ticks = told::ticks(&self.record());
+        let ticks = guard_record::ticks(&self.record());
         let began = began_ns.map(|began_ns| began_ns + slept_ns);
-        let told = told::told(&ticks, window, began);
+        let told = guard_record::told(&ticks, window, began);
         Told { resident_kib, restored: after == self.before, ..told }
     }
 

@@ -1,4 +1,4 @@
-//! One bout of contention: traffic across a road of its own, an application in a group of its own, a control.
+//! One trial of contention: traffic across a road of its own, an application in a group of its own, a control.
 //!
 //! ```text
 //! order ─offset─► road ─► prober ─► endpoints ─► guard ─► application ──warm-up──► window ──────────► ended
@@ -14,58 +14,58 @@ mod application;
 mod control;
 mod counting;
 mod endpoints;
-mod fought;
 mod group;
+mod guard_record;
 mod guarding;
 mod inside;
 mod pmu;
 mod prober;
 mod road;
 pub mod tidy;
-mod told;
+mod trial;
 
 use linux::{error::chain, sched, system::monotonic_ns};
 use model::{
-    contention::{Bout, Control, Endpoints, Flow, Traffic},
+    contention::{Control, Endpoints, Flow, Order, Traffic},
     wire::{Frame, Refusal},
 };
 
-use self::{fought::Fight, group::Group, road::Road, tidy::Tidier};
+use self::{group::Group, road::Road, tidy::Tidier, trial::Trial};
 use crate::{
     measure::End,
     session::{Session, Woken},
 };
 
-/// The agent's priority while a bout is fought: above [`prober::PRIORITY`].
+/// The agent's priority while a trial is made: above [`prober::PRIORITY`].
 const PRIORITY: u8 = 3;
 
-/// Fights one bout and sends what it counted.
+/// Fights one trial and sends what it counted.
 ///
 /// # Errors
 ///
 /// [`End`] where the machine refuses, another order comes, or the stream is lost.
-pub(crate) fn fight(session: &mut Session, bout: &Bout) -> Result<(), End> {
+pub(crate) fn make(session: &mut Session, order: &Order) -> Result<(), End> {
     let begun = monotonic_ns();
-    check(bout)?;
+    check(order)?;
     session.hello(Vec::new())?;
-    sleep_until(session, begun + bout.offset.as_nanos())?;
-    let record = fought(session, bout)?;
+    sleep_until(session, begun + order.offset.as_nanos())?;
+    let record = made(session, order)?;
     Ok(session.send(&Frame::Contended(Box::new(record)))?)
 }
 
 /// Everything is gone again when this returns.
-fn fought(session: &mut Session, bout: &Bout) -> Result<model::contention::Record, End> {
-    let group = bout.application.as_ref().map(|_| Group::make()).transpose()?;
+fn made(session: &mut Session, order: &Order) -> Result<model::contention::Record, End> {
+    let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
     // Dropped after everything else: it takes away what could not be removed in the ordinary way.
     let tidier = Tidier::start(group.as_ref())?;
-    let urgent = Urgent::take(bout)?;
+    let urgent = Urgent::take(order)?;
     // guard protects a road also where nobody is on it.
-    let guarded = matches!(bout.control, Control::Guard(_)).then(nobody);
-    let crossed = bout.traffic.as_ref().or(guarded.as_ref());
-    let road = crossed.map(|traffic| Road::make(bout.road, traffic)).transpose()?;
-    let mut fight = Fight::prepare(session, bout, (group, road, tidier.folder()))?;
-    let record = fight.fight(session);
-    let ended = fight.end(session);
+    let guarded = matches!(order.control, Control::Guard(_)).then(nobody);
+    let crossed = order.traffic.as_ref().or(guarded.as_ref());
+    let road = crossed.map(|traffic| Road::make(order.road, traffic)).transpose()?;
+    let mut trial = Trial::prepare(session, order, (group, road, tidier.folder()))?;
+    let record = trial.make(session);
+    let ended = trial.end(session);
     drop(urgent);
     let mut record = record?;
     ended?.complete(&mut record);
@@ -73,19 +73,19 @@ fn fought(session: &mut Session, bout: &Bout) -> Result<model::contention::Recor
 }
 
 /// Refuses what has no meaning, before anything is touched.
-fn check(bout: &Bout) -> Result<(), Refusal> {
-    let window = bout.window.as_nanos();
+fn check(order: &Order) -> Result<(), Refusal> {
+    let window = order.window.as_nanos();
     let refused = |why: &str| Err(no_bout(why));
     if window == 0 || !window.is_multiple_of(1_000_000_000) || window > 3_600_000_000_000 {
         return refused("its window is not of whole seconds, 1 to 3600");
     }
-    if bout.traffic.is_none() && bout.application.is_none() {
+    if order.traffic.is_none() && order.application.is_none() {
         return refused("it has neither traffic nor an application");
     }
-    if bout.application.is_none() && !matches!(bout.control, Control::None | Control::Guard(_)) {
+    if order.application.is_none() && !matches!(order.control, Control::None | Control::Guard(_)) {
         return refused("it has no application that a control could bound");
     }
-    if bout
+    if order
         .traffic
         .as_ref()
         .is_some_and(|traffic| traffic.paced.is_some() && traffic.rate.is_none())
@@ -113,7 +113,7 @@ fn nobody() -> Traffic {
 }
 
 fn no_bout(why: &str) -> Refusal {
-    Refusal::Contention { what: "cannot fight this bout".to_owned(), why: why.to_owned() }
+    Refusal::Contention { what: "cannot make this trial".to_owned(), why: why.to_owned() }
 }
 
 /// A refusal with the error's causes.
@@ -137,8 +137,8 @@ fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
 struct Urgent;
 
 impl Urgent {
-    fn take(bout: &Bout) -> Result<Option<Self>, Refusal> {
-        let Some(traffic) = &bout.traffic else { return Ok(None) };
+    fn take(order: &Order) -> Result<Option<Self>, Refusal> {
+        let Some(traffic) = &order.traffic else { return Ok(None) };
         match sched::round_robin(0, PRIORITY, sched::Children::Normal) {
             Ok(()) => Ok(Some(Self)),
             Err(_) if traffic.endpoints == Endpoints::Normal => Ok(None),
@@ -168,8 +168,8 @@ mod tests {
 
     use super::*;
 
-    fn bout() -> Bout {
-        Bout {
+    fn order() -> Order {
+        Order {
             road: Crossed::Veth,
             traffic: None,
             application: Some(Application {
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn a_bout_without_anybody_or_with_half_a_second_is_refused() {
-        assert!(check(&bout()).is_ok());
-        assert!(check(&Bout { application: None, ..bout() }).is_err());
-        assert!(check(&Bout { window: Span::from_nanos(500_000_000), ..bout() }).is_err());
-        assert!(check(&Bout { window: Span::default(), ..bout() }).is_err());
+        assert!(check(&order()).is_ok());
+        assert!(check(&Order { application: None, ..order() }).is_err());
+        assert!(check(&Order { window: Span::from_nanos(500_000_000), ..order() }).is_err());
+        assert!(check(&Order { window: Span::default(), ..order() }).is_err());
     }
 }

@@ -163,7 +163,7 @@ impl Shared {
             Ok(socket) => (Ok(tid), Some(socket)),
             Err(error) => (Err(refused("cannot probe the road")(error)), None),
         };
-        // Nobody listens where the bout is given up.
+        // Nobody listens where the trial is given up.
         let _ = self.born.send(told);
         socket
     }

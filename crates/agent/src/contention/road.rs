@@ -1,4 +1,4 @@
-//! What the traffic crosses, made for one bout and gone with the value.
+//! What the traffic crosses, made for one trial and gone with the value.
 //!
 //! Two kinds with one face: three namespaces on any Linux ([`veth`]), or a WAN side before the virtual access
 //! point, whose routing leads to a station over the air ([`radio`]).
@@ -101,6 +101,6 @@ fn counted(veths: &mut Veths, name: &str) -> Result<Counters, Refusal> {
     let found = veths.counters(name).map_err(refused("cannot read a link's counters"))?;
     found.ok_or_else(|| Refusal::Contention {
         what: format!("the link {name} is gone"),
-        why: "somebody took it away in the middle of the bout".to_owned(),
+        why: "somebody took it away in the middle of the trial".to_owned(),
     })
 }

@@ -29,7 +29,7 @@ use super::{
 };
 
 /// The word that makes the agent a tidier, followed by groups.
-pub const WORD: &str = "--tidy-bout";
+pub const WORD: &str = "--tidy-trial";
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
@@ -63,7 +63,7 @@ impl Tidier {
         folder.map(|folder| Self { child, folder })
     }
 
-    /// A folder for files of the bout.
+    /// A folder for files of the trial.
     pub(super) fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -6,7 +6,9 @@
 use std::{fs, process::Command, thread::sleep, time::Duration};
 
 use model::{
-    contention::{Application, Bout, Control, Endpoints, Flow, Record, Road, Traffic},
+    contention::{
+        Application, Control, Endpoints, Flow, Order as Contended, Record, Road, Traffic,
+    },
     span::Span,
     wire::{Frame, Order, Refusal},
 };
@@ -34,12 +36,12 @@ fn application() -> Application {
     Application { stressor: "--cache".to_owned(), words, workers: 1, swap: None }
 }
 
-pub(crate) fn bout(
+pub(crate) fn ordered(
     traffic: Option<Traffic>,
     application: Option<Application>,
     control: Control,
-) -> Bout {
-    Bout {
+) -> Contended {
+    Contended {
         road: Road::Veth,
         traffic,
         application,
@@ -52,8 +54,8 @@ pub(crate) fn bout(
 }
 
 /// Fights it; `None`, with the reason, where this machine cannot.
-fn fought(agent: &mut Agent, bout: Bout) -> Option<Record> {
-    agent.order(&Order::Contend(Box::new(bout)));
+fn made(agent: &mut Agent, order: Contended) -> Option<Record> {
+    agent.order(&Order::Contention(Box::new(order)));
     agent.hello();
     match agent.frame() {
         Frame::Contended(record) => {
@@ -68,9 +70,9 @@ fn fought(agent: &mut Agent, bout: Bout) -> Option<Record> {
     }
 }
 
-/// Groups of this agent's bouts that are there now. `hostile` looks after folders.
+/// Groups of this agent's trials that are there now. `hostile` looks after folders.
 fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
-    let name = format!("headroom-bout-{}", agent.pid());
+    let name = format!("headroom-trial-{}", agent.pid());
     let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
     let mut places: Vec<_> = hierarchies.map(|entry| entry.path().join(&name)).collect();
     places.push(std::path::Path::new("/sys/fs/cgroup").join(&name));
@@ -82,7 +84,7 @@ fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
 fn a_bout_counts_both_sides_and_leaves_nothing() {
     let (mut agent, ..) = Agent::start();
     let control = Control::Weight(512);
-    let Some(record) = fought(&mut agent, bout(Some(traffic()), Some(application()), control))
+    let Some(record) = made(&mut agent, ordered(Some(traffic()), Some(application()), control))
     else {
         return;
     };
@@ -104,12 +106,12 @@ fn a_bout_counts_both_sides_and_leaves_nothing() {
 #[test]
 fn an_application_alone_has_no_road_and_traffic_alone_no_group() {
     let (mut agent, ..) = Agent::start();
-    if let Some(record) = fought(&mut agent, bout(None, Some(application()), Control::None)) {
+    if let Some(record) = made(&mut agent, ordered(None, Some(application()), Control::None)) {
         assert!(record.round_trips.is_empty());
         assert!(record.seconds.iter().all(|second| !second.busy && second.received_bytes == 0));
         assert!(record.seconds.iter().any(|second| second.application_ns > 0));
     }
-    if let Some(record) = fought(&mut agent, bout(Some(traffic()), None, Control::None)) {
+    if let Some(record) = made(&mut agent, ordered(Some(traffic()), None, Control::None)) {
         assert!(record.application.is_none());
         assert!(record.seconds.iter().all(|second| second.application_ns == 0));
     }
@@ -119,8 +121,8 @@ fn an_application_alone_has_no_road_and_traffic_alone_no_group() {
 fn traffic_in_bursts_is_off_in_between() {
     let (mut agent, ..) = Agent::start();
     let bursts = Some((Span::from_nanos(400_000_000), Span::from_secs(30)));
-    let ordered = bout(Some(Traffic { bursts, ..traffic() }), None, Control::None);
-    let Some(record) = fought(&mut agent, ordered) else { return };
+    let ordered = ordered(Some(Traffic { bursts, ..traffic() }), None, Control::None);
+    let Some(record) = made(&mut agent, ordered) else { return };
     assert!(record.seconds.iter().all(|second| !second.busy));
     // Only probes and their answers.
     assert!(record.seconds[1].received_packets < 200, "{:?}", record.seconds);
@@ -129,22 +131,23 @@ fn traffic_in_bursts_is_off_in_between() {
 #[test]
 fn what_cannot_be_fought_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
-    let refused = |agent: &mut Agent, bout| {
-        agent.order(&Order::Contend(Box::new(bout)));
+    let refused = |agent: &mut Agent, order| {
+        agent.order(&Order::Contention(Box::new(order)));
         match agent.refused() {
             Refusal::Contention { what, why } => format!("{what}: {why}"),
             other => panic!("{other}"),
         }
     };
-    let nobody = refused(&mut agent, bout(None, None, Control::None));
+    let nobody = refused(&mut agent, ordered(None, None, Control::None));
     assert!(nobody.contains("neither traffic nor an application"), "{nobody}");
     if !std::path::Path::new("/run/netns/clients").exists() {
-        let radio = Bout { road: Road::Radio, ..bout(Some(traffic()), None, Control::None) };
+        let radio =
+            Contended { road: Road::Radio, ..ordered(Some(traffic()), None, Control::None) };
         let radio = refused(&mut agent, radio);
         assert!(radio.contains("use veth") || radio.contains("run as root"), "{radio}");
     }
     let unknown = Application { stressor: "--no-such-stressor".to_owned(), ..application() };
-    let unknown = refused(&mut agent, bout(None, Some(unknown), Control::None));
+    let unknown = refused(&mut agent, ordered(None, Some(unknown), Control::None));
     assert!(unknown.contains("stress-ng") || unknown.contains("control group"), "{unknown}");
     assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
 }
@@ -167,8 +170,8 @@ fn guard_is_a_control_that_tells_what_it_did_and_leaves_the_group_as_it_was() {
     let policy = "[protect]\ninterfaces = [\"{interface}\"]\n\
                   [[application]]\nname = \"a\"\ngroup = \"{group}\"\n";
     let (mut agent, ..) = Agent::start();
-    let ordered = bout(Some(traffic()), Some(application()), Control::Guard(policy.to_owned()));
-    let Some(record) = fought(&mut agent, ordered) else { return };
+    let ordered = ordered(Some(traffic()), Some(application()), Control::Guard(policy.to_owned()));
+    let Some(record) = made(&mut agent, ordered) else { return };
     let guard = record.guard.unwrap();
     assert!(guard.restored && guard.resident_kib > 0 && guard.ran_ns > 0, "{guard:?}");
     assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
@@ -178,14 +181,14 @@ fn guard_is_a_control_that_tells_what_it_did_and_leaves_the_group_as_it_was() {
 fn an_agent_that_is_killed_or_left_leaves_nothing() {
     for kill in [true, false] {
         let (mut agent, ..) = Agent::start();
-        let ordered = Bout {
+        let ordered = Contended {
             window: Span::from_secs(60),
-            ..bout(Some(traffic()), Some(application()), Control::None)
+            ..ordered(Some(traffic()), Some(application()), Control::None)
         };
-        agent.order(&Order::Contend(Box::new(ordered)));
+        agent.order(&Order::Contention(Box::new(ordered)));
         agent.hello();
         let stressed = || {
-            let group = format!("headroom-bout-{}/cgroup.procs", agent.pid());
+            let group = format!("headroom-trial-{}/cgroup.procs", agent.pid());
             let trees = ["cpuacct", "cpu,cpuacct", "cpu", "unified", ""];
             let members = |tree: &str| {
                 fs::read_to_string(std::path::Path::new("/sys/fs/cgroup").join(tree).join(&group))
@@ -197,7 +200,7 @@ fn an_agent_that_is_killed_or_left_leaves_nothing() {
             stressed()
         });
         if !begun {
-            eprintln!("skipped: this bout does not begin here; the other tests say why");
+            eprintln!("skipped: this order does not begin here; the other tests say why");
             return;
         }
         if kill {

@@ -21,7 +21,7 @@ use model::{
 };
 
 use super::{
-    contention::{bout, traffic},
+    contention::{order, traffic},
     dialogue::Agent,
 };
 
@@ -84,7 +84,7 @@ impl Scene {
 /// One that runs guard, with a policy that nobody is bounded by.
 fn guarded() -> Order {
     let policy = "[protect]\ninterfaces = [\"{interface}\"]\n".to_owned();
-    Order::Contend(Box::new(bout(Some(traffic()), None, Control::Guard(policy))))
+    Order::Contention(Box::new(ordered(Some(traffic()), None, Control::Guard(policy))))
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn a_folder_that_another_user_foresaw_is_not_taken() {
     let Some(scene) = Scene::new() else { return };
     let mut agent = scene.agent();
     let trap = format!(
-        "mkdir -m 777 $S/headroom-bout-{pid} && ln -s $V $S/headroom-bout-{pid}/guard.toml && \
-         mkdir $S/headroom-bout-{pid}/guard && ln -s $V $S/headroom-bout-{pid}/guard/lock",
+        "mkdir -m 777 $S/headroom-trial-{pid} && ln -s $V $S/headroom-trial-{pid}/guard.toml && \
+         mkdir $S/headroom-trial-{pid}/guard && ln -s $V $S/headroom-trial-{pid}/guard/lock",
         pid = agent.pid()
     );
     assert!(scene.other(&trap).status().unwrap().success());
@@ -146,8 +146,8 @@ fn names_that_come_and_go_while_the_agent_starts_lead_nowhere() {
     let mut agent = scene.agent();
     let script = format!(
         "cd $S; end=$(($(date +%s) + 3)); while [ $(date +%s) -lt $end ]; do \
-         rm -rf headroom-bout-{pid}; ln -s $V headroom-bout-{pid}; rm -f headroom-bout-{pid}; \
-         mkdir -m 777 headroom-bout-{pid}; ln -s $V headroom-bout-{pid}/guard.toml; \
+         rm -rf headroom-trial-{pid}; ln -s $V headroom-trial-{pid}; rm -f headroom-trial-{pid}; \
+         mkdir -m 777 headroom-trial-{pid}; ln -s $V headroom-trial-{pid}/guard.toml; \
          for f in headroom-*; do ln -s $V $f/guard.toml; ln -s $V $f/guard; done; done 2>/dev/null",
         pid = agent.pid()
     );

@@ -6,6 +6,7 @@
     reason = "what a test cannot do ends the test, and a skip or a figure is printed"
 )]
 
+mod completion;
 mod contention;
 mod counts;
 mod dialogue;
@@ -20,7 +21,6 @@ mod stacks;
 mod started;
 mod stays;
 mod strict;
-mod transmit;
 
 use std::{fs, process::Command};
 

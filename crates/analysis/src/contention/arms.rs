@@ -109,6 +109,6 @@ fn guarding(control: &str, blocks: &[Block<'_>]) -> Option<Guarding> {
         protect_ms: of.iter().map(|(_, guard)| guard.protect_ms).collect(),
         decisions: of.first()?.1.decisions.clone(),
         restored: of.iter().filter(|(_, guard)| guard.restored).count() as u32,
-        bouts: of.len() as u32,
+        trials: of.len() as u32,
     })
 }

@@ -1,21 +1,21 @@
-//! Bouts of a cell in blocks: what counts, and the baseline that a bout's turn has.
+//! Trials of a cell in blocks: what counts, and the baseline that a trial's turn has.
 //!
 //! Figures are ratios inside a block. A block whose two baselines differ says that the machine changed
 //! meanwhile, and is left out whole.
 
 use std::collections::BTreeMap;
 
-use model::contention::{Arm, Fought, Machine, Outcome, Record, Run};
+use model::contention::{Arm, Machine, Record, Run, Trial};
 use model::study::Mode;
 
 use super::{LeftOut, seconds};
 
 /// The most that the baselines of a real-time block may differ, of their mean.
 const DRIFT: f64 = 0.05;
-/// The most that the hypervisor may take in a bout of real time.
+/// The most that the hypervisor may take in a trial of real time.
 const STOLEN: f64 = 0.02;
 
-/// A block: its bouts by arm, and its baselines.
+/// A block: its trials by arm, and its baselines.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     /// Traffic alone, by turn.
@@ -63,41 +63,44 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The blocks of a cell that count, and the bouts that do not.
+/// The blocks of a cell that count, and the trials that do not.
 pub(super) fn of<'a>(
     run: &Run,
-    fought: &'a [Fought],
+    trials: &'a [Trial],
     number: usize,
     name: &str,
 ) -> (Vec<Block<'a>>, Vec<LeftOut>) {
     let real_time = is_real_time(run, number);
     let mut left_out = Vec::new();
-    let mut blocks: BTreeMap<u32, Vec<(&Fought, &Record)>> = BTreeMap::new();
-    let plain = |bout: &&Fought| bout.cell as usize == number && bout.caches.is_none();
-    for bout in fought.iter().filter(plain) {
-        let why = match &bout.outcome {
-            Outcome::Failed(why) => Some(why.clone()),
-            Outcome::Fought(record) => disturbed(record, real_time),
-        };
-        match (&bout.outcome, why) {
-            (Outcome::Fought(record), None) => {
-                blocks.entry(bout.block).or_default().push((bout, record.as_ref()));
+    let mut blocks: BTreeMap<u32, Vec<(&Trial, &Record)>> = BTreeMap::new();
+    let here = |trial: &&Trial| trial.planned.cell as usize == number && !is_modelled(trial);
+    for trial in trials.iter().filter(here) {
+        let record = trial.reading().map(|reading| &reading.record);
+        let why = trial.why_invalid().map(str::to_owned);
+        match (record, why.or_else(|| disturbed(record?, real_time))) {
+            (Some(record), None) => {
+                blocks.entry(trial.planned.block).or_default().push((trial, record));
             }
-            (_, why) => left_out.push(left(name, bout, why.unwrap_or_default())),
+            (_, why) => left_out.push(left(name, trial, why.unwrap_or_default())),
         }
     }
     let mut whole = Vec::new();
-    for mut bouts in blocks.into_values() {
-        bouts.sort_by_key(|(bout, _)| bout.turn);
-        let block = gathered(&bouts);
+    for mut trials in blocks.into_values() {
+        trials.sort_by_key(|(trial, _)| trial.planned.turn);
+        let block = gathered(&trials);
         match drifted(&block).filter(|_| real_time) {
             Some(why) => {
-                left_out.extend(bouts.iter().map(|(bout, _)| left(name, bout, why.clone())))
+                left_out.extend(trials.iter().map(|(trial, _)| left(name, trial, why.clone())))
             }
             None => whole.push(block),
         }
     }
     (whole, left_out)
+}
+
+/// Whether a trial ran in modelled caches: it counts accesses and says nothing of time.
+pub(super) fn is_modelled(trial: &Trial) -> bool {
+    trial.reading().is_some_and(|reading| reading.caches.is_some())
 }
 
 fn is_real_time(run: &Run, number: usize) -> bool {
@@ -106,21 +109,21 @@ fn is_real_time(run: &Run, number: usize) -> bool {
     place.is_none_or(|place| place.on == Machine::Host || place.mode == Mode::RealTime)
 }
 
-fn gathered<'a>(bouts: &[(&'a Fought, &'a Record)]) -> Block<'a> {
+fn gathered<'a>(trials: &[(&'a Trial, &'a Record)]) -> Block<'a> {
     let mut block = Block { alone: Vec::new(), application: None, controlled: BTreeMap::new() };
-    for (bout, record) in bouts.iter().copied() {
-        match &bout.arm {
-            Arm::Alone => block.alone.push((bout.turn, record)),
+    for (trial, record) in trials.iter().copied() {
+        match &trial.planned.arm {
+            Arm::Alone => block.alone.push((trial.planned.turn, record)),
             Arm::Application => block.application = Some(record),
             Arm::Control(name) => {
-                block.controlled.insert(name, (bout.turn, record));
+                block.controlled.insert(name, (trial.planned.turn, record));
             }
         }
     }
     block
 }
 
-/// Why a bout of real time does not count.
+/// Why a trial of real time does not count.
 fn disturbed(record: &Record, real_time: bool) -> Option<String> {
     let stolen = seconds::stolen(record);
     (real_time && stolen > STOLEN)
@@ -137,11 +140,7 @@ fn drifted(block: &Block<'_>) -> Option<String> {
     })
 }
 
-fn left(name: &str, bout: &Fought, why: String) -> LeftOut {
-    let arm = match &bout.arm {
-        Arm::Alone => "alone",
-        Arm::Application => "application",
-        Arm::Control(name) => name,
-    };
-    LeftOut { cell: name.to_owned(), arm: arm.to_owned(), block: bout.block, why }
+fn left(name: &str, trial: &Trial, why: String) -> LeftOut {
+    let model::contention::PlannedTrial { arm, block, .. } = &trial.planned;
+    LeftOut { cell: name.to_owned(), arm: arm.name().to_owned(), block: *block, why }
 }

@@ -2,13 +2,13 @@
 
 use model::{
     cache::Window,
-    contention::{Arm, Counters, Fought, Outcome, Record, Run},
+    contention::{Arm, Counters, Reading, Record, Run, Trial},
 };
 use serde::Serialize;
 
 use super::{Cell, FourCases, Movement, arms::NONE, frontier::GUARD, seconds};
 
-/// One case of a cell, from its first bout that was fought.
+/// One case of a cell, from its first trial that was trials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
     /// `application alone`, `Wi-Fi alone`, `both`, `both, shares-512`, `both, guard-100`.
@@ -115,12 +115,12 @@ pub const PUBLISHED: [Published; 4] = [
 ];
 
 /// The cases of every cell that asks for them.
-pub(super) fn all(run: &Run, fought: &[Fought], cells: &[Cell]) -> Vec<FourCases> {
+pub(super) fn all(run: &Run, trials: &[Trial], cells: &[Cell]) -> Vec<FourCases> {
     let asks = |cell: &&Cell| run.study.cells[cell.number as usize].four_cases;
-    cells.iter().filter(asks).map(|cell| of(cell, fought)).collect()
+    cells.iter().filter(asks).map(|cell| of(cell, trials)).collect()
 }
 
-fn of(cell: &Cell, fought: &[Fought]) -> FourCases {
+fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
     let control = |name: &str| Arm::Control(name.to_owned());
     let wanted = [
         ("application alone".to_owned(), Arm::Application),
@@ -131,32 +131,27 @@ fn of(cell: &Cell, fought: &[Fought]) -> FourCases {
     ];
     let cases: Vec<Case> = wanted
         .into_iter()
-        .filter_map(|(name, arm)| case(name, &arm, &bouts(cell, fought)))
+        .filter_map(|(name, arm)| case(name, &arm, &of_cell(cell, trials)))
         .collect();
     FourCases {
         cell: cell.number,
         name: cell.name.clone(),
         movements: movements(&cases),
         cases,
-        model_check: model_check(cell, fought),
+        model_check: model_check(cell, trials),
     }
 }
 
-fn bouts<'a>(cell: &Cell, fought: &'a [Fought]) -> Vec<(&'a Fought, &'a Record)> {
-    let of_cell = fought.iter().filter(|bout| bout.cell == cell.number);
-    of_cell
-        .filter_map(|bout| match &bout.outcome {
-            Outcome::Fought(record) => Some((bout, record.as_ref())),
-            Outcome::Failed(_) => None,
-        })
-        .collect()
+fn of_cell<'a>(cell: &Cell, trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Reading)> {
+    let here = trials.iter().filter(|trial| trial.planned.cell == cell.number);
+    here.filter_map(|trial| Some((trial, trial.reading()?))).collect()
 }
 
-fn case(name: String, arm: &Arm, bouts: &[(&Fought, &Record)]) -> Option<Case> {
-    let of_arm = || bouts.iter().filter(|(bout, _)| bout.arm == *arm);
-    // Figures come from a bout without the model, where there is one; counts of caches from one with it.
-    let plain = of_arm().find(|(bout, _)| bout.caches.is_none());
-    let (_, record) = plain.or_else(|| of_arm().next())?;
+fn case(name: String, arm: &Arm, trials: &[(&Trial, &Reading)]) -> Option<Case> {
+    let of_arm = || trials.iter().filter(|(trial, _)| trial.planned.arm == *arm);
+    // Figures come from a trial without the model, where there is one; counts of caches from one with it.
+    let plain = of_arm().find(|(_, reading)| reading.caches.is_none());
+    let (_, Reading { record, .. }) = plain.or_else(|| of_arm().next())?;
     let has_traffic = *arm != Arm::Application;
     Some(Case {
         megabits: seconds::received(record).filter(|_| has_traffic).map(|bytes| bytes * 8.0 / 1e6),
@@ -165,7 +160,7 @@ fn case(name: String, arm: &Arm, bouts: &[(&Fought, &Record)]) -> Option<Case> {
         operations: seconds::operations(record),
         cpus: cpus(record),
         counters: record.counters.clone(),
-        caches: of_arm().find_map(|(bout, _)| bout.caches),
+        caches: of_arm().find_map(|(_, reading)| reading.caches),
         published: PUBLISHED.iter().find(|published| published.name == name),
         name,
     })
@@ -239,25 +234,27 @@ fn movement(
     })
 }
 
-/// Whether the model left the counted figures alone: the same bout with and without it.
-fn model_check(cell: &Cell, fought: &[Fought]) -> Option<String> {
-    let all = bouts(cell, fought);
-    let modelled = all.iter().filter(|(bout, _)| bout.caches.is_some());
-    let apart = |(with, record): &&(&Fought, &Record)| {
-        let same = |bout: &Fought| {
-            bout.caches.is_none() && bout.arm == with.arm && bout.bout.offset == with.bout.offset
+/// Whether the model left the counted figures alone: the same trial with and without it.
+fn model_check(cell: &Cell, trials: &[Trial]) -> Option<String> {
+    let all = of_cell(cell, trials);
+    let modelled = all.iter().filter(|(_, reading)| reading.caches.is_some());
+    let apart = |(with, reading): &&(&Trial, &Reading)| {
+        let (arm, offset) = (&with.planned.arm, with.planned.order.offset);
+        let same = |(trial, reading): &&(&Trial, &Reading)| {
+            let planned = &trial.planned;
+            reading.caches.is_none() && planned.arm == *arm && planned.order.offset == offset
         };
-        let (_, plain) = all.iter().find(|(bout, _)| same(bout))?;
-        let (left, right) = (used(record), used(plain));
+        let (_, plain) = all.iter().find(same)?;
+        let (left, right) = (used(&reading.record), used(&plain.record));
         (right > 0).then(|| left.abs_diff(right) as f64 / right as f64)
     };
-    let differences: Vec<f64> = modelled.filter_map(|bout| apart(&bout)).collect();
+    let differences: Vec<f64> = modelled.filter_map(|trial| apart(&trial)).collect();
     let worst = differences
         .iter()
         .copied()
         .fold(None, |worst: Option<f64>, next| Some(worst.map_or(next, |worst| worst.max(next))))?;
     Some(format!(
-        "CPU time of the same {} bouts with and without the model differs by at most {:.3} %",
+        "CPU time of the same {} trials with and without the model differs by at most {:.3} %",
         differences.len(),
         100.0 * worst
     ))

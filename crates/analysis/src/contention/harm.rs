@@ -17,7 +17,7 @@ const WAITED: f64 = 0.05;
 
 const SENDER: &str = "sender";
 
-/// The gate; `None` without traffic, application or a bout without control.
+/// The gate; `None` without traffic, application or a trial without control.
 pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let arm = cell.arm(NONE)?;
     let kept = arm.kept.as_ref()?;

@@ -1,13 +1,19 @@
 //! A made-up contention run for tests: one harm cell, whose figures are chosen.
 
-use model::contention::{
-    Application, Arm, Bout, Cell, Control, Endpoints, Flow, Fought, Machine, NamedApplication,
-    NamedControl, NamedTraffic, Outcome, Place, Record, Road, RoundTrip, Run, Second, Shape, Study,
-    ThreadTime, Traffic, Work,
+use model::{
+    contention::{
+        Application, Arm, Cell, Control, Endpoints, Flow, Machine, NamedApplication, NamedControl,
+        NamedTraffic, Order, Place, PlannedTrial, Reading, Record, Road, RoundTrip, Run, Second,
+        Shape, Study, ThreadTime, Traffic, Trial, Work,
+    },
+    experiment::Kind,
+    run::{Host, LabIdentity},
+    span::Span,
+    study::Mode,
+    trial::{HostCost, Outcome},
 };
-use model::{span::Span, study::Mode};
 
-/// What one bout is to say: bytes in each second, round trip in µs, operations in the window's ten seconds.
+/// What one trial is to say: bytes in each second, round trip in µs, operations in the window's ten seconds.
 #[derive(Clone, Copy)]
 pub(super) struct Said {
     pub(super) bytes: u64,
@@ -23,8 +29,10 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
         fixed: *fixed,
     };
     Run {
-        format: model::contention::FORMAT,
+        format: model::run::FORMAT,
+        kind: Kind::Contention,
         headroom: "0".to_owned(),
+        began_unix: 0,
         study: Study {
             question: "Why?".to_owned(),
             contention: Shape::default(),
@@ -51,9 +59,12 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
             }],
         },
         overrides: Vec::new(),
-        image: None,
-        host: "a machine".to_owned(),
-        started_ms: 0,
+        study_name: "contention".to_owned(),
+        study_sha256: String::new(),
+        plan: Vec::new(),
+        lab: LabIdentity::default(),
+        host: Host::default(),
+        versus: None,
     }
 }
 
@@ -77,26 +88,24 @@ fn application() -> Application {
     Application { stressor: "--stream".to_owned(), words: Vec::new(), workers: 4, swap: None }
 }
 
-pub(super) fn fought(arm: Arm, (block, turn): (u32, u32), said: Said) -> Fought {
-    Fought {
-        cell: 0,
-        arm,
-        block,
-        turn,
-        bout: Bout {
-            road: Road::Radio,
-            traffic: Some(traffic()),
-            application: Some(application()),
-            control: Control::None,
-            offset: Span::from_secs(0),
-            warm_up: Span::from_secs(3),
-            window: Span::from_secs(10),
-            marks: false,
-        },
-        outcome: Outcome::Fought(Box::new(record(said))),
-        caches: None,
+pub(super) fn trial(arm: Arm, (block, turn): (u32, u32), said: Said) -> Trial {
+    let order = Order {
+        road: Road::Radio,
+        traffic: Some(traffic()),
+        application: Some(application()),
+        control: Control::None,
+        offset: Span::from_secs(0),
+        warm_up: Span::from_secs(3),
+        window: Span::from_secs(10),
+        marks: false,
+    };
+    Trial {
+        planned: PlannedTrial { number: 0, cell: 0, arm, block, turn, order },
+        began_unix: 0,
+        cost: HostCost::default(),
         idle_before: None,
-        wall_s: 1.0,
+        same_as: None,
+        outcome: Outcome::Measured(Box::new(Reading { record: record(said), caches: None })),
     }
 }
 
@@ -138,13 +147,13 @@ fn record(said: Said) -> Record {
 }
 
 /// A block: alone first and last, the application, and every control with its Wi-Fi and work, of alone.
-pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Fought> {
+pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Trial> {
     let alone = |bytes: f64| Said { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
     let last = arms.len() as u32 + 2;
     let mut all = vec![
-        fought(Arm::Alone, (number, 0), alone(1e7)),
-        fought(Arm::Alone, (number, last), alone(1e7 * (1.0 + drift))),
-        fought(Arm::Application, (number, 1), Said { bytes: 0, took_us: 1, operations: 1000.0 }),
+        trial(Arm::Alone, (number, 0), alone(1e7)),
+        trial(Arm::Alone, (number, last), alone(1e7 * (1.0 + drift))),
+        trial(Arm::Application, (number, 1), Said { bytes: 0, took_us: 1, operations: 1000.0 }),
     ];
     for (turn, (name, kept, work)) in (2..).zip(arms) {
         let said = Said {
@@ -152,7 +161,7 @@ pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<F
             took_us: (1000.0 / kept) as u32,
             operations: 1000.0 * work,
         };
-        all.push(fought(Arm::Control((*name).to_owned()), (number, turn), said));
+        all.push(trial(Arm::Control((*name).to_owned()), (number, turn), said));
     }
     all
 }

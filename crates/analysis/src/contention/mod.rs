@@ -1,11 +1,11 @@
 //! Contention: what an application takes from Wi-Fi, and what each control gives back. Pure.
 //!
-//! A cell is one traffic beside one application at one place. Its bouts come in blocks, and every figure is a
+//! A cell is one traffic beside one application at one place. Its trials come in blocks, and every figure is a
 //! ratio inside a block, so that what drifts between blocks is in none of them. Intervals are Student's over
 //! blocks; claims use the interval's bound. Wi-Fi kept is capped at 1: more than alone is no win.
 //!
 //! ```text
-//! Fought ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
+//! Trial ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
 //!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(targets)──► verdicts
 //! ```
 
@@ -22,7 +22,7 @@ mod targets;
 mod tests;
 
 use model::{
-    contention::{Fought, Outcome, Role, Run},
+    contention::{Role, Run, Trial},
     verdict::Verdict,
 };
 use serde::Serialize;
@@ -40,15 +40,15 @@ pub struct Contention {
     pub question: String,
     /// The answer, in sentences: harm first, then the cure, then what it cost.
     pub answer: Vec<String>,
-    /// The cells, in the study's order; those without a bout too.
+    /// The cells, in the study's order; those without a trial too.
     pub cells: Vec<Cell>,
     /// The four cases, of each cell that asks for them.
     pub cases: Vec<FourCases>,
     /// What was to be shown, and whether it was.
     pub targets: Vec<Target>,
-    /// Bouts that could not be fought or do not count, and why.
+    /// Trials that could not be trials or do not count, and why.
     pub left_out: Vec<LeftOut>,
-    /// Bouts that count.
+    /// Trials that count.
     pub counted: u32,
 }
 
@@ -143,7 +143,7 @@ pub struct Arm {
     pub guard: Option<Guarding>,
 }
 
-/// guard's own figures over the bouts of an arm.
+/// guard's own figures over the trials of an arm.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Guarding {
     /// Its CPU time, a share of one core.
@@ -152,15 +152,15 @@ pub struct Guarding {
     pub resident_kib: u64,
     /// Writes in a minute of the window.
     pub writes_a_minute: Estimate,
-    /// From the beginning of contention until the target was held, ms, each bout; those in which it never was
+    /// From the beginning of contention until the target was held, ms, each trial; those in which it never was
     /// are `None`.
     pub protect_ms: Vec<Option<u64>>,
     /// Its decisions in the first block, in its words, with ms from the application's start.
     pub decisions: Vec<(i64, String)>,
-    /// Bouts after which everything was as before.
+    /// Trials after which everything was as before.
     pub restored: u32,
-    /// Bouts.
-    pub bouts: u32,
+    /// Trials.
+    pub trials: u32,
 }
 
 /// Gate 0 of one cell.
@@ -224,7 +224,7 @@ pub struct FourCases {
     /// Whether the modelled shares move as the field report's do, a sentence for each pair of cases; empty
     /// without a model.
     pub movements: Vec<Movement>,
-    /// Whether bouts with the cache model counted the same CPU as those without, in a sentence.
+    /// Whether trials with the cache model counted the same CPU as those without, in a sentence.
     pub model_check: Option<String>,
 }
 
@@ -256,7 +256,7 @@ pub struct Target {
     pub cause: Option<String>,
 }
 
-/// A bout that does not count.
+/// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The cell's name.
@@ -269,15 +269,18 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Analyses a run, whole or partial. Bouts may come in any order.
-pub fn analyse(run: &Run, fought: &[Fought]) -> Contention {
+/// Analyses a run, whole or partial. Trials may come in any order.
+pub fn analyse(run: &Run, trials: &[Trial]) -> Contention {
     let (cells, left_out): (Vec<_>, Vec<_>) =
-        (0..run.study.cells.len()).map(|number| cell(run, fought, number)).unzip();
+        (0..run.study.cells.len()).map(|number| cell(run, trials, number)).unzip();
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
-    let cases = cases::all(run, fought, &cells);
+    let cases = cases::all(run, trials, &cells);
     let targets = targets::all(&cells, &cases);
-    let of_outcome = |bout: &&Fought| matches!(bout.outcome, Outcome::Fought(_));
-    let counted = fought.iter().filter(of_outcome).count().saturating_sub(left_out.len()) as u32;
+    let counted = trials
+        .iter()
+        .filter(|trial| trial.reading().is_some())
+        .count()
+        .saturating_sub(left_out.len()) as u32;
     Contention {
         question: run.study.question.clone(),
         answer: targets::answer(&cells, &targets),
@@ -289,10 +292,10 @@ pub fn analyse(run: &Run, fought: &[Fought]) -> Contention {
     }
 }
 
-/// One cell's figures, and its bouts that do not count.
-fn cell(run: &Run, fought: &[Fought], number: usize) -> (Cell, Vec<LeftOut>) {
+/// One cell's figures, and its trials that do not count.
+fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
     let name = name_of(run, number);
-    let (blocks, left_out) = blocks::of(run, fought, number, &name);
+    let (blocks, left_out) = blocks::of(run, trials, number, &name);
     let shape = &run.study.cells[number];
     let mut cell = Cell {
         number: number as u32,

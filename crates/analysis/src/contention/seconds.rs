@@ -1,4 +1,4 @@
-//! What one bout's record says by itself: rates, round trips, shares of the CPU. No comparison.
+//! What one trial's record says by itself: rates, round trips, shares of the CPU. No comparison.
 
 use model::contention::{Record, Second};
 
@@ -19,7 +19,7 @@ fn mean(values: impl Iterator<Item = u64>) -> Option<f64> {
     (n > 0.0).then(|| sum / n)
 }
 
-/// Bytes that arrived in a second of the window; `None` for a bout without seconds. Pauses are in it: what comes
+/// Bytes that arrived in a second of the window; `None` for a trial without seconds. Pauses are in it: what comes
 /// later under a control is not lost, and a window has whole rounds of bursts.
 pub(super) fn received(record: &Record) -> Option<f64> {
     mean(record.seconds.iter().map(|second| second.received_bytes))

@@ -311,12 +311,12 @@ fn agility(cells: &[Cell]) -> Vec<Target> {
     };
     vec![
         Target {
-            name: "time to protect, 90 % of bouts".to_owned(),
+            name: "time to protect, 90 % of trials".to_owned(),
             limit: "≤ 1 s".to_owned(),
             found: match p90 {
                 None => "–".to_owned(),
                 Some(ms) if ms.is_finite() => format!("{ms:.0} ms"),
-                Some(_) => "never in more than 10 % of bouts".to_owned(),
+                Some(_) => "never in more than 10 % of trials".to_owned(),
             },
             verdict: decided(p90, 1000.0),
             cause: None,
@@ -336,7 +336,7 @@ fn cost(cells: &[Cell]) -> Vec<Target> {
     let with: Vec<&Cell> =
         cells.iter().filter(|cell| guard(cell).is_some_and(|arm| arm.guard.is_some())).collect();
     let resident = own().map(|guard| guard.resident_kib).max();
-    let back = own().fold((0, 0), |(back, all), guard| (back + guard.restored, all + guard.bouts));
+    let back = own().fold((0, 0), |(back, all), guard| (back + guard.restored, all + guard.trials));
     vec![
         bound("guard's own CPU, of one core", (Side::AtMost, 0.005), &with, |cell| {
             Some(guard(cell)?.guard.as_ref()?.core)
@@ -355,8 +355,8 @@ fn cost(cells: &[Cell]) -> Vec<Target> {
         },
         Target {
             name: "everything as before after guard".to_owned(),
-            limit: "every bout".to_owned(),
-            found: format!("{} of {} bouts", back.0, back.1),
+            limit: "every trial".to_owned(),
+            found: format!("{} of {} trials", back.0, back.1),
             verdict: match back {
                 (_, 0) => Verdict::Invalid,
                 (back, all) if back == all => Verdict::Pass,

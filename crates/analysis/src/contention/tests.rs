@@ -1,20 +1,21 @@
 //! What the analysis of a contention run says of chosen figures.
 
 use model::{
-    contention::{Arm, Fought, Machine, Outcome, Role},
+    contention::{Arm, Machine, Role, Trial},
+    trial::Outcome,
     verdict::Verdict,
 };
 
 use super::{
     Contention, Target, analyse,
-    made::{Said, block, fought, run},
+    made::{Said, block, run, trial},
 };
 
 const CONTROLS: [(&str, bool); 4] =
     [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];
 
 /// Three blocks that differ a little, as phases do.
-fn three(arms: &[(&str, f64, f64)]) -> Vec<Fought> {
+fn three(arms: &[(&str, f64, f64)]) -> Vec<Trial> {
     let nudged = |number: u32| {
         let nudge = 1.0 + f64::from(number) * 0.001;
         let arms: Vec<_> =
@@ -24,7 +25,7 @@ fn three(arms: &[(&str, f64, f64)]) -> Vec<Fought> {
     (0..3).flat_map(nudged).collect()
 }
 
-fn usual() -> Vec<Fought> {
+fn usual() -> Vec<Trial> {
     three(&[
         ("none", 0.60, 0.40),
         ("shares-512", 0.70, 0.30),
@@ -69,20 +70,21 @@ fn one_block_is_no_bound_and_shows_nothing() {
 
 #[test]
 fn a_loss_of_endpoints_that_waited_is_no_harm() {
-    let mut fought = usual();
-    for bout in fought.iter_mut().filter(|bout| bout.arm != Arm::Alone) {
-        let Outcome::Fought(record) = &mut bout.outcome else { continue };
+    let mut trials = usual();
+    for trial in trials.iter_mut().filter(|trial| trial.planned.arm != Arm::Alone) {
+        let Outcome::Measured(reading) = &mut trial.outcome else { continue };
+        let record = &mut reading.record;
         record.threads[1].waited_ns = Some(2_000_000_000);
     }
-    let harm = analyse(&run(&CONTROLS), &fought).cells[0].harm.clone().unwrap();
+    let harm = analyse(&run(&CONTROLS), &trials).cells[0].harm.clone().unwrap();
     assert!(!harm.shown);
     assert!(harm.why.contains("endpoints'"), "{}", harm.why);
 }
 
 #[test]
 fn more_than_alone_is_no_win() {
-    let fought = three(&[("none", 0.6, 0.4), ("guard-100", 1.17, 0.1)]);
-    let analysis = analyse(&run(&CONTROLS), &fought);
+    let trials = three(&[("none", 0.6, 0.4), ("guard-100", 1.17, 0.1)]);
+    let analysis = analyse(&run(&CONTROLS), &trials);
     let arm = analysis.cells[0].arm("guard-100").unwrap();
     assert_eq!(arm.kept.unwrap().mean, 1.0);
     assert!(arm.kept_uncapped.unwrap().mean > 1.1);
@@ -117,7 +119,7 @@ fn targets_are_decided_by_bounds() {
         target(&analysis, "work against shares-512 at the same Wi-Fi, median cell").verdict,
         Verdict::Fail
     );
-    let wide: Vec<Fought> = [0.90, 0.97, 1.0]
+    let wide: Vec<Trial> = [0.90, 0.97, 1.0]
         .into_iter()
         .zip(0..)
         .flat_map(|(kept, number)| {
@@ -132,33 +134,33 @@ fn targets_are_decided_by_bounds() {
 fn a_real_time_block_whose_baselines_drift_is_left_out() {
     let mut run = run(&CONTROLS);
     run.study.places[0].on = Machine::Host;
-    let mut fought = usual();
-    fought.extend(block(3, 0.2, &[("none", 0.6, 0.4)]));
-    let analysis = analyse(&run, &fought);
+    let mut trials = usual();
+    trials.extend(block(3, 0.2, &[("none", 0.6, 0.4)]));
+    let analysis = analyse(&run, &trials);
     assert_eq!(analysis.cells[0].blocks, 3);
-    assert!(analysis.left_out.iter().all(|bout| bout.block == 3), "{:?}", analysis.left_out);
+    assert!(analysis.left_out.iter().all(|trial| trial.block == 3), "{:?}", analysis.left_out);
     assert_eq!(analysis.left_out.len(), 4);
 }
 
 #[test]
 fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
-    let mut fought = block(0, 0.04, &[("none", 0.51, 0.4)]);
+    let mut trials = block(0, 0.04, &[("none", 0.51, 0.4)]);
     // Turn 2 of 0 to 3: the baseline is two thirds of the way from 1 to 1.04.
-    let analysis = analyse(&run(&CONTROLS), &fought);
+    let analysis = analyse(&run(&CONTROLS), &trials);
     let kept = analysis.cells[0].arm("none").unwrap().kept.unwrap().mean;
     assert!((kept - 0.51 / (1.0 + 0.04 * 2.0 / 3.0)).abs() < 1e-6, "{kept}");
-    fought.clear();
-    assert_eq!(analyse(&run(&CONTROLS), &fought).cells[0].arms.len(), 0);
+    trials.clear();
+    assert_eq!(analyse(&run(&CONTROLS), &trials).cells[0].arms.len(), 0);
 }
 
 #[test]
 fn a_bout_that_failed_is_named() {
-    let mut bouts = usual();
+    let mut trials = usual();
     let said = Said { bytes: 1, took_us: 1, operations: 1.0 };
-    let mut failed = fought(Arm::Control("none".to_owned()), (7, 2), said);
-    failed.outcome = Outcome::Failed("no veth".to_owned());
-    bouts.push(failed);
-    let analysis = analyse(&run(&CONTROLS), &bouts);
+    let mut failed = trial(Arm::Control("none".to_owned()), (7, 2), said);
+    failed.outcome = Outcome::invalid("no veth");
+    trials.push(failed);
+    let analysis = analyse(&run(&CONTROLS), &trials);
     assert_eq!(analysis.left_out[0].why, "no veth");
     assert_eq!(analysis.cells[0].blocks, 3);
 }
@@ -167,15 +169,16 @@ fn a_bout_that_failed_is_named() {
 fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     let mut run = run(&CONTROLS);
     run.study.cells[0].role = Role::Changing;
-    let mut fought = usual();
-    for bout in &mut fought {
-        let Outcome::Fought(record) = &mut bout.outcome else { continue };
+    let mut trials = usual();
+    for trial in &mut trials {
+        let Outcome::Measured(reading) = &mut trial.outcome else { continue };
+        let record = &mut reading.record;
         for second in record.seconds.iter_mut().step_by(2) {
             second.busy = false;
             second.received_bytes = 0;
         }
     }
-    let analysis = analyse(&run, &fought);
+    let analysis = analyse(&run, &trials);
     let kept = target(&analysis, "Wi-Fi kept, load that comes and goes");
     assert_eq!(kept.verdict, Verdict::Pass);
 }

@@ -2,7 +2,7 @@
 
 use model::{
     facts::Facts,
-    study::{Kind, Mode},
+    study::{Mode, Target},
     trial::{PlannedTrial, Purpose},
 };
 
@@ -47,7 +47,7 @@ fn part(evidence: &Evidence, mode: Mode, planned: &[&PlannedTrial]) -> Part {
             );
         };
         let facts = &recording.facts;
-        let counted = mode == Mode::Counted && evidence.run.study.access_point.kind == Kind::Vm;
+        let counted = mode == Mode::Counted && evidence.run.study.access_point.kind == Target::Vm;
         if let Err(part) = fit(facts, counted) {
             return Part { sentence: format!("in `{}` {}", trial.id, part.sentence), ..part };
         }

@@ -8,7 +8,7 @@ use linux::file;
 use model::plural::count;
 use model::{
     run::Run,
-    study::{Kind, Mode},
+    study::{Mode, Target},
     verdict::Difference,
 };
 use serde::{Deserialize, Serialize};
@@ -70,8 +70,8 @@ pub(crate) fn tell(options: &Options, recorded: &Recorded) -> Result<(), Failure
 /// Where a run was: the image's content, or what the command line called the device.
 fn place_of(run: &Run) -> String {
     match &run.study.access_point.kind {
-        Kind::Vm => run.lab.image.clone(),
-        Kind::Device(address) => address.clone(),
+        Target::Vm => run.lab.image.clone(),
+        Target::Device(address) => address.clone(),
     }
 }
 

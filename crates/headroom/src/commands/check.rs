@@ -28,7 +28,7 @@ use report::{
 };
 use serde_json::{Value, json};
 
-use super::{contention, transmit};
+use super::kinds;
 use crate::{
     code_files::SymbolFolders,
     explain,
@@ -39,17 +39,23 @@ use crate::{
 };
 
 pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
-    if let Some(verdict) = contention::check(options, flags)? {
-        return Ok(verdict);
-    }
-    if let Some(verdict) = transmit::check(options, flags)? {
-        return Ok(verdict);
-    }
-    let recorded = run_folder::read(&flags.run)?;
+    kinds::check(options, flags)
+}
+
+/// Judges a run of clients and subjects again.
+///
+/// # Errors
+///
+/// [`Failure`] of the words, or of a file.
+pub(super) fn of_clients(
+    options: &Options,
+    recorded: &Recorded,
+    flags: &flags::Check,
+) -> Result<Verdict, Failure> {
     // What is wrong with the words is told before any work.
     with_limits(&recorded.run, &flags.limits)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let analysis = analysed(&recorded, &symbols, &flags.limits, None)?;
+    let analysis = analysed(recorded, &symbols, &flags.limits, None)?;
     if let Some(file) = &flags.save_baseline {
         save(file, &recorded.run, &analysis)?;
     }

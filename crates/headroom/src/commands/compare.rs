@@ -6,10 +6,9 @@ use std::path::Path;
 
 use lab::{
     Lab,
+    clients::ClientTrials,
     comparison::{Comparing, Program, place_of},
     plan::{self, Unlocated},
-    run_folder,
-    runner::Task,
     study_file::{self, StudyFile},
 };
 use model::plural::count;
@@ -19,10 +18,10 @@ use model::{
 };
 
 use super::{
-    alarms, place,
+    alarms,
+    clients::{measured, plain, show_plan},
+    completion, kinds,
     report::{self, Wanted},
-    run::{plain, show_plan},
-    transmit,
 };
 use crate::{
     code_files::SymbolFolders,
@@ -37,11 +36,20 @@ use crate::{
 pub(crate) const A_A_PAIRS: u32 = 20;
 
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
-    if let Some(verdict) = transmit::compare::compare(options, flags)? {
-        return Ok(verdict);
-    }
-    transmit::compare::refuse_point(&flags.study, &flags.point)?;
-    let mut file = place::loaded(&flags.study, &flags.on)?;
+    kinds::compare(options, flags)
+}
+
+/// Compares two variants, or two builds, of a study of clients and subjects.
+///
+/// # Errors
+///
+/// [`Failure`] of the words, or of the lab.
+pub(super) fn of_clients(
+    options: &Options,
+    mut file: StudyFile,
+    flags: &flags::Compare,
+) -> Result<Verdict, Failure> {
+    completion::compare::refuse_point(&flags.study, &flags.point)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
@@ -55,11 +63,10 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let other = other_lab(options, flags)?;
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
-    let task = Task { comparing: Some(&comparing), ..plain(&file, &path, &symbols) };
-    let folder = place::measured(options, &flags.on, task)?;
-    let page = folder.path().join("report.html");
+    let trials = ClientTrials { comparing: Some(&comparing), ..plain(&flags.on, &symbols) };
+    let recorded = measured(options, trials, &file, &path)?;
+    let page = recorded.path.join(report::PAGE);
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
-    let recorded = run_folder::read(folder.path())?;
     // Before the verdict, which is what is read last.
     alarms::tell(options, &recorded)?;
     report::publish(options, &recorded, &wanted)

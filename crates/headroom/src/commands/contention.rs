@@ -1,104 +1,102 @@
-//! Contention studies as `headroom run` and `headroom report` meet them: the plan that is shown, the run, its
-//! page and its verdict.
-//!
-//! Which file or folder is one is `lab`'s to say; the other studies are [`super::run`]'s.
+//! Contention studies, as the verbs meet them: the plan that is shown, the run, its page and its verdict.
 
 use std::path::Path;
 
-use analysis::{contention::Contention, quantity::count};
-use lab::contention::{
-    self, Task,
-    folder::{self, Recorded},
-    plan,
-    runner::needs_vm,
-    study::{self, StudyFile},
+use analysis::{contention::Contention as Analysed, quantity::count};
+use lab::{
+    contention::{ContentionTrials, needs_vm, plan, study},
+    run_folder::Recorded,
+    runner,
+    study_file::StudyFile,
 };
 use model::{
-    contention::{Control, Fought, NamedControl, Study},
+    contention::{Control, NamedControl, Rates, Study},
+    experiment::{Contention, Planned},
     inert,
 };
+use report::index::{Entry, Wanted as Followed};
 use serde_json::json;
 
 use super::{
-    run::end_plan,
-    targets::{self, PAGE, Told},
+    clients::end_plan,
+    kinds::Verbs,
+    report::Wanted,
+    targets::{self, Told},
 };
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
     output,
-    run_path::RunPath,
 };
 
-/// Carries a study file out, if it is one of contention.
-///
-/// # Errors
-///
-/// [`Failure`] of the file, of the words, or of the lab.
-pub(crate) fn run(
-    options: &Options,
-    flags: &flags::Run,
-    file: &Path,
-) -> Result<Option<Verdict>, Failure> {
-    let path = file;
-    let Some(file) = study::load(path).map_err(lab::Error::from)? else { return Ok(None) };
-    targets::refuse_others(flags, WORDS)?;
-    policies(&file.study).map_err(|why| Failure::Usage(format!("{}: {why}", path.display())))?;
-    let file = changed(file, flags)?;
-    if flags.dry_run {
-        return Ok(Some(dry_run(options, &file)));
+impl Verbs for Contention {
+    fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
+        targets::refuse_others(flags, WORDS)?;
+        policies(&file.study)
+            .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
+        changed(file, flags)
     }
-    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let lab = targets::lab_for(options, needs_vm(&file.study))?;
-    let recorded = contention::run(&lab, Task { file: &file, path: &path })?;
-    conclude(options, &recorded, (&path.join(PAGE), flags.outputs.markdown.as_deref())).map(Some)
-}
 
-/// Goes on with a run, if it is one of contention.
-///
-/// # Errors
-///
-/// [`Failure`] of the folder or of the lab.
-pub(crate) fn resume(options: &Options, path: &Path) -> Result<Option<Verdict>, Failure> {
-    if !folder::is_one(path) {
-        return Ok(None);
+    fn show(options: &Options, file: &StudyFile<Study>) -> Verdict {
+        dry_run(options, file)
     }
-    let study = folder::read(path)?.run.study;
-    let recorded = contention::resume(&targets::lab_for(options, needs_vm(&study))?, path)?;
-    conclude(options, &recorded, (&path.join(PAGE), None)).map(Some)
-}
 
-/// Writes the page of a folder again, if it is one of contention.
-///
-/// # Errors
-///
-/// [`Failure`] of the folder or of the page.
-pub(crate) fn report(
-    options: &Options,
-    path: &Path,
-    out: Option<&Path>,
-) -> Result<Option<Verdict>, Failure> {
-    if !folder::is_one(path) {
-        return Ok(None);
+    fn carry_out(
+        options: &Options,
+        file: &StudyFile<Study>,
+        path: &Path,
+        _: &SymbolFolders,
+    ) -> Result<Recorded<Self>, Failure> {
+        let lab = targets::lab_for(options, needs_vm(&file.study))?;
+        Ok(runner::run(&lab, &ContentionTrials, file, path)?)
     }
-    let recorded = folder::read(path)?;
-    let page = out.map_or_else(|| path.join(PAGE), Path::to_owned);
-    conclude(options, &recorded, (&page, None)).map(Some)
-}
 
-/// Judges a run again and writes nothing but what CI reads, if it is one of contention.
-///
-/// # Errors
-///
-/// [`Failure`] of the words, or of the folder.
-pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Option<Verdict>, Failure> {
-    if !folder::is_one(&flags.run) {
-        return Ok(None);
+    fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure> {
+        let lab = targets::lab_for(options, needs_vm(&recorded.run.study))?;
+        Ok(runner::resume(&lab, &ContentionTrials, &recorded.path)?)
     }
-    targets::refuse_limits(flags, "a contention")?;
-    let recorded = folder::read(&flags.run)?;
-    told(&recorded, &analysed(&recorded)).tell(options, flags.outputs.markdown.as_deref()).map(Some)
+
+    fn publish(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Verdict, Failure> {
+        let analysed = analysed(recorded);
+        let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
+        told(recorded, &analysed).conclude(options, html, wanted)
+    }
+
+    fn check(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        flags: &flags::Check,
+    ) -> Result<Verdict, Failure> {
+        targets::refuse_limits(flags, "a contention")?;
+        told(recorded, &analysed(recorded)).tell(options, flags.outputs.markdown.as_deref())
+    }
+
+    fn compare(
+        _: &Options,
+        file: StudyFile<Study>,
+        _: &flags::Compare,
+    ) -> Result<Verdict, Failure> {
+        Err(Failure::Usage(format!(
+            "{} is a contention study: its controls are compared in every block; use `headroom run`",
+            file.name
+        )))
+    }
+
+    fn entry(
+        recorded: &Recorded<Self>,
+        _: &Followed,
+        name: &str,
+        report: Option<String>,
+    ) -> Result<Entry, String> {
+        let analysed = analysed(recorded);
+        Ok(report::contention::entry(&recorded.run, &analysed, (name, report)))
+    }
 }
 
 /// Reads every policy as guard will, with names in the places of what only the access point knows.
@@ -117,7 +115,7 @@ const WORDS: (&str, &str) =
     ("a contention", "--cell, --variant, --repetitions, --window and --markdown");
 
 /// The study with what the command line changes in it.
-fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
+fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
     let study = &mut file.study;
     if let Some(blocks) = flags.repetitions {
         study.contention.blocks = blocks;
@@ -154,18 +152,18 @@ fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
 }
 
 /// Prints the plan and does nothing.
-fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
+fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
-    let bouts = plan::bouts(study, &plan::Rates::new());
+    let trials = plan::trials(study, &Rates::default());
     let pacings = plan::pacings(study);
-    let time = plan::estimate(study, &bouts, options.workers);
+    let time = plan::estimate(study, &trials, options.workers);
     if options.json {
-        let names: Vec<_> = bouts
+        let names: Vec<_> = trials
             .iter()
-            .map(|bout| json!({"number": bout.number, "name": bout.name(), "bout": bout.bout}))
+            .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
             .collect();
         let value =
-            json!({ "study": study, "bouts": names, "estimated_seconds": time.as_secs_f64() });
+            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -186,37 +184,24 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
             "rate     {share} of {traffic} alone at {place} is measured first"
         ));
     }
-    for bout in &bouts {
-        output::line(format_args!("bout     {:04} {}", bout.number, bout.name()));
+    for trial in &trials {
+        output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
     }
-    end_plan(options, count(bouts.len() as u32, "bout"), time)
+    end_plan(options, count(trials.len() as u32, "trial"), time)
 }
 
-/// Analyses a run, writes its page and tells its verdict.
-fn conclude(
-    options: &Options,
-    recorded: &Recorded,
-    files: (&Path, Option<&Path>),
-) -> Result<Verdict, Failure> {
-    let contention = analysed(recorded);
-    let html = report::contention::page(&contention, &recorded.run, &recorded.study_text);
-    told(recorded, &contention).conclude(options, html, files)
+fn analysed(recorded: &Recorded<Contention>) -> Analysed {
+    analysis::contention::analyse(&recorded.run, &recorded.trials)
 }
 
-fn analysed(recorded: &Recorded) -> Contention {
-    let fought: Vec<Fought> = recorded.fought.iter().map(|(_, fought)| fought.clone()).collect();
-    analysis::contention::analyse(&recorded.run, &fought)
-}
-
-fn told(recorded: &Recorded, contention: &Contention) -> Told {
-    let edited = recorded.edited.iter().map(|number| format!("bouts/{number:04}.json"));
-    let verdicts = contention.targets.iter().map(|target| target.verdict);
+fn told(recorded: &Recorded<Contention>, analysed: &Analysed) -> Told {
+    let verdicts = analysed.targets.iter().map(|target| target.verdict);
     Told {
-        json: serde_json::to_string(contention).unwrap_or_default(),
-        text: inert::lines(&report::contention::summary(contention)).into_owned(),
-        markdown: report::contention::markdown(contention),
-        edited: edited.collect(),
-        verdict: targets::verdict_of(contention.counted, verdicts),
+        json: serde_json::to_string(analysed).unwrap_or_default(),
+        text: inert::lines(&report::contention::summary(analysed)).into_owned(),
+        markdown: report::contention::markdown(analysed),
+        edited: recorded.edited.clone(),
+        verdict: targets::verdict_of(analysed.counted, verdicts),
     }
 }
 

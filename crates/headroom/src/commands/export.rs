@@ -13,7 +13,7 @@ use analysis::{
     },
 };
 use lab::run_folder;
-use model::plural::count;
+use model::{experiment::Clients, plural::count};
 
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
@@ -57,7 +57,7 @@ fn of_run(
     flags: &flags::Export,
     symbols: &SymbolFolders,
 ) -> Result<(String, Profile, Option<u32>), Failure> {
-    let recorded = run_folder::read(run)?;
+    let recorded = run_folder::read::<Clients>(run)?;
     let mut cells = explain::cells(&recorded, symbols)?;
     let no_stacks = || Failure::Usage(format!("{} holds no stacks", run.display()));
     let there: Vec<String> =

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{contention, run_folder, transmit};
+use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Unread, Wanted};
 
-use super::check;
+use super::{kinds, report::PAGE};
 use crate::{
     failure::{Failure, Verdict},
     flags,
@@ -59,20 +59,10 @@ fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
 }
 
 fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
-    if contention::folder::is_one(path) {
-        return Err("a contention run has figures of another kind; see its report.html".to_owned());
-    }
-    if transmit::folder::is_one(path) {
-        return Err("a completion run has figures of another kind; see its report.html".to_owned());
-    }
-    let recorded = run_folder::read(path).map_err(why_not)?;
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
-    // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
-    check::judge(&mut analysis, &recorded, &flags::Limits::default(), None)
-        .map_err(|failure| told(&failure))?;
-    let report = path.join("report.html");
+    let recorded = run_folder::read_any(path).map_err(why_not)?;
+    let report = path.join(PAGE);
     let report = report.is_file().then(|| link(&report, page));
-    Ok(index::entry(&recorded.run, &analysis, wanted, (name, report)))
+    kinds::entry(&recorded, wanted, name, report)
 }
 
 /// Why a folder cannot be read, which stands beside its name already.
@@ -83,18 +73,9 @@ fn why_not(error: lab::Error) -> String {
     }
 }
 
-fn told(failure: &Failure) -> String {
-    match failure {
-        Failure::Lab(error) => error.to_string(),
-        Failure::Usage(text) | Failure::Environment(text) => text.clone(),
-        other => format!("{other:?}"),
-    }
-}
-
 /// Folders with a run, by name. A run's own folders are not entered.
 fn run_folders(folder: &Path, deepest: u32) -> Vec<PathBuf> {
-    let is_other = contention::folder::is_one(folder) || transmit::folder::is_one(folder);
-    if run_folder::is_one(folder) || is_other {
+    if run_folder::is_one(folder) {
         return vec![folder.to_owned()];
     }
     if deepest == 0 {
@@ -169,21 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_another_kind_is_listed_and_its_folders_are_no_runs() {
+    fn a_run_of_an_old_format_is_listed_with_what_to_do() {
         let place = tempfile::tempdir().unwrap();
-        let marks = [("bouts", contention::folder::MARK), ("trials", transmit::folder::MARK)];
-        for (inside, mark) in marks {
-            let run = place.path().join(format!("run-of-{inside}"));
-            fs::create_dir_all(run.join(inside)).unwrap();
+        for (name, mark) in [("one", "contention.json"), ("two", "transmit.json")] {
+            let run = place.path().join(name);
+            fs::create_dir_all(run.join("trials")).unwrap();
             fs::write(run.join(mark), "{}").unwrap();
         }
         let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
-        assert_eq!(index.unread.len(), 2);
-        assert!(
-            index.unread.iter().all(|one| one.why.contains("report.html")),
-            "{:?}",
-            index.unread
-        );
+        let whys: Vec<&str> = index.unread.iter().map(|one| one.why.as_str()).collect();
+        let old = |mark| format!("{mark} is of a format before {FORMAT}; run the study again");
+        assert_eq!(whys, [old("contention.json"), old("transmit.json")]);
     }
 
     #[test]
@@ -192,7 +169,10 @@ mod tests {
         fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
         let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
         assert_eq!(index.unread[0].folder, ".");
-        assert_eq!(index.unread[0].why, format!("its format is 1, this headroom reads {FORMAT}"));
+        assert_eq!(
+            index.unread[0].why,
+            format!("its format is 1, this headroom reads {FORMAT}; run the study again")
+        );
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 mod alarms;
 pub(crate) mod check;
+mod clients;
 pub(crate) mod compare;
+mod completion;
 pub(crate) mod completions;
 mod contention;
 pub(crate) mod count;
@@ -11,11 +13,11 @@ pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod image;
 pub(crate) mod index;
+mod kinds;
 pub(crate) mod pause;
 mod place;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
 mod targets;
-mod transmit;
 pub(crate) mod up;

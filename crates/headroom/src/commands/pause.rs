@@ -1,6 +1,6 @@
 //! `headroom pause` and `headroom blame`: who causes the subject's CPU, by experiment.
 
-use lab::{attach, runner, study_file::StudyFile};
+use lab::{clients, study_file::StudyFile};
 use model::{
     pause::Peer,
     span::Span,
@@ -8,12 +8,11 @@ use model::{
     trial::Purpose,
 };
 
-use super::place;
+use super::{clients::lab_for, place};
 use crate::{
     failure::{Failure, Verdict},
-    flags::{self, On},
+    flags,
     options::Options,
-    progress::Progress,
 };
 
 /// Trials where neither the study nor the command line says how many.
@@ -86,13 +85,8 @@ fn peers(
     place: &flags::Place,
     (file, variant): (&StudyFile, &Variant),
 ) -> Result<Vec<Peer>, Failure> {
-    Ok(match &place.on {
-        On::Vm => runner::peers(&options.lab(Progress::of(options))?, file, variant)?,
-        On::Address(address) => {
-            let lab = options.lab_for_devices(Progress::of(options))?;
-            attach::peers(&lab, address, (file, variant))?
-        }
-    })
+    let lab = lab_for(options, &place.on)?;
+    Ok(clients::peers(&lab, &place.on, file, variant)?)
 }
 
 /// How long and how often: as typed, else as the study says, else as usual.

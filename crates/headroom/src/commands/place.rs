@@ -6,38 +6,42 @@
 use std::path::Path;
 
 use lab::{
-    attach,
     plan::{self, Unlocated},
-    run_folder::RunFolder,
-    runner::{self, Task},
     study_file::{self, StudyFile},
 };
 use model::{
+    experiment::Any,
     instrument::Scope,
     name::VariantName,
     span::Span,
-    study::{AccessPoint, Kind, Load, Mode, Study, Subject, TrialShape, Variant},
+    study::{AccessPoint, Load, Mode, Study, Subject, Target, TrialShape, Variant},
     trial::Purpose,
 };
 
 use super::{
-    report::Wanted,
-    run::{changed, conclude, plain},
+    clients::{changed, measured, plain},
+    kinds,
+    report::{self, Wanted},
 };
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
-    flags::{self, On},
+    flags,
     options::Options,
-    progress::Progress,
     run_path::RunPath,
 };
 
 /// The study that a place means, for trials of one purpose.
 pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFile, Failure> {
     let mut file = if is_study(&place.what) {
-        let file = loaded(Path::new(&place.what), &place.on)?;
-        changed(file, &changes(place))?
+        let path = Path::new(&place.what);
+        let Any::Clients(file) = kinds::loaded(path, &place.on)? else {
+            return Err(Failure::Usage(format!(
+                "{} is no study of clients and subjects, which this verb is for",
+                path.display()
+            )));
+        };
+        changed(*file, &changes(place))?
     } else {
         if !place.variant.is_empty() {
             return Err(Failure::Usage(format!(
@@ -51,15 +55,6 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
     file.keep_only(vec![purpose]);
     file.overrides.push(format!("only = {}", purpose.name()));
     Ok(file)
-}
-
-/// A study file, for where it is carried out.
-pub(crate) fn loaded(path: &Path, on: &On) -> Result<StudyFile, Failure> {
-    let file = match on {
-        On::Vm => study_file::load(path),
-        On::Address(_) => study_file::load_for_device(path),
-    };
-    Ok(file.map_err(lab::Error::from)?)
 }
 
 /// A process has no folder in its name; a file that happens to have a process's name is not meant.
@@ -84,7 +79,7 @@ fn of_process(place: &flags::Place) -> Study {
     Study {
         question: format!("Where does the CPU of {process} go?"),
         access_point: AccessPoint {
-            kind: Kind::Vm,
+            kind: Target::Vm,
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
             packages: Vec::new(),
@@ -124,22 +119,9 @@ pub(crate) fn carry_out(
     refuse_nothing(&file)?;
     let path = RunPath::choose(place.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &place.symbols);
-    let folder = measured(options, &place.on, plain(&file, &path, &symbols))?;
-    let page = folder.path().join("report.html");
-    conclude(options, &folder, &Wanted::of(&page, &symbols))
-}
-
-/// Carries a task out where the place is.
-///
-/// # Errors
-///
-/// [`Failure`] of the lab.
-pub(crate) fn measured(options: &Options, on: &On, task: Task<'_>) -> Result<RunFolder, Failure> {
-    let progress = Progress::of(options);
-    Ok(match on {
-        On::Vm => runner::run(&options.lab(progress)?, task)?,
-        On::Address(address) => attach::run(&options.lab_for_devices(progress)?, address, task)?,
-    })
+    let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
+    let page = recorded.path.join(report::PAGE);
+    report::publish(options, &recorded, &Wanted::of(&page, &symbols))
 }
 
 /// A plan without a trial would end as an empty page.

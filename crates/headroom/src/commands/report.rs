@@ -11,7 +11,7 @@ use analysis::{Analysis, profiling, verdicts::Effort};
 use lab::run_folder::{self, Recorded};
 use linux::{file, folder::Folder};
 
-use super::{check, contention, transmit};
+use super::{check, kinds};
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
     explain,
@@ -22,28 +22,21 @@ use crate::{
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {
-    let fought =
-        flags.run.as_ref().map(|run| contention::report(options, run, flags.out.as_deref()));
-    if let Some(verdict) = fought.transpose()?.flatten() {
-        return Ok(verdict);
-    }
-    let transmitted =
-        flags.run.as_ref().map(|run| transmit::report(options, run, flags.out.as_deref()));
-    if let Some(verdict) = transmitted.transpose()?.flatten() {
-        return Ok(verdict);
-    }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     match (&flags.run, &flags.perf_data) {
         (Some(run), _) => {
-            let recorded = run_folder::read(run)?;
-            let page = flags.out.clone().unwrap_or_else(|| run.join("report.html"));
+            let recorded = run_folder::read_any(run)?;
+            let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
             keep(run, &flags.effort)?;
-            publish(options, &recorded, &Wanted::of(&page, &symbols))
+            kinds::publish(options, &recorded, &Wanted::of(&page, &symbols))
         }
         (None, Some(file)) => recording(options, flags, (file, &symbols)),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
     }
 }
+
+/// The page, in a run's folder.
+pub(super) const PAGE: &str = "report.html";
 
 /// What is wanted of a run that is there.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,14 @@
 //! What studies with targets of their own share, be they of contention or of completion: which words they take,
 //! which of their entries are chosen, where their page goes, and what their targets come to.
 //!
-//! What is measured and how it is laid out is [`super::contention`]'s and [`super::transmit`]'s.
+//! What is measured and how it is laid out is [`super::contention`]'s and [`super::completion`]'s.
 
 use std::path::Path;
 
 use lab::{Lab, run_folder};
 use model::verdict;
 
+use super::report::Wanted;
 use crate::{
     failure::{Failure, Verdict},
     flags,
@@ -15,9 +16,6 @@ use crate::{
     output,
     progress::Progress,
 };
-
-/// The page, in a run's folder.
-pub(super) const PAGE: &str = "report.html";
 
 /// A study at this machine alone raises no access point, and needs no QEMU.
 ///
@@ -130,7 +128,7 @@ impl Told {
         }
         output::painted(self.text.trim_end());
         for file in &self.edited {
-            output::line(format_args!("edited: {file} is not as it was written"));
+            output::line(format_args!("edited: trials/{file}.json is not as it was written"));
         }
     }
 
@@ -160,12 +158,12 @@ impl Told {
         &self,
         options: &Options,
         html: Result<String, report::Error>,
-        (page, markdown): (&Path, Option<&Path>),
+        wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
-        run_folder::write_whole(page, html.map_err(Failure::Page)?.as_bytes())?;
-        let verdict = self.tell(options, markdown)?;
+        run_folder::write_whole(wanted.page, html.map_err(Failure::Page)?.as_bytes())?;
+        let verdict = self.tell(options, wanted.outputs.markdown.as_deref())?;
         if !options.json {
-            output::line(format_args!("report: {}", page.display()));
+            output::line(format_args!("report: {}", wanted.page.display()));
         }
         Ok(verdict)
     }

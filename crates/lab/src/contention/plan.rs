@@ -1,14 +1,17 @@
-//! The plan of a contention study: which bouts it means, in which order, and how long they will take. Pure.
+//! The plan of a contention study: which trials it means, in which order, and how long they will take. Pure.
 //!
-//! A block holds every arm of its cell once, in an order of its own, between two bouts of the baseline: what the
+//! A block holds every arm of its cell once, in an order of its own, between two trials of the baseline: what the
 //! host does meanwhile falls on all arms alike, and shows in the baselines. Blocks go through all cells before
-//! the next begins, so that an interrupted run has whole blocks of every cell. Bouts with modelled caches are
+//! the next begins, so that an interrupted run has whole blocks of every cell. Trials with modelled caches are
 //! beside those, at the end: they are slow and say nothing of time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use model::{
-    contention::{Application, Arm, Bout, Cell, Control, Flow, Machine, Place, Study, Traffic},
+    contention::{
+        Application, Arm, Cell, Control, Flow, Machine, Order, Place, PlannedTrial, Rates, Study,
+        Traffic,
+    },
     share::Share,
     span::Span,
     study::Mode,
@@ -31,38 +34,8 @@ const COUNTED_COST: f64 = 2.6;
 /// The same where a model of caches watches, which is about five times as slow.
 const MODELLED_COST: f64 = 13.0;
 
-/// Wall seconds around a bout: restoring, setting up, taking down; in real time also the gate.
+/// Wall seconds around a trial: restoring, setting up, taking down; in real time also the gate.
 const AROUND: f64 = 2.0;
-
-/// A bout that is to be fought.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlannedBout {
-    /// Its number in the run, from 1: the name of its file.
-    pub number: u32,
-    /// The cell's place in the study, from 0.
-    pub cell: u32,
-    /// Under which arm.
-    pub arm: Arm,
-    /// Its block, from 0.
-    pub block: u32,
-    /// Its turn in the block, from 0. Bouts with modelled caches are behind all others of block 0.
-    pub turn: u32,
-    /// The order.
-    pub bout: Bout,
-}
-
-impl PlannedBout {
-    /// What people call it, as `3 guard-100, block 2`; cells and blocks count from 1 there.
-    pub fn name(&self) -> String {
-        let arm = match &self.arm {
-            Arm::Alone => "alone",
-            Arm::Application => "application",
-            Arm::Control(name) => name,
-        };
-        let caches = if self.bout.marks { ", with caches" } else { "" };
-        format!("cell {} {arm}, block {}{caches}", self.cell + 1, self.block + 1)
-    }
-}
 
 /// Traffic whose rate is a share of what it reaches alone at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,17 +45,14 @@ pub struct Pacing {
     /// The traffic's name.
     pub traffic: String,
     /// What finds the rate: the traffic alone, as fast as it can.
-    pub bout: Bout,
-    /// How often it is fought.
+    pub order: Order,
+    /// How often that is made.
     pub times: u32,
     /// The share that is wanted.
     pub share: Share,
     /// Payload of a datagram, bytes.
     pub bytes: u32,
 }
-
-/// Rates of paced traffic by place and name, bits in a second.
-pub type Rates = BTreeMap<(String, String), u64>;
 
 /// How the place of a cell is, and how its time passes. A host's is always real.
 pub fn place_of<'a>(study: &'a Study, cell: &Cell) -> Option<&'a Place> {
@@ -94,7 +64,7 @@ pub fn mode_of(place: &Place) -> Mode {
     places::mode_of(place.on, place.mode)
 }
 
-/// Every rate that must be found before the study's bouts can be ordered.
+/// Every rate that must be found before the study's trials can be ordered.
 pub fn pacings(study: &Study) -> Vec<Pacing> {
     let mut all: Vec<Pacing> = Vec::new();
     for cell in &study.cells {
@@ -112,7 +82,7 @@ pub fn pacings(study: &Study) -> Vec<Pacing> {
         all.push(Pacing {
             place: place.name.clone(),
             traffic: name.to_owned(),
-            bout: Bout {
+            order: Order {
                 road: place.road,
                 traffic: Some(full),
                 application: None,
@@ -130,9 +100,9 @@ pub fn pacings(study: &Study) -> Vec<Pacing> {
     all
 }
 
-/// All bouts of a study, in the order in which they start. Paced traffic whose rate is not known yet keeps its
+/// All trials of a study, in the order in which they start. Paced traffic whose rate is not known yet keeps its
 /// share.
-pub fn bouts(study: &Study, rates: &Rates) -> Vec<PlannedBout> {
+pub fn trials(study: &Study, rates: &Rates) -> Vec<PlannedTrial> {
     let mut all = Vec::new();
     for block in 0..study.contention.blocks {
         for (at, cell) in (0..).zip(&study.cells) {
@@ -151,7 +121,7 @@ pub fn bouts(study: &Study, rates: &Rates) -> Vec<PlannedBout> {
     (1..).zip(all).filter_map(|(number, draft)| draft.planned(study, rates, number)).collect()
 }
 
-/// Bouts with modelled caches: one of each of the four cases, in each cell that shows them on a counted guest.
+/// Trials with modelled caches: one of each of the four cases, in each cell that shows them on a counted guest.
 fn modelled(study: &Study) -> Vec<Draft<'_>> {
     let shown = |arm: &Arm| match arm {
         Arm::Alone | Arm::Application => true,
@@ -244,7 +214,7 @@ fn application_of<'a>(study: &'a Study, cell: &Cell) -> Option<&'a Application> 
     Some(&named.application)
 }
 
-/// A bout without its order.
+/// A trial without its order.
 struct Draft<'a> {
     at: u32,
     cell: &'a Cell,
@@ -256,7 +226,7 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     /// `None` for a cell that names what the study does not have, which its reader has refused.
-    fn planned(self, study: &Study, rates: &Rates, number: u32) -> Option<PlannedBout> {
+    fn planned(self, study: &Study, rates: &Rates, number: u32) -> Option<PlannedTrial> {
         let place = place_of(study, self.cell)?;
         let shape = &study.contention;
         let control = match &self.arm {
@@ -267,9 +237,9 @@ impl Draft<'_> {
             (self.arm != Arm::Application).then(|| traffic_of(study, self.cell)).flatten();
         let application = application_of(study, self.cell).filter(|_| self.arm != Arm::Alone);
         let paced = |(name, traffic): (&str, &Traffic)| {
-            let rate = rates.get(&(place.name.clone(), name.to_owned()));
+            let rate = rates.of(&place.name, name);
             match rate.filter(|_| traffic.paced.is_some()) {
-                Some(rate) => Traffic { rate: Some(*rate), paced: None, ..traffic.clone() },
+                Some(rate) => Traffic { rate: Some(rate), paced: None, ..traffic.clone() },
                 None => traffic.clone(),
             }
         };
@@ -277,7 +247,7 @@ impl Draft<'_> {
             Mode::Counted => phase(self.block),
             Mode::RealTime => Span::default(),
         };
-        let bout = Bout {
+        let order = Order {
             road: place.road,
             traffic: traffic.map(paced),
             application: application.cloned(),
@@ -288,7 +258,7 @@ impl Draft<'_> {
             marks: self.marks,
         };
         let Self { at: cell, arm, block, turn, .. } = self;
-        Some(PlannedBout { number, cell, arm, block, turn, bout })
+        Some(PlannedTrial { number, cell, arm, block, turn, order })
     }
 }
 
@@ -297,30 +267,33 @@ impl Draft<'_> {
 pub fn paced_rate(pacing: &Pacing, received_bytes_a_second: f64) -> Option<u64> {
     /// Headers of Ethernet, IPv4 and UDP, bytes.
     const HEADERS: f64 = 14.0 + 20.0 + 8.0;
-    let is_udp = pacing.bout.traffic.as_ref().is_some_and(|traffic| traffic.flow == Flow::Udp);
+    let is_udp = pacing.order.traffic.as_ref().is_some_and(|traffic| traffic.flow == Flow::Udp);
     let bytes = f64::from(pacing.bytes);
     let payload = received_bytes_a_second * 8.0 * bytes / (bytes + HEADERS);
     let rate = (payload * pacing.share.get()) as u64;
     (is_udp && rate > 0).then_some(rate)
 }
 
-/// Which bouts of a plan repeat an earlier one: the number of each that does, with that of the one that it
+/// Which trials of a plan repeat an earlier one: the number of each that does, with that of the one that it
 /// repeats. Only counted orders do, which end the same, instruction for instruction, wherever they are given.
 ///
-/// The baseline at the end of each cell's first block is fought all the same: that it ends as the one at the
+/// The baseline at the end of each cell's first block is made all the same: that it ends as the one at the
 /// beginning did is what all others rest on, and then is seen in every run.
-pub fn repeats(study: &Study, plan: &[PlannedBout]) -> BTreeMap<u32, u32> {
-    let mut firsts: Vec<(&str, &PlannedBout)> = Vec::new();
-    let mut repeats = BTreeMap::new();
+pub fn repeats<'a>(
+    study: &Study,
+    plan: &'a [PlannedTrial],
+) -> Vec<(&'a PlannedTrial, &'a PlannedTrial)> {
+    let mut firsts: Vec<(&str, &PlannedTrial)> = Vec::new();
+    let mut repeats = Vec::new();
     for planned in plan.iter().filter(|planned| !is_alone(study, planned)) {
         let Some(cell) = study.cells.get(planned.cell as usize) else { continue };
         let is_proof = planned.block == 0 && planned.turn > 0 && planned.arm == baseline(cell);
-        let same = |(place, first): &&(&str, &PlannedBout)| {
-            *place == cell.place && first.bout == planned.bout
+        let same = |(place, first): &&(&str, &PlannedTrial)| {
+            *place == cell.place && first.order == planned.order
         };
         match firsts.iter().find(same) {
-            Some((_, first)) if !is_proof || planned.bout.marks => {
-                repeats.insert(planned.number, first.number);
+            Some((_, first)) if !is_proof || planned.order.marks => {
+                repeats.push((planned, *first));
             }
             Some(_) => {}
             None => firsts.push((&cell.place, planned)),
@@ -329,9 +302,9 @@ pub fn repeats(study: &Study, plan: &[PlannedBout]) -> BTreeMap<u32, u32> {
     repeats
 }
 
-/// Whether a bout has the host for itself.
-pub fn is_alone(study: &Study, bout: &PlannedBout) -> bool {
-    mode_at(study, bout.cell) == Mode::RealTime
+/// Whether a trial has the host for itself.
+pub fn is_alone(study: &Study, trial: &PlannedTrial) -> bool {
+    mode_at(study, trial.cell) == Mode::RealTime
 }
 
 fn mode_at(study: &Study, cell: u32) -> Mode {
@@ -339,13 +312,13 @@ fn mode_at(study: &Study, cell: u32) -> Mode {
     place.map_or(Mode::RealTime, mode_of)
 }
 
-/// A first guess at the wall time of these bouts on so many cores, once images and snapshots are there. A bout
+/// A first guess at the wall time of these trials on so many cores, once images and snapshots are there. A trial
 /// whose place is idle most of the time takes less.
-pub fn estimate(study: &Study, plan: &[PlannedBout], cores: usize) -> Duration {
-    let of = |bout: &PlannedBout| {
-        let spans = [bout.bout.offset, bout.bout.warm_up, bout.bout.window];
+pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
+    let of = |trial: &PlannedTrial| {
+        let spans = [trial.order.offset, trial.order.warm_up, trial.order.window];
         let guest: f64 = spans.into_iter().map(Span::as_secs_f64).sum();
-        let cost = match (mode_at(study, bout.cell), bout.bout.marks) {
+        let cost = match (mode_at(study, trial.cell), trial.order.marks) {
             (Mode::Counted, true) => MODELLED_COST,
             (Mode::Counted, false) => COUNTED_COST,
             (Mode::RealTime, _) => 1.0,
@@ -353,15 +326,16 @@ pub fn estimate(study: &Study, plan: &[PlannedBout], cores: usize) -> Duration {
         AROUND + guest * cost
     };
     let repeats = repeats(study, plan);
-    let fought = plan.iter().filter(|bout| !repeats.contains_key(&bout.number));
-    let (alone, beside): (Vec<_>, Vec<_>) = fought.partition(|bout| is_alone(study, bout));
-    let sum = |bouts: &[&PlannedBout]| bouts.iter().map(|bout| of(bout)).sum::<f64>();
+    let made =
+        plan.iter().filter(|trial| !repeats.iter().any(|(one, _)| one.number == trial.number));
+    let (alone, beside): (Vec<_>, Vec<_>) = made.partition(|trial| is_alone(study, trial));
+    let sum = |trials: &[&PlannedTrial]| trials.iter().map(|trial| of(trial)).sum::<f64>();
     let together = cores.min(beside.len()).max(1) as f64;
     Duration::from_secs_f64(sum(&alone) + sum(&beside) / together)
 }
 
-/// Numbers that a seed gives: splitmix64 (Steele, Lea, Flood, «Fast splittable pseudorandom number
-/// generators», OOPSLA 2014).
+/// Numbers that a seed gives: splitmix64 (Steele, Lea, Flood, “Fast splittable pseudorandom number
+/// generators”, OOPSLA 2014).
 pub(crate) struct Draw(u64);
 
 impl Draw {

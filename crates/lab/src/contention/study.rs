@@ -1,14 +1,12 @@
 //! Contention study files: TOML text to a checked [`Study`], and one clear line where that fails.
 //!
 //! The shape is [`model::contention`]'s. Keys of flattened tables are looked at here by hand, because serde
-//! neither refuses unknown ones there nor knows their lines; [`rules`] has what types cannot say. Pure but for
-//! [`load`].
+//! neither refuses unknown ones there nor knows their lines; [`rules`] has what types cannot say. Pure.
 
 mod rules;
 
-use std::path::Path;
-
 use model::contention::{Application, NamedControl, Study, Traffic};
+use model::experiment::Kind;
 use serde::de::DeserializeOwned;
 use toml::{
     Spanned,
@@ -16,10 +14,7 @@ use toml::{
 };
 
 use self::rules::Rules;
-use crate::study_file::{Error, Fault, line_at, marked, nearest, shape_fault};
-
-/// The table by which a study file is known as one of contention.
-const MARK: &str = "contention";
+use crate::study_file::{Fault, line_at, nearest, shape_fault};
 
 /// The keys of each table that is written again and again, with what is flattened into it.
 const TRAFFIC: &[&str] = &[
@@ -42,23 +37,6 @@ const CONTROL: &[&str] = &["name", "control", "fixed"];
 const FIGURE: &str =
     "this needs a figure or none at all; write for instance { weight = 512 } or \"idle\"";
 
-/// A contention study as it was given, and what it means.
-pub type StudyFile = marked::Given<Study>;
-
-/// Whether a text is a contention study, whole or broken.
-pub fn is_one(text: &str) -> bool {
-    marked::has(text, MARK)
-}
-
-/// Reads and checks a study file; `None` where it is a study of another kind.
-///
-/// # Errors
-///
-/// [`Error`], with file and line.
-pub fn load(path: &Path) -> Result<Option<StudyFile>, Error> {
-    marked::load(path, MARK, parse)
-}
-
 /// Checks a study that the command line has changed; there is no line to tell then.
 ///
 /// # Errors
@@ -74,12 +52,14 @@ pub fn check(study: &Study) -> Result<(), String> {
 ///
 /// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
-    let document = DeTable::parse(text).map_err(|error| shape_fault(text, &error))?;
+    let document =
+        DeTable::parse(text).map_err(|error| shape_fault(text, Kind::Contention, &error))?;
     let tables = Tables { text, document: document.get_ref() };
     tables.look::<Traffic>("traffic", TRAFFIC)?;
     tables.look::<Application>("application", APPLICATION)?;
     tables.look_whole::<NamedControl>("control", CONTROL)?;
-    let study: Study = toml::from_str(text).map_err(|error| shape_fault(text, &error))?;
+    let study: Study =
+        toml::from_str(text).map_err(|error| shape_fault(text, Kind::Contention, &error))?;
     Rules { text, study: &study }.check()?;
     Ok(study)
 }
@@ -136,7 +116,7 @@ impl<'a> Tables<'a> {
     fn fits<T: DeserializeOwned>(&self, table: Spanned<DeTable<'a>>) -> Result<(), Fault> {
         let line = line_at(self.text, table.span().start);
         T::deserialize(Deserializer::from(table)).map(drop).map_err(|error| {
-            let fault = shape_fault(self.text, &error);
+            let fault = shape_fault(self.text, Kind::Contention, &error);
             // What has no place of its own, as a key that is missing, is its table's.
             let line = error.span().map_or(line, |_| fault.line);
             // serde's words for a value without its figure are of Rust's types.

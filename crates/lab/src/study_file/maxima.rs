@@ -5,7 +5,7 @@
 //! Pure; each kind of study says here what its plan comes to.
 
 use model::plural::count;
-use model::{contention, span::Span, study::Study, transmit};
+use model::{completion, contention, span::Span, study::Study};
 
 use super::{Fault, lines::Lines};
 
@@ -24,7 +24,7 @@ pub const WINDOW: Span = Span::from_secs(24 * 3600);
 /// Samples of one trial: a day of seconds, and some.
 pub const SAMPLES: u64 = 100_000;
 
-/// Trials of a plan, bouts among them.
+/// Trials of a plan.
 pub const TRIALS: u64 = 10_000;
 
 /// Warm-ups and windows of a whole plan.
@@ -274,7 +274,7 @@ pub(crate) fn contention(study: &contention::Study, lines: Lines<'_>) -> Result<
 }
 
 /// What a completion study may hold, and what it comes to.
-pub(crate) fn completion(study: &transmit::Study, lines: Lines<'_>) -> Result<(), Fault> {
+pub(crate) fn completion(study: &completion::Study, lines: Lines<'_>) -> Result<(), Fault> {
     let shape = &study.completion;
     let rates = study.loads.iter().map(|load| load.rates.len()).max().unwrap_or(0);
     first_longer(

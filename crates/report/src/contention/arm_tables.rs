@@ -199,8 +199,8 @@ pub(super) fn costs(cells: &[&Cell]) -> Table {
             (Number, "writes", "a minute"),
             (Number, "protects in", "ms, median"),
             (Number, "at worst", "ms"),
-            (Number, "never", "bouts"),
-            (Number, "restored", "bouts"),
+            (Number, "never", "trials"),
+            (Number, "restored", "trials"),
         ],
     );
     for (cell, arm, guard) in guarded(cells) {
@@ -224,7 +224,7 @@ fn cost_row(cell: &Cell, arm: &Arm, guard: &Guarding) -> Vec<String> {
         ms(took.get(took.len().saturating_sub(1) / 2)),
         ms(took.last()),
         never.to_string(),
-        format!("{} of {}", guard.restored, guard.bouts),
+        format!("{} of {}", guard.restored, guard.trials),
     ]
 }
 

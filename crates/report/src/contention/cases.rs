@@ -21,7 +21,7 @@ use crate::{
 /// One cell's four cases, as HTML.
 pub(super) struct Shown {
     pub(super) name: String,
-    /// Whether no case was fought yet.
+    /// Whether no case was made yet.
     pub(super) is_empty: bool,
     /// Throughput, round trips, work.
     pub(super) levels: String,

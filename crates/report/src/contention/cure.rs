@@ -43,9 +43,9 @@ pub(super) struct Card {
 impl Cured {
     /// From the candidates.
     pub(super) fn of(study: &Study, candidates: &[&Cell]) -> Self {
-        let fought = || candidates.iter().copied().filter(|cell| !cell.arms.is_empty());
+        let tried = || candidates.iter().copied().filter(|cell| !cell.arms.is_empty());
         let (harmed, unharmed): (Vec<&Cell>, Vec<&Cell>) =
-            fought().partition(|cell| cell.is_harmed());
+            tried().partition(|cell| cell.is_harmed());
         // Without a harm cell the planes show the candidates: the picture is still what was measured.
         let drawn = if harmed.is_empty() { &unharmed } else { &harmed };
         let scales = plane::Scales::of(drawn);
@@ -61,10 +61,10 @@ impl Cured {
             planes: planes.filter(|(_, drawn)| !drawn.is_empty()).collect(),
             legend: legend(study, drawn),
             above_alone: arm_tables::above_alone(drawn),
-            has_unrestored: fought().any(|cell| {
+            has_unrestored: tried().any(|cell| {
                 cell.arms.iter().any(|arm| arm.restored.is_none() && arm.control != NONE)
             }),
-            is_one_block: fought().any(|cell| cell.blocks == 1),
+            is_one_block: tried().any(|cell| cell.blocks == 1),
             harmed: harmed.iter().map(card).collect(),
             unharmed: unharmed.iter().map(card).collect(),
         }
@@ -73,7 +73,7 @@ impl Cured {
 
 fn lead(harmed: &[&Cell], unharmed: &[&Cell]) -> String {
     match (harmed.len() as u32, unharmed.len()) {
-        (0, 0) => "No candidate has a bout that counts yet, so there is nothing to cure.".to_owned(),
+        (0, 0) => "No candidate has a trial that counts yet, so there is nothing to cure.".to_owned(),
         (0, _) => "No cell shows harm, so there is no loss to restore. What the controls did where harm was \
                    looked for is shown none the less."
             .to_owned(),

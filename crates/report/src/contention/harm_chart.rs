@@ -31,17 +31,17 @@ const BAR: f64 = 14.0;
 /// Height below the rows, for the scale.
 const BOTTOM: f64 = 24.0;
 
-/// Both sizes of the picture; the style sheet shows the one that fits. Empty where no cell was fought without
+/// Both sizes of the picture; the style sheet shows the one that fits. Empty where no cell was tried without
 /// control.
 pub(super) fn draw(cells: &[&Cell]) -> String {
-    let fought: Vec<_> = cells
+    let tried: Vec<_> = cells
         .iter()
         .filter_map(|cell| Some((*cell, cell.arm(NONE).filter(|arm| arm.kept.is_some())?)))
         .collect();
-    if fought.is_empty() {
+    if tried.is_empty() {
         return String::new();
     }
-    chart(&fought, &WIDE, "wide") + &chart(&fought, &NARROW, "narrow")
+    chart(&tried, &WIDE, "wide") + &chart(&tried, &NARROW, "narrow")
 }
 
 fn chart(cells: &[(&Cell, &Arm)], frame: &Frame, size: &str) -> String {

@@ -25,7 +25,7 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     let shape = &run.study.contention;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
-        format!("{} that count", count(contention.counted, "bout")),
+        format!("{} that count", count(contention.counted, "trial")),
         format!("{blocks} of {} at most", count(shape.blocks, "block")),
         format!("{} window", shape.window),
     ];
@@ -42,7 +42,7 @@ fn core(place: &Place) -> String {
     }
 }
 
-/// Where bouts were fought.
+/// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
     let mut table = Table::new(
         "Places",
@@ -169,21 +169,21 @@ pub(super) fn cells(contention: &Contention) -> Table {
     table
 }
 
-/// Bouts that do not count: the same reason in one cell is one row.
+/// Trials that do not count: the same reason in one cell is one row.
 pub(super) fn left_out(contention: &Contention) -> Table {
     let mut table = Table::new(
-        "Bouts that do not count",
+        "Trials that do not count",
         &[
             (Head, "cell", ""),
             (Text, "control", ""),
             (Text, "blocks", "from 0"),
-            (Number, "bouts", ""),
+            (Number, "trials", ""),
             (Text, "why", ""),
         ],
     );
     let mut seen: Vec<(&str, &str, &str)> = Vec::new();
-    for bout in &contention.left_out {
-        let key = (bout.cell.as_str(), bout.arm.as_str(), bout.why.as_str());
+    for trial in &contention.left_out {
+        let key = (trial.cell.as_str(), trial.arm.as_str(), trial.why.as_str());
         if seen.contains(&key) {
             continue;
         }
@@ -192,13 +192,13 @@ pub(super) fn left_out(contention: &Contention) -> Table {
             .left_out
             .iter()
             .filter(|other| (other.cell.as_str(), other.arm.as_str(), other.why.as_str()) == key);
-        let blocks: Vec<String> = same.map(|bout| bout.block.to_string()).collect();
+        let blocks: Vec<String> = same.map(|trial| trial.block.to_string()).collect();
         table.push(vec![
-            bout.cell.clone(),
-            bout.arm.clone(),
+            trial.cell.clone(),
+            trial.arm.clone(),
             blocks.join(", "),
             blocks.len().to_string(),
-            bout.why.clone(),
+            trial.why.clone(),
         ]);
     }
     table
@@ -209,19 +209,19 @@ pub(super) fn facts(run: &Run) -> Vec<Fact> {
     let shape = &run.study.contention;
     let plain = |name, value: String| Fact { name, value, code: false };
     vec![
-        plain("Began", identity::utc(run.started_ms / 1000)),
-        plain("Host", run.host.clone()),
+        plain("Began", identity::utc(run.began_unix)),
+        plain("Host", run.host.to_string()),
         Fact {
             name: "Image, SHA-256",
-            value: run
-                .image
-                .clone()
-                .unwrap_or_else(|| format!("{ABSENT} the virtual access point was not used")),
-            code: run.image.is_some(),
+            value: run.lab.image().map_or_else(
+                || format!("{ABSENT} the virtual access point was not used"),
+                str::to_owned,
+            ),
+            code: run.lab.image().is_some(),
         },
-        plain("headroom", format!("{} (format of contention runs {})", run.headroom, run.format)),
+        plain("headroom", format!("{} (format {})", run.headroom, run.format)),
         plain(
-            "Bout",
+            "Trial",
             format!(
                 "{} warm-up, {} window, seconds counted one by one",
                 shape.warm_up, shape.window
@@ -237,7 +237,7 @@ pub(super) fn facts(run: &Run) -> Vec<Fact> {
         plain(
             "Idle gate",
             format!(
-                "a bout in real time begins after a second in which the machine was idle for {}",
+                "a trial in real time begins after a second in which the machine was idle for {}",
                 shape.idle_gate
             ),
         ),

@@ -36,6 +36,7 @@ use self::{cases::Shown, cure::Cured, gate::Told};
 use crate::{
     Error, again,
     identity::{self, Fact},
+    index::{self, Entry},
     prose,
     table::Table,
     targets::Shot,
@@ -104,6 +105,13 @@ struct Decisions {
     settings: Vec<(String, Vec<(String, String)>)>,
 }
 
+/// A run's line in an index; its key figure is its first target's.
+pub fn entry(run: &Run, contention: &Contention, place: (&str, Option<String>)) -> Entry {
+    let first = contention.targets.first();
+    let key = first.map(|target| format!("{}: {}", target.name, target.found));
+    index::by_targets(run, &run.study.question, summary::overall(contention), key, place)
+}
+
 impl<'a> Page<'a> {
     fn of(contention: &'a Contention, run: &'a Run, study_toml: &'a str) -> Self {
         let candidates = gate::candidates(contention);
@@ -113,7 +121,7 @@ impl<'a> Page<'a> {
         let mut page = Self {
             question: &contention.question,
             headroom: &run.headroom,
-            began: identity::utc(run.started_ms / 1000),
+            began: identity::utc(run.began_unix),
             status: measured::status(contention, run),
             overall,
             overall_sentence: prose::html(&overall_sentence),
@@ -133,7 +141,7 @@ impl<'a> Page<'a> {
             costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),
             targets: contention.targets.iter().map(Shot::from).collect(),
-            made_of: "bouts",
+            made_of: "trials",
             left_out: measured::left_out(contention).html_or_nothing(),
             left_lead: left_lead(contention),
             again: vec![again::whole(&run.overrides), "headroom report .".to_owned()],
@@ -213,9 +221,9 @@ fn decisions(contention: &Contention) -> Vec<Decisions> {
 
 fn left_lead(contention: &Contention) -> String {
     let left = contention.left_out.len() as u32;
-    let counted = count(contention.counted, "bout");
+    let counted = count(contention.counted, "trial");
     match left {
-        0 => format!("Nothing: {counted} were fought and all count."),
+        0 => format!("Nothing: {counted} were made and all count."),
         left => format!("{counted} count, {left} do not: they are in no figure."),
     }
 }

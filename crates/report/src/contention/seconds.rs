@@ -1,6 +1,6 @@
-//! Second by second: one bout of each of a few controls, as Wi-Fi's share of traffic alone.
+//! Second by second: one trial of each of a few controls, as Wi-Fi's share of traffic alone.
 //!
-//! The first block's bout is shown as it was; all of a cell share their scale.
+//! The first block's trial is shown as it was; all of a cell share their scale.
 
 use analysis::contention::{Arm, Cell};
 use model::contention::Study;
@@ -34,15 +34,15 @@ pub(super) fn draw(study: &Study, cell: &Cell) -> String {
     shown.iter().map(|(arm, seconds)| strip(study, (arm, seconds), (longest, most))).collect()
 }
 
-/// The controls to show, each with the seconds of its first bout.
+/// The controls to show, each with the seconds of its first trial.
 fn shown<'a>(study: &Study, cell: &'a Cell) -> Vec<(&'a Arm, &'a [f64])> {
     let published = cell.arms.iter().find(|arm| controls::is_published(study, &arm.control));
     let all = [cell.arm(NONE), published, controls::guard(cell)];
-    all.into_iter().flatten().map(|arm| (arm, first_bout(arm))).collect()
+    all.into_iter().flatten().map(|arm| (arm, first_trial(arm))).collect()
 }
 
 /// The seconds of the first block: all blocks have as many.
-fn first_bout(arm: &Arm) -> &[f64] {
+fn first_trial(arm: &Arm) -> &[f64] {
     let blocks = arm.kept.as_ref().map_or(1, |kept| kept.n as usize).max(1);
     &arm.seconds[..arm.seconds.len() / blocks]
 }
@@ -77,7 +77,7 @@ fn strip(study: &Study, (arm, seconds): (&Arm, &[f64]), (longest, most): (usize,
 fn description(arm: &Arm, seconds: &[f64]) -> String {
     let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     format!(
-        "{}, {} of one bout second by second: at least {} of traffic alone",
+        "{}, {} of one trial second by second: at least {} of traffic alone",
         arm.control,
         analysis::quantity::count(seconds.len() as u32, "second"),
         figures::short(Some(least))

@@ -86,6 +86,29 @@ pub fn entry(
     }
 }
 
+/// One line of the index from a run that is decided by its targets.
+pub(crate) fn by_targets<S, P>(
+    run: &Run<S, P>,
+    question: &str,
+    (verdict, sentence): (Verdict, String),
+    key: Option<String>,
+    (folder, report): (&str, Option<String>),
+) -> Entry {
+    Entry {
+        folder: folder.to_owned(),
+        report,
+        began_unix: run.began_unix,
+        study: run.study_name.clone(),
+        question: question.to_owned(),
+        verdict,
+        sentence,
+        key,
+        image: run.lab.image.clone(),
+        headroom: run.headroom.clone(),
+        figures: Vec::new(),
+    }
+}
+
 /// The figure that says most about a run: the effect of a comparison, the share of a pause, the span of
 /// stages, or the first variant's CPU.
 fn key(run: &Run, analysis: &Analysis) -> Option<String> {

@@ -1,19 +1,22 @@
 //! A made-up contention run for the tests of its page. **Synthetic: nothing here was measured.**
 //!
-//! Bouts follow plain formulas of how hard a control is, plus a little noise from a fixed sequence; the answer
+//! Trials follow plain formulas of how hard a control is, plus a little noise from a fixed sequence; the answer
 //! is the one that `analysis` gives to them.
 
 use analysis::contention::{Contention, analyse};
 use model::{
     cache::{Accesses, Counts, Geometry, Window},
     contention::{
-        Application, Arm, Bout, Cell, Control, Counters, CpuTime, Endpoints, Flow, Fought,
-        Guarding, Machine, NamedApplication, NamedControl, NamedTraffic, Outcome, Place, Record,
-        Road, Role, RoundTrip, Run, Second, Shape, Study, ThreadTime, Traffic, Work,
+        Application, Arm, Cell, Control, Counters, CpuTime, Endpoints, Flow, Guarding, Machine,
+        NamedApplication, NamedControl, NamedTraffic, Order, Place, PlannedTrial, Reading, Record,
+        Road, Role, RoundTrip, Run, Second, Shape, Study, ThreadTime, Traffic, Trial, Work,
     },
+    experiment::Kind,
+    run::{FORMAT, Host, LabIdentity},
     share::Share,
     span::Span,
     study::Mode,
+    trial::{HostCost, Outcome},
 };
 
 /// Seconds of a window.
@@ -116,8 +119,10 @@ pub(crate) fn run(blocks: u32) -> Run {
     };
     let place = |name: &str, on, mode, road| Place { name: name.to_owned(), on, mode, road };
     Run {
-        format: model::contention::FORMAT,
+        format: FORMAT,
+        kind: Kind::Contention,
         headroom: "0.1.0".to_owned(),
+        began_unix: 1_790_000_000,
         study: Study {
             question:
                 "What does an application <take> from Wi-Fi, and what does each control give back?"
@@ -134,9 +139,12 @@ pub(crate) fn run(blocks: u32) -> Run {
             cells: CELLS.iter().map(cell).collect(),
         },
         overrides: Vec::new(),
-        image: Some("1f".repeat(32)),
-        host: "Linux 6.18, a made-up CPU, 2 CPUs".to_owned(),
-        started_ms: 1_790_000_000_000,
+        study_name: "contention".to_owned(),
+        study_sha256: String::new(),
+        plan: Vec::new(),
+        lab: LabIdentity { image: "1f".repeat(32), ..LabIdentity::default() },
+        host: Host { cpu: "a made-up CPU".to_owned(), cores: 2, ..Host::default() },
+        versus: None,
     }
 }
 
@@ -155,7 +163,7 @@ fn noise(of: [u32; 3]) -> f64 {
     f64::from(mixed % 2001) / 1000.0 - 1.0
 }
 
-/// What one bout is to say.
+/// What one trial is to say.
 struct Said {
     /// Of traffic alone; `None`: no traffic.
     kept: Option<f64>,
@@ -166,27 +174,27 @@ struct Said {
     seed: [u32; 3],
 }
 
-fn fought(cell: u32, (arm, block, turn): (Arm, u32, u32), said: &Said, modelled: bool) -> Fought {
+fn trial(cell: u32, (arm, block, turn): (Arm, u32, u32), said: &Said, modelled: bool) -> Trial {
     let (traffic_name, application_name, place, ..) = CELLS[cell as usize];
-    Fought {
-        cell,
-        arm,
-        block,
-        turn,
-        bout: Bout {
-            road: if place == "host" { Road::Veth } else { Road::Radio },
-            traffic: said.kept.map(|_| traffic(traffic_name)),
-            application: said.work.map(|_| application(application_name)),
-            control: Control::None,
-            offset: Span::from_secs(u64::from(block)),
-            warm_up: Span::from_secs(3),
-            window: Span::from_secs(WINDOW_S),
-            marks: modelled,
-        },
-        outcome: Outcome::Fought(Box::new(record(traffic_name == "bursts", said))),
-        caches: modelled.then(|| window(said)),
+    let order = Order {
+        road: if place == "host" { Road::Veth } else { Road::Radio },
+        traffic: said.kept.map(|_| traffic(traffic_name)),
+        application: said.work.map(|_| application(application_name)),
+        control: Control::None,
+        offset: Span::from_secs(u64::from(block)),
+        warm_up: Span::from_secs(3),
+        window: Span::from_secs(WINDOW_S),
+        marks: modelled,
+    };
+    let caches = modelled.then(|| window(said));
+    let reading = Reading { record: record(traffic_name == "bursts", said), caches };
+    Trial {
+        planned: PlannedTrial { number: 0, cell, arm, block, turn, order },
+        began_unix: 1_790_000_000,
+        cost: HostCost::default(),
         idle_before: None,
-        wall_s: 20.0,
+        same_as: None,
+        outcome: Outcome::Measured(Box::new(reading)),
     }
 }
 
@@ -309,16 +317,16 @@ fn window(said: &Said) -> Window {
 }
 
 /// A block of a cell: alone, application, every control, alone.
-fn block(cell: u32, block: u32) -> Vec<Fought> {
+fn block(cell: u32, block: u32) -> Vec<Trial> {
     let (_, _, _, _, none_kept, none_work) = CELLS[cell as usize];
     let controls = controls();
     let last = controls.len() as u32 + 2;
     let is_modelled = block == 0 && cell == 0;
     let mut all = Vec::new();
     let mut add = |at: (Arm, u32, u32), said: Said| {
-        all.push(fought(cell, at.clone(), &said, false));
+        all.push(trial(cell, at.clone(), &said, false));
         if is_modelled {
-            all.push(fought(cell, at, &said, true));
+            all.push(trial(cell, at, &said, true));
         }
     };
     let plain = |kept, work, arm| Said { kept, work, guarded: false, seed: [cell, arm, block] };
@@ -342,13 +350,13 @@ fn block(cell: u32, block: u32) -> Vec<Fought> {
     all
 }
 
-/// Every bout of so many blocks; one could not be fought.
-pub(crate) fn bouts(blocks: u32) -> Vec<Fought> {
+/// Every trial of so many blocks; one could not be made.
+pub(crate) fn trials(blocks: u32) -> Vec<Trial> {
     let cells = 0..CELLS.len() as u32;
     let mut all: Vec<_> =
         cells.flat_map(|cell| (0..blocks).flat_map(move |number| block(cell, number))).collect();
     if let Some(last) = all.last_mut() {
-        last.outcome = Outcome::Failed("the station went away: `wlan1` <gone>".to_owned());
+        last.outcome = Outcome::invalid("the station went away: `wlan1` <gone>");
     }
     all
 }
@@ -356,6 +364,6 @@ pub(crate) fn bouts(blocks: u32) -> Vec<Fought> {
 /// A run of so many blocks, and its answer.
 pub(crate) fn analysed(blocks: u32) -> (Run, Contention) {
     let run = run(blocks);
-    let contention = analyse(&run, &bouts(blocks));
+    let contention = analyse(&run, &trials(blocks));
     (run, contention)
 }

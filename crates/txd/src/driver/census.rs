@@ -2,7 +2,7 @@
 //!
 //! Plain numbers that only grow; a difference of two of them is a window.
 
-use model::transmit::Command;
+use model::completion::Command;
 
 /// A kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use model::transmit::Strategy;
+use model::completion::Strategy;
 
 use super::{Driver, Settings, Turn, bus::Bus};
 use crate::{

@@ -1,6 +1,6 @@
 //! The driver over the card's model, in virtual time: order, faults, bounds, and counters that add up.
 
-use model::transmit::Strategy;
+use model::completion::Strategy;
 use proptest::{prelude::*, strategy::Strategy as Generates};
 
 use super::*;

@@ -17,7 +17,7 @@ use std::{
 };
 
 use linux::sched::{self, Children};
-use model::transmit::{Latency, Measured, Strategy};
+use model::completion::{Latency, Measured, Strategy};
 
 use self::{
     setting::{Error, Side},

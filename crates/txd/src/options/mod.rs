@@ -7,7 +7,7 @@ mod help;
 mod tests;
 mod value;
 
-use model::{span::Span, transmit::Strategy};
+use model::{completion::Strategy, span::Span};
 
 pub use self::help::help;
 use crate::{

@@ -1,6 +1,6 @@
 //! How one value is read from its words. Pure; an error says what would be right.
 
-use model::{span::Span, transmit::Strategy};
+use model::{completion::Strategy, span::Span};
 
 use crate::card::{
     fault::{Fault, MILLION, Rates},

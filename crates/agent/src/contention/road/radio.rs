@@ -2,7 +2,7 @@
 //!
 //! The station is the first of the second radio where there is one (5 GHz, 80 MHz wide), else of the first:
 //! hwsim delivers at once whatever the rate, but the rate says how frames are aggregated. The WAN side is made
-//! for the bout and removed with it; the clients' namespace is pid 1's and gets one route.
+//! for the trial and removed with it; the clients' namespace is pid 1's and gets one route.
 
 use std::{fs, net::Ipv4Addr, os::fd::AsFd, path::Path};
 

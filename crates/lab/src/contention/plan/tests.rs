@@ -1,5 +1,7 @@
 //! Plans of small studies, read as their order is.
 
+use model::{contention::FullRate, experiment::Planned};
+
 use super::*;
 use crate::contention::study::parse;
 
@@ -87,60 +89,63 @@ fn control(name: &str) -> Arm {
     Arm::Control(name.to_owned())
 }
 
-fn block(plan: &[PlannedBout], cell: u32, block: u32) -> Vec<&PlannedBout> {
-    let of = |bout: &&PlannedBout| bout.cell == cell && bout.block == block && !bout.bout.marks;
+fn block(plan: &[PlannedTrial], cell: u32, block: u32) -> Vec<&PlannedTrial> {
+    let of = |planned: &&PlannedTrial| {
+        planned.cell == cell && planned.block == block && !planned.order.marks
+    };
     plan.iter().filter(of).collect()
 }
 
 #[test]
 fn a_block_has_every_arm_once_between_two_baselines() {
-    let plan = bouts(&study(), &Rates::new());
+    let plan = trials(&study(), &Rates::default());
     for number in 0..3 {
-        let bouts = block(&plan, 0, number);
-        let mut arms: Vec<Arm> = bouts.iter().map(|bout| bout.arm.clone()).collect();
+        let block = block(&plan, 0, number);
+        let mut arms: Vec<Arm> = block.iter().map(|planned| planned.arm.clone()).collect();
         assert_eq!((arms.remove(0), arms.pop()), (Arm::Alone, Some(Arm::Alone)));
         arms.sort();
         let every = ["guard-100", "none", "shares-512", "shares-64"].map(control);
         assert_eq!(arms[0], Arm::Application);
         assert_eq!(arms[1..], every);
-        let turns: Vec<u32> = bouts.iter().map(|bout| bout.turn).collect();
+        let turns: Vec<u32> = block.iter().map(|planned| planned.turn).collect();
         assert_eq!(turns, [0, 1, 2, 3, 4, 5, 6]);
     }
 }
 
 #[test]
 fn orders_differ_from_block_to_block_and_not_from_plan_to_plan() {
-    let arms = |plan: &[PlannedBout], number| -> Vec<Arm> {
-        block(plan, 0, number).iter().map(|bout| bout.arm.clone()).collect()
+    let arms = |plan: &[PlannedTrial], number| -> Vec<Arm> {
+        block(plan, 0, number).iter().map(|planned| planned.arm.clone()).collect()
     };
-    let plan = bouts(&study(), &Rates::new());
+    let plan = trials(&study(), &Rates::default());
     assert!(arms(&plan, 0) != arms(&plan, 1) || arms(&plan, 1) != arms(&plan, 2));
-    assert_eq!(plan, bouts(&study(), &Rates::new()));
+    assert_eq!(plan, trials(&study(), &Rates::default()));
     let mut other = study();
     other.contention.seed = 2;
-    let other = bouts(&other, &Rates::new());
+    let other = trials(&other, &Rates::default());
     assert!((0..3).any(|number| arms(&plan, number) != arms(&other, number)));
 }
 
 #[test]
 fn every_bout_of_a_block_has_its_phase_and_time_that_is_real_has_none() {
-    let plan = bouts(&study(), &Rates::new());
+    let plan = trials(&study(), &Rates::default());
     for number in 0..3 {
-        let phases: Vec<Span> = block(&plan, 0, number).iter().map(|one| one.bout.offset).collect();
+        let phases: Vec<Span> =
+            block(&plan, 0, number).iter().map(|one| one.order.offset).collect();
         assert_eq!(phases, [phase(number); 7]);
     }
     assert_ne!(phase(1), phase(2));
-    assert!(block(&plan, 1, 2).iter().all(|one| one.bout.offset == Span::default()));
+    assert!(block(&plan, 1, 2).iter().all(|one| one.order.offset == Span::default()));
 }
 
 #[test]
 fn an_arm_has_what_its_name_says() {
-    let plan = bouts(&study(), &Rates::new());
-    for bout in block(&plan, 0, 0) {
-        let Bout { traffic, application, control: given, .. } = &bout.bout;
-        assert_eq!(traffic.is_some(), bout.arm != Arm::Application, "{:?}", bout.arm);
-        assert_eq!(application.is_some(), bout.arm != Arm::Alone, "{:?}", bout.arm);
-        let expected = match &bout.arm {
+    let plan = trials(&study(), &Rates::default());
+    for planned in block(&plan, 0, 0) {
+        let Order { traffic, application, control: given, .. } = &planned.order;
+        assert_eq!(traffic.is_some(), planned.arm != Arm::Application, "{:?}", planned.arm);
+        assert_eq!(application.is_some(), planned.arm != Arm::Alone, "{:?}", planned.arm);
+        let expected = match &planned.arm {
             Arm::Control(name) if name == "shares-512" => Control::Weight(512),
             Arm::Control(name) if name == "shares-64" => Control::Weight(64),
             Arm::Control(name) if name == "guard-100" => Control::Guard(String::new()),
@@ -152,20 +157,21 @@ fn an_arm_has_what_its_name_says() {
 
 #[test]
 fn of_one_alone_the_baseline_is_itself() {
-    let plan = bouts(&study(), &Rates::new());
-    let arms =
-        |cell| -> Vec<Arm> { block(&plan, cell, 0).iter().map(|bout| bout.arm.clone()).collect() };
+    let plan = trials(&study(), &Rates::default());
+    let arms = |cell| -> Vec<Arm> {
+        block(&plan, cell, 0).iter().map(|planned| planned.arm.clone()).collect()
+    };
     assert_eq!(arms(2), [Arm::Application, control("guard-100"), Arm::Application]);
     assert_eq!(arms(3), [Arm::Alone, control("guard-100"), Arm::Alone]);
-    assert!(block(&plan, 2, 0).iter().all(|one| one.bout.traffic.is_none()));
-    assert!(block(&plan, 3, 0).iter().all(|one| one.bout.application.is_none()));
+    assert!(block(&plan, 2, 0).iter().all(|one| one.order.traffic.is_none()));
+    assert!(block(&plan, 3, 0).iter().all(|one| one.order.application.is_none()));
 }
 
 #[test]
 fn caches_are_modelled_in_bouts_of_their_own_behind_all_others() {
     let mut study = study();
-    let plan = bouts(&study, &Rates::new());
-    let (plain, modelled): (Vec<_>, Vec<_>) = plan.iter().partition(|one| !one.bout.marks);
+    let plan = trials(&study, &Rates::default());
+    let (plain, modelled): (Vec<_>, Vec<_>) = plan.iter().partition(|one| !one.order.marks);
     assert_eq!(plain.last().unwrap().number + 1, modelled[0].number);
     let arms: Vec<&Arm> = modelled.iter().map(|one| &one.arm).collect();
     let expected = [
@@ -178,33 +184,38 @@ fn caches_are_modelled_in_bouts_of_their_own_behind_all_others() {
     assert_eq!(arms, expected.iter().collect::<Vec<_>>());
     assert!(modelled.iter().all(|one| one.cell == 0 && one.block == 0 && one.turn >= 7));
     study.caches = None;
-    assert!(bouts(&study, &Rates::new()).iter().all(|one| !one.bout.marks));
+    assert!(trials(&study, &Rates::default()).iter().all(|one| !one.order.marks));
 }
 
 #[test]
 fn numbers_go_from_one_without_a_gap() {
-    let plan = bouts(&study(), &Rates::new());
-    assert!((1..).zip(&plan).all(|(number, bout)| bout.number == number));
+    let plan = trials(&study(), &Rates::default());
+    assert!((1..).zip(&plan).all(|(number, planned)| planned.number == number));
     assert_eq!(plan.len(), 3 * (7 + 5 + 3 + 3) + 5);
-    assert_eq!(plan[0].name(), "cell 1 alone, block 1");
+    assert_eq!(plan[0].name(&study()), "cell 1 alone, block 1");
 }
 
 #[test]
-fn a_pace_is_looked_for_once_a_place_and_ordered_as_a_rate() {
+fn a_rate_is_looked_for_once_a_place_and_ordered_as_a_rate() {
     let study = study();
     let pacings = pacings(&study);
     assert_eq!(pacings.len(), 1);
-    let full = pacings[0].bout.traffic.clone().unwrap();
+    let full = pacings[0].order.traffic.clone().unwrap();
     assert_eq!((full.rate, full.paced, full.bursts), (None, None, None));
     assert_eq!((pacings[0].times, pacings[0].place.as_str()), (3, "here"));
-    let rates = Rates::from([(("here".to_owned(), "paced".to_owned()), 7)]);
+    let rates = Rates(vec![FullRate {
+        place: "here".to_owned(),
+        traffic: "paced".to_owned(),
+        rate: Some(7),
+        outcomes: Vec::new(),
+    }]);
     let paced = |rates: &Rates| {
-        let plan = bouts(&study, rates);
-        let traffic = block(&plan, 1, 0)[0].bout.traffic.clone().unwrap();
+        let plan = trials(&study, rates);
+        let traffic = block(&plan, 1, 0)[0].order.traffic.clone().unwrap();
         (traffic.rate, traffic.paced)
     };
     assert_eq!(paced(&rates), (Some(7), None));
-    assert_eq!(paced(&Rates::new()), (None, Some(Share::of(0.5))));
+    assert_eq!(paced(&Rates::default()), (None, Some(Share::of(0.5))));
 }
 
 #[test]
@@ -220,7 +231,7 @@ fn candidates_of_the_oracle_are_in_the_first_blocks_only() {
     let mut study = study();
     study.contention.sweep_blocks = Some(1);
     study.controls.iter_mut().for_each(|control| control.fixed = true);
-    let plan = bouts(&study, &Rates::new());
+    let plan = trials(&study, &Rates::default());
     let has =
         |number, name: &str| block(&plan, 0, number).iter().any(|one| one.arm == control(name));
     assert!(has(0, "shares-64") && !has(1, "shares-64") && !has(2, "shares-64"));
@@ -228,31 +239,30 @@ fn candidates_of_the_oracle_are_in_the_first_blocks_only() {
 }
 
 #[test]
-fn a_counted_order_is_fought_once_and_one_in_real_time_every_time() {
+fn a_counted_order_is_given_once_and_one_in_real_time_every_time() {
     let study = study();
-    let plan = bouts(&study, &Rates::new());
+    let plan = trials(&study, &Rates::default());
     let repeats = repeats(&study, &plan);
-    let planned = |number: &u32| &plan[*number as usize - 1];
     for (again, first) in &repeats {
-        assert!(first < again);
-        assert_eq!(planned(again).bout, planned(first).bout);
-        assert_ne!(planned(again).cell, 1, "time is real there");
+        assert!(first.number < again.number);
+        assert_eq!(again.order, first.order);
+        assert_ne!(again.cell, 1, "time is real there");
     }
-    let is_fought = |one: &&PlannedBout| !repeats.contains_key(&one.number);
-    let fought = |cell, number| block(&plan, cell, number).into_iter().filter(is_fought).count();
-    // The first block has its last baseline fought again; in the others it is the first one's.
-    assert_eq!((fought(0, 0), fought(0, 1)), (7, 6));
+    let is_made = |one: &&PlannedTrial| !repeats.iter().any(|(again, _)| again == one);
+    let made = |cell, number| block(&plan, cell, number).into_iter().filter(is_made).count();
+    // The first block has its last baseline made again; in the others it is the first one's.
+    assert_eq!((made(0, 0), made(0, 1)), (7, 6));
     // The baselines of the last cell are those of the first but for the proof.
-    assert_eq!((fought(3, 0), fought(3, 1)), (2, 1));
+    assert_eq!((made(3, 0), made(3, 1)), (2, 1));
 }
 
 #[test]
 fn counted_bouts_share_the_cores_and_real_time_has_them_alone() {
     let study = study();
-    let plan = bouts(&study, &Rates::new());
-    assert!(plan.iter().all(|bout| is_alone(&study, bout) == (bout.cell == 1)));
+    let plan = trials(&study, &Rates::default());
+    assert!(plan.iter().all(|planned| is_alone(&study, planned) == (planned.cell == 1)));
     let (one, two) = (estimate(&study, &plan, 1), estimate(&study, &plan, 2));
-    let alone: Vec<_> = plan.iter().filter(|bout| bout.cell == 1).cloned().collect();
+    let alone: Vec<_> = plan.iter().filter(|planned| planned.cell == 1).cloned().collect();
     let alone = estimate(&study, &alone, 2);
     let close = (one - alone).as_secs_f64() / 2.0 - (two - alone).as_secs_f64();
     assert!(close.abs() < 1e-6, "{one:?} {two:?} {alone:?}");

@@ -87,7 +87,7 @@ impl Rules<'_> {
         }
         for (key, span) in [("window", shape.window), ("warm-up", shape.warm_up)] {
             if span > LONGEST {
-                return Err((key, format!("{span} of one bout; write at most {LONGEST}")));
+                return Err((key, format!("{span} of one trial; write at most {LONGEST}")));
             }
         }
         if shape.blocks == 0 {

@@ -1,7 +1,7 @@
 //! Numbers at their most, which are right, and one above, which are told with their line; and that nothing of the
 //! kind ends a program (issue 16).
 
-use crate::{contention, study_file, transmit};
+use crate::{completion, contention, study_file};
 
 const CLIENTS: &str =
     "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n";
@@ -61,7 +61,7 @@ fn a_study_of_another_kind_may_ask_for_so_much_and_no_more() {
     let contended =
         |keys: &str| told(contention::study::parse(&format!("{CONTENTION}[contention]\n{keys}")));
     let completed =
-        |keys: &str| told(transmit::study::parse(&format!("{COMPLETION}[completion]\n{keys}")));
+        |keys: &str| told(completion::study::parse(&format!("{COMPLETION}[completion]\n{keys}")));
     let places = |of: &str| {
         (0..257)
             .map(|at| format!("[[place]]\nname = \"p{at}\"\non = \"host\"\n{of}"))

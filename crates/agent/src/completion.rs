@@ -1,0 +1,205 @@
+//! One trial of transmit completion: `txd measure` with the words of the order, and the line that it says.
+//!
+//! `txd` makes its interfaces and its namespaces itself, and they vanish with it: nothing is left here, whichever
+//! way it ends. It lives no longer than the agent. While it works, the agent waits for its end and reads nothing,
+//! so that nobody else has the CPU. What is counted is not looked into here.
+
+use std::{
+    fs::File,
+    io,
+    os::{fd::OwnedFd, unix::fs::FileExt},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use linux::{error::chain, place::Place, process, system::monotonic_ns};
+use model::{
+    completion::{Measured, Order},
+    span::Span,
+    wire::{Frame, Refusal},
+};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::{
+    beside,
+    measure::End,
+    session::{Session, Woken},
+};
+
+/// The name of the program.
+const PROGRAM: &str = "txd";
+
+/// The longest that it may say: one line of figures.
+const LONGEST_SAID: usize = 1 << 18;
+
+/// So many times its own spans it may take, and so long beyond, ns: a card's time-outs and a starved task.
+const PATIENCE: (u64, u64) = (20, 60_000_000_000);
+
+/// Lets it measure, and sends what it counted.
+///
+/// # Errors
+///
+/// [`End`] where it cannot be run, says no figures, another order comes, or the stream is lost.
+pub(crate) fn measure(session: &mut Session, order: &Order) -> Result<(), End> {
+    let begun = monotonic_ns();
+    session.hello(Vec::new())?;
+    let program = beside::program(PROGRAM)
+        .ok_or_else(|| refused("cannot run txd", beside::nowhere(PROGRAM)))?;
+    sleep_until(session, begun + order.offset_ns)?;
+    let mut running = Running::start(&program, order)?;
+    let patience = (order.warm_up_ns + order.window_ns).saturating_mul(PATIENCE.0) + PATIENCE.1;
+    running.ended(session, monotonic_ns() + patience)?;
+    let measured = running.figures()?;
+    Ok(session.send(&Frame::Completed(Box::new(measured)))?)
+}
+
+/// The words that mean an order.
+fn words(order: &Order) -> Vec<String> {
+    let span = |nanos| Span::from_nanos(nanos).to_string();
+    let strategy = order.strategy.map_or("none", |strategy| strategy.name());
+    let pairs = [
+        ("--strategy", strategy.to_owned()),
+        ("--rate", order.rate.to_string()),
+        ("--bytes", order.bytes.to_string()),
+        ("--completes-in", span(order.completes_in_ns)),
+        ("--warm-up", span(order.warm_up_ns)),
+        ("--window", span(order.window_ns)),
+    ];
+    let mut words = vec!["measure".to_owned()];
+    words.extend(pairs.into_iter().flat_map(|(word, value)| [word.to_owned(), value]));
+    if order.bus_word_ns > 0 {
+        words.extend(["--bus-word".to_owned(), span(order.bus_word_ns)]);
+    }
+    if let Some(rounds) = order.task_rounds {
+        words.extend(["--task-rounds".to_owned(), rounds.to_string()]);
+    }
+    words.push("--json".to_owned());
+    words
+}
+
+/// txd at work. Dropping it ends it.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    end: Vec<OwnedFd>,
+    figures: File,
+    said: File,
+}
+
+impl Running {
+    fn start(program: &Path, order: &Order) -> Result<Self, Refusal> {
+        let cannot = |error: io::Error| refused("cannot run txd", chain(&error));
+        let (figures, said) = (kept().map_err(cannot)?, kept().map_err(cannot)?);
+        let mut command = Command::new(program);
+        command.args(words(order)).stdin(Stdio::null());
+        command.stdout(figures.try_clone().map_err(cannot)?);
+        command.stderr(said.try_clone().map_err(cannot)?);
+        let child = Place::default().ends_with_us().start(command).map_err(cannot)?;
+        let end = process::watch(child.id()).into_iter().collect();
+        Ok(Self { child, end, figures, said })
+    }
+
+    /// Waits for its end.
+    fn ended(&mut self, session: &mut Session, until: u64) -> Result<(), End> {
+        loop {
+            let status = self.child.try_wait();
+            let status = status.map_err(|error| refused("cannot wait for txd", chain(&error)))?;
+            match status {
+                Some(status) if status.success() => return Ok(()),
+                Some(_) => return Err(refused("txd cannot measure", self.last_words()).into()),
+                None => {}
+            }
+            match session.wait(Some(until), &self.end)? {
+                Woken::Order(order) => return Err(End::Order(order.into())),
+                Woken::Due => {
+                    let why = "it did not end in twenty times its window and a minute";
+                    return Err(refused("txd was ended", why.to_owned()).into());
+                }
+                Woken::Child | Woken::Ended(_) | Woken::Ring => {}
+            }
+        }
+    }
+
+    fn figures(&self) -> Result<Measured, Refusal> {
+        let said = text(&self.figures);
+        let line = beside::last_line(&said);
+        serde_json::from_str(&line)
+            .map_err(|error| refused("txd said no figures", format!("{error}, in: {}", cut(&line))))
+    }
+
+    fn last_words(&self) -> String {
+        beside::last_line(&text(&self.said))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended takes no signal.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A file without a name.
+fn kept() -> io::Result<File> {
+    Ok(File::from(memfd_create(PROGRAM, MemfdFlags::CLOEXEC)?))
+}
+
+fn text(file: &File) -> String {
+    let mut bytes = vec![0; LONGEST_SAID];
+    let length = file.read_at(&mut bytes, 0).unwrap_or_default();
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+/// As much of a line as a refusal has room for.
+fn cut(line: &str) -> String {
+    const MOST: usize = 120;
+    line.chars().take(MOST).collect()
+}
+
+fn refused(what: &str, why: String) -> Refusal {
+    Refusal::Completion { what: what.to_owned(), why }
+}
+
+fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
+    while monotonic_ns() < until {
+        match session.wait(Some(until), &[])? {
+            Woken::Order(order) => return Err(End::Order(order.into())),
+            Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::completion::Strategy;
+
+    use super::*;
+
+    fn order() -> Order {
+        Order {
+            strategy: Some(Strategy::Hybrid),
+            rate: 440,
+            bytes: 1500,
+            completes_in_ns: 150_000,
+            bus_word_ns: 0,
+            warm_up_ns: 500_000_000,
+            window_ns: 2_000_000_000,
+            offset_ns: 618_000_000,
+            task_rounds: None,
+        }
+    }
+
+    #[test]
+    fn an_order_is_the_words_of_txd_and_its_phase_is_none_of_them() {
+        let said = "measure --strategy hybrid --rate 440 --bytes 1500 --completes-in 150us \
+                    --warm-up 500ms --window 2s --json";
+        assert_eq!(words(&order()).join(" "), said);
+        let slow = Order { bus_word_ns: 600, ..order() };
+        assert!(words(&slow).join(" ").ends_with("--window 2s --bus-word 600ns --json"));
+        let alone = Order { strategy: None, rate: 0, task_rounds: Some(7), ..order() };
+        assert!(words(&alone).join(" ").starts_with("measure --strategy none --rate 0 --bytes"));
+        assert!(words(&alone).join(" ").ends_with("--window 2s --task-rounds 7 --json"));
+    }
+}

@@ -1,0 +1,168 @@
+//! A made-up completion run for tests: every figure is what a rule says, with a little that differs by block.
+//! **Synthetic: nothing here was measured.** Compiled for tests only, or with the feature `fixture`.
+
+use model::{
+    completion::{
+        Command, Latency, Load, Measured, Order, Place, PlannedTrial, Run, Shape, Strategy, Study,
+        Trial,
+    },
+    contention::Machine,
+    experiment::Kind,
+    run::{FORMAT, Host, LabIdentity},
+    study::Mode,
+    trial::{HostCost, Outcome},
+};
+
+/// Blocks: as many as a comparison needs.
+pub const BLOCKS: u32 = 6;
+
+/// The study: one counted place, two loads of frames and one beside a task.
+pub fn study() -> Study {
+    let load = |name: &str, rates: &[u32], (bytes, task_ms): (u32, Option<u32>)| Load {
+        name: name.to_owned(),
+        rates: rates.to_vec(),
+        bytes,
+        task_ms,
+        bus_word: None,
+    };
+    Study {
+        question: "What does waiting cost?".to_owned(),
+        completion: Shape { blocks: BLOCKS, ..Shape::default() },
+        places: vec![Place { name: "ap".to_owned(), on: Machine::Vm, mode: Mode::Counted }],
+        loads: vec![
+            load("small", &[440, 7000], (60, None)),
+            load("full", &[440], (1500, None)),
+            load("task", &[990], (60, Some(2000))),
+        ],
+    }
+}
+
+/// The run, begun.
+pub fn run() -> Run {
+    Run {
+        format: FORMAT,
+        kind: Kind::Completion,
+        headroom: "0".to_owned(),
+        began_unix: 1_700_000_000,
+        study: study(),
+        overrides: Vec::new(),
+        study_name: "completion".to_owned(),
+        study_sha256: String::new(),
+        plan: Vec::new(),
+        lab: LabIdentity { image: "0123".to_owned(), ..LabIdentity::default() },
+        host: Host { cpu: "a machine".to_owned(), ..Host::default() },
+        versus: None,
+    }
+}
+
+/// Every trial of the run, and one once more.
+pub fn trials() -> Vec<Trial> {
+    let study = study();
+    let mut trials = Vec::new();
+    for block in 0..BLOCKS {
+        for (load, one) in study.loads.iter().enumerate() {
+            if let Some(ms) = one.task_ms {
+                trials.push(trial((load, block), order(None, 0, one), alone(ms)));
+            }
+            for rate in &one.rates {
+                for strategy in Strategy::ALL {
+                    let measured = measured(strategy, (*rate, one), block);
+                    trials.push(trial((load, block), order(Some(strategy), *rate, one), measured));
+                }
+            }
+        }
+    }
+    (1..).zip(&mut trials).for_each(|(number, trial)| trial.planned.number = number);
+    let mut again = trials[0].clone();
+    (again.planned.number, again.planned.repeats) = (trials.len() as u32 + 1, Some(1));
+    trials.push(again);
+    trials
+}
+
+fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> Order {
+    Order {
+        strategy,
+        rate,
+        bytes: load.bytes,
+        completes_in_ns: 150_000,
+        bus_word_ns: 0,
+        warm_up_ns: 500_000_000,
+        window_ns: 2_000_000_000,
+        offset_ns: 0,
+        task_rounds: load.task_ms.map(|_| 1_000_000),
+    }
+}
+
+fn trial((load, block): (usize, u32), order: Order, measured: Measured) -> Trial {
+    Trial {
+        planned: PlannedTrial { number: 0, repeats: None, place: 0, load, block, order },
+        began_unix: 1_700_000_000,
+        cost: HostCost::default(),
+        idle_before: None,
+        same_as: None,
+        outcome: Outcome::Measured(Box::new(measured)),
+    }
+}
+
+fn alone(ms: u32) -> Measured {
+    let wall = u64::from(ms) * 1_000_000;
+    Measured {
+        window_ns: wall,
+        task_wall_ns: Some(wall),
+        task_ran_ns: Some(wall),
+        ..Measured::default()
+    }
+}
+
+/// What a frame costs besides waiting, ns: 8 µs, and for every block a little more.
+fn rest(block: u32) -> u64 {
+    8_000 + u64::from(block) * 20
+}
+
+/// What the driver spins for a frame, ns.
+fn spins(strategy: Strategy) -> u64 {
+    match strategy {
+        Strategy::Busy => 150_000,
+        Strategy::Hybrid => 4_000,
+        Strategy::Event | Strategy::Batch => 0,
+    }
+}
+
+fn measured(strategy: Strategy, (rate, load): (u32, &Load), block: u32) -> Measured {
+    let window_ns = 2_000_000_000u64;
+    let a_frame = 150_000 + rest(block);
+    let sent = (u64::from(rate) * 2).min(window_ns / a_frame);
+    let spun_ns = sent * spins(strategy);
+    let driver_ns = spun_ns + sent * rest(block);
+    let share = driver_ns as f64 / window_ns as f64;
+    let task_wall_ns =
+        load.task_ms.map(|ms| (f64::from(ms) * 1e6 / (1.0 - share)) as u64 + u64::from(block));
+    let late = if strategy == Strategy::Event { 30_000 } else { 2_000 };
+    let transmits = Command {
+        name: "transmit".to_owned(),
+        count: sent,
+        deferred: 0,
+        total_ns: sent * 150_000,
+        least_ns: 149_000,
+        most_ns: 160_000,
+        failed: 0,
+    };
+    Measured {
+        window_ns,
+        accepted: sent,
+        sent,
+        driver_ns,
+        spun_ns,
+        masked_ns: if strategy == Strategy::Busy { spun_ns } else { 0 },
+        interrupts: if strategy == Strategy::Busy { 0 } else { sent },
+        latency: Some(Latency {
+            frames: sent,
+            p50_ns: 160_000 + late,
+            p99_ns: 180_000 + 2 * late,
+            longest_ns: 400_000,
+        }),
+        commands: vec![transmits],
+        task_wall_ns,
+        ..Measured::default()
+    }
+}

@@ -1,0 +1,330 @@
+//! Transmit completion: what each way to wait for a card costs, against rate and beside a task. Pure.
+//!
+//! Every figure is of one trial's window; an interval is Student's over blocks. The busy loop's own time
+//! (`waiting`) is what the field report speaks of; the transmit path's CPU (`path`) has the copy of the frame and
+//! the system calls in it too, which no strategy saves. Comparisons are pairs inside a block, decided as those of
+//! `headroom compare` are.
+//!
+//! ```text
+//! Trial ──(points)──► CPU, frames, latency of each strategy at each rate ──(versus)──► A/B against the first
+//!       ──(judge)──► any two sides, pair by pair
+//!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(targets)──► verdicts, answer
+//! ```
+
+mod commands;
+pub mod judge;
+#[cfg(any(test, feature = "fixture"))]
+pub mod made;
+mod points;
+mod published;
+mod repeats;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod versus;
+
+use model::{
+    completion::{PlannedTrial, Run, Strategy, Trial},
+    verdict::Verdict,
+};
+use serde::Serialize;
+
+pub use self::{published::Published, repeats::SAME};
+use crate::{stats::Estimate, verdicts::Finding};
+
+/// Everything that a completion run says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Completion {
+    /// The study's question.
+    pub question: String,
+    /// The answer, in sentences.
+    pub answer: Vec<String>,
+    /// How long a transmit command takes, µs.
+    pub completes_us: f64,
+    /// Each strategy at each rate of each load at each place, in the study's order; those without a trial are not
+    /// there.
+    pub points: Vec<Point>,
+    /// The task of a load without any frames, at each place.
+    pub alone: Vec<Alone>,
+    /// Each strategy against the study's first one, at the same rate.
+    pub versus: Vec<Versus>,
+    /// Where the first strategy fills its core, at each place.
+    pub saturations: Vec<Saturation>,
+    /// Commands by name, of each strategy at each place.
+    pub commands: Vec<Command>,
+    /// Trials that were made twice in counted time.
+    pub repeats: Vec<Repeat>,
+    /// The field report's figures beside ours.
+    pub published: Vec<Published>,
+    /// What was to be shown, and whether it was.
+    pub targets: Vec<Target>,
+    /// Trials that could not be made, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Trials that count.
+    pub counted: u32,
+}
+
+impl Completion {
+    /// The points of one strategy of one load at one place, by rate.
+    pub fn curve(&self, place: &str, load: &str, strategy: Strategy) -> Vec<&Point> {
+        let is_on = |point: &&Point| {
+            point.place == place && point.load == load && point.strategy == strategy
+        };
+        let mut curve: Vec<&Point> = self.points.iter().filter(is_on).collect();
+        curve.sort_by_key(|point| point.rate);
+        curve
+    }
+}
+
+/// One strategy at one rate of one load at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The place's name.
+    pub place: String,
+    /// Whether its time is counted instructions.
+    pub is_counted: bool,
+    /// The load's name.
+    pub load: String,
+    /// Bytes of a frame.
+    pub bytes: u32,
+    /// Frames a second that were offered; 0: as many as the card took.
+    pub rate: u32,
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Blocks.
+    pub blocks: u32,
+    /// CPU of the transmit path, a share of one core.
+    pub path: Estimate,
+    /// Of it, in loops that wait.
+    pub waiting: Estimate,
+    /// CPU of everything else in the driver's thread: copies and system calls, µs a frame that was sent.
+    pub rest_us: Option<Estimate>,
+    /// Share of the window in which interrupts are masked.
+    pub masked: Estimate,
+    /// CPU of the trial's own threads beside the driver, which make the frames and stand for the air.
+    pub beside: Estimate,
+    /// Frames a second that came out.
+    pub sent: Estimate,
+    /// Megabits a second that came out.
+    pub megabits: Estimate,
+    /// Frames a second that were dropped.
+    pub dropped: Estimate,
+    /// Interrupts for each frame that was sent.
+    pub interrupts: Option<Estimate>,
+    /// Median latency of a frame, µs.
+    pub p50_us: Option<Estimate>,
+    /// 99th percentile, µs.
+    pub p99_us: Option<Estimate>,
+    /// The longest of all blocks, µs.
+    pub longest_us: Option<f64>,
+    /// `waiting ÷ (frames a second that came out × completion time) − 1`.
+    pub error: Option<Estimate>,
+    /// How long a word of 16 bits takes on the bus to the card, ns; 0: no longer than its copy.
+    pub bus_word_ns: u64,
+    /// The task beside it.
+    pub task: Option<Task>,
+    /// Frames that came out twice, out of order or damaged, and those that are in none of sent, dropped and queued,
+    /// over all blocks.
+    pub faults: Faults,
+}
+
+/// A task beside frames.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Task {
+    /// From its start to its end, s.
+    pub wall_s: Estimate,
+    /// That against the task alone in the same block.
+    pub slowdown: Option<Estimate>,
+}
+
+/// What a sound path has none of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    /// Frames that came out twice.
+    pub duplicated: u64,
+    /// Frames that came out of order.
+    pub reordered: u64,
+    /// Frames whose sum was wrong.
+    pub damaged: u64,
+    /// Frames that came out and that nobody saw.
+    pub missing: u64,
+    /// Frames that were accepted and then neither sent, nor dropped with a reason, nor still queued; the other way
+    /// round too.
+    pub unaccounted: u64,
+}
+
+impl Faults {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A task without any frames.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Alone {
+    /// The place's name.
+    pub place: String,
+    /// The load's name.
+    pub load: String,
+    /// From its start to its end, s.
+    pub wall_s: Estimate,
+}
+
+/// What two strategies are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// CPU of the transmit path.
+    Path,
+    /// The time that the task beside it takes.
+    Task,
+}
+
+/// One strategy against the study's first one, in the same blocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Versus {
+    /// The place's name.
+    pub place: String,
+    /// The load's name.
+    pub load: String,
+    /// Frames a second that were offered.
+    pub rate: u32,
+    /// By what.
+    pub by: By,
+    /// Compared with this one.
+    pub base: Strategy,
+    /// The one in question.
+    pub variant: Strategy,
+    /// Pairs.
+    pub pairs: u32,
+    /// `variant ÷ base`.
+    pub ratio: Option<Estimate>,
+    /// Exact two-sided p of the sign-flip test.
+    pub p: Option<f64>,
+    /// What was found.
+    pub finding: Finding,
+    /// Whether the variant is shown to cost less.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub sentence: String,
+}
+
+/// Where the first strategy fills its core.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Saturation {
+    /// The place's name.
+    pub place: String,
+    /// The load's name.
+    pub load: String,
+    /// Frames a second that were offered.
+    pub offered: u32,
+    /// Frames a second that came out.
+    pub sent: Estimate,
+    /// Frames a second at which the waiting alone would fill the core: 1 ÷ (waiting a frame), at the highest rate
+    /// that is carried.
+    pub by_waiting: Estimate,
+    /// The transmit path's CPU, a share of one core.
+    pub path: Estimate,
+    /// Frames a second that the completion time allows: 1 ÷ completion time.
+    pub expected: f64,
+}
+
+/// A kind of command, over all trials of a strategy at a place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Command {
+    /// The place's name.
+    pub place: String,
+    /// The strategy.
+    pub strategy: Strategy,
+    /// `transmit`, `allocate`, …
+    pub name: String,
+    /// How many were completed.
+    pub count: u64,
+    /// Of them, those whose end nobody awaited.
+    pub deferred: u64,
+    /// From its issue until its completion was seen, µs, of the others: mean, shortest, longest.
+    pub mean_us: Option<f64>,
+    /// See `mean_us`.
+    pub least_us: Option<f64>,
+    /// See `mean_us`.
+    pub most_us: Option<f64>,
+    /// How many failed.
+    pub failed: u64,
+}
+
+/// A trial that was made twice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repeat {
+    /// What people call it.
+    pub name: String,
+    /// The figure that differs most, in words.
+    pub figure: String,
+    /// By how much, a share of the first.
+    pub difference: f64,
+}
+
+/// What was to be shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// Short: `busy takes rate × completion time`.
+    pub name: String,
+    /// The place's name.
+    pub place: String,
+    /// The limit in words.
+    pub limit: String,
+    /// The figure in words.
+    pub found: String,
+    /// Whether it was shown.
+    pub verdict: Verdict,
+    /// The cause, where it was missed.
+    pub cause: Option<String>,
+}
+
+/// A trial that does not count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Its number in the plan.
+    pub number: u32,
+    /// What was tried, in words.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Analyses a run, whole or partial. Trials may come in any order.
+pub fn analyse(run: &Run, trials: &[Trial]) -> Completion {
+    let made = points::Made::of(run, trials);
+    let points = points::all(&made);
+    let mut completion = Completion {
+        question: run.study.question.clone(),
+        answer: Vec::new(),
+        completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
+        alone: points::alone(&made),
+        versus: versus::all(&made),
+        saturations: points::saturations(&made),
+        commands: commands::all(&made),
+        repeats: repeats::all(run, trials),
+        published: Vec::new(),
+        targets: Vec::new(),
+        left_out: left_out(run, trials),
+        counted: trials.iter().filter(|trial| trial.reading().is_some()).count() as u32,
+        points,
+    };
+    completion.published = published::all(&completion);
+    completion.targets = targets::all(run, &completion);
+    completion.answer = targets::answer(run, &completion);
+    completion
+}
+
+fn left_out(run: &Run, trials: &[Trial]) -> Vec<LeftOut> {
+    let invalid = |trial: &Trial| {
+        let PlannedTrial { number, block, .. } = trial.planned;
+        Some(LeftOut {
+            number,
+            name: format!("{}, block {}", trial.planned.what(&run.study), block + 1),
+            why: trial.why_invalid()?.to_owned(),
+        })
+    };
+    trials.iter().filter_map(invalid).collect()
+}

@@ -1,0 +1,244 @@
+//! Trials as figures: each strategy at each rate of each load at each place, over blocks.
+
+use std::collections::BTreeMap;
+
+use model::{
+    completion::{Measured, PlannedTrial, Run, Strategy, Trial},
+    contention::Machine,
+    span::Span,
+    study::Mode,
+};
+
+use super::{Alone, Faults, Point, Saturation, Task};
+use crate::stats::Estimate;
+
+/// Place, load, rate, strategy; `None` for the task alone.
+type Key = (usize, usize, u32, Option<Strategy>);
+
+/// The measured trials of a run by what was tried, each with its block, in the order of blocks. Repetitions of a
+/// trial are not in it: they prove, and would count twice.
+pub(super) struct Made<'a> {
+    pub(super) run: &'a Run,
+    pub(super) by_key: BTreeMap<Key, BTreeMap<u32, &'a Measured>>,
+}
+
+impl<'a> Made<'a> {
+    pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
+        let mut by_key: BTreeMap<Key, BTreeMap<u32, &'a Measured>> = BTreeMap::new();
+        for trial in trials.iter().filter(|trial| trial.planned.repeats.is_none()) {
+            let Some(measured) = trial.reading().filter(|measured| measured.window_ns > 0) else {
+                continue;
+            };
+            let PlannedTrial { place, load, block, order, .. } = &trial.planned;
+            if *place < run.study.places.len() && *load < run.study.loads.len() {
+                let key = (*place, *load, order.rate, order.strategy);
+                by_key.entry(key).or_default().insert(*block, measured);
+            }
+        }
+        Self { run, by_key }
+    }
+
+    pub(super) fn blocks(&self, key: Key) -> Option<&BTreeMap<u32, &'a Measured>> {
+        self.by_key.get(&key)
+    }
+
+    /// Each place, load and rate of the study that was tried.
+    pub(super) fn rates(&self) -> Vec<(usize, usize, u32)> {
+        let study = &self.run.study;
+        let places = 0..study.places.len();
+        places
+            .flat_map(|place| {
+                let loads = study.loads.iter().enumerate();
+                loads.flat_map(move |(at, load)| {
+                    load.rates.iter().map(move |rate| (place, at, *rate))
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn strategies(&self) -> &[Strategy] {
+        &self.run.study.completion.strategies
+    }
+
+    pub(super) fn place(&self, at: usize) -> String {
+        self.run.study.places[at].name.clone()
+    }
+
+    pub(super) fn load(&self, at: usize) -> String {
+        self.run.study.loads[at].name.clone()
+    }
+}
+
+/// Whether a place's time is counted instructions.
+pub(super) fn is_counted(run: &Run, place: usize) -> bool {
+    let place = &run.study.places[place];
+    place.on == Machine::Vm && place.mode == Mode::Counted
+}
+
+pub(super) fn all(made: &Made<'_>) -> Vec<Point> {
+    made.rates()
+        .into_iter()
+        .flat_map(|at| {
+            made.strategies().iter().filter_map(move |strategy| point(made, at, *strategy))
+        })
+        .collect()
+}
+
+fn point(
+    made: &Made<'_>,
+    (place, load, rate): (usize, usize, u32),
+    strategy: Strategy,
+) -> Option<Point> {
+    let blocks = made.blocks((place, load, rate, Some(strategy)))?;
+    let bytes = made.run.study.loads[load].bytes;
+    let completes_s = made.run.study.completion.completes_in.as_secs_f64();
+    let each = |of: &dyn Fn(&Measured) -> Option<f64>| {
+        Estimate::of(&blocks.values().filter_map(|one| of(one)).collect::<Vec<_>>())
+    };
+    let share = |of: fn(&Measured) -> u64| each(&|one| Some(of(one) as f64 / one.window_ns as f64));
+    let a_frame =
+        |of: fn(&Measured) -> f64| each(&|one| (one.sent > 0).then(|| of(one) / one.sent as f64));
+    let latency = |of: fn(&model::completion::Latency) -> u64| {
+        each(&|one| Some(of(one.latency.as_ref()?) as f64 / 1e3))
+    };
+    let error = |one: &Measured| {
+        let waits_ns = one.sent as f64 * completes_s * 1e9;
+        (waits_ns > 0.0).then(|| one.spun_ns as f64 / waits_ns - 1.0)
+    };
+    let longest = blocks.values().filter_map(|one| one.latency).map(|one| one.longest_ns).max();
+    Some(Point {
+        place: made.place(place),
+        is_counted: is_counted(made.run, place),
+        load: made.load(load),
+        bytes,
+        rate,
+        strategy,
+        blocks: blocks.len() as u32,
+        path: share(|one| one.driver_ns)?,
+        waiting: share(|one| one.spun_ns)?,
+        rest_us: a_frame(|one| one.driver_ns.saturating_sub(one.spun_ns) as f64 / 1e3),
+        masked: share(|one| one.masked_ns)?,
+        beside: share(|one| one.source_ns + one.air_ns)?,
+        sent: each(&|one| Some(a_second(one, one.sent)))?,
+        megabits: each(&|one| Some(a_second(one, one.sent) * f64::from(bytes) * 8.0 / 1e6))?,
+        dropped: each(&|one| Some(a_second(one, dropped(one))))?,
+        interrupts: a_frame(|one| one.interrupts as f64),
+        p50_us: latency(|one| one.p50_ns),
+        p99_us: latency(|one| one.p99_ns),
+        longest_us: longest.map(|ns| ns as f64 / 1e3),
+        error: each(&error),
+        bus_word_ns: made.run.study.loads[load].bus_word.map_or(0, Span::as_nanos),
+        task: task(made, (place, load), blocks),
+        faults: blocks.values().fold(Faults::default(), |all, one| added(all, one)),
+    })
+}
+
+/// A rate is carried where so much of what is offered comes out; beyond it the core is full, and what else runs on it
+/// has some of the time in which the card works.
+const CARRIED: f64 = 0.99;
+
+/// Whether so many frames a second are the rate.
+pub(super) fn is_carried(rate: u32, sent: f64) -> bool {
+    rate > 0 && sent >= CARRIED * f64::from(rate)
+}
+
+/// A figure over blocks.
+fn each(blocks: &[&Measured], of: &dyn Fn(&Measured) -> Option<f64>) -> Option<Estimate> {
+    Estimate::of(&blocks.iter().filter_map(|one| of(one)).collect::<Vec<_>>())
+}
+
+fn sent_a_second(measured: &Measured) -> Option<f64> {
+    Some(a_second(measured, measured.sent))
+}
+
+fn a_second(measured: &Measured, count: u64) -> f64 {
+    count as f64 / (measured.window_ns as f64 / 1e9)
+}
+
+fn dropped(measured: &Measured) -> u64 {
+    measured.dropped.iter().map(|(_, count)| count).sum()
+}
+
+fn added(all: Faults, one: &Measured) -> Faults {
+    let known = one.sent + dropped(one) + one.queued;
+    Faults {
+        duplicated: all.duplicated + one.duplicated,
+        reordered: all.reordered + one.reordered,
+        damaged: all.damaged + one.damaged,
+        missing: all.missing + one.missing,
+        unaccounted: all.unaccounted + (one.accepted + one.queued_before).abs_diff(known),
+    }
+}
+
+/// How long the task took beside it, and against the task alone in the same block.
+fn task(
+    made: &Made<'_>,
+    (place, load): (usize, usize),
+    blocks: &BTreeMap<u32, &Measured>,
+) -> Option<Task> {
+    let walls: Vec<(u32, f64)> =
+        blocks.iter().filter_map(|(block, one)| Some((*block, wall_s(one)?))).collect();
+    let alone = made.blocks((place, load, 0, None));
+    let slower = |(block, wall): &(u32, f64)| Some(wall / wall_s(alone?.get(block)?)?);
+    let slowdowns: Vec<f64> = walls.iter().filter_map(slower).collect();
+    let wall_s = Estimate::of(&walls.iter().map(|(_, wall)| *wall).collect::<Vec<_>>())?;
+    Some(Task { wall_s, slowdown: Estimate::of(&slowdowns) })
+}
+
+/// From the task's start to its end, s.
+pub(super) fn wall_s(measured: &Measured) -> Option<f64> {
+    measured.task_wall_ns.filter(|wall| *wall > 0).map(|wall| wall as f64 / 1e9)
+}
+
+/// The tasks without frames.
+pub(super) fn alone(made: &Made<'_>) -> Vec<Alone> {
+    let of = |((place, load, _, strategy), blocks): (&Key, &BTreeMap<u32, &Measured>)| {
+        let walls: Vec<f64> = blocks.values().filter_map(|one| wall_s(one)).collect();
+        let wall_s = Estimate::of(&walls).filter(|_| strategy.is_none())?;
+        Some(Alone { place: made.place(*place), load: made.load(*load), wall_s })
+    };
+    made.by_key.iter().filter_map(of).collect()
+}
+
+/// Where the first strategy fills its core: at the highest rate of each load that offers more than the completion
+/// time allows.
+pub(super) fn saturations(made: &Made<'_>) -> Vec<Saturation> {
+    let study = &made.run.study;
+    let expected = 1.0 / study.completion.completes_in.as_secs_f64();
+    let Some(first) = made.strategies().first() else { return Vec::new() };
+    // As many as the card takes is more than any rate.
+    let rank = |rate: u32| if rate == 0 { f64::INFINITY } else { f64::from(rate) };
+    let most = |load: &model::completion::Load| {
+        let above = load.rates.iter().copied().filter(|rate| rank(*rate) > expected);
+        above
+            .filter(|_| load.task_ms.is_none())
+            .max_by(|one, two| rank(*one).total_cmp(&rank(*two)))
+    };
+    let of = |(place, load): (usize, usize)| {
+        let offered = most(&study.loads[load])?;
+        let blocks = |rate| made.blocks((place, load, rate, Some(*first)));
+        let full: Vec<&Measured> = blocks(offered)?.values().copied().collect();
+        let rates = study.loads[load].rates.iter().copied();
+        let carried = rates.filter(|rate| *rate > 0).filter_map(|rate| {
+            let made: Vec<&Measured> = blocks(rate)?.values().copied().collect();
+            is_carried(rate, each(&made, &sent_a_second)?.mean).then_some((rate, made))
+        });
+        let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;
+        Some(Saturation {
+            place: made.place(place),
+            load: made.load(load),
+            offered,
+            sent: each(&full, &sent_a_second)?,
+            by_waiting: each(&carried, &|one| {
+                (one.spun_ns > 0).then(|| one.sent as f64 / (one.spun_ns as f64 / 1e9))
+            })?,
+            path: each(&full, &|one| Some(one.driver_ns as f64 / one.window_ns as f64))?,
+            expected,
+        })
+    };
+    let loads = 0..study.loads.len();
+    (0..study.places.len())
+        .flat_map(|place| loads.clone().map(move |load| (place, load)))
+        .filter_map(of)
+        .collect()
+}

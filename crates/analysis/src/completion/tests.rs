@@ -1,0 +1,228 @@
+//! A made-up run whose figures are known.
+
+use model::{
+    completion::{Measured, Strategy},
+    share::Share,
+    span::Span,
+    trial::Outcome,
+    verdict::{Difference, Expect, Verdict},
+};
+
+use super::*;
+
+fn analysed() -> Completion {
+    analyse(&made::run(), &made::trials())
+}
+
+fn near(found: f64, expected: f64) -> bool {
+    (found / expected - 1.0).abs() < 0.01
+}
+
+#[test]
+fn busy_waits_rate_times_completion_time() {
+    let completion = analysed();
+    let curve = completion.curve("ap", "small", Strategy::Busy);
+    assert_eq!(curve.iter().map(|point| point.rate).collect::<Vec<_>>(), [440, 7000]);
+    assert!(near(curve[0].waiting.mean, 440.0 * 150e-6), "{:?}", curve[0].waiting);
+    assert!(curve[0].error.unwrap().mean.abs() < 1e-9);
+    assert!(near(curve[0].path.mean, 440.0 * 158e-6) && near(curve[0].rest_us.unwrap().mean, 8.05));
+    let one = &completion.saturations[0];
+    assert!(near(one.sent.mean, 1e6 / 158.0) && near(one.by_waiting.mean, 1e6 / 150.0), "{one:?}");
+}
+
+#[test]
+fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough_is_not() {
+    let completion = analysed();
+    assert_eq!(completion.versus.len(), 3 * 4, "three others at four rates");
+    let event = &completion.versus[0];
+    assert_eq!((event.variant, event.verdict), (Strategy::Event, Verdict::Pass), "{event:?}");
+    assert!(near(event.ratio.unwrap().mean, 8.05 / 158.05));
+    let mut trials = made::trials();
+    trials.retain(|trial| trial.planned.block < 3);
+    let few = analyse(&made::run(), &trials);
+    assert!(few.versus.iter().all(|one| one.verdict == Verdict::Invalid));
+    assert!(few.versus[0].sentence.contains("too few pairs"), "{}", few.versus[0].sentence);
+}
+
+/// Two sides that need no strategy: of each pair the variant takes so many parts in a thousand more.
+fn asked(expect: Expect, more: [u64; 6]) -> crate::verdicts::Judgement {
+    let question = judge::Question {
+        base: "old".to_owned(),
+        variant: "new".to_owned(),
+        by: By::Path,
+        load: "full".to_owned(),
+        rate: 440,
+        difference: Difference::Variants,
+        expect,
+        margin: judge::MARGIN,
+        planned: 6,
+    };
+    let took = |ns| Measured { window_ns: 1_000_000, driver_ns: ns, ..Measured::default() };
+    let base = |pair: u64| 100_000 + 100 * pair;
+    let pairs: Vec<[Measured; 2]> = (0..)
+        .zip(more)
+        .map(|(pair, more)| [took(base(pair)), took(base(pair) * (1000 + more) / 1000)])
+        .collect();
+    let sides: Vec<_> = pairs.iter().map(|pair| pair.each_ref()).collect();
+    judge::judge(&question, &sides)
+}
+
+#[test]
+fn any_two_sides_are_judged_by_what_is_to_be_shown_of_them() {
+    let verdict = |expect, more| asked(expect, more).verdict;
+    let (little, much) = ([1, 2, 3, 2, 1, 2], [50, 52, 51, 50, 53, 52]);
+    assert_eq!(verdict(Expect::Same, little), Verdict::Pass);
+    assert_eq!(verdict(Expect::NoSlower, little), Verdict::Pass);
+    assert_eq!(verdict(Expect::Faster, little), Verdict::Fail);
+    assert_eq!(verdict(Expect::Same, much), Verdict::Fail);
+    assert_eq!(verdict(Expect::NoSlower, much), Verdict::Fail);
+    assert_eq!(verdict(Expect::Same, [0, 40, 0, 30, 0, 10]), Verdict::Invalid);
+    let told = asked(Expect::Same, little).sentence;
+    let claim = "pass: the transmit path takes more time under `new` than under `old`, and by less than the margin of 1.0 %, at 440 frames/s of full: 1.001";
+    assert!(told.starts_with(claim), "{told}");
+    let before = asked(Expect::Same, little).before.unwrap();
+    assert!((before.mean - 0.10025).abs() < 1e-9, "a share of one core");
+}
+
+#[test]
+fn a_study_may_say_what_its_comparisons_show_and_within_what() {
+    let mut run = made::run();
+    (run.study.completion.expect, run.study.completion.margin) =
+        (Some(Expect::Same), Some(Share::of(0.99)));
+    let versus = analyse(&run, &made::trials()).versus;
+    assert_eq!((versus[0].variant, versus[0].verdict), (Strategy::Event, Verdict::Pass));
+    assert!(versus[0].sentence.contains("less than the margin of 99"), "{}", versus[0].sentence);
+}
+
+#[test]
+fn the_task_is_compared_with_itself_alone_and_strategies_by_its_time() {
+    let completion = analysed();
+    let point = completion.curve("ap", "task", Strategy::Busy)[0];
+    let expected = 1.0 / (1.0 - 990.0 * 158.05e-6);
+    assert!(near(point.task.as_ref().unwrap().slowdown.unwrap().mean, expected));
+    let by = |load: &str| completion.versus.iter().find(|one| one.load == load).unwrap().by;
+    assert_eq!((by("task"), by("full")), (By::Task, By::Path));
+    assert!((completion.alone[0].wall_s.mean - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn targets_are_decided_by_bounds_and_a_miss_has_its_cause() {
+    let completion = analysed();
+    let told: Vec<_> =
+        completion.targets.iter().map(|one| (one.name.as_str(), one.verdict)).collect();
+    let expected = [
+        ("busy waits rate × completion time", Verdict::Pass),
+        ("busy saturates at 1 ÷ completion time", Verdict::Fail),
+        ("event takes a tenth of busy’s CPU at 440/s", Verdict::Pass),
+        ("busy slows the task as the report says", Verdict::Fail),
+        ("event slows the task little", Verdict::Pass),
+        ("hybrid slows the task less", Verdict::Pass),
+        ("hybrid’s median latency is busy’s", Verdict::Pass),
+        ("no frame is forgotten", Verdict::Pass),
+        ("counted time repeats", Verdict::Pass),
+    ];
+    assert_eq!(told, expected);
+    let cause = |at: usize| completion.targets[at].cause.as_deref().unwrap_or_default();
+    assert!(cause(1).contains("also costs the driver 8 µs"), "{}", cause(1));
+    assert!(cause(3).contains("15") && completion.targets[0].cause.is_none(), "{}", cause(3));
+}
+
+#[test]
+fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
+    let mut trials = made::trials();
+    let Outcome::Measured(first) = &mut trials[0].outcome else { panic!() };
+    first.accepted += 3;
+    first.driver_ns += first.driver_ns / 100;
+    let completion = analyse(&made::run(), &trials);
+    let target = |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap();
+    assert!(target("no frame is forgotten").found.contains("3 unaccounted for"));
+    assert_eq!(target("no frame is forgotten").verdict, Verdict::Fail);
+    assert_eq!(target("counted time repeats").verdict, Verdict::Fail);
+    assert_eq!(completion.repeats[0].figure, "CPU of the transmit path");
+}
+
+#[test]
+fn a_run_without_a_trial_has_no_figures_and_no_verdicts() {
+    let completion = analyse(&made::run(), &[]);
+    assert!(
+        completion.points.is_empty() && completion.versus.is_empty() && completion.counted == 0
+    );
+    assert!(completion.targets.iter().all(|target| target.verdict == Verdict::Invalid));
+    assert_eq!(completion.answer, ["No trial that would answer it has been made yet."]);
+}
+
+#[test]
+fn a_trial_that_failed_is_left_out_with_its_reason() {
+    let mut trials = made::trials();
+    trials[3].outcome = Outcome::invalid("the air was gone");
+    let completion = analyse(&made::run(), &trials);
+    assert_eq!(completion.left_out.len(), 1);
+    assert_eq!(completion.left_out[0].name, "440/s batch of small at ap, block 1");
+    assert_eq!(completion.counted as usize, trials.len() - 1);
+}
+
+#[test]
+fn the_census_adds_up_over_trials() {
+    let completion = analysed();
+    let busy = &completion.commands[0];
+    assert_eq!((busy.name.as_str(), busy.strategy, busy.failed), ("transmit", Strategy::Busy, 0));
+    assert_eq!([busy.mean_us, busy.least_us, busy.most_us], [150.0, 149.0, 160.0].map(Some));
+}
+
+#[test]
+fn the_reports_figures_stand_beside_ours() {
+    let completion = analysed();
+    let ours: Vec<f64> =
+        completion.published.iter().map(|one| one.ours.map_or(0.0, |ours| ours.mean)).collect();
+    assert!(near(ours[0], 0.066) && near(ours[1], 6_667.0), "{ours:?}");
+    assert!(near(ours[3], 1.1855) && near(ours[2], 8.05 / 158.05), "{ours:?}");
+}
+
+#[test]
+fn the_report_is_compared_with_a_task_over_a_slow_bus_where_there_is_one_and_targets_with_the_other()
+ {
+    let mut run = made::run();
+    let mut trials = made::trials();
+    // The load with the task once more, over a bus: everything takes twice as long there.
+    let mut slow = run.study.loads[2].clone();
+    (slow.name, slow.bus_word) = ("bus".to_owned(), Some(Span::from_nanos(1_500)));
+    run.study.loads.push(slow);
+    let also: Vec<_> = trials.iter().filter(|trial| trial.planned.load == 2).cloned().collect();
+    for mut trial in also {
+        (trial.planned.load, trial.planned.number) = (3, trials.len() as u32 + 1);
+        if let (Outcome::Measured(one), Some(_)) =
+            (&mut trial.outcome, trial.planned.order.strategy)
+        {
+            one.task_wall_ns = one.task_wall_ns.map(|wall| 2 * wall);
+        }
+        trials.push(trial);
+    }
+    let completion = analyse(&run, &trials);
+    let target = |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap();
+    assert_eq!(target("busy slows the task as the report says").verdict, Verdict::Pass);
+    assert_eq!(target("event slows the task little").verdict, Verdict::Pass);
+    assert_eq!(completion.published.len(), 9);
+    let slow = &completion.published[6];
+    assert!(slow.what.ends_with("busy, over a slow bus"), "{}", slow.what);
+    assert!(near(slow.ours.unwrap().mean, 2.0 * 1.1855));
+    assert!(completion.answer.iter().any(|one| one.contains("1.50 µs for 16 bits")));
+}
+
+#[test]
+fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
+    let mut trials = made::trials();
+    for trial in &mut trials {
+        let Outcome::Measured(measured) = &mut trial.outcome else { continue };
+        // Every other block has a task beside event that another process slowed.
+        let is_slowed =
+            trial.planned.order.strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
+        if is_slowed {
+            measured.task_wall_ns = measured.task_wall_ns.map(|wall| wall + wall / 4);
+        }
+    }
+    let completion = analyse(&made::run(), &trials);
+    let verdict =
+        |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap().verdict;
+    assert_eq!(verdict("event slows the task little"), Verdict::Invalid);
+    assert_eq!(verdict("hybrid slows the task less"), Verdict::Pass);
+}

@@ -1,0 +1,233 @@
+//! Completion studies, as the verbs meet them: the plan that is shown, the run, its page and its verdict.
+
+pub(crate) mod compare;
+mod judged;
+
+use std::path::Path;
+
+use analysis::{completion::Completion as Analysed, quantity::count};
+use lab::{
+    completion::{CompletionTrials, needs_vm, plan, study},
+    run_folder::{self, Recorded},
+    runner,
+    study_file::StudyFile,
+};
+use model::{
+    completion::{Rounds, Strategy, Study},
+    experiment::{Completion, Planned},
+    inert,
+};
+use report::index::{Entry, Wanted as Followed};
+use serde::Serialize;
+use serde_json::json;
+
+use self::judged::Comparison;
+use super::{
+    check,
+    clients::end_plan,
+    kinds::Verbs,
+    report::Wanted,
+    targets::{self, Told},
+};
+use crate::{
+    code_files::SymbolFolders,
+    failure::{Failure, Verdict},
+    flags,
+    options::Options,
+    output,
+};
+
+impl Verbs for Completion {
+    fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
+        targets::refuse_others(flags, WORDS)?;
+        changed(file, flags)
+    }
+
+    fn show(options: &Options, file: &StudyFile<Study>) -> Verdict {
+        dry_run(options, file)
+    }
+
+    fn carry_out(
+        options: &Options,
+        file: &StudyFile<Study>,
+        path: &Path,
+        _: &SymbolFolders,
+    ) -> Result<Recorded<Self>, Failure> {
+        let lab = targets::lab_for(options, needs_vm(&file.study))?;
+        Ok(runner::run(&lab, &CompletionTrials, file, path)?)
+    }
+
+    fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure> {
+        let lab = targets::lab_for(options, needs_vm(&recorded.run.study))?;
+        Ok(runner::resume(&lab, &CompletionTrials, &recorded.path)?)
+    }
+
+    /// Beside the page are the figures.
+    fn publish(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Verdict, Failure> {
+        let figures = Figures::of(recorded);
+        let html =
+            report::completion::page(&figures.completion, &recorded.run, &recorded.study_text);
+        let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
+        run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;
+        figures.told(recorded).conclude(options, html, wanted)
+    }
+
+    fn check(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        flags: &flags::Check,
+    ) -> Result<Verdict, Failure> {
+        targets::refuse_limits(flags, "a completion")?;
+        let told = Figures::of(recorded).told(recorded);
+        told.tell(options, flags.outputs.markdown.as_deref())
+    }
+
+    fn compare(
+        options: &Options,
+        file: StudyFile<Study>,
+        flags: &flags::Compare,
+    ) -> Result<Verdict, Failure> {
+        compare::compare(options, file, flags)
+    }
+
+    fn entry(
+        recorded: &Recorded<Self>,
+        _: &Followed,
+        name: &str,
+        report: Option<String>,
+    ) -> Result<Entry, String> {
+        let figures = Figures::of(recorded);
+        Ok(report::completion::entry(&recorded.run, &figures.completion, (name, report)))
+    }
+}
+
+/// What its words are, where others are said.
+const WORDS: (&str, &str) = (
+    "a completion",
+    "--cell for its loads, --variant for its strategies, --repetitions, --window and --markdown",
+);
+
+/// The study with what the command line changes in it.
+fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
+    let study = &mut file.study;
+    if let Some(blocks) = flags.repetitions {
+        study.completion.blocks = blocks;
+    }
+    if let Some(window) = flags.window {
+        study.completion.window = window;
+    }
+    if !flags.cell.is_empty() {
+        study.loads = targets::chosen(("load", &study.loads), &flags.cell)?;
+    }
+    if !flags.variant.is_empty() {
+        study.completion.strategies = only(&study.completion.strategies, &flags.variant)?;
+    }
+    study::check(study).map_err(Failure::Usage)?;
+    file.overrides.extend(flags.changes());
+    Ok(file)
+}
+
+/// Some of the strategies, by name, in the study's order.
+fn only(strategies: &[Strategy], names: &[String]) -> Result<Vec<Strategy>, Failure> {
+    Failure::unless_known("strategy", names, strategies.iter().map(|strategy| strategy.name()))?;
+    let is_named = |strategy: &&Strategy| names.iter().any(|name| name == strategy.name());
+    Ok(strategies.iter().filter(is_named).copied().collect())
+}
+
+/// Prints the plan and does nothing.
+fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
+    let study = &file.study;
+    let trials = plan::trials(study, &Rounds::default());
+    let time = plan::estimate(study, &trials, options.workers);
+    if options.json {
+        let names: Vec<_> = trials
+            .iter()
+            .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
+            .collect();
+        let value =
+            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
+        output::json_text(&format!("{value:#}"));
+        return Verdict::Pass;
+    }
+    output::line(format_args!("{}", study.question));
+    output::line("");
+    for (number, load) in (1..).zip(&study.loads) {
+        let rates: Vec<String> = load.rates.iter().map(u32::to_string).collect();
+        let task = load.task_ms.map(|ms| format!(", beside a task of {ms} ms"));
+        output::line(format_args!(
+            "load {number:<3} {}: {} frames/s of {} bytes{}",
+            load.name,
+            rates.join(", "),
+            load.bytes,
+            task.unwrap_or_default()
+        ));
+    }
+    for (place, ms) in plan::tasks(study) {
+        let place = &study.places[place].name;
+        output::line(format_args!("task     of {ms} ms at {place}: its work is measured first"));
+    }
+    for trial in &trials {
+        output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
+    }
+    end_plan(options, count(trials.len() as u32, "trial"), time)
+}
+
+/// What a run says: all of a study's figures, and where it asks one question its verdict.
+#[derive(Serialize)]
+struct Figures {
+    #[serde(flatten)]
+    completion: Analysed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
+}
+
+impl Figures {
+    fn of(recorded: &Recorded<Completion>) -> Self {
+        let mut completion = analysis::completion::analyse(&recorded.run, &recorded.trials);
+        let comparison = Comparison::of(recorded);
+        if let Some(comparison) = &comparison {
+            comparison.lead(&mut completion, recorded);
+        }
+        Self { completion, comparison }
+    }
+
+    fn told(&self, recorded: &Recorded<Completion>) -> Told {
+        let completion = &self.completion;
+        let text = match &self.comparison {
+            Some(comparison) => {
+                let lines = comparison.lines(completion);
+                let verdicts = check::plain(&lines, &judged::overall(&lines));
+                format!("{}\n\n{verdicts}", inert::line(&completion.question))
+            }
+            None => inert::lines(&report::completion::summary(completion)).into_owned(),
+        };
+        let verdicts = completion.targets.iter().map(|target| target.verdict);
+        Told {
+            json: serde_json::to_string(self).unwrap_or_default(),
+            text,
+            markdown: report::completion::markdown(completion),
+            edited: recorded.edited.clone(),
+            verdict: targets::verdict_of(completion.counted, verdicts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strategies_keep_the_studys_order_and_an_unknown_one_is_told() {
+        let named = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            only(&Strategy::ALL, &names)
+        };
+        assert_eq!(named(&["event", "busy"]).unwrap(), [Strategy::Busy, Strategy::Event]);
+        let Err(Failure::Usage(told)) = named(&["evnet"]) else { panic!() };
+        assert_eq!(told, "the study has no strategy `evnet`; it has busy, event, hybrid, batch");
+    }
+}

@@ -1,0 +1,179 @@
+//! Comparisons of a made-up run, and how they are told.
+
+use std::path::PathBuf;
+
+use analysis::completion::{analyse, made};
+use model::{
+    completion::{PlannedTrial, Rounds, Strategy, TaskWork},
+    share::Share,
+    trial::Outcome,
+};
+use report::verdict_lines;
+
+use super::*;
+
+/// A comparison at one rate of one load, with the made-up trials of it in the order of its plan.
+fn recorded((base, variant): (Strategy, Option<Strategy>), load: usize) -> Recorded<Completions> {
+    let mut run = made::run();
+    let rate = 440.max(run.study.loads[load].rates[0]);
+    let shape = &mut run.study.completion;
+    shape.strategies = [Some(base), variant].into_iter().flatten().collect();
+    shape.versus = Some(Versus { base, variant });
+    let all = made::trials();
+    run.study.loads = vec![run.study.loads[load].clone()];
+    run.study.loads[0].rates = vec![rate];
+    let why = None;
+    let work = TaskWork { place: "ap".to_owned(), ms: 2000, rounds: Some(1_000_000), why };
+    let rounds = Rounds(vec![work]);
+    run.plan = plan::trials(&run.study, &rounds);
+    let made = |planned: &PlannedTrial| {
+        let is_it = |one: &&Trial| {
+            let one = &one.planned;
+            let key = (one.load, one.block, one.order.strategy, one.order.rate);
+            key == (load, planned.block, planned.order.strategy, rate)
+        };
+        let mut found = all.iter().find(is_it).unwrap().clone();
+        let first = &mut found.planned;
+        (first.number, first.repeats, first.load) = (planned.number, planned.repeats, 0);
+        found
+    };
+    let trials = run.plan.iter().map(made).collect();
+    Recorded {
+        path: PathBuf::new(),
+        run,
+        trials,
+        edited: Vec::new(),
+        calibration: rounds,
+        study_text: String::new(),
+    }
+}
+
+fn told(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
+    let mut completion = analyse(&recorded.run, &recorded.trials);
+    let comparison = Comparison::of(recorded).unwrap();
+    comparison.lead(&mut completion, recorded);
+    (comparison, completion)
+}
+
+/// More time of the driver in these trials.
+fn dearer(recorded: &mut Recorded<Completions>, which: impl Fn(&Trial) -> bool, share: f64) {
+    for trial in recorded.trials.iter_mut().filter(|trial| which(trial)) {
+        let Outcome::Measured(measured) = &mut trial.outcome else { panic!() };
+        measured.driver_ns = (measured.driver_ns as f64 * (1.0 + share)) as u64;
+    }
+}
+
+#[test]
+fn a_strategy_that_costs_less_passes_and_is_told_as_other_comparisons_are() {
+    let recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    let (comparison, completion) = told(&recorded);
+    assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Cheaper));
+    assert_eq!((comparison.pairs, comparison.p), (6, Some(2.0 / 64.0)));
+    assert!(comparison.relative.unwrap().interval.unwrap().high < -0.9);
+    assert!(comparison.detectable.unwrap() < 0.01);
+    let lines = comparison.lines(&completion);
+    insta::assert_snapshot!(verdict_lines::plain(&lines, &overall(&lines), false));
+    assert_eq!(completion.targets.iter().filter(|one| one.verdict == Verdict::Pass).count(), 3);
+    assert!(
+        completion.answer[0].starts_with("The transmit path takes less"),
+        "{:?}",
+        completion.answer
+    );
+    assert_eq!(completion.targets.len(), 3, "what else a study is to show was not tried");
+}
+
+#[test]
+fn beside_a_task_its_time_is_compared() {
+    let (comparison, _) = told(&recorded((Strategy::Busy, Some(Strategy::Hybrid)), 2));
+    assert_eq!((comparison.by, comparison.verdict), (By::Task, Verdict::Pass));
+    assert!(comparison.sentence.contains(" s before, "), "{}", comparison.sentence);
+    assert!(comparison.before.unwrap().mean > 2.0, "seconds");
+}
+
+#[test]
+fn a_strategy_that_costs_more_fails() {
+    let (comparison, completion) = told(&recorded((Strategy::Event, Some(Strategy::Busy)), 1));
+    assert_eq!((comparison.verdict, comparison.finding), (Verdict::Fail, Finding::Dearer));
+    assert_eq!(overall(&comparison.lines(&completion)).verdict, Verdict::Fail);
+}
+
+#[test]
+fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
+    let same = || recorded((Strategy::Event, None), 1);
+    let (comparison, completion) = told(&same());
+    assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Equivalent));
+    assert_eq!((comparison.variant.as_str(), comparison.pairs), ("event-again", 6));
+    assert!(completion.targets.iter().all(|one| one.verdict == Verdict::Pass));
+    insta::assert_snapshot!(comparison.sentence);
+
+    // The side in question, and not whichever comes second.
+    let mut off = same();
+    let versus = off.run.study.completion.versus.unwrap();
+    dearer(&mut off, |trial| !plan::is_base(&versus, &trial.planned), 0.05);
+    let (comparison, _) = told(&off);
+    assert_eq!((comparison.verdict, comparison.finding), (Verdict::Fail, Finding::Dearer));
+    insta::assert_snapshot!(comparison.sentence);
+
+    let mut later = same();
+    dearer(&mut later, |trial| trial.planned.repeats.is_some(), 0.05);
+    assert_eq!(told(&later).0.verdict, Verdict::Invalid, "sides take turns at being later");
+
+    let mut a_little = same();
+    dearer(&mut a_little, |trial| !plan::is_base(&versus, &trial.planned), 0.002);
+    assert_eq!(told(&a_little).0.verdict, Verdict::Pass, "below the margin");
+}
+
+#[test]
+fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
+    let asked = |expect, margin: f64| {
+        let mut recorded = recorded((Strategy::Event, Some(Strategy::Batch)), 1);
+        dearer(&mut recorded, |trial| trial.planned.order.strategy == Some(Strategy::Batch), 0.03);
+        let shape = &mut recorded.run.study.completion;
+        (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
+        told(&recorded)
+    };
+    for expect in [Expect::Same, Expect::NoSlower] {
+        assert_eq!(asked(expect, 0.05).0.verdict, Verdict::Pass, "{expect:?}");
+        assert_eq!(asked(expect, 0.01).0.verdict, Verdict::Fail, "{expect:?}");
+    }
+    let (comparison, completion) = asked(Expect::Same, 0.05);
+    assert_eq!(completion.targets[0].name, "batch costs the same as event");
+    assert_eq!(completion.targets[0].limit, "within 5.0 % by its bounds");
+    assert_eq!(completion.versus[0].verdict, comparison.verdict, "the page says one thing");
+    assert_eq!(asked(Expect::NoSlower, 0.05).1.targets[0].name, "batch costs no more than event");
+}
+
+#[test]
+fn pairs_that_are_not_whole_make_it_invalid_and_are_told() {
+    let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    recorded.trials[3].outcome = Outcome::invalid("the machine was silent");
+    let (comparison, completion) = told(&recorded);
+    assert_eq!((comparison.verdict, comparison.pairs), (Verdict::Invalid, 5));
+    let lines = comparison.lines(&completion);
+    assert!(lines.iter().any(|line| line.sentence.contains("1 of 13 trials missing")), "{lines:?}");
+    const TOO_FEW: &str = "invalid: too few pairs: 0 of 6 planned are whole and valid, and fewer than 6 show nothing: the exact p of 5 cannot reach 0.05";
+    recorded.trials.clear();
+    let (comparison, completion) = told(&recorded);
+    assert_eq!(comparison.sentence, TOO_FEW);
+    assert_eq!(overall(&comparison.lines(&completion)).verdict, Verdict::Invalid);
+}
+
+#[test]
+fn frames_that_are_forgotten_speak_against_any_verdict() {
+    let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    let Outcome::Measured(measured) = &mut recorded.trials[0].outcome else { panic!() };
+    measured.missing = 7;
+    let (comparison, completion) = told(&recorded);
+    let lines = comparison.lines(&completion);
+    assert_eq!((comparison.verdict, overall(&lines).verdict), (Verdict::Pass, Verdict::Fail));
+    assert!(overall(&lines).sentence.contains("7 missing"), "{lines:?}");
+}
+
+#[test]
+fn the_targets_that_every_comparison_keeps_are_named_as_the_analysis_names_them() {
+    let run = made::run();
+    let all = analyse(&run, &made::trials()).targets;
+    for guard in [FORGOTTEN, REPEATS] {
+        assert!(all.iter().any(|target| target.name == guard), "{guard}");
+    }
+}

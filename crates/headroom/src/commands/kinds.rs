@@ -1,0 +1,214 @@
+//! The one place where a verb learns of which kind a study or a run is. What the verb then does, each kind says for
+//! itself: [`super::clients`], [`super::contention`], [`super::completion`].
+
+use std::path::Path;
+
+use lab::{
+    run_folder::{self, AnyRecorded, Recorded},
+    study_file::{self, AnyStudyFile, StudyFile},
+};
+use model::experiment::{Any, Clients, Completion, Contention, Experiment};
+use report::index::{Entry, Wanted as Followed};
+
+use super::report::Wanted;
+use crate::{
+    code_files::SymbolFolders,
+    failure::{Failure, Verdict},
+    flags::{self, On},
+    options::Options,
+    run_path::RunPath,
+};
+
+/// What every kind of experiment can do.
+pub(crate) trait Verbs: Experiment {
+    /// The study with what the command line changes in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] for words that mean nothing to it.
+    fn changed(file: FileOf<Self>, flags: &flags::Run) -> Result<FileOf<Self>, Failure>;
+
+    /// Prints the plan of a study and does nothing.
+    fn show(options: &Options, file: &FileOf<Self>) -> Verdict;
+
+    /// Carries a study out.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the lab.
+    fn carry_out(
+        options: &Options,
+        file: &FileOf<Self>,
+        path: &Path,
+        symbols: &SymbolFolders,
+    ) -> Result<Recorded<Self>, Failure>;
+
+    /// Goes on with a run.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the lab.
+    fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure>;
+
+    /// Writes the page of a run and what CI reads, and prints its verdicts.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the words, or of a file.
+    fn publish(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Verdict, Failure>;
+
+    /// Judges a run again and writes nothing but what CI reads.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the words, or of a file.
+    fn check(
+        options: &Options,
+        recorded: &Recorded<Self>,
+        flags: &flags::Check,
+    ) -> Result<Verdict, Failure>;
+
+    /// Compares two sides of a study.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of the words, or of the lab.
+    fn compare(
+        options: &Options,
+        file: FileOf<Self>,
+        flags: &flags::Compare,
+    ) -> Result<Verdict, Failure>;
+
+    /// What an index says of a run; `name` is its folder, `report` the link to its page.
+    ///
+    /// # Errors
+    ///
+    /// Why it says nothing.
+    fn entry(
+        recorded: &Recorded<Self>,
+        followed: &Followed,
+        name: &str,
+        report: Option<String>,
+    ) -> Result<Entry, String>;
+}
+
+/// A kind's study file.
+pub(crate) type FileOf<K> = StudyFile<<K as Experiment>::Study>;
+
+/// The same for a value of whatever kind: `$kind` is its kind's name in what is done.
+macro_rules! of_each {
+    ($any:expr, $value:ident: $kind:ident => $do:expr) => {
+        match $any {
+            Any::Clients($value) => {
+                type $kind = Clients;
+                $do
+            }
+            Any::Contention($value) => {
+                type $kind = Contention;
+                $do
+            }
+            Any::Completion($value) => {
+                type $kind = Completion;
+                $do
+            }
+        }
+    };
+}
+
+/// `headroom run STUDY`.
+pub(crate) fn run(options: &Options, flags: &flags::Run, study: &Path) -> Result<Verdict, Failure> {
+    let file = loaded(study, &On::Vm)?;
+    of_each!(file, file: K => run_as::<K>(options, flags, (*file, study)))
+}
+
+/// `headroom run --resume RUN`.
+pub(crate) fn resume(
+    options: &Options,
+    flags: &flags::Run,
+    run: &Path,
+) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read_any(run)?;
+    of_each!(recorded, recorded: K => {
+        let recorded = K::go_on(options, &recorded)?;
+        conclude::<K>(options, flags, &recorded, None)
+    })
+}
+
+/// `headroom report RUN`.
+pub(crate) fn publish(
+    options: &Options,
+    recorded: &AnyRecorded,
+    wanted: &Wanted<'_>,
+) -> Result<Verdict, Failure> {
+    of_each!(recorded, recorded: K => K::publish(options, recorded, wanted))
+}
+
+/// `headroom check RUN`.
+pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
+    let recorded = run_folder::read_any(&flags.run)?;
+    of_each!(recorded, recorded: K => K::check(options, &recorded, flags))
+}
+
+/// `headroom compare STUDY`.
+pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
+    let file = loaded(&flags.study, &flags.on)?;
+    of_each!(file, file: K => K::compare(options, *file, flags))
+}
+
+/// A run's entry in an index.
+///
+/// # Errors
+///
+/// Why it has none.
+pub(crate) fn entry(
+    recorded: &AnyRecorded,
+    followed: &Followed,
+    name: &str,
+    report: Option<String>,
+) -> Result<Entry, String> {
+    of_each!(recorded, recorded: K => K::entry(recorded, followed, name, report))
+}
+
+/// A study file, for where it is carried out.
+///
+/// # Errors
+///
+/// [`Failure`] of the file.
+pub(crate) fn loaded(path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
+    let file = match on {
+        On::Vm => study_file::load(path),
+        On::Device(_) => study_file::load_for_device(path),
+    };
+    Ok(file.map_err(lab::Error::from)?)
+}
+
+fn run_as<K: Verbs>(
+    options: &Options,
+    flags: &flags::Run,
+    (file, study): (FileOf<K>, &Path),
+) -> Result<Verdict, Failure> {
+    let file = K::changed(file, flags)?;
+    if flags.dry_run {
+        return Ok(K::show(options, &file));
+    }
+    let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let recorded = K::carry_out(options, &file, &path, &symbols)?;
+    conclude::<K>(options, flags, &recorded, study.parent())
+}
+
+fn conclude<K: Verbs>(
+    options: &Options,
+    flags: &flags::Run,
+    recorded: &Recorded<K>,
+    near: Option<&Path>,
+) -> Result<Verdict, Failure> {
+    let page = recorded.path.join(super::report::PAGE);
+    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let (limits, outputs) = (&flags.limits, &flags.outputs);
+    K::publish(options, recorded, &Wanted { page: &page, symbols: &symbols, limits, near, outputs })
+}

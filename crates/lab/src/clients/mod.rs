@@ -1,0 +1,200 @@
+//! Trials of clients and subjects: each on a virtual access point of its own, restored from a snapshot, or one after
+//! the other on a device that is there already.
+//!
+//! The same orders, the same folder, the same page wherever they are made. On a device no access point is raised or
+//! put back to a snapshot, and its clients are those that it has.
+
+mod device;
+mod ground;
+
+use std::sync::{Mutex, PoisonError};
+
+use model::{
+    experiment::Clients,
+    name::VariantName,
+    pause::Peer,
+    run::Run,
+    study::{Target as Recorded, Variant},
+    trial::{Outcome, PlannedTrial, Recording, Trial},
+};
+
+pub(crate) use self::ground::identity;
+use self::{device::OnDevice, ground::Virtual};
+use crate::{
+    Error, Lab,
+    comparison::{Comparing, Decided},
+    plan,
+    procedure::{Batch, Made, Prepared, Procedure, Site, TrialFiles},
+    remote::Address,
+    run_folder::RunFolder,
+    scout::{Found, Symbols},
+    session,
+    study_file::StudyFile,
+    vm::Failure,
+};
+
+/// Where an access point is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The virtual one.
+    Vm,
+    /// One that is there already: this machine, or a device over ssh.
+    Device(Address),
+}
+
+/// How trials of clients and subjects are made.
+#[derive(Clone, Copy)]
+pub struct ClientTrials<'a> {
+    /// Where.
+    pub target: &'a Target,
+    /// Knows where functions begin.
+    pub symbols: &'a dyn Symbols,
+    /// What is compared, where the run is a comparison.
+    pub comparing: Option<&'a Comparing<'a>>,
+    /// Whether a comparison is decided.
+    pub decided: &'a Decided,
+}
+
+/// What trials start from.
+#[derive(Debug)]
+pub enum Ground {
+    /// Image and snapshots.
+    Virtual(Box<Virtual>),
+    /// A device that has been greeted.
+    Device(Box<Mutex<OnDevice>>),
+}
+
+impl ClientTrials<'_> {
+    /// The trials of a study, or of the comparison.
+    fn plan_of(&self, file: &StudyFile, found: &Found) -> Vec<PlannedTrial> {
+        match self.comparing {
+            Some(comparing) => plan::comparison(&file.study, &comparing.versus, found),
+            None => {
+                let mut trials = plan::trials(&file.study, found);
+                trials.retain(|trial| file.takes(trial.id.purpose));
+                trials
+            }
+        }
+    }
+}
+
+impl Procedure for ClientTrials<'_> {
+    type Kind = Clients;
+    type Ground = Ground;
+
+    fn prepare(&self, lab: &Lab, file: &StudyFile) -> Result<Prepared<Self>, Error> {
+        match self.target {
+            Target::Vm => ground::prepare(self, lab, file),
+            Target::Device(address) => device::prepare(self, lab, address, file),
+        }
+    }
+
+    fn prepare_again(&self, lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Ground, Error> {
+        // A folder may come from anywhere: no address in it is called.
+        if let Recorded::Device(address) = &run.study.access_point.kind {
+            return Err(Error::Changed {
+                path: folder.path().to_owned(),
+                what: "access point",
+                then: address.clone(),
+                now: "the virtual one: a run on a device cannot be resumed".to_owned(),
+            });
+        }
+        ground::again(lab, folder, run).map(|ground| Ground::Virtual(Box::new(ground)))
+    }
+
+    fn keep(&self, ground: &Ground, folder: &RunFolder) -> Result<(), Error> {
+        let keep = |builds: &crate::comparison::Builds| builds.keep(&folder.objects()?);
+        match ground {
+            Ground::Virtual(ground) => ground.builds.as_ref().map_or(Ok(()), keep),
+            Ground::Device(device) => {
+                let device = device.lock().unwrap_or_else(PoisonError::into_inner);
+                device.builds.as_ref().map_or(Ok(()), keep)
+            }
+        }
+    }
+
+    fn raise(
+        &self,
+        lab: &Lab,
+        ground: &mut Ground,
+        run: &Run,
+        rest: &[PlannedTrial],
+    ) -> Result<(), Error> {
+        match ground {
+            Ground::Virtual(ground) => ground.raise(lab, run.study.access_point.radios, rest),
+            Ground::Device(_) => Ok(()),
+        }
+    }
+
+    /// A comparison is looked at after each of its looks.
+    fn parts(&self, run: &Run, rest: Vec<PlannedTrial>) -> Vec<Vec<PlannedTrial>> {
+        let looks = run.versus.as_ref().map(|versus| versus.pairs.looks()).unwrap_or_default();
+        let part_of = |trial: &PlannedTrial| {
+            looks.iter().position(|look| trial.id.repetition <= *look).unwrap_or(looks.len())
+        };
+        let mut parts: Vec<Vec<PlannedTrial>> = vec![Vec::new(); looks.len() + 1];
+        rest.into_iter().for_each(|trial| parts[part_of(&trial)].push(trial));
+        parts.retain(|part| !part.is_empty());
+        parts
+    }
+
+    fn is_decided(&self, run: &Run, trials: &[Trial]) -> bool {
+        run.versus.is_some() && (self.decided)(run, trials)
+    }
+
+    fn batches(
+        &self,
+        _: &Run,
+        ground: &Ground,
+        part: Vec<PlannedTrial>,
+    ) -> Vec<Batch<PlannedTrial>> {
+        match ground {
+            Ground::Virtual(_) => plan::batches(part),
+            // There is one device.
+            Ground::Device(_) => vec![Batch { trials: part, at_once: Some(1), stress: false }],
+        }
+    }
+
+    fn variant<'a>(&self, planned: &'a PlannedTrial) -> Option<&'a VariantName> {
+        Some(&planned.id.variant)
+    }
+
+    fn trial(
+        &self,
+        site: &Site<'_, Self>,
+        planned: &PlannedTrial,
+        files: &TrialFiles,
+    ) -> Result<Made<Recording>, Error> {
+        match site.ground {
+            Ground::Virtual(ground) => {
+                session::trial(site.lab, ground.snapshot_of(planned)?, planned, files)
+            }
+            Ground::Device(device) => {
+                let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
+                device.trial(site.lab, planned, files)
+            }
+        }
+    }
+}
+
+/// Which processes talk to a variant's subject, seen in one short trial that is kept nowhere.
+///
+/// # Errors
+///
+/// [`Error`]; [`Error::Machine`] where the trial could not be done.
+pub fn peers(
+    lab: &Lab,
+    target: &Target,
+    file: &StudyFile,
+    variant: &Variant,
+) -> Result<Vec<Peer>, Error> {
+    let outcome = match target {
+        Target::Vm => ground::peers(lab, file, variant)?,
+        Target::Device(address) => device::peers(lab, address, file, variant)?,
+    };
+    match outcome {
+        None => Ok(Vec::new()),
+        Some(Outcome::Measured(recording)) => Ok(recording.peers),
+        Some(Outcome::Invalid { why, .. }) => Err(Failure::Clients(why).into()),
+    }
+}

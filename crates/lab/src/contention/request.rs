@@ -1,0 +1,82 @@
+//! A trial as a request: what is tried at a place, the record that comes back, and what the caches of it were.
+
+use std::{fs, time::Instant};
+
+use model::{
+    cache::Geometry,
+    contention::{Machine, Order, Place, Reading, Record},
+    trial::{HostCost, Outcome},
+    wire::{self, Frame},
+};
+
+use super::plan::mode_of;
+use crate::{
+    Error, Lab,
+    cache_model::{self, Attached},
+    procedure::{Made, TrialFiles},
+    request::{Places, Ran, Request},
+    run_folder,
+};
+
+impl Request for Order {
+    type Answer = Record;
+    const ANSWER: &'static str = "the record of the trial";
+    const AT_HOST: &'static str = "a contention trial makes namespaces and control groups";
+
+    fn order(&self) -> wire::Order {
+        wire::Order::Contention(Box::new(self.clone()))
+    }
+
+    fn answer(frame: Frame) -> Result<Record, Frame> {
+        match frame {
+            Frame::Contended(record) => Ok(*record),
+            frame => Err(frame),
+        }
+    }
+}
+
+/// Makes a trial at a place. Where the place is a virtual access point and the order marks its window, `geometry`
+/// models caches there.
+///
+/// # Errors
+///
+/// [`Error`] of the host.
+pub(super) fn made(
+    lab: &Lab,
+    places: &Places,
+    (place, order): (&Place, &Order),
+    geometry: Option<Geometry>,
+    files: &TrialFiles,
+) -> Result<Made<Reading>, Error> {
+    let began = Instant::now();
+    let is_modelled = place.on == Machine::Vm && order.marks;
+    let counts = files.console_log.with_extension("caches");
+    let model = geometry.filter(|_| is_modelled).map(|all| Attached::new(lab, all, &counts));
+    let model = model.transpose()?;
+    if let Some(model) = &model {
+        // The plugin opens its file by name: what is there must be its own.
+        run_folder::new_file(model.counts())?;
+    }
+    let at = (place.on, mode_of(place));
+    let Ran { answer, idle_before } =
+        places.run(lab, at, order, (&files.console_log, model.as_ref()))?;
+    let outcome = match answer {
+        Ok(record) => read(record, model.as_ref()),
+        Err(why) => Outcome::invalid(why),
+    };
+    let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
+    Ok(Made { outcome, cost, idle_before })
+}
+
+/// The record, with what the caches of its window were.
+fn read(record: Record, model: Option<&Attached>) -> Outcome<Reading> {
+    let Some(model) = model else {
+        return Outcome::Measured(Box::new(Reading { record, caches: None }));
+    };
+    let window = cache_model::window(model.counts());
+    let _ = fs::remove_file(model.counts());
+    match window {
+        Ok(window) => Outcome::Measured(Box::new(Reading { record, caches: Some(window) })),
+        Err(unread) => Outcome::invalid(unread.to_string()),
+    }
+}

@@ -1,0 +1,335 @@
+//! Transmit completion: what waiting for a card's transmit command costs, as one trial of `txd measure`.
+//!
+//! An [`Order`] says what is tried, a [`Measured`] what was counted; both are plain values, and JSON is how they
+//! leave and enter `txd`. The study that plans orders is [`Study`]. Raw counters only: shares, slowdowns and
+//! verdicts are `analysis`'.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    contention::Machine, experiment::Planned, share::Share, span::Span, study::Mode,
+    verdict::Expect,
+};
+
+/// A completion study: `studies/tx-completion.toml` in shape. The loader knows it by its table `[completion]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Study {
+    /// The question that the page opens with.
+    pub question: String,
+    /// How long and how often.
+    pub completion: Shape,
+    /// Where trials are made.
+    #[serde(rename = "place")]
+    pub places: Vec<Place>,
+    /// What is tried: every strategy of each load, at every place.
+    #[serde(rename = "load")]
+    pub loads: Vec<Load>,
+}
+
+/// How long a trial is and how often each is repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Shape {
+    /// Frames are sent this long before anything counts.
+    pub warm_up: Span,
+    /// The measured span.
+    pub window: Span,
+    /// Blocks: each has every trial once, in an order of its own.
+    pub blocks: u32,
+    /// The seed of those orders.
+    pub seed: u64,
+    /// The strategies; the first one is what the others are compared with.
+    pub strategies: Vec<Strategy>,
+    /// How long the card takes to complete a transmit command.
+    pub completes_in: Span,
+    /// A real-time trial begins only where the machine was idle for this share of the second before.
+    pub idle_gate: Share,
+    /// Differences below this share of the base do not matter where strategies are compared; `None`: 1 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Share>,
+    /// What a comparison of two strategies is to show; `None`: that the one in question costs less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+    /// Where the study has nothing in it but one question: its sides. `headroom compare` writes it, and no study
+    /// file has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// The two sides of a comparison; each block is a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Versus {
+    /// Compared with this one.
+    pub base: Strategy,
+    /// The one in question; `None`: the base once more, to learn how often the lab calls the same thing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Strategy>,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            warm_up: Span::from_nanos(500_000_000),
+            window: Span::from_secs(2),
+            blocks: 3,
+            seed: 1,
+            strategies: Strategy::ALL.to_vec(),
+            completes_in: Span::from_nanos(150_000),
+            idle_gate: Share::of(0.9),
+            margin: None,
+            expect: None,
+            versus: None,
+        }
+    }
+}
+
+/// Where trials are made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Place {
+    /// Short and unique.
+    pub name: String,
+    /// Which machine: the virtual access point, or the one that headroom runs on.
+    pub on: Machine,
+    /// How its time passes; a host is always real-time.
+    #[serde(default)]
+    pub mode: Mode,
+}
+
+/// A load: frames at a rate, perhaps with a CPU task beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Load {
+    /// Short and unique.
+    pub name: String,
+    /// Frames a second that are offered; each rate is a trial of its own.
+    pub rates: Vec<u32>,
+    /// Bytes of a frame, with its Ethernet header.
+    pub bytes: u32,
+    /// A CPU task beside it, of so much work as takes this many milliseconds alone at the place (measured there
+    /// first). Also tried without any frames. The window then ends with the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_ms: Option<u32>,
+    /// How long the driver's CPU stands still for each word of 16 bits that goes to or from the card; without it,
+    /// a word takes no more than its copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus_word: Option<Span>,
+}
+
+/// A way to wait for a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Reads the command register until its busy bit is gone, interrupts masked meanwhile.
+    Busy,
+    /// Returns, and goes on at the card's command event.
+    Event,
+    /// Sleeps for the learnt short side of the completion time and spins for the rest, within a bound.
+    Hybrid,
+    /// One event for several frames where the queue is deep.
+    Batch,
+}
+
+impl Strategy {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 4] = [Self::Busy, Self::Event, Self::Hybrid, Self::Batch];
+
+    /// Its name in options and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Event => "event",
+            Self::Hybrid => "hybrid",
+            Self::Batch => "batch",
+        }
+    }
+}
+
+/// What is tried: the words of `txd measure`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// How the driver waits; `None`: no driver runs, the task is alone.
+    pub strategy: Option<Strategy>,
+    /// Frames a second; 0 with a strategy: as fast as the card takes them.
+    pub rate: u32,
+    /// Bytes of a frame, with its Ethernet header.
+    pub bytes: u32,
+    /// How long the card takes to complete a transmit command, ns.
+    pub completes_in_ns: u64,
+    /// How long a word of 16 bits takes on the bus to the card, ns.
+    pub bus_word_ns: u64,
+    /// Before anything counts, ns.
+    pub warm_up_ns: u64,
+    /// The measured span, ns; with a task it ends with the task.
+    pub window_ns: u64,
+    /// The agent waits this long before it starts `txd`, ns: the block's phase. `txd` never hears of it.
+    #[serde(default)]
+    pub offset_ns: u64,
+    /// Work of a CPU task beside it, in rounds of `txd measure`'s own loop.
+    pub task_rounds: Option<u64>,
+}
+
+/// What was counted in the window of one trial. Absent is `None`, never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measured {
+    /// The measured span, ns.
+    pub window_ns: u64,
+    /// Frames that the source made; what the interface's own queue could not hold never gets to the driver.
+    pub offered: u64,
+    /// Frames that the driver took from the TAP: accepted + queued_before = sent + dropped + queued.
+    pub accepted: u64,
+    /// Frames that came out of the second TAP.
+    pub sent: u64,
+    /// Frames that were dropped, by reason.
+    pub dropped: Vec<(String, u64)>,
+    /// Frames still queued when the window closed.
+    pub queued: u64,
+    /// Frames queued already when it opened.
+    pub queued_before: u64,
+    /// Frames that came out of the second TAP and that the sink never saw, of the whole trial: 0 in a sound path.
+    pub missing: u64,
+    /// Frames that came out twice, or out of order, or damaged: 0 each in a sound path.
+    pub duplicated: u64,
+    /// See `duplicated`.
+    pub reordered: u64,
+    /// See `duplicated`.
+    pub damaged: u64,
+    /// CPU time of the driver's thread, ns: the transmit path.
+    pub driver_ns: u64,
+    /// Of it, in loops that read the command register, ns.
+    pub spun_ns: u64,
+    /// Time in which the modelled driver has interrupts masked, ns.
+    pub masked_ns: u64,
+    /// CPU time of the thread that stands for the air, ns: the model's, no driver has it.
+    pub air_ns: u64,
+    /// CPU time of the thread that makes the frames, ns.
+    pub source_ns: u64,
+    /// Interrupts that the driver handled.
+    pub interrupts: u64,
+    /// From the frame's creation until it came out of the second TAP, ns: quantiles.
+    pub latency: Option<Latency>,
+    /// Commands by name.
+    pub commands: Vec<Command>,
+    /// The CPU task: from its start to its end, ns.
+    pub task_wall_ns: Option<u64>,
+    /// The CPU task's own CPU time, ns.
+    pub task_ran_ns: Option<u64>,
+    /// The rounds that the task did.
+    pub task_rounds: Option<u64>,
+    /// Times that the card's model was asked in vain for more than its bound: lost events, resets.
+    pub resets: u64,
+    /// Time-outs of commands.
+    pub timeouts: u64,
+}
+
+/// Latencies of frames, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many frames.
+    pub frames: u64,
+    /// Half are at most so long.
+    pub p50_ns: u64,
+    /// 99 of 100 are.
+    pub p99_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+/// A kind of command, as the driver counts it: from its issue until its completion was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// `transmit`, `allocate`, `access`, `inquire`, …
+    pub name: String,
+    /// How many were completed.
+    pub count: u64,
+    /// Of them, those whose end nobody awaited: how long they took is not known, and in none of the times.
+    #[serde(default)]
+    pub deferred: u64,
+    /// Total time, ns.
+    pub total_ns: u64,
+    /// Shortest, ns.
+    pub least_ns: u64,
+    /// Longest, ns.
+    pub most_ns: u64,
+    /// How many failed: by an error of the card, or by a time-out.
+    pub failed: u64,
+}
+
+/// A trial that is to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Its number in the run, from 1: the name of its file.
+    pub number: u32,
+    /// The number of the trial that it repeats, to prove that counted time repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
+    /// Index of its place in the study.
+    pub place: usize,
+    /// Index of its load. The task alone has its load's index too.
+    pub load: usize,
+    /// The block, from 0.
+    pub block: u32,
+    /// The order. A task whose work is not known yet has no rounds.
+    pub order: Order,
+}
+
+impl Planned<Study> for PlannedTrial {
+    fn id(&self) -> String {
+        format!("{:04}", self.number)
+    }
+
+    /// As `440/s busy of small at ap, block 2`; blocks count from 1 there.
+    fn name(&self, study: &Study) -> String {
+        let again = if self.repeats.is_some() { ", once more" } else { "" };
+        format!("{}, block {}{again}", self.what(study), self.block + 1)
+    }
+}
+
+impl PlannedTrial {
+    /// What is tried, as `440/s busy of small at ap`.
+    pub fn what(&self, study: &Study) -> String {
+        let load = study.loads.get(self.load).map_or("?", |load| &load.name);
+        let place = study.places.get(self.place).map_or("?", |place| &place.name);
+        match self.order.strategy {
+            Some(strategy) => {
+                format!("{}/s {} of {load} at {place}", self.order.rate, strategy.name())
+            }
+            None => format!("the task alone of {load} at {place}"),
+        }
+    }
+}
+
+/// A completion run.
+pub type Run = crate::run::Run<Study, PlannedTrial>;
+
+/// A trial of one.
+pub type Trial = crate::trial::Trial<PlannedTrial, Measured>;
+
+/// What is known of tasks: the rounds of `txd`'s own loop that take the wanted time alone at a place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rounds(pub Vec<TaskWork>);
+
+/// The work of one task at one place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskWork {
+    /// The place's name.
+    pub place: String,
+    /// How long it should take alone, ms.
+    pub ms: u32,
+    /// The rounds that do; `None`: they could not be found.
+    pub rounds: Option<u64>,
+    /// Why they could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Rounds {
+    /// The rounds of a task.
+    pub fn of(&self, place: &str, ms: u32) -> Option<u64> {
+        self.0.iter().find(|work| work.place == place && work.ms == ms)?.rounds
+    }
+}

@@ -1,0 +1,165 @@
+//! The kinds of experiment, and what differs between them as data.
+//!
+//! Every kind has a study, planned trials, what a trial reads, and what must be found before its trials can be
+//! planned. Everything else is one: [`Run`](crate::run::Run), [`Trial`](crate::trial::Trial),
+//! [`Outcome`](crate::trial::Outcome), the run folder and what is done with it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    completion, contention,
+    run::Run,
+    study,
+    trial::{PlannedTrial, Recording, Trial},
+};
+
+/// A kind of experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// What associated clients cost a subject.
+    Clients,
+    /// What applications take from Wi-Fi, and what each control gives back.
+    Contention,
+    /// What waiting for a card's transmit command costs.
+    Completion,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Clients, Self::Contention, Self::Completion];
+
+    /// Its name in study files, runs and output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clients => "clients",
+            Self::Contention => "contention",
+            Self::Completion => "completion",
+        }
+    }
+
+    /// The table that every study of the kind has, and no other.
+    pub const fn table(self) -> &'static str {
+        match self {
+            Self::Clients => "access-point",
+            Self::Contention => "contention",
+            Self::Completion => "completion",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What can be kept and read again.
+pub trait Data:
+    Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync
+{
+}
+
+impl<T: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + Send + Sync> Data for T {}
+
+/// What differs between kinds, as types.
+pub trait Experiment: fmt::Debug + Clone + Copy + Send + Sync + 'static {
+    /// Which kind.
+    const KIND: Kind;
+    /// The question, and everything that is done to answer it.
+    type Study: Data;
+    /// A trial that is to be made.
+    type Planned: Data + Planned<Self::Study>;
+    /// What a trial reads.
+    type Reading: Data;
+    /// What is measured before the trials can be planned.
+    type Calibration: Data + Default;
+}
+
+/// What every planned trial says of itself.
+pub trait Planned<S> {
+    /// The stem of its file's name, unique in its run; no part of a path.
+    fn id(&self) -> String;
+
+    /// What people call it.
+    fn name(&self, study: &S) -> String;
+}
+
+/// A run of a kind.
+pub type RunOf<K> = Run<<K as Experiment>::Study, <K as Experiment>::Planned>;
+
+/// A trial of a kind.
+pub type TrialOf<K> = Trial<<K as Experiment>::Planned, <K as Experiment>::Reading>;
+
+/// Studies of clients and subjects.
+#[derive(Clone, Copy, Debug)]
+pub struct Clients;
+
+impl Experiment for Clients {
+    const KIND: Kind = Kind::Clients;
+    type Study = study::Study;
+    type Planned = PlannedTrial;
+    type Reading = Recording;
+    type Calibration = ();
+}
+
+impl Planned<study::Study> for PlannedTrial {
+    fn id(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn name(&self, _: &study::Study) -> String {
+        self.id.to_string()
+    }
+}
+
+/// Contention studies.
+#[derive(Clone, Copy, Debug)]
+pub struct Contention;
+
+impl Experiment for Contention {
+    const KIND: Kind = Kind::Contention;
+    type Study = contention::Study;
+    type Planned = contention::PlannedTrial;
+    type Reading = contention::Reading;
+    type Calibration = contention::Rates;
+}
+
+/// Completion studies.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion;
+
+impl Experiment for Completion {
+    const KIND: Kind = Kind::Completion;
+    type Study = completion::Study;
+    type Planned = completion::PlannedTrial;
+    type Reading = completion::Measured;
+    type Calibration = completion::Rounds;
+}
+
+/// One value for each kind.
+#[derive(Clone, Debug)]
+pub enum Any<Cl, Ct, Cm> {
+    /// Of clients and subjects.
+    Clients(Cl),
+    /// Of contention.
+    Contention(Ct),
+    /// Of completion.
+    Completion(Cm),
+}
+
+impl<Cl, Ct, Cm> Any<Cl, Ct, Cm> {
+    /// Which kind.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Clients(_) => Kind::Clients,
+            Self::Contention(_) => Kind::Contention,
+            Self::Completion(_) => Kind::Completion,
+        }
+    }
+}
+
+/// A study of any kind.
+pub type Study = Any<Box<study::Study>, Box<contention::Study>, Box<completion::Study>>;

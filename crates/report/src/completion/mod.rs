@@ -1,0 +1,259 @@
+//! A completion run for people: what each way to wait costs, as one HTML file, a terminal's text and Markdown.
+//!
+//! Takes the answer of [`analysis::completion`] and lays it out; every figure, verdict and sentence of judgement is
+//! that crate's. An empty or partial run makes a page too: what is not there yet is said.
+//!
+//! ```text
+//! Completion + Run ─► lines ───────► CPU and latency against rate   ┐
+//!                 ├► task_chart ─► the task beside each strategy  ├► page (askama)
+//!                 ├► tables ─────► figures, A/B, census, targets  ┘
+//!                 └► summary ────► terminal, Markdown
+//! ```
+
+mod again;
+mod lines;
+mod summary;
+mod tables;
+mod task_chart;
+
+use analysis::{completion::Completion, quantity::count};
+use askama::Template;
+use model::{
+    completion::{Place, Run, Strategy},
+    contention::Machine,
+    study::Mode,
+    verdict::Verdict,
+};
+
+pub use self::summary::{markdown, summary};
+use crate::{
+    Error,
+    identity::{self, Fact},
+    index::{self, Entry},
+    marks, prose,
+    table::Table,
+    targets::Shot,
+};
+
+/// A completion run as one HTML file. `study_toml` is the study file, shown verbatim.
+///
+/// # Errors
+///
+/// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
+pub fn page(completion: &Completion, run: &Run, study_toml: &str) -> Result<String, Error> {
+    Ok(Page::of(completion, run, study_toml).render()?)
+}
+
+/// Everything that the template shows; an empty text is a part that is not there.
+#[derive(Template)]
+#[template(path = "completion.html")]
+struct Page<'a> {
+    question: &'a str,
+    headroom: &'a str,
+    began: String,
+    status: Vec<String>,
+    overall: Verdict,
+    overall_sentence: String,
+    contents: Vec<(&'static str, &'static str)>,
+    answer: Vec<String>,
+    published: String,
+    legend: Vec<(String, &'static str, &'static str)>,
+    rates: Vec<Drawn>,
+    figures: Vec<(String, String)>,
+    tasks: Vec<(String, String)>,
+    task_table: String,
+    base: &'static str,
+    versus: String,
+    sentences: Vec<(Verdict, String)>,
+    commands: String,
+    repeats: String,
+    targets: Vec<Shot>,
+    /// What the page is made of, in a word.
+    made_of: &'static str,
+    left_out: String,
+    left_lead: String,
+    again: Vec<String>,
+    facts: Vec<Fact>,
+    described: Vec<String>,
+    study_toml: &'a str,
+}
+
+/// The pictures of one load at one place.
+struct Drawn {
+    title: String,
+    cpu: String,
+    latency: String,
+}
+
+/// A run's line in an index; its key figure is its first target's.
+pub fn entry(run: &Run, completion: &Completion, place: (&str, Option<String>)) -> Entry {
+    let first = completion.targets.first();
+    let key = first.map(|target| format!("{}: {}", target.name, target.found));
+    index::by_targets(run, &run.study.question, summary::overall(completion), key, place)
+}
+
+impl<'a> Page<'a> {
+    fn of(completion: &'a Completion, run: &'a Run, study_toml: &'a str) -> Self {
+        let (overall, overall_sentence) = summary::overall(completion);
+        let mut page = Self {
+            question: &completion.question,
+            headroom: &run.headroom,
+            began: identity::utc(run.began_unix),
+            status: status(completion, run),
+            overall,
+            overall_sentence: prose::html(&overall_sentence),
+            contents: Vec::new(),
+            answer: completion.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            published: tables::published(completion).html_or_nothing(),
+            legend: legend(run),
+            rates: rates(completion, run),
+            figures: figures(completion, run),
+            tasks: tasks(completion, run),
+            task_table: tables::tasks(completion).html_or_nothing(),
+            base: run.study.completion.strategies.first().map_or("none", |one| one.name()),
+            versus: tables::versus(completion).html_or_nothing(),
+            sentences: completion
+                .versus
+                .iter()
+                .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
+                .collect(),
+            commands: tables::commands(completion).html_or_nothing(),
+            repeats: tables::repeats(completion).html_or_nothing(),
+            targets: completion.targets.iter().map(Shot::from).collect(),
+            made_of: "trials",
+            left_out: tables::left_out(completion).html_or_nothing(),
+            left_lead: left_lead(completion),
+            again: again::commands(run),
+            facts: facts(run),
+            described: [tables::places(run), tables::loads(run)]
+                .into_iter()
+                .map(Table::html_or_nothing)
+                .collect(),
+            study_toml,
+        };
+        page.contents = page.contents();
+        page
+    }
+
+    /// The sections that there are, in their order.
+    fn contents(&self) -> Vec<(&'static str, &'static str)> {
+        let all = [
+            (true, "answer", "Answer"),
+            (true, "published", "The report’s figures"),
+            (true, "rates", "Against rate"),
+            (true, "task", "A task beside it"),
+            (true, "versus", "A/B"),
+            (true, "census", "Commands"),
+            (true, "targets", "Targets"),
+            (!self.repeats.is_empty(), "repeats", "Made twice"),
+            (true, "left", "Left out"),
+            (true, "again", "Run it again"),
+            (true, "measured", "What was measured"),
+        ];
+        all.into_iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, id, title)| (id, title))
+            .collect()
+    }
+}
+
+/// Colour, dash and shape of a strategy: the same in every run.
+fn style(strategy: Strategy) -> usize {
+    match strategy {
+        Strategy::Busy => 2,
+        Strategy::Event => 1,
+        Strategy::Hybrid => 3,
+        Strategy::Batch => 4,
+    }
+}
+
+fn legend(run: &Run) -> Vec<(String, &'static str, &'static str)> {
+    let strategies = run.study.completion.strategies.iter();
+    let of = |strategy: &Strategy| {
+        (marks::class(style(*strategy)), marks::shape(style(*strategy)), strategy.name())
+    };
+    strategies.map(of).collect()
+}
+
+/// The line under the title.
+fn status(completion: &Completion, run: &Run) -> Vec<String> {
+    let shape = &run.study.completion;
+    let mut status = vec![
+        format!("{} that count", count(completion.counted, "trial")),
+        count(shape.blocks, "block"),
+        format!("{} window", shape.window),
+        format!("a command takes {}", shape.completes_in),
+    ];
+    status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));
+    status
+}
+
+/// Whose CPU and whose clock a place's figures are of.
+fn core(place: &Place) -> &'static str {
+    match (place.on, place.mode) {
+        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
+        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
+        (Machine::Host, _) => "this host’s cores in real time",
+    }
+}
+
+/// Each place with the loads that are more than one rate.
+fn rates(completion: &Completion, run: &Run) -> Vec<Drawn> {
+    let study = &run.study;
+    let pairs =
+        study.places.iter().flat_map(|place| study.loads.iter().map(move |one| (place, one)));
+    pairs
+        .filter_map(|(place, load)| {
+            let cpu = lines::cpu(completion, &place.name, load);
+            (!cpu.is_empty()).then(|| Drawn {
+                title: format!("{}: frames of {} bytes, {}", load.name, load.bytes, place.name),
+                cpu,
+                latency: lines::latency(completion, &place.name, load),
+            })
+        })
+        .collect()
+}
+
+/// The table of each place.
+fn figures(completion: &Completion, run: &Run) -> Vec<(String, String)> {
+    let of = |place: &Place| {
+        (place.name.clone(), tables::points(completion, &place.name).html_or_nothing())
+    };
+    run.study.places.iter().map(of).filter(|(_, table)| !table.is_empty()).collect()
+}
+
+/// The picture of each task at each place.
+fn tasks(completion: &Completion, run: &Run) -> Vec<(String, String)> {
+    let study = &run.study;
+    let pairs =
+        study.places.iter().flat_map(|place| study.loads.iter().map(move |one| (place, one)));
+    pairs
+        .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)))
+        .filter_map(|(place, load, rate)| {
+            let drawn = task_chart::draw(completion, (&place.name, &load.name), rate);
+            let bus =
+                load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
+            let title = format!("{rate} frames/s of {} bytes{bus}, {}", load.bytes, place.name);
+            (!drawn.is_empty()).then_some((title, drawn))
+        })
+        .collect()
+}
+
+fn left_lead(completion: &Completion) -> String {
+    let counted = count(completion.counted, "trial");
+    match completion.left_out.len() {
+        0 => format!("Nothing: {counted} were made and all count."),
+        left => format!("{counted} count, {left} could not be made: they are in no figure."),
+    }
+}
+
+fn facts(run: &Run) -> Vec<Fact> {
+    let fact = |name, value: String, code| Fact { name, value, code };
+    vec![
+        fact("headroom", run.headroom.clone(), false),
+        fact("image", run.lab.image().unwrap_or("none was needed").to_owned(), true),
+        fact("host", run.host.to_string(), false),
+        fact("began", identity::utc(run.began_unix), false),
+        fact("seed of the orders", run.study.completion.seed.to_string(), false),
+    ]
+}

@@ -1,0 +1,311 @@
+//! The tables of a completion run: the report's figures, every point, tasks, comparisons, the census, and what was
+//! measured where.
+//!
+//! Digits follow the interval, by [`analysis::quantity`]. No arithmetic but units.
+
+use analysis::{
+    Estimate,
+    completion::{By, Completion, Point, Published, Versus},
+    quantity::{ABSENT, Unit, percent},
+};
+use model::{
+    completion::{Place, Run, Strategy},
+    contention::Machine,
+    study::Mode,
+};
+
+use crate::table::{
+    Kind::{Head, Number, Quiet, Text},
+    Table,
+};
+
+fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
+    estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
+}
+
+fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
+    estimate.map_or(ABSENT.to_owned(), |estimate| unit.bracket(estimate))
+}
+
+/// A value with no more decimals than a page needs.
+fn plain(value: Option<f64>, decimals: usize) -> String {
+    value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// The field report's figures beside ours.
+pub(super) fn published(completion: &Completion) -> Table {
+    let mut table = Table::new(
+        "The field report’s figures beside ours",
+        &[
+            (Head, "what", ""),
+            (Text, "place", ""),
+            (Text, "published, 2002", ""),
+            (Text, "ours", ""),
+            (Text, "ours ÷ published", ""),
+        ],
+    );
+    for one in &completion.published {
+        let ratio = one.ours.map(|ours| format!("{:.3}", ours.mean / one.value));
+        table.push(vec![
+            one.what.clone(),
+            one.place.clone(),
+            published_words(one),
+            one.ours.map_or(ABSENT.to_owned(), |ours| in_unit(&ours, one.unit)),
+            ratio.unwrap_or(ABSENT.to_owned()),
+        ]);
+    }
+    table
+}
+
+fn published_words(one: &Published) -> String {
+    match one.unit {
+        "×" => format!("{}: {:.2} ×", one.published, one.value),
+        "frames/s" => format!("{} frames/s", one.published),
+        _ => one.published.clone(),
+    }
+}
+
+fn in_unit(estimate: &Estimate, unit: &str) -> String {
+    match unit {
+        "%" => Unit::PER_CENT.with_interval(estimate),
+        "frames/s" => {
+            format!("{} frames/s {}", Unit::WHOLE.mean(estimate), Unit::WHOLE.bracket(estimate))
+        }
+        other => format!("{} {other} {}", Unit::ONE.mean(estimate), Unit::ONE.bracket(estimate)),
+    }
+}
+
+/// Every point of a place.
+pub(super) fn points(completion: &Completion, place: &str) -> Table {
+    let mut table = Table::new(
+        "",
+        &[
+            (Head, "load, rate", "frames/s"),
+            (Text, "strategy", ""),
+            (Number, "sent", "frames/s"),
+            (Number, "path", "% of a core"),
+            (Quiet, "interval", "95 %"),
+            (Number, "waiting", "% of a core"),
+            (Number, "off", "% of rate × time"),
+            (Number, "rest", "µs a frame"),
+            (Number, "masked", "% of time"),
+            (Number, "p50", "µs"),
+            (Number, "p99", "µs"),
+            (Number, "longest", "µs"),
+            (Number, "interrupts", "a frame"),
+            (Number, "dropped", "frames/s"),
+        ],
+    );
+    for point in completion.points.iter().filter(|point| point.place == place) {
+        table.push(vec![
+            format!("{} {}", point.load, point.rate),
+            point.strategy.name().to_owned(),
+            format!("{:.0}", point.sent.mean),
+            Unit::PER_CENT.mean(&point.path),
+            Unit::PER_CENT.bracket(&point.path),
+            plain(Some(100.0 * point.waiting.mean), 2),
+            off(point),
+            plain(point.rest_us.map(|one| one.mean), 1),
+            plain(Some(100.0 * point.masked.mean), 2),
+            plain(point.p50_us.map(|one| one.mean), 0),
+            plain(point.p99_us.map(|one| one.mean), 0),
+            plain(point.longest_us, 0),
+            plain(point.interrupts.map(|one| one.mean), 2),
+            plain(Some(point.dropped.mean), 0),
+        ]);
+    }
+    table
+}
+
+/// How far waiting is from rate × completion time, per cent; only a loop that waits for all of it is held to that.
+pub(super) fn off(point: &Point) -> String {
+    match point.error {
+        Some(error) if point.strategy == Strategy::Busy => {
+            format!("{:+.2}", 100.0 * error.mean).replace('-', "−").replace("+0.00", "0.00")
+        }
+        _ => ABSENT.to_owned(),
+    }
+}
+
+/// Every task, alone and beside each strategy.
+pub(super) fn tasks(completion: &Completion) -> Table {
+    let mut table = Table::new(
+        "",
+        &[
+            (Head, "place", ""),
+            (Text, "beside", ""),
+            (Number, "task", "s"),
+            (Quiet, "interval", "95 %"),
+            (Number, "slowed", "×"),
+            (Quiet, "interval", "95 %"),
+            (Number, "path", "% of a core"),
+            (Number, "waiting", "% of a core"),
+            (Number, "p50", "µs"),
+            (Number, "p99", "µs"),
+        ],
+    );
+    for alone in &completion.alone {
+        let mut cells = vec![alone.place.clone(), "nothing".to_owned()];
+        cells.extend([Unit::ONE.mean(&alone.wall_s), Unit::ONE.bracket(&alone.wall_s)]);
+        cells.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
+        table.push(cells);
+        let ours = completion
+            .points
+            .iter()
+            .filter(|one| one.place == alone.place && one.load == alone.load);
+        for point in ours {
+            let Some(task) = &point.task else { continue };
+            table.push(vec![
+                alone.place.clone(),
+                format!("{}, {}/s", point.strategy.name(), point.rate),
+                Unit::ONE.mean(&task.wall_s),
+                Unit::ONE.bracket(&task.wall_s),
+                mean(Unit::ONE, task.slowdown.as_ref()),
+                bracket(Unit::ONE, task.slowdown.as_ref()),
+                Unit::PER_CENT.mean(&point.path),
+                plain(Some(100.0 * point.waiting.mean), 2),
+                plain(point.p50_us.map(|one| one.mean), 0),
+                plain(point.p99_us.map(|one| one.mean), 0),
+            ]);
+        }
+    }
+    table
+}
+
+/// Every comparison: a row for each rate of each load at each place, with every strategy but the first.
+pub(super) fn versus(completion: &Completion) -> Table {
+    let mut variants: Vec<Strategy> = completion.versus.iter().map(|one| one.variant).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    let mut columns = vec![(Head, "load, rate", "frames/s"), (Text, "place", ""), (Text, "by", "")];
+    for variant in &variants {
+        columns.extend([
+            (Number, variant.name(), "×"),
+            (Quiet, "interval", "95 %"),
+            (Text, "", ""),
+        ]);
+    }
+    let mut table = Table::new("", &columns);
+    for first in completion.versus.iter().filter(|one| Some(&one.variant) == variants.first()) {
+        let by = match first.by {
+            By::Path => "CPU of the path",
+            By::Task => "time of the task",
+        };
+        let mut cells =
+            vec![format!("{} {}", first.load, first.rate), first.place.clone(), by.to_owned()];
+        for variant in &variants {
+            let is_it = |one: &&Versus| {
+                let ours = (&one.place, &one.load, one.rate);
+                ours == (&first.place, &first.load, first.rate) && one.variant == *variant
+            };
+            let one = completion.versus.iter().find(is_it);
+            let ratio = one.and_then(|one| one.ratio.as_ref());
+            cells.extend([mean(Unit::ONE, ratio), bracket(Unit::ONE, ratio)]);
+            cells.push(one.map_or(ABSENT, |one| one.verdict.name()).to_owned());
+        }
+        table.push(cells);
+    }
+    table
+}
+
+/// The census.
+pub(super) fn commands(completion: &Completion) -> Table {
+    let mut table = Table::new(
+        "",
+        &[
+            (Head, "place", ""),
+            (Text, "strategy", ""),
+            (Text, "command", ""),
+            (Number, "completed", ""),
+            (Number, "put off", ""),
+            (Number, "mean", "µs"),
+            (Number, "shortest", "µs"),
+            (Number, "longest", "µs"),
+            (Number, "failed", ""),
+        ],
+    );
+    for one in &completion.commands {
+        table.push(vec![
+            one.place.clone(),
+            one.strategy.name().to_owned(),
+            one.name.clone(),
+            one.count.to_string(),
+            one.deferred.to_string(),
+            plain(one.mean_us, 1),
+            plain(one.least_us, 1),
+            plain(one.most_us, 1),
+            one.failed.to_string(),
+        ]);
+    }
+    table
+}
+
+/// Trials that were made twice.
+pub(super) fn repeats(completion: &Completion) -> Table {
+    let columns =
+        [(Head, "trial", ""), (Text, "the figure that differs most", ""), (Text, "by", "")];
+    let mut table = Table::new("", &columns);
+    for one in &completion.repeats {
+        let figure = if one.difference == 0.0 { "none differs" } else { &one.figure };
+        table.push(vec![one.name.clone(), figure.to_owned(), percent(one.difference)]);
+    }
+    table
+}
+
+/// Trials that do not count.
+pub(super) fn left_out(completion: &Completion) -> Table {
+    let mut table = Table::new("", &[(Head, "trial", ""), (Text, "what", ""), (Text, "why", "")]);
+    for one in &completion.left_out {
+        table.push(vec![one.number.to_string(), one.name.clone(), one.why.clone()]);
+    }
+    table
+}
+
+/// Where trials were made.
+pub(super) fn places(run: &Run) -> Table {
+    let mut table = Table::new("Places", &[(Head, "place", ""), (Text, "machine and time", "")]);
+    for place in &run.study.places {
+        table.push(vec![place.name.clone(), machine(place).to_owned()]);
+    }
+    table
+}
+
+fn machine(place: &Place) -> &'static str {
+    match (place.on, place.mode) {
+        (Machine::Vm, Mode::Counted) => {
+            "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
+        }
+        (Machine::Vm, Mode::RealTime) => {
+            "the virtual access point, in real time on this host’s cores"
+        }
+        (Machine::Host, _) => "this host itself, in namespaces of txd’s own, real time",
+    }
+}
+
+/// What was offered.
+pub(super) fn loads(run: &Run) -> Table {
+    let mut table = Table::new(
+        "Loads",
+        &[
+            (Head, "load", ""),
+            (Number, "frame", "bytes"),
+            (Text, "frames/s offered", ""),
+            (Text, "beside a task of", ""),
+            (Text, "16 bits on the bus", ""),
+        ],
+    );
+    for load in &run.study.loads {
+        let rate = |rate: &u32| match rate {
+            0 => "as many as the card takes".to_owned(),
+            rate => rate.to_string(),
+        };
+        table.push(vec![
+            load.name.clone(),
+            load.bytes.to_string(),
+            load.rates.iter().map(rate).collect::<Vec<_>>().join(", "),
+            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone")),
+            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string()),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,142 @@
+//! The page, the terminal's text and the Markdown of a completion run, whole, partial and empty.
+
+mod chromium;
+mod offline;
+
+use analysis::completion::{Completion, analyse, made};
+use chromium::{browser, dom_of};
+use model::{
+    completion::{Run, Trial},
+    trial::Outcome,
+};
+use report::completion::{markdown, page, summary};
+
+/// The study file: what looks like markup must stay text.
+const STUDY: &str = "question = \"<made up>\"";
+
+fn analysed() -> (Run, Completion) {
+    let run = made::run();
+    let completion = analyse(&run, &made::trials());
+    (run, completion)
+}
+
+fn page_of(trials: &[Trial]) -> String {
+    let run = made::run();
+    page(&analyse(&run, trials), &run, STUDY).expect("the page is laid out")
+}
+
+fn whole() -> String {
+    page_of(&made::trials())
+}
+
+#[test]
+fn every_section_of_the_story_is_there_and_in_its_order() {
+    let page = whole();
+    let ids = [
+        "answer",
+        "published",
+        "rates",
+        "task",
+        "versus",
+        "census",
+        "targets",
+        "repeats",
+        "left",
+        "again",
+        "measured",
+        "study",
+    ];
+    let places: Vec<_> = ids
+        .iter()
+        .map(|id| page.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("{id} is missing")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    for link in page.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+}
+
+#[test]
+fn figures_of_every_section_are_on_the_page() {
+    let (run, completion) = analysed();
+    let page = page(&completion, &run, STUDY).unwrap();
+    for figure in [
+        "6.6 %",
+        "17.2 s",
+        "6,700",
+        "rate × completion time",
+        "500-MIPS",
+        "none differs",
+        "transmit",
+        "against busy",
+    ] {
+        assert!(page.contains(figure), "{figure} is missing");
+    }
+    for target in &completion.targets {
+        assert!(page.contains(&target.limit), "{} is missing", target.limit);
+    }
+}
+
+#[test]
+fn every_strategy_has_its_line_and_the_loop_has_its_limit() {
+    let page = whole();
+    let chart = page.split("aria-label=\"CPU of the transmit path").nth(1).unwrap();
+    let chart = chart.split("</svg>").next().unwrap();
+    assert_eq!(chart.matches("class=\"line\"").count(), 4);
+    assert_eq!(chart.matches("class=\"limit\"").count(), 1);
+    assert_eq!(page.matches("aria-label=\"Time of the task").count(), 2, "wide and narrow");
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything_and_takes_no_markup_from_outside() {
+    let mut trials = made::trials();
+    trials[0].outcome = Outcome::invalid("the <air> was gone");
+    let page = page_of(&trials);
+    assert_eq!(offline::asked(&page), None);
+    assert!(!page.contains("<air>") && !page.contains("<made up>"));
+    assert!(page.contains("&#60;made up&#62;"));
+}
+
+#[test]
+fn a_run_that_was_stopped_makes_a_page_without_figures_of_nothing() {
+    let trials = made::trials();
+    for end in [0, 1, 2, 5, 12, 20, trials.len() - 1] {
+        let page = page_of(&trials[..end]);
+        let body = page.split("<script>").next().unwrap();
+        assert!(!body.contains("NaN") && !body.contains("inf "), "after {end} trials");
+    }
+    let empty = page_of(&[]);
+    for told in ["No trial that counts was made yet.", "No curve", "No task has been tried"] {
+        assert!(empty.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn the_terminal_text_of_a_completion_run() {
+    let text = summary(&analysed().1);
+    assert!(text.lines().count() <= 30, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_markdown_of_a_completion_run() {
+    insta::assert_snapshot!(markdown(&analysed().1));
+}
+
+#[test]
+fn the_page_lays_out_and_fits_a_narrow_screen() {
+    let Some(browser) = browser() else { return };
+    // A headless window cannot be narrower than 500 pixels; a frame can.
+    let quoted = whole().replace('&', "&amp;").replace('"', "&quot;");
+    let frame = format!(
+        "<!doctype html><iframe id=f style='width:400px;height:900px;border:0' srcdoc=\"{quoted}\"></iframe>\
+         <p id=out></p><script>onload = () => {{ const d = f.contentDocument; const r = d.documentElement; \
+         out.textContent = `width ${{r.scrollWidth}} of ${{r.clientWidth}}, charts \
+         ${{[...d.querySelectorAll('.chart.narrow')].filter(p => p.getBoundingClientRect().width > 300).length}}`; }}</script>"
+    );
+    let dom = dom_of(&browser, &frame);
+    let out = dom.split("<p id=\"out\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
+    assert_eq!(out, "width 400 of 400, charts 3");
+}

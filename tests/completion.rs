@@ -1,0 +1,133 @@
+//! Transmit completion: a small study in the virtual access point, from its file to its page, and what is refused.
+
+use std::{collections::BTreeMap, fs};
+
+use model::{
+    completion::{Measured, Strategy, Trial},
+    trial::Outcome,
+};
+
+use crate::harness::Place;
+
+/// Full frames at 5 Mb/s; the second load is a task.
+const STUDY: &str = r#"question = "What does the harness wait for?"
+
+[completion]
+warm-up = "200ms"
+window = "1s"
+blocks = 1
+strategies = ["busy", "event"]
+
+[[place]]
+name = "ap"
+on = "vm"
+
+[[load]]
+name = "full"
+rates = [440]
+bytes = 1500
+
+[[load]]
+name = "task"
+rates = [990]
+bytes = 66
+task-ms = 500
+"#;
+
+fn trials(place: &Place) -> BTreeMap<u32, Trial> {
+    let files = fs::read_dir(place.path("run/trials")).unwrap().flatten();
+    let read = |file: fs::DirEntry| -> Trial {
+        serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap()
+    };
+    files.map(read).map(|trial| (trial.planned.number, trial)).collect()
+}
+
+fn measured(trial: &Trial) -> &Measured {
+    match &trial.outcome {
+        Outcome::Measured(measured) => measured,
+        Outcome::Invalid { why, .. } => {
+            panic!("{:?} could not be measured: {why}", trial.planned.order)
+        }
+    }
+}
+
+#[test]
+fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
+    let place = Place::with_guests();
+    place.write("study.toml", STUDY);
+    place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run().calmly();
+    let trials = trials(&place);
+    assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
+    let of = |strategy| {
+        trials.values().find(|one| one.planned.order.strategy == Some(strategy)).unwrap()
+    };
+    let (busy, event) = (measured(of(Strategy::Busy)), measured(of(Strategy::Event)));
+    let waited = busy.spun_ns as f64 / (busy.sent as f64 * 150_000.0);
+    assert!((0.97..1.03).contains(&waited), "busy waited {waited} of frames × completion time");
+    assert!(busy.sent.abs_diff(440) <= 2 && event.sent.abs_diff(440) <= 2, "{busy:?} {event:?}");
+    assert_eq!(event.spun_ns, 0);
+    // Counted instructions: the study's own limit is a tenth, and the same study keeps it by half a hundredth.
+    assert!(event.driver_ns * 9 < busy.driver_ns, "{} of {}", event.driver_ns, busy.driver_ns);
+    let put_off = event.commands.iter().find(|one| one.name == "transmit").unwrap();
+    assert_eq!(put_off.deferred, put_off.count, "at 440/s no frame waits for another");
+    for one in [busy, event] {
+        let dropped: u64 = one.dropped.iter().map(|(_, count)| count).sum();
+        assert_eq!(one.accepted + one.queued_before, one.sent + dropped + one.queued);
+        assert_eq!((one.duplicated, one.reordered, one.damaged), (0, 0, 0));
+    }
+    let again = trials.values().find(|trial| trial.planned.repeats.is_some()).unwrap();
+    let first = measured(&trials[&again.planned.repeats.unwrap()]);
+    let off = measured(again).driver_ns as f64 / first.driver_ns as f64 - 1.0;
+    assert!(off.abs() < 0.001, "a counted order that was given twice took {off} more");
+
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("What does the harness wait for?"));
+    let figures = fs::read_to_string(place.path("run/report.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&figures).unwrap()["points"].is_array());
+
+    // Everything is there: going on measures nothing but what is missing, and the page is made again.
+    fs::remove_file(place.path("run/report.html")).unwrap();
+    fs::remove_file(place.path("run/trials/0003.json")).unwrap();
+    place.resume().run().calmly();
+    assert_eq!(fs::read_dir(place.path("run/trials")).unwrap().count(), 3);
+    assert!(place.path("run/report.html").is_file());
+    place.headroom(["index", "."]).run().code(0).prints("busy waits rate × completion time: ");
+}
+
+#[test]
+fn the_plan_of_a_completion_study_is_printed_and_nothing_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", STUDY);
+    let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
+    ended.code(0).prints("440/s event of full at ap, block 2").prints("12 trials, about");
+    assert!(!place.path("runs").exists());
+}
+
+#[test]
+fn what_is_wrong_with_a_completion_study_is_one_line_and_nothing_is_done() {
+    let place = Place::without_guests();
+    let refused = |study: &str, words: &[&str], told: &str| {
+        place.write("study.toml", study);
+        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
+        place.headroom(all).run().code(2).says(told).in_one_line();
+        assert!(!place.path("run").exists(), "a folder was made");
+    };
+    let with = |from: &str, to: &str| {
+        assert!(STUDY.contains(from), "{from:?}");
+        STUDY.replacen(from, to, 1)
+    };
+    refused(
+        &with("rates =", "rats ="),
+        &[],
+        "study.toml:15: unknown key `rats`; did you mean `rates`?",
+    );
+    refused(&with("\"event\"", "\"evnet\""), &[], "did you mean `event`?");
+    refused(&with("blocks = 1", "completes-in = \"0s\""), &[], "a command that completes in 0s");
+    refused(STUDY, &["--cell", "3"], "the study has no load 3; it has 1 to 2");
+    refused(
+        STUDY,
+        &["--variant", "hybrid"],
+        "the study has no strategy `hybrid`; it has busy, event",
+    );
+    refused(STUDY, &["--clients", "18"], "--clients means nothing to a completion study");
+}
