@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::trial::Outcome;
+use model::{experiment::Any, trial::Outcome};
 
 use crate::harness::{Place, Study};
 
@@ -96,8 +96,8 @@ fn packages_are_names_and_nothing_that_apt_would_obey() {
 #[test]
 fn examples_say_which_packages_they_need() {
     let packages = |name: &str| {
-        let study = lab::study_file::load(&example(name)).unwrap().study;
-        study.access_point.packages.iter().map(ToString::to_string).collect::<Vec<_>>()
+        let Any::Clients(file) = lab::study_file::load(&example(name)).unwrap() else { panic!() };
+        file.study.access_point.packages.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(packages("lldpd.toml"), ["lldpd"]);
     assert_eq!(packages("snmpd.toml"), ["snmp", "snmpd"]);

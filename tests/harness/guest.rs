@@ -6,7 +6,8 @@ use lab::{
     Cancel, Lab, Settings,
     device::Device,
     image,
-    session::{self, Places},
+    procedure::TrialFiles,
+    session,
     vm::{
         Accelerator, Machine, Shape, Start, Surroundings,
         snapshot::{self, Snapshot},
@@ -123,12 +124,12 @@ impl Guest {
     /// One window.
     pub(crate) fn measure(&mut self, order: &Measure, cost: &mut HostCost) -> Recording {
         let below = |name: &str| self.folder.path().join(name);
-        let places = Places {
+        let files = TrialFiles {
             console_log: below("console.log"),
             stacks: below("stacks"),
             objects: self.folder.path().to_owned(),
         };
         self.machine.begin(&Order::measure(order.clone()), Mode::Counted).unwrap();
-        session::listen(&mut self.machine, order, &places, cost).unwrap()
+        session::listen(&mut self.machine, order, &files, cost).unwrap()
     }
 }

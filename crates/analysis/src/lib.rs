@@ -43,6 +43,7 @@ mod lab;
 mod ledger;
 pub mod looks;
 mod measured;
+pub mod metrics;
 pub mod ordered;
 pub mod paired;
 mod pausing;

@@ -90,6 +90,35 @@ impl Estimate {
         self.interval.is_some_and(|interval| !interval.holds(0.0))
     }
 
+    /// The same in another unit; `factor` is above 0.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        let interval = |Interval { low, high }| Interval { low: low * factor, high: high * factor };
+        Self {
+            n: self.n,
+            mean: self.mean * factor,
+            sd: self.sd.map(|sd| sd * factor),
+            cv: self.cv,
+            interval: self.interval.map(interval),
+            min: self.min * factor,
+            max: self.max * factor,
+        }
+    }
+
+    /// The same from another zero.
+    pub(crate) fn shifted(self, by: f64) -> Self {
+        let interval = |Interval { low, high }| Interval { low: low + by, high: high + by };
+        let mean = self.mean + by;
+        Self {
+            n: self.n,
+            mean,
+            sd: self.sd,
+            cv: self.sd.filter(|_| mean != 0.0).map(|sd| sd / mean.abs()),
+            interval: self.interval.map(interval),
+            min: self.min + by,
+            max: self.max + by,
+        }
+    }
+
     fn is_finite(&self) -> bool {
         let interval = self.interval.unwrap_or(Interval { low: 0.0, high: 0.0 });
         [self.mean, self.sd.unwrap_or(0.0), self.cv.unwrap_or(0.0), interval.low, interval.high]

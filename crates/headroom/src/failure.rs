@@ -58,6 +58,18 @@ pub(crate) enum Failure {
     Page(report::Error),
 }
 
+impl From<model::verdict::Verdict> for Verdict {
+    /// How a run ends that was decided so.
+    fn from(verdict: model::verdict::Verdict) -> Self {
+        use model::verdict::Verdict as Decided;
+        match verdict {
+            Decided::Measured | Decided::Pass => Verdict::Pass,
+            Decided::Fail => Verdict::Fail,
+            Decided::Invalid => Verdict::Invalid,
+        }
+    }
+}
+
 impl From<lab::Error> for Failure {
     fn from(error: lab::Error) -> Self {
         Failure::Lab(error)

@@ -4,10 +4,17 @@
 //! leave and enter `txd`. The study that plans orders is [`Study`]. Raw counters only: shares, slowdowns and
 //! verdicts are `analysis`'.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    contention::Machine, experiment::Planned, share::Share, span::Span, study::Mode,
+    contention::Machine,
+    experiment::Planned,
+    limit::{Known, Limits},
+    share::Share,
+    span::Span,
+    study::Mode,
     verdict::Expect,
 };
 
@@ -25,7 +32,69 @@ pub struct Study {
     /// What is tried: every strategy of each load, at every place.
     #[serde(rename = "load")]
     pub loads: Vec<Load>,
+    /// What the study asks of its figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Limits>,
+    /// What was published of the same things, to be shown beside ours.
+    #[serde(default, rename = "published", skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
 }
+
+/// A figure from elsewhere, shown beside ours at every place and never calculated with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Published {
+    /// What it is, in words.
+    pub what: String,
+    /// Which of ours it stands beside, as a limit names it: `busy: waiting at full`.
+    pub beside: String,
+    /// The value: `6.6%`, `2.2x`, or a number.
+    pub value: String,
+    /// As it was published, where that is more than the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
+impl Study {
+    /// What limits of this study can speak of.
+    pub fn known(&self) -> Known {
+        let owned = |name: &str| name.to_owned();
+        let rates: BTreeSet<u32> = self.loads.iter().flat_map(|load| load.rates.clone()).collect();
+        let places = self.places.iter().map(|place| place.name.clone());
+        let loads = self.loads.iter().map(|load| load.name.clone());
+        Known {
+            figures: FIGURES.iter().map(|(name, _)| owned(name)).collect(),
+            variants: Strategy::ALL.iter().map(|strategy| owned(strategy.name())).collect(),
+            places: places
+                .chain(loads)
+                .chain(rates.iter().map(|rate| format!("{rate}/s")))
+                .collect(),
+        }
+    }
+}
+
+/// The figures that limits can be put on, each with what it is.
+pub const FIGURES: [(&str, &str); 13] = [
+    ("path", "CPU of the transmit path, of one core"),
+    ("waiting", "of it, in loops that wait"),
+    (
+        "waiting-error",
+        "waiting, of rate × completion time, less 1; where all frames are carried and no task runs",
+    ),
+    ("path-ratio", "CPU of the transmit path, of the first strategy's"),
+    ("task-ratio", "the task's time, of that beside the first strategy"),
+    ("slowdown", "the task's time, of the task alone"),
+    ("p50", "median latency of a frame"),
+    ("p99", "99th percentile of it"),
+    ("p50-ratio", "median latency, of the first strategy's"),
+    ("full-rate", "frames a second at which waiting alone would fill the core"),
+    ("saturation-error", "frames a second that come out at most, of 1 ÷ completion time, less 1"),
+    ("faults", "frames lost, doubled, out of order, damaged or forgotten"),
+    (
+        "repeat-error",
+        "the most that a figure of a counted trial differs when it is made again; of the whole run",
+    ),
+];
 
 /// How long a trial is and how often each is repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,18 @@
 //! A limit as people say it: `bulk: cpu at 114 clients <= 2%`, `no slower than baseline.json by 1%`.
 //!
-//! Reads the words and says what a study knows of them. Whether a run keeps a limit is `analysis::gates`'s to say.
+//! Reads the words and says what a study knows of them. Whether a run keeps a limit is `analysis`'s to say.
 //!
 //! ```text
 //! [VARIANT:] METRIC [at N clients] (<= | ≤ | >= | ≥) VALUE
 //! [VARIANT:] no slower than FILE [at N clients] by SHARE
+//! [VARIANT:] [worst | median | p90] METRIC [at PLACE [and PLACE]] (<= | ≤ | >= | ≥) VALUE
 //! ```
+//!
+//! The third form is of contention and completion studies: `guard-100: kept at harmed cells >= 95%`.
 
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{share::Share, study::Study, trial::Purpose};
 
@@ -20,9 +25,31 @@ pub struct Limit {
     pub variant: Option<String>,
     /// At so many clients; `None` is at every count.
     pub clients: Option<u32>,
+    /// Where else: words that a point of the run must all be called by; empty is everywhere.
+    pub places: Vec<String>,
+    /// What of several points is asked about.
+    pub over: Over,
     /// What is asked.
     pub asked: Asked,
 }
+
+/// What of several points a limit asks about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// Every one, each by the bounds of its interval.
+    #[default]
+    Every,
+    /// The mean of the worst.
+    Worst,
+    /// The median of the means.
+    Median,
+    /// The 90th percentile of all values, the nearest rank.
+    P90,
+}
+
+/// What people write before a metric for that.
+const OVERS: [(&str, Over); 3] =
+    [("worst ", Over::Worst), ("median ", Over::Median), ("p90 ", Over::P90)];
 
 /// What a limit asks.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +98,8 @@ pub enum Metric {
     UnknownFrames,
     /// Calls of a function that the study counts, a second.
     Rate(String),
+    /// A figure of contention or completion studies, by its name: shares and ratios of 1, seconds, KiB, or a count.
+    Figure(String),
 }
 
 /// The names of the metrics that every study has.
@@ -103,7 +132,15 @@ impl Metric {
             "slope" => Metric::Slope,
             "memory" => Metric::Memory,
             "unknown-frames" => Metric::UnknownFrames,
-            function => Metric::Rate(function.to_owned()),
+            name => Metric::Figure(name.to_owned()),
+        }
+    }
+
+    /// What its values say that it is: calls of a function have a rate.
+    fn with_value(self, value: &str) -> Self {
+        match self {
+            Metric::Figure(name) if value.ends_with("/s") => Metric::Rate(name),
+            metric => metric,
         }
     }
 
@@ -115,6 +152,7 @@ impl Metric {
             Metric::Memory => "12MiB or 900KiB",
             Metric::UnknownFrames => "0.1%",
             Metric::Rate(_) => "1/s",
+            Metric::Figure(_) => "95%, 1.25x, 10ms, 4MiB or a number",
         }
     }
 
@@ -132,6 +170,18 @@ impl Metric {
             Metric::Memory => &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)],
             Metric::UnknownFrames => &[("%", 0.01), ("", 1.0)],
             Metric::Rate(_) => &[("/s", 1.0)],
+            Metric::Figure(_) => &[
+                ("%", 0.01),
+                ("x", 1.0),
+                ("×", 1.0),
+                ("", 1.0),
+                ("us", 1e-6),
+                ("µs", 1e-6),
+                ("ms", 1e-3),
+                ("s", 1.0),
+                ("KiB", 1.0),
+                ("MiB", 1024.0),
+            ],
         }
     }
 }
@@ -144,7 +194,7 @@ impl fmt::Display for Metric {
             Metric::Slope => METRICS[2],
             Metric::Memory => METRICS[3],
             Metric::UnknownFrames => METRICS[4],
-            Metric::Rate(function) => function,
+            Metric::Rate(name) | Metric::Figure(name) => name,
         })
     }
 }
@@ -158,12 +208,22 @@ pub fn parse(text: &str) -> Result<Limit, String> {
     let text = text.trim();
     let (variant, rest) = variant_of(text);
     let told = |why: String| format!("the limit `{text}`: {why}");
-    let (clients, asked) = match rest.strip_prefix(NO_SLOWER) {
+    let over = OVERS.iter().find_map(|(word, over)| Some((rest.strip_prefix(word)?, *over)));
+    let (rest, over) = over.unwrap_or((rest, Over::Every));
+    let (At { clients, places }, asked) = match rest.strip_prefix(NO_SLOWER) {
         Some(rest) => no_slower(rest),
         None => bound(rest),
     }
     .map_err(told)?;
-    Ok(Limit { text: text.to_owned(), variant: variant.map(str::to_owned), clients, asked })
+    let variant = variant.map(str::to_owned);
+    Ok(Limit { text: text.to_owned(), variant, clients, places, over, asked })
+}
+
+/// Where a limit holds.
+#[derive(Default)]
+struct At {
+    clients: Option<u32>,
+    places: Vec<String>,
 }
 
 /// What stands before a colon; two colons are inside of a function's name.
@@ -177,53 +237,66 @@ fn variant_of(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn no_slower(rest: &str) -> Result<(Option<u32>, Asked), String> {
+fn no_slower(rest: &str) -> Result<(At, Asked), String> {
     let (file, by) = rest
         .rsplit_once(" by ")
         .ok_or("by how much may it be slower? write for instance `by 1%`")?;
-    let (file, clients) = at_clients(file)?;
+    let (file, at) = at(file)?;
     let by = by.parse().map_err(|error| format!("{error}"))?;
-    Ok((clients, Asked::NoSlower { file: file.to_owned(), by }))
+    Ok((at, Asked::NoSlower { file: file.to_owned(), by }))
 }
 
-fn bound(rest: &str) -> Result<(Option<u32>, Asked), String> {
+fn bound(rest: &str) -> Result<(At, Asked), String> {
     let sides = SIDES.iter().filter_map(|(word, side)| Some((rest.split_once(word)?, *side)));
     let ((figure, value), side) = sides
         .min_by_key(|((figure, _), _)| figure.len())
         .ok_or("no <= and no >= in it; write for instance `cpu at 114 clients <= 2%`")?;
-    let (metric, clients) = at_clients(figure)?;
+    let (metric, at) = at(figure)?;
     if metric.is_empty() || metric.contains(char::is_whitespace) {
         return Err(format!("`{metric}` is no figure; known are {}", METRICS.join(", ")));
     }
-    let metric = Metric::of(metric);
-    if clients.is_some() && metric == Metric::Slope {
+    let metric = Metric::of(metric).with_value(value.trim());
+    if at.clients.is_some() && metric == Metric::Slope {
         return Err("a slope is over all client counts, not at one".to_owned());
     }
     let value = value_of(&metric, value.trim())?;
-    Ok((clients, Asked::Bound { metric, side, value }))
+    Ok((at, Asked::Bound { metric, side, value }))
 }
 
-/// Takes `at N clients` off the end.
-fn at_clients(text: &str) -> Result<(&str, Option<u32>), String> {
+/// Takes `at N clients`, or `at` and other places, off the end.
+fn at(text: &str) -> Result<(&str, At), String> {
     let text = text.trim();
-    let Some((before, count)) = text.rsplit_once(" at ") else { return Ok((text, None)) };
-    let number =
-        count.trim().strip_suffix("clients").or_else(|| count.trim().strip_suffix("client"));
-    let number = number.and_then(|number| number.trim().parse().ok());
-    let number = number.ok_or_else(|| {
-        format!("`at {}` is no client count; write for instance `at 114 clients`", count.trim())
+    let Some((before, place)) = text.rsplit_once(" at ") else { return Ok((text, At::default())) };
+    let (before, place) = (before.trim(), place.trim());
+    let Some(count) = place.strip_suffix("clients").or_else(|| place.strip_suffix("client")) else {
+        let name = |one: &str| one.trim().trim_end_matches(" cells").to_owned();
+        let places: Vec<String> = place.split(" and ").map(name).collect();
+        if places.iter().any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
+            return Err(format!("`at {place}` is no place; write for instance `at harmed cells`"));
+        }
+        return Ok((before, At { clients: None, places }));
+    };
+    let clients = count.trim().parse().map_err(|_| {
+        format!("`at {place}` is no client count; write for instance `at 114 clients`")
     })?;
-    Ok((before.trim(), Some(number)))
+    Ok((before, At { clients: Some(clients), places: Vec::new() }))
 }
 
 fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
     let wrong =
         || format!("`{text}` is no value for {metric}; write for instance {}", metric.example());
+    let signed = matches!(metric, Metric::Figure(_));
+    let (sign, text) = match text.strip_prefix(['-', '−']).filter(|_| signed) {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text),
+    };
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let factor = metric.units().iter().find(|(name, _)| *name == unit.trim());
-    let value = number * factor.ok_or_else(wrong)?.1;
+    let factor = factor.ok_or_else(wrong)?.1;
+    // 95 % is 0.95 and not the nearest number to 95 × 0.01.
+    let value = sign * if factor < 1.0 { number / (1.0 / factor).round() } else { number * factor };
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
 }
 
@@ -247,14 +320,85 @@ impl Limit {
                 "{clients} clients are not among the study's, which are {counts:?}"
             ));
         }
-        let Asked::Bound { metric: Metric::Rate(name), .. } = &self.asked else { return Ok(()) };
+        if let Some(place) = self.places.first() {
+            return told(format!(
+                "`{place}` is no client count; write for instance `at 114 clients`"
+            ));
+        }
+        if self.over != Over::Every {
+            return told(
+                "every client count is asked about; leave the word before it out".to_owned(),
+            );
+        }
+        let Asked::Bound { metric: Metric::Rate(name) | Metric::Figure(name), .. } = &self.asked
+        else {
+            return Ok(());
+        };
         let functions = study.count.iter().flat_map(|count| &count.functions);
         let functions: Vec<_> = functions.map(|function| function.name.as_str()).collect();
         if functions.contains(&name.as_str()) {
-            return Ok(());
+            return match self.asked {
+                Asked::Bound { metric: Metric::Figure(_), .. } => {
+                    told(format!("calls of `{name}` have a rate; write for instance 1/s"))
+                }
+                _ => Ok(()),
+            };
         }
         let known = METRICS.iter().copied().chain(functions).collect::<Vec<_>>().join(", ");
         told(format!("unknown metric `{name}`; known are {known}"))
+    }
+}
+
+/// Limits of a study that has no other gates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// As people say them.
+    #[serde(default)]
+    pub limits: Vec<String>,
+}
+
+/// What a study of named figures knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Its figures.
+    pub figures: Vec<String>,
+    /// Its variants: controls, or strategies.
+    pub variants: Vec<String>,
+    /// What its points are called by.
+    pub places: Vec<String>,
+}
+
+impl Known {
+    /// Whether the study has what a limit speaks of.
+    ///
+    /// # Errors
+    ///
+    /// One line that names what is not known, and what is.
+    pub fn check(&self, limit: &Limit) -> Result<(), String> {
+        let told = |why: String| Err(format!("the limit `{}`: {why}", limit.text));
+        let Asked::Bound { metric: Metric::Figure(figure), .. } = &limit.asked else {
+            return told(format!("known figures are {}", self.figures.join(", ")));
+        };
+        let unknown = |what: &str, name: &str, known: &[String]| {
+            told(format!("unknown {what} `{name}`; known are {}", known.join(", ")))
+        };
+        if !self.figures.contains(figure) {
+            return unknown("figure", figure, &self.figures);
+        }
+        if let Some(name) = limit.variant.as_ref().filter(|name| !self.variants.contains(name)) {
+            return unknown("variant", name, &self.variants);
+        }
+        if let Some(clients) = limit.clients {
+            return told(format!(
+                "{clients} clients mean nothing here; places are {}",
+                self.places.join(", ")
+            ));
+        }
+        match limit.places.iter().find(|place| !self.places.contains(place)) {
+            Some(place) => unknown("place", place, &self.places),
+            None => Ok(()),
+        }
     }
 }
 
@@ -299,6 +443,41 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_has_points_and_what_is_asked_of_several() {
+        let limit = parse("guard-100: median kept at harmed cells and ap >= 95%").unwrap();
+        assert_eq!((limit.variant.as_deref(), limit.over), (Some("guard-100"), Over::Median));
+        assert_eq!(limit.places, ["harmed", "ap"]);
+        let figure = |name: &str| Metric::Figure(name.to_owned());
+        let value = |text: &str| match parse(text).unwrap().asked {
+            Asked::Bound { metric, side, value } => (metric, side, value),
+            Asked::NoSlower { .. } => panic!("{text}"),
+        };
+        assert_eq!(value("kept >= 95%"), (figure("kept"), Side::AtLeast, 0.95));
+        assert_eq!(value("waiting-error >= -3%"), (figure("waiting-error"), Side::AtLeast, -0.03));
+        assert_eq!(value("p90 protect <= 1s"), (figure("protect"), Side::AtMost, 1.0));
+        assert_eq!(value("guard-memory <= 4MiB"), (figure("guard-memory"), Side::AtMost, 4096.0));
+    }
+
+    #[test]
+    fn what_a_study_does_not_have_is_told_with_what_it_has() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let known = Known {
+            figures: words(&["kept", "work"]),
+            variants: words(&["none", "guard"]),
+            places: words(&["harmed", "ap"]),
+        };
+        known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
+        let told = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
+        assert!(told("kpet >= 95%").ends_with("unknown figure `kpet`; known are kept, work"));
+        assert!(
+            told("gaurd: kept >= 95%").contains("unknown variant `gaurd`; known are none, guard")
+        );
+        assert!(told("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap"));
+        assert!(told("kept at 18 clients >= 95%").contains("clients mean nothing"));
+        assert!(told("cpu <= 2%").contains("known figures are kept, work"));
+    }
+
+    #[test]
     fn what_is_no_limit_is_told_in_one_line() {
         let cases = [
             ("", "no <= and no >="),
@@ -307,7 +486,8 @@ mod tests {
             ("cpu <= 2", "is no value for cpu"),
             ("cpu <= -2%", "is no value for cpu"),
             ("memory <= 2%", "write for instance 12MiB"),
-            ("calls <= 2", "write for instance 1/s"),
+            ("kept at <= 2", "`kept at` is no figure"),
+            ("kept at harmed places too <= 2", "is no place"),
             ("the cpu <= 2%", "`the cpu` is no figure; known are cpu, sum"),
             ("cpu at many clients <= 2%", "`at many clients` is no client count"),
             ("slope at 18 clients <= 2us", "over all client counts"),

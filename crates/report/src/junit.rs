@@ -11,9 +11,28 @@ use model::{inert, run::Run, verdict::Verdict};
 
 use crate::verdict_lines::{self, VerdictLine};
 
-/// The document.
+/// The document of a run of clients and subjects.
 pub fn xml(run: &Run, analysis: &Analysis) -> String {
-    let lines = verdict_lines::all(run, analysis);
+    let Ledger { trials, wall_s, .. } = analysis.ledger;
+    document(run, &run.study.question, &verdict_lines::all(run, analysis), Took { trials, wall_s })
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    /// Trials that were made, and those of the plan.
+    pub trials: (u32, u32),
+    /// Wall time, s.
+    pub wall_s: f64,
+}
+
+/// The document of a run of any kind.
+pub fn document<S, P>(
+    run: &Run<S, P>,
+    question: &str,
+    lines: &[VerdictLine],
+    took: Took,
+) -> String {
     let with = |verdict| lines.iter().filter(|line| line.counts && line.verdict == verdict).count();
     let skipped = lines.iter().filter(|line| !line.counts).count();
     let attributes = format!(
@@ -22,24 +41,23 @@ pub fn xml(run: &Run, analysis: &Analysis) -> String {
         lines.len(),
         with(Verdict::Fail),
         with(Verdict::Invalid),
-        seconds(analysis.ledger.wall_s),
+        seconds(took.wall_s),
     );
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Writing to a String cannot fail.
     let _ = writeln!(text, "<testsuites {attributes}>");
     let _ = writeln!(text, "  <testsuite {attributes}>");
-    text.push_str(&properties(run, analysis));
-    for line in &lines {
-        text.push_str(&case(run, line));
+    text.push_str(&properties(run, question, took.trials));
+    for line in lines {
+        text.push_str(&case(&run.study_name, line));
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-fn properties(run: &Run, analysis: &Analysis) -> String {
-    let Ledger { trials: (done, planned), .. } = analysis.ledger;
+fn properties<S, P>(run: &Run<S, P>, question: &str, (done, planned): (u32, u32)) -> String {
     let all = [
         ("headroom", run.headroom.clone()),
-        ("question", run.study.question.clone()),
+        ("question", question.to_owned()),
         ("study-sha256", run.study_sha256.clone()),
         ("image-sha256", run.lab.image.clone()),
         ("agent-sha256", run.lab.agent.clone()),
@@ -52,10 +70,10 @@ fn properties(run: &Run, analysis: &Analysis) -> String {
     format!("    <properties>\n{properties}    </properties>\n")
 }
 
-fn case(run: &Run, line: &VerdictLine) -> String {
+fn case(study: &str, line: &VerdictLine) -> String {
     let head = format!(
         "    <testcase classname=\"{}.{}\" name=\"{}\" time=\"0\"",
-        escaped(&run.study_name),
+        escaped(study),
         line.kind.name(),
         escaped(&line.name)
     );

@@ -51,7 +51,7 @@ mod stage_tables;
 mod svg;
 mod table;
 mod tables;
-mod targets;
+pub mod targets;
 pub mod text;
 pub mod verdict_lines;
 

@@ -5,7 +5,8 @@ mod contended;
 mod offline;
 
 use analysis::{
-    contention::{Cell, Contention, Target},
+    contention::{Cell, Contention},
+    metrics::Target,
     quantity::Unit,
 };
 use chromium::{browser, dom_of};
@@ -71,7 +72,7 @@ fn figures_of_every_section_are_on_the_page() {
         assert!(text.contains(figure), "{figure} is missing");
     }
     for target in &contention.targets {
-        assert!(text.contains(&target.limit), "{} is missing", target.limit);
+        assert!(text.contains(&target.name), "{} is missing", target.name);
     }
 }
 

@@ -91,7 +91,8 @@ fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
 ///
 /// Where the folder holds no run.
 fn again(run: &str) -> Result<bool> {
-    let recorded = lab::run_folder::read::<Clients>(Path::new(run)).context("cannot read the run")?;
+    let recorded =
+        lab::run_folder::read::<Clients>(Path::new(run)).context("cannot read the run")?;
     Ok(told(&analysis::analyse(&recorded.run, &recorded.trials)))
 }
 

@@ -21,7 +21,7 @@ use model::{
 };
 
 use super::{
-    contention::{order, traffic},
+    contention::{ordered, traffic},
     dialogue::Agent,
 };
 

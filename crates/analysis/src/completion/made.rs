@@ -3,11 +3,12 @@
 
 use model::{
     completion::{
-        Command, Latency, Load, Measured, Order, Place, PlannedTrial, Run, Shape, Strategy, Study,
-        Trial,
+        Command, Latency, Load, Measured, Order, Place, PlannedTrial, Published, Run, Shape,
+        Strategy, Study, Trial,
     },
     contention::Machine,
     experiment::Kind,
+    limit::Limits,
     run::{FORMAT, Host, LabIdentity},
     study::Mode,
     trial::{HostCost, Outcome},
@@ -34,8 +35,37 @@ pub fn study() -> Study {
             load("full", &[440], (1500, None)),
             load("task", &[990], (60, Some(2000))),
         ],
+        gates: Some(Limits { limits: LIMITS.map(str::to_owned).to_vec() }),
+        published: PUBLISHED.map(published).to_vec(),
     }
 }
+
+/// What it is, beside which of ours, its value, and its words.
+const PUBLISHED: [[&str; 4]; 4] = [
+    ["busy waiting, of one core", "busy: waiting at full", "6.6%", "6.6 %"],
+    ["frames/s that fill the core", "busy: full-rate", "6700", "6,700"],
+    ["the path under event, of busy’s", "event: path-ratio at full", "10%", "“about one tenth”"],
+    ["a task beside busy", "busy: slowdown at task", "2.2051x", "7.8 s → 17.2 s"],
+];
+
+fn published([what, beside, value, words]: [&str; 4]) -> Published {
+    let [what, beside, value, words] = [what, beside, value, words].map(str::to_owned);
+    Published { what, beside, value, words: Some(words) }
+}
+
+/// What the study asks of its figures.
+pub const LIMITS: [&str; 10] = [
+    "busy: waiting-error <= 3%",
+    "busy: waiting-error >= -3%",
+    "busy: saturation-error >= -3%",
+    "faults <= 0",
+    "repeat-error <= 0.1%",
+    "event: path-ratio at full <= 10%",
+    "busy: slowdown at task <= 3x",
+    "event: slowdown at task <= 1.15x",
+    "hybrid: slowdown at task <= 1.08x",
+    "hybrid: p50-ratio at task <= 1.05x",
+];
 
 /// The run, begun.
 pub fn run() -> Run {

@@ -8,9 +8,10 @@
 //! ```text
 //! Trial ──(points)──► CPU, frames, latency of each strategy at each rate ──(versus)──► A/B against the first
 //!       ──(judge)──► any two sides, pair by pair
-//!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(targets)──► verdicts, answer
+//!       ──(repeats)──► does counted time repeat?   ──(commands)──► the census   ──(table)──► limits, verdicts, answer
 //! ```
 
+mod answer;
 mod commands;
 pub mod judge;
 #[cfg(any(test, feature = "fixture"))]
@@ -18,7 +19,7 @@ pub mod made;
 mod points;
 mod published;
 mod repeats;
-mod targets;
+mod table;
 #[cfg(test)]
 mod tests;
 mod versus;
@@ -30,7 +31,11 @@ use model::{
 use serde::Serialize;
 
 pub use self::{published::Published, repeats::SAME};
-use crate::{stats::Estimate, verdicts::Finding};
+use crate::{
+    metrics::{self, Metric, Target},
+    stats::Estimate,
+    verdicts::Finding,
+};
 
 /// Everything that a completion run says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +61,8 @@ pub struct Completion {
     pub repeats: Vec<Repeat>,
     /// The field report's figures beside ours.
     pub published: Vec<Published>,
+    /// The same as one table.
+    pub table: Vec<Metric>,
     /// What was to be shown, and whether it was.
     pub targets: Vec<Target>,
     /// Trials that could not be made, and why.
@@ -65,6 +72,22 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// The first strategy's point where this one is; none of its own.
+    pub fn base_of(&self, point: &Point) -> Option<&Point> {
+        let base = self.versus_of(point)?.base;
+        let curve = self.curve(&point.place, &point.load, base);
+        curve.into_iter().find(|one| one.rate == point.rate)
+    }
+
+    /// A point against the first strategy's.
+    pub fn versus_of(&self, point: &Point) -> Option<&Versus> {
+        let is_it = |one: &&Versus| {
+            (&one.place, &one.load, one.rate, one.variant)
+                == (&point.place, &point.load, point.rate, point.strategy)
+        };
+        self.versus.iter().find(is_it)
+    }
+
     /// The points of one strategy of one load at one place, by rate.
     pub fn curve(&self, place: &str, load: &str, strategy: Strategy) -> Vec<&Point> {
         let is_on = |point: &&Point| {
@@ -213,6 +236,8 @@ pub struct Versus {
 /// Where the first strategy fills its core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Saturation {
+    /// The strategy.
+    pub strategy: Strategy,
     /// The place's name.
     pub place: String,
     /// The load's name.
@@ -264,23 +289,6 @@ pub struct Repeat {
     pub difference: f64,
 }
 
-/// What was to be shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Target {
-    /// Short: `busy takes rate × completion time`.
-    pub name: String,
-    /// The place's name.
-    pub place: String,
-    /// The limit in words.
-    pub limit: String,
-    /// The figure in words.
-    pub found: String,
-    /// Whether it was shown.
-    pub verdict: Verdict,
-    /// The cause, where it was missed.
-    pub cause: Option<String>,
-}
-
 /// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
@@ -306,14 +314,17 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Completion {
         commands: commands::all(&made),
         repeats: repeats::all(run, trials),
         published: Vec::new(),
+        table: Vec::new(),
         targets: Vec::new(),
         left_out: left_out(run, trials),
         counted: trials.iter().filter(|trial| trial.reading().is_some()).count() as u32,
         points,
     };
-    completion.published = published::all(&completion);
-    completion.targets = targets::all(run, &completion);
-    completion.answer = targets::answer(run, &completion);
+    completion.table = table::of(&completion);
+    completion.published = published::all(&run.study, &completion.table);
+    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
+    completion.targets = metrics::judge(limits, &run.study.known(), &completion.table);
+    completion.answer = answer::of(run, &completion);
     completion
 }
 

@@ -225,6 +225,7 @@ pub(super) fn saturations(made: &Made<'_>) -> Vec<Saturation> {
         });
         let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;
         Some(Saturation {
+            strategy: *first,
             place: made.place(place),
             load: made.load(load),
             offered,

@@ -1,6 +1,6 @@
 //! What became of Wi-Fi and application under each control, from ratios inside blocks.
 
-use model::contention::{Record, Run};
+use model::contention::{Control, NamedControl, Record, Run};
 
 use super::{Arm, Guarding, Level, blocks::Block, seconds};
 use crate::stats::Estimate;
@@ -37,13 +37,27 @@ pub(super) fn application_alone(blocks: &[Block<'_>]) -> Option<Estimate> {
 
 /// Every control that was tried: `none` first, then in the study's order.
 pub(super) fn all(run: &Run, blocks: &[Block<'_>]) -> Vec<Arm> {
-    let named = run.study.controls.iter().map(|control| (control.name.as_str(), control.fixed));
-    let known = std::iter::once((NONE, false)).chain(named.filter(|(name, _)| *name != NONE));
-    let tried = known.filter(|(name, _)| blocks.iter().any(|block| block.under(name).is_some()));
-    tried.map(|(name, fixed)| arm(name, fixed, blocks)).collect()
+    let controls = &run.study.controls;
+    let cure = controls.iter().find(|one| is_guard(one)).map(|one| one.name.as_str());
+    let was_tried = |name: &str| blocks.iter().any(|block| block.under(name).is_some());
+    let none = was_tried(NONE).then(|| arm(NONE, blocks));
+    let named = controls.iter().filter(|one| one.name != NONE && was_tried(&one.name));
+    let named = named.map(|one| Arm {
+        fixed: one.fixed,
+        reported: one.reported,
+        is_guard: is_guard(one),
+        is_cure: cure == Some(&one.name),
+        ..arm(&one.name, blocks)
+    });
+    none.into_iter().chain(named).collect()
 }
 
-fn arm(control: &str, fixed: bool, blocks: &[Block<'_>]) -> Arm {
+/// Whether a control is guard.
+pub(super) fn is_guard(control: &NamedControl) -> bool {
+    matches!(control.control, Control::Guard(_))
+}
+
+fn arm(control: &str, blocks: &[Block<'_>]) -> Arm {
     let each = |of: &dyn Fn(&Block<'_>) -> Option<f64>| {
         Estimate::of(&blocks.iter().filter_map(of).collect::<Vec<_>>())
     };
@@ -52,7 +66,10 @@ fn arm(control: &str, fixed: bool, blocks: &[Block<'_>]) -> Arm {
     let seconds = kept_seconds(control, blocks);
     Arm {
         control: control.to_owned(),
-        fixed,
+        fixed: false,
+        reported: false,
+        is_guard: false,
+        is_cure: false,
         megabits: of_record(&|record| seconds::received(record).map(megabits)),
         kept: each(&|block: &Block<'_>| kept(block, control).map(|kept| kept.min(1.0))),
         kept_uncapped: each(&|block: &Block<'_>| kept(block, control)),

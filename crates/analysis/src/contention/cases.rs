@@ -6,9 +6,9 @@ use model::{
 };
 use serde::Serialize;
 
-use super::{Cell, FourCases, Movement, arms::NONE, frontier::GUARD, seconds};
+use super::{Cell, FourCases, Movement, arms::NONE, seconds};
 
-/// One case of a cell, from its first trial that was trials.
+/// One case of a cell, from its first trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
     /// `application alone`, `Wi-Fi alone`, `both`, `both, shares-512`, `both, guard-100`.
@@ -69,7 +69,10 @@ pub struct Published {
     pub l2: f64,
 }
 
-/// The four cases of «Techniques for Cache Performance Improvement using Cgroups on Wi-Fi Router» (Jangir,
+/// The field report's fourth case: both, under its control.
+const REPORTED: &str = "both, controlled";
+
+/// The four cases of “Techniques for Cache Performance Improvement using Cgroups on Wi-Fi Router” (Jangir,
 /// Rajendranath, 2022).
 pub const PUBLISHED: [Published; 4] = [
     Published {
@@ -103,7 +106,7 @@ pub const PUBLISHED: [Published; 4] = [
         l2: 16.04,
     },
     Published {
-        name: "both, shares-512",
+        name: REPORTED,
         gigabits: Some(6.5),
         cpu: (18.67, 81.31, 0.02),
         ipc: 29.40,
@@ -121,17 +124,26 @@ pub(super) fn all(run: &Run, trials: &[Trial], cells: &[Cell]) -> Vec<FourCases>
 }
 
 fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
-    let control = |name: &str| Arm::Control(name.to_owned());
+    let control = |arm: Option<&super::Arm>| {
+        let name = arm.map(|arm| arm.control.clone());
+        name.map(|name| (format!("both, {name}"), Arm::Control(name)))
+    };
+    let plain = |name: &str, arm| Some((name.to_owned(), arm));
     let wanted = [
-        ("application alone".to_owned(), Arm::Application),
-        ("Wi-Fi alone".to_owned(), Arm::Alone),
-        ("both".to_owned(), control(NONE)),
-        ("both, shares-512".to_owned(), control("shares-512")),
-        (format!("both, {GUARD}"), control(GUARD)),
+        plain("application alone", Arm::Application),
+        plain("Wi-Fi alone", Arm::Alone),
+        plain("both", Arm::Control(NONE.to_owned())),
+        control(cell.reported()),
+        control(cell.cure()),
     ];
+    let published = PUBLISHED.iter().map(Some).chain([None]);
     let cases: Vec<Case> = wanted
         .into_iter()
-        .filter_map(|(name, arm)| case(name, &arm, &of_cell(cell, trials)))
+        .zip(published)
+        .filter_map(|(wanted, published)| {
+            let (name, arm) = wanted?;
+            case((name, &arm), published, &of_cell(cell, trials))
+        })
         .collect();
     FourCases {
         cell: cell.number,
@@ -147,7 +159,11 @@ fn of_cell<'a>(cell: &Cell, trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Reading)
     here.filter_map(|trial| Some((trial, trial.reading()?))).collect()
 }
 
-fn case(name: String, arm: &Arm, trials: &[(&Trial, &Reading)]) -> Option<Case> {
+fn case(
+    (name, arm): (String, &Arm),
+    published: Option<&'static Published>,
+    trials: &[(&Trial, &Reading)],
+) -> Option<Case> {
     let of_arm = || trials.iter().filter(|(trial, _)| trial.planned.arm == *arm);
     // Figures come from a trial without the model, where there is one; counts of caches from one with it.
     let plain = of_arm().find(|(_, reading)| reading.caches.is_none());
@@ -161,7 +177,7 @@ fn case(name: String, arm: &Arm, trials: &[(&Trial, &Reading)]) -> Option<Case> 
         cpus: cpus(record),
         counters: record.counters.clone(),
         caches: of_arm().find_map(|(_, reading)| reading.caches),
-        published: PUBLISHED.iter().find(|published| published.name == name),
+        published,
         name,
     })
 }
@@ -198,7 +214,7 @@ fn movements(cases: &[Case]) -> Vec<Movement> {
         ("application alone", "Wi-Fi alone"),
         ("Wi-Fi alone", "both"),
         ("application alone", "both"),
-        ("both", "both, shares-512"),
+        ("both", REPORTED),
     ];
     let mut movements = Vec::new();
     for (what, modelled, reported) in shares {
@@ -222,12 +238,13 @@ fn movement(
     (from, to): (&str, &str),
     (what, modelled, reported): (&str, Modelled, Reported),
 ) -> Option<Movement> {
-    let case = |name: &str| cases.iter().find(|case| case.name == name);
+    let is = |case: &&Case, name: &str| case.published.is_some_and(|one| one.name == name);
+    let case = |name: &str| cases.iter().find(|case| is(case, name));
     let (left, right) = (case(from)?, case(to)?);
     let published = (reported(left.published?), reported(right.published?));
     let modelled = (modelled(left.caches.as_ref()?)?, modelled(right.caches.as_ref()?)?);
     Some(Movement {
-        what: format!("{what}: {from} → {to}"),
+        what: format!("{what}: {} → {}", left.name, right.name),
         published,
         modelled,
         agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,

@@ -3,27 +3,25 @@
 //! Less for Wi-Fi is always more for the application, so two controls are compared only at the same Wi-Fi: the
 //! other's point against the line between guard's own settings there, block by block.
 
-use super::{Cell, Contest, Oracle, arms, blocks::Block};
+use model::contention::{Control, Study};
+
+use super::{Arm, Cell, Contest, Oracle, arms, blocks::Block};
 use crate::stats::Estimate;
 
-/// guard at aggressiveness 100, the control that targets are about.
-pub(super) const GUARD: &str = "guard-100";
-/// The beginning of the names of guard's settings.
-const SETTINGS: &str = "guard-";
 /// A block's noise must not disqualify a fixed setting that keeps as much on the mean.
 const SLACK: f64 = 0.005;
 
 /// The best fixed setting that keeps as much Wi-Fi as guard did; `None` where none does. Less for Wi-Fi is more
 /// for the application, so only at the same Wi-Fi has it a meaning to be better.
 pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
-    let guard = cell.arm(GUARD)?;
+    let guard = cell.cure()?;
     let asked = guard.kept?.mean;
     let able = cell.arms.iter().filter(|arm| arm.fixed);
     let able = able.filter_map(|arm| Some((arm, arm.kept?, arm.work?)));
     let able = able.filter(|(_, kept, _)| kept.mean >= asked - SLACK);
     let (best, kept, work) = able.max_by(|left, right| left.2.mean.total_cmp(&right.2.mean))?;
     let regret = |block: &Block<'_>| {
-        let regret = 1.0 - block.work(GUARD)? / block.work(&best.control)?;
+        let regret = 1.0 - block.work(&guard.control)? / block.work(&best.control)?;
         regret.is_finite().then_some(regret)
     };
     let each: Vec<f64> = blocks.iter().filter_map(regret).collect();
@@ -31,14 +29,17 @@ pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
 }
 
 /// guard against the field report's setting and against every quota.
-pub(super) fn contests(cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
-    let others = cell
-        .arms
-        .iter()
-        .filter(|arm| arm.control == "shares-512" || arm.control.starts_with("quota-"));
+pub(super) fn contests(study: &Study, cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
+    let is_quota = |arm: &Arm| {
+        let named = study.controls.iter().find(|one| one.name == arm.control);
+        named.is_some_and(|one| matches!(one.control, Control::Quota(_)))
+    };
+    let settings: Vec<&str> =
+        cell.arms.iter().filter(|arm| arm.is_guard).map(|arm| arm.control.as_str()).collect();
+    let others = cell.arms.iter().filter(|arm| arm.reported || is_quota(arm));
     others
         .filter_map(|arm| {
-            let ratio = |block: &Block<'_>| at_same_wifi(block, &arm.control);
+            let ratio = |block: &Block<'_>| at_same_wifi(block, &settings, &arm.control);
             let each: Vec<f64> = blocks.iter().filter_map(ratio).collect();
             Some(Contest {
                 against: arm.control.clone(),
@@ -51,18 +52,17 @@ pub(super) fn contests(cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
 }
 
 /// guard's work at the Wi-Fi that the other kept in this block, against the other's.
-fn at_same_wifi(block: &Block<'_>, other: &str) -> Option<f64> {
+fn at_same_wifi(block: &Block<'_>, settings: &[&str], other: &str) -> Option<f64> {
     let kept = arms::kept(block, other)?.min(1.0);
     let work = block.work(other)?;
-    let ratio = on_frontier(&frontier(block), kept)? / work;
+    let ratio = on_frontier(&frontier(block, settings), kept)? / work;
     ratio.is_finite().then_some(ratio)
 }
 
 /// guard's settings in one block: Wi-Fi kept and work kept, by Wi-Fi. No control belongs to them: guard that
 /// does nothing is guard too.
-fn frontier(block: &Block<'_>) -> Vec<(f64, f64)> {
-    let settings = block.controlled.keys().filter(|name| name.starts_with(SETTINGS));
-    let settings = settings.copied().chain([arms::NONE]);
+fn frontier(block: &Block<'_>, settings: &[&str]) -> Vec<(f64, f64)> {
+    let settings = settings.iter().copied().chain([arms::NONE]);
     let mut points: Vec<(f64, f64)> = settings
         .filter_map(|name| Some((arms::kept(block, name)?.min(1.0), block.work(name)?)))
         .collect();

@@ -60,12 +60,12 @@ fn harmed(kept: &Estimate, slower: Option<&Estimate>) -> String {
 }
 
 /// The upper bound; the mean of one block is no bound.
-pub(super) fn upper(estimate: &Estimate) -> Option<f64> {
+fn upper(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|interval| interval.high)
 }
 
 /// The lower bound.
-pub(super) fn lower(estimate: &Estimate) -> Option<f64> {
+fn lower(estimate: &Estimate) -> Option<f64> {
     estimate.interval.map(|interval| interval.low)
 }
 

@@ -8,6 +8,7 @@ use model::{
     },
     experiment::Kind,
     run::{Host, LabIdentity},
+    share::Share,
     span::Span,
     study::Mode,
     trial::{HostCost, Outcome},
@@ -25,8 +26,13 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
     let traffic = traffic();
     let control = |(name, fixed): &(&str, bool)| NamedControl {
         name: (*name).to_owned(),
-        control: Control::Weight(512),
+        control: match name.split('-').next() {
+            Some("guard") => Control::Guard(String::new()),
+            Some("quota") => Control::Quota(Share::of(0.2)),
+            _ => Control::Weight(512),
+        },
         fixed: *fixed,
+        reported: *name == "shares-512",
     };
     Run {
         format: model::run::FORMAT,
@@ -57,6 +63,7 @@ pub(super) fn run(controls: &[(&str, bool)]) -> Run {
                 four_cases: false,
                 role: model::contention::Role::Harm,
             }],
+            gates: None,
         },
         overrides: Vec::new(),
         study_name: "contention".to_owned(),

@@ -6,9 +6,10 @@
 //!
 //! ```text
 //! Trial ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
-//!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(targets)──► verdicts
+//!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(table)──► limits, verdicts
 //! ```
 
+mod answer;
 mod arms;
 mod blocks;
 mod cases;
@@ -17,21 +18,21 @@ mod harm;
 #[cfg(test)]
 mod made;
 mod seconds;
-mod targets;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use model::{
-    contention::{Role, Run, Trial},
-    verdict::Verdict,
-};
+use model::contention::{Role, Run, Trial};
 use serde::Serialize;
 
 pub use self::{
     cases::{Case, CpuShare, PUBLISHED, Published},
     harm::KEPT,
 };
-use crate::stats::Estimate;
+use crate::{
+    metrics::{self, Metric, Target},
+    stats::Estimate,
+};
 
 /// Everything that a contention run says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +45,8 @@ pub struct Contention {
     pub cells: Vec<Cell>,
     /// The four cases, of each cell that asks for them.
     pub cases: Vec<FourCases>,
+    /// The same as one table.
+    pub table: Vec<Metric>,
     /// What was to be shown, and whether it was.
     pub targets: Vec<Target>,
     /// Trials that could not be trials or do not count, and why.
@@ -84,6 +87,16 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// guard, as the page speaks of it.
+    pub fn cure(&self) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.is_cure)
+    }
+
+    /// The control that was reported from the field.
+    pub fn reported(&self) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.reported)
+    }
+
     /// The arm of a control.
     pub fn arm(&self, control: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.control == control)
@@ -117,6 +130,12 @@ pub struct Arm {
     pub control: String,
     /// Whether it is a fixed setting, a candidate of the oracle.
     pub fixed: bool,
+    /// Whether it is the control that was reported from the field.
+    pub reported: bool,
+    /// Whether it is guard.
+    pub is_guard: bool,
+    /// Whether it is the first of the study's controls that are guard: the one that the page speaks of.
+    pub is_cure: bool,
     /// Megabits in a second that arrived.
     pub megabits: Option<Estimate>,
     /// Wi-Fi kept, each block capped at 1.
@@ -241,21 +260,6 @@ pub struct Movement {
     pub agrees: bool,
 }
 
-/// What was to be shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Target {
-    /// Short: `Wi-Fi kept under guard`.
-    pub name: String,
-    /// The limit in words: `≥ 95 % (lower bound) in every harm cell`.
-    pub limit: String,
-    /// The figure in words, of the worst cell: `97.1 % [96.8, 97.4] in …`.
-    pub found: String,
-    /// Whether it was shown.
-    pub verdict: Verdict,
-    /// The cause, where it was missed.
-    pub cause: Option<String>,
-}
-
 /// A trial that does not count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeftOut {
@@ -275,7 +279,9 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Contention {
         (0..run.study.cells.len()).map(|number| cell(run, trials, number)).unzip();
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
     let cases = cases::all(run, trials, &cells);
-    let targets = targets::all(&cells, &cases);
+    let table = table::of(&cells, &cases);
+    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
+    let targets = metrics::judge(limits, &run.study.known(), &table);
     let counted = trials
         .iter()
         .filter(|trial| trial.reading().is_some())
@@ -283,9 +289,10 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Contention {
         .saturating_sub(left_out.len()) as u32;
     Contention {
         question: run.study.question.clone(),
-        answer: targets::answer(&cells, &targets),
+        answer: answer::of(&cells, &targets),
         cells,
         cases,
+        table,
         targets,
         left_out,
         counted,
@@ -314,7 +321,7 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
     };
     cell.harm = harm::of(&cell, &blocks);
     cell.oracle = frontier::oracle(&cell, &blocks);
-    cell.contests = frontier::contests(&cell, &blocks);
+    cell.contests = frontier::contests(&run.study, &cell, &blocks);
     (cell, left_out)
 }
 

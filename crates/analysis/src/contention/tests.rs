@@ -1,7 +1,8 @@
 //! What the analysis of a contention run says of chosen figures.
 
 use model::{
-    contention::{Arm, Machine, Role, Trial},
+    contention::{Arm, Machine, Role, Run, Trial},
+    limit::Limits,
     trial::Outcome,
     verdict::Verdict,
 };
@@ -34,6 +35,16 @@ fn usual() -> Vec<Trial> {
         ("quota-20", 0.80, 0.10),
     ])
 }
+
+/// The run with these limits.
+fn asking(limits: &[&str]) -> Run {
+    let mut run = run(&CONTROLS);
+    let limits = limits.iter().map(|text| (*text).to_owned()).collect();
+    run.study.gates = Some(Limits { limits });
+    run
+}
+
+const KEPT: &str = "guard-100: kept at harmed cells >= 95%";
 
 fn target<'a>(analysis: &'a Contention, name: &str) -> &'a Target {
     analysis.targets.iter().find(|target| target.name == name).unwrap()
@@ -110,15 +121,16 @@ fn guard_is_compared_at_the_same_wifi() {
 }
 
 #[test]
-fn targets_are_decided_by_bounds() {
-    let analysis = analyse(&run(&CONTROLS), &usual());
-    assert_eq!(target(&analysis, "Wi-Fi kept under guard").verdict, Verdict::Pass);
-    assert_eq!(target(&analysis, "harm cells").verdict, Verdict::Fail);
-    assert_eq!(target(&analysis, "guard's own CPU, of one core").verdict, Verdict::Invalid);
-    assert_eq!(
-        target(&analysis, "work against shares-512 at the same Wi-Fi, median cell").verdict,
-        Verdict::Fail
-    );
+fn limits_are_decided_by_bounds_and_nothing_is_asked_that_the_study_does_not_ask() {
+    const MEDIAN: &str = "guard-100: median work-against-shares-512 at harmed cells >= 1.25x";
+    const CPU: &str = "guard-100: guard-cpu <= 0.5%";
+    assert!(analyse(&run(&CONTROLS), &usual()).targets.is_empty());
+    let one = ["harmed-cells >= 1", "harmed-cells >= 6", KEPT, CPU, MEDIAN];
+    let analysis = analyse(&asking(&one), &usual());
+    let verdicts: Vec<Verdict> = one.map(|name| target(&analysis, name).verdict).to_vec();
+    use Verdict::{Fail, Invalid, Pass};
+    assert_eq!(verdicts, [Pass, Fail, Pass, Invalid, Fail], "one cell can pass by its own gates");
+    assert!(target(&analysis, MEDIAN).cause.as_ref().unwrap().contains("saturated path"));
     let wide: Vec<Trial> = [0.90, 0.97, 1.0]
         .into_iter()
         .zip(0..)
@@ -126,8 +138,31 @@ fn targets_are_decided_by_bounds() {
             block(number, 0.0, &[("none", 0.6, 0.4), ("guard-100", kept, 0.1)])
         })
         .collect();
-    let unsure = analyse(&run(&CONTROLS), &wide);
-    assert_eq!(target(&unsure, "Wi-Fi kept under guard").verdict, Verdict::Fail);
+    let unsure = analyse(&asking(&[KEPT]), &wide);
+    assert_eq!(target(&unsure, KEPT).verdict, Invalid, "the interval is on both sides");
+}
+
+#[test]
+fn no_name_of_a_control_means_anything() {
+    let renamed = |name: &str| match name {
+        "guard-100" => "protector".to_owned(),
+        "shares-512" => "the-reports".to_owned(),
+        other => other.to_owned(),
+    };
+    let mut other = run(&CONTROLS);
+    other.study.controls.iter_mut().for_each(|one| one.name = renamed(&one.name));
+    let mut trials = usual();
+    for trial in &mut trials {
+        if let Arm::Control(name) = &mut trial.planned.arm {
+            *name = renamed(name);
+        }
+    }
+    let (ours, theirs) = (analyse(&run(&CONTROLS), &usual()), analyse(&other, &trials));
+    let cell = &theirs.cells[0];
+    assert_eq!(cell.cure().unwrap().control, "protector");
+    assert_eq!(cell.oracle.as_ref().unwrap().regret, ours.cells[0].oracle.as_ref().unwrap().regret);
+    assert_eq!(cell.contests[0].ratio, ours.cells[0].contests[0].ratio);
+    assert_eq!(cell.contests[0].against, "the-reports");
 }
 
 #[test]
@@ -167,7 +202,8 @@ fn a_bout_that_failed_is_named() {
 
 #[test]
 fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
-    let mut run = run(&CONTROLS);
+    const CHANGING: &str = "guard-100: kept at changing cells >= 95%";
+    let mut run = asking(&[CHANGING]);
     run.study.cells[0].role = Role::Changing;
     let mut trials = usual();
     for trial in &mut trials {
@@ -179,6 +215,6 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
         }
     }
     let analysis = analyse(&run, &trials);
-    let kept = target(&analysis, "Wi-Fi kept, load that comes and goes");
+    let kept = target(&analysis, CHANGING);
     assert_eq!(kept.verdict, Verdict::Pass);
 }

@@ -94,6 +94,8 @@ impl Cells<'_> {
                 Some(self.memory(&variant.name, clients, asked))
             }),
             Metric::UnknownFrames => self.unknown(asked),
+            // A study of clients has no such figure, and a limit on one was refused above.
+            Metric::Figure(_) => Vec::new(),
             Metric::Rate(name) => self.each(Purpose::Counts, |variant, clients| {
                 self.evidence
                     .run

@@ -20,7 +20,6 @@ use model::{
     limit::{self, Asked},
     run::Run,
     study::Study,
-    verdict,
 };
 use report::{
     Overall, junit, markdown,
@@ -120,11 +119,24 @@ pub(crate) fn judge(
 ///
 /// [`Failure`] where a file cannot be written.
 pub(crate) fn write(run: &Run, analysis: &Analysis, outputs: &Outputs) -> Result<(), Failure> {
+    write_files(outputs, || junit::xml(run, analysis), || markdown::summary(run, analysis))
+}
+
+/// Writes the files that CI reads of a run of any kind.
+///
+/// # Errors
+///
+/// [`Failure`] where a file cannot be written.
+pub(super) fn write_files(
+    outputs: &Outputs,
+    junit: impl FnOnce() -> String,
+    markdown: impl FnOnce() -> String,
+) -> Result<(), Failure> {
     if let Some(file) = &outputs.junit {
-        run_folder::write_whole(file, junit::xml(run, analysis).as_bytes())?;
+        run_folder::write_whole(file, junit().as_bytes())?;
     }
     match &outputs.markdown {
-        Some(file) => append(file, &markdown::summary(run, analysis)),
+        Some(file) => append(file, &markdown()),
         None => Ok(()),
     }
 }
@@ -159,11 +171,7 @@ pub(crate) fn plain(lines: &[VerdictLine], told: &Overall) -> String {
 
 /// How a run ends.
 pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
-    match report::overall(run, analysis).verdict {
-        verdict::Verdict::Measured | verdict::Verdict::Pass => Verdict::Pass,
-        verdict::Verdict::Fail => Verdict::Fail,
-        verdict::Verdict::Invalid => Verdict::Invalid,
-    }
+    report::overall(run, analysis).verdict.into()
 }
 
 /// Refuses limits of the command line that speak of what the study does not have, before anything is measured.

@@ -17,7 +17,10 @@ use model::{
     experiment::{Completion, Planned},
     inert,
 };
-use report::index::{Entry, Wanted as Followed};
+use report::{
+    Overall,
+    index::{Entry, Wanted as Followed},
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -40,6 +43,7 @@ use crate::{
 impl Verbs for Completion {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
         targets::refuse_others(flags, WORDS)?;
+        targets::with_limits(None, &flags.limits, &file.study.known())?;
         changed(file, flags)
     }
 
@@ -68,7 +72,7 @@ impl Verbs for Completion {
         recorded: &Recorded<Self>,
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
-        let figures = Figures::of(recorded);
+        let figures = Figures::of(recorded, wanted.limits)?;
         let html =
             report::completion::page(&figures.completion, &recorded.run, &recorded.study_text);
         let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
@@ -81,9 +85,9 @@ impl Verbs for Completion {
         recorded: &Recorded<Self>,
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
-        targets::refuse_limits(flags, "a completion")?;
-        let told = Figures::of(recorded).told(recorded);
-        told.tell(options, flags.outputs.markdown.as_deref())
+        targets::refuse_saving(flags)?;
+        let told = Figures::of(recorded, &flags.limits)?.told(recorded);
+        told.check(options, &flags.outputs)
     }
 
     fn compare(
@@ -100,7 +104,8 @@ impl Verbs for Completion {
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
-        let figures = Figures::of(recorded);
+        let figures = Figures::of(recorded, &flags::Limits::default());
+        let figures = figures.map_err(|failure| failure.sentence())?;
         Ok(report::completion::entry(&recorded.run, &figures.completion, (name, report)))
     }
 }
@@ -108,7 +113,7 @@ impl Verbs for Completion {
 /// What its words are, where others are said.
 const WORDS: (&str, &str) = (
     "a completion",
-    "--cell for its loads, --variant for its strategies, --repetitions, --window and --markdown",
+    "--cell for its loads, --variant for its strategies, --repetitions, --window, --gate, --junit and --markdown",
 );
 
 /// The study with what the command line changes in it.
@@ -186,32 +191,45 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(recorded: &Recorded<Completion>) -> Self {
-        let mut completion = analysis::completion::analyse(&recorded.run, &recorded.trials);
+    /// With the limits of the command line among the study's.
+    fn of(recorded: &Recorded<Completion>, limits: &flags::Limits) -> Result<Self, Failure> {
+        let mut run = recorded.run.clone();
+        let known = run.study.known();
+        run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
+        let mut completion = analysis::completion::analyse(&run, &recorded.trials);
         let comparison = Comparison::of(recorded);
         if let Some(comparison) = &comparison {
-            comparison.lead(&mut completion, recorded);
+            comparison.lead(&mut completion, recorded, limits);
         }
-        Self { completion, comparison }
+        Ok(Self { completion, comparison })
     }
 
     fn told(&self, recorded: &Recorded<Completion>) -> Told {
         let completion = &self.completion;
-        let text = match &self.comparison {
+        let (lines, overall, text) = match &self.comparison {
             Some(comparison) => {
                 let lines = comparison.lines(completion);
-                let verdicts = check::plain(&lines, &judged::overall(&lines));
-                format!("{}\n\n{verdicts}", inert::line(&completion.question))
+                let overall = judged::overall(&lines);
+                let verdicts = check::plain(&lines, &overall);
+                let text = format!("{}\n\n{verdicts}", inert::line(&completion.question));
+                (lines, overall, text)
             }
-            None => inert::lines(&report::completion::summary(completion)).into_owned(),
+            None => {
+                let (verdict, sentence) = report::completion::overall(completion);
+                let text = inert::lines(&report::completion::summary(completion)).into_owned();
+                let overall = Overall { verdict, sentence };
+                (report::targets::lines(&completion.targets), overall, text)
+            }
         };
-        let verdicts = completion.targets.iter().map(|target| target.verdict);
+        let (run, question) = (&recorded.run, &completion.question);
         Told {
             json: serde_json::to_string(self).unwrap_or_default(),
             text,
             markdown: report::completion::markdown(completion),
+            junit: report::junit::document(run, question, &lines, targets::took(recorded)),
+            lines,
+            overall,
             edited: recorded.edited.clone(),
-            verdict: targets::verdict_of(completion.counted, verdicts),
         }
     }
 }

@@ -14,7 +14,10 @@ use model::{
     experiment::{Contention, Planned},
     inert,
 };
-use report::index::{Entry, Wanted as Followed};
+use report::{
+    Overall,
+    index::{Entry, Wanted as Followed},
+};
 use serde_json::json;
 
 use super::{
@@ -34,6 +37,7 @@ use crate::{
 impl Verbs for Contention {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
         targets::refuse_others(flags, WORDS)?;
+        targets::with_limits(None, &flags.limits, &file.study.known())?;
         policies(&file.study)
             .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
         changed(file, flags)
@@ -63,7 +67,7 @@ impl Verbs for Contention {
         recorded: &Recorded<Self>,
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
-        let analysed = analysed(recorded);
+        let analysed = analysed(recorded, wanted.limits)?;
         let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
         told(recorded, &analysed).conclude(options, html, wanted)
     }
@@ -73,8 +77,8 @@ impl Verbs for Contention {
         recorded: &Recorded<Self>,
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
-        targets::refuse_limits(flags, "a contention")?;
-        told(recorded, &analysed(recorded)).tell(options, flags.outputs.markdown.as_deref())
+        targets::refuse_saving(flags)?;
+        told(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
     }
 
     fn compare(
@@ -94,7 +98,8 @@ impl Verbs for Contention {
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
-        let analysed = analysed(recorded);
+        let analysed = analysed(recorded, &flags::Limits::default());
+        let analysed = analysed.map_err(|failure| failure.sentence())?;
         Ok(report::contention::entry(&recorded.run, &analysed, (name, report)))
     }
 }
@@ -112,7 +117,7 @@ fn policies(study: &Study) -> Result<(), String> {
 
 /// What its words are, where others are said.
 const WORDS: (&str, &str) =
-    ("a contention", "--cell, --variant, --repetitions, --window and --markdown");
+    ("a contention", "--cell, --variant, --repetitions, --window, --gate, --junit and --markdown");
 
 /// The study with what the command line changes in it.
 fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
@@ -190,18 +195,26 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     end_plan(options, count(trials.len() as u32, "trial"), time)
 }
 
-fn analysed(recorded: &Recorded<Contention>) -> Analysed {
-    analysis::contention::analyse(&recorded.run, &recorded.trials)
+/// A run with the limits of the command line among its study's.
+fn analysed(recorded: &Recorded<Contention>, limits: &flags::Limits) -> Result<Analysed, Failure> {
+    let mut run = recorded.run.clone();
+    let known = run.study.known();
+    run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
+    Ok(analysis::contention::analyse(&run, &recorded.trials))
 }
 
 fn told(recorded: &Recorded<Contention>, analysed: &Analysed) -> Told {
-    let verdicts = analysed.targets.iter().map(|target| target.verdict);
+    let (verdict, sentence) = report::contention::overall(analysed);
+    let lines = report::targets::lines(&analysed.targets);
+    let (run, question) = (&recorded.run, &analysed.question);
     Told {
         json: serde_json::to_string(analysed).unwrap_or_default(),
         text: inert::lines(&report::contention::summary(analysed)).into_owned(),
         markdown: report::contention::markdown(analysed),
+        junit: report::junit::document(run, question, &lines, targets::took(recorded)),
+        lines,
+        overall: Overall { verdict, sentence },
         edited: recorded.edited.clone(),
-        verdict: targets::verdict_of(analysed.counted, verdicts),
     }
 }
 

@@ -1,17 +1,22 @@
-//! What studies with targets of their own share, be they of contention or of completion: which words they take,
-//! which of their entries are chosen, where their page goes, and what their targets come to.
+//! What contention and completion studies share: which words they take, which of their entries are chosen, limits of
+//! the command line among their own, and what their limits come to.
 //!
 //! What is measured and how it is laid out is [`super::contention`]'s and [`super::completion`]'s.
 
-use std::path::Path;
+use lab::{
+    Lab,
+    run_folder::{self, Recorded},
+};
+use model::{
+    experiment::{Experiment, TrialOf},
+    limit::{Known, Limits as Gates},
+};
+use report::{Overall, junit::Took, verdict_lines::VerdictLine};
 
-use lab::{Lab, run_folder};
-use model::verdict;
-
-use super::report::Wanted;
+use super::{check, report::Wanted};
 use crate::{
     failure::{Failure, Verdict},
-    flags,
+    flags::{self, Limits, Outputs},
     options::Options,
     output,
     progress::Progress,
@@ -62,28 +67,60 @@ pub(super) fn refuse_others(flags: &flags::Run, of: (&str, &str)) -> Result<(), 
         ("--clients", !flags.clients.is_empty()),
         ("--only", !flags.only.is_empty()),
         ("--symbols", !flags.symbols.folders.is_empty()),
-        ("--gate", !flags.limits.gates.is_empty()),
-        ("--baseline", flags.limits.baseline.is_some()),
-        ("--junit", flags.outputs.junit.is_some()),
     ];
-    refuse(&said, of)
+    refuse(&said, of)?;
+    refuse_baseline(&flags.limits)
 }
 
-/// Refuses words of `headroom check` that are for such studies; `run` is the run's kind with its article.
+/// Refuses baselines, which hold CPU of subjects.
+fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
+    refuse_said(&[("--baseline", limits.baseline.is_some())], |word| {
+        format!(
+            "{word} is for runs of clients and subjects: a baseline holds their CPU; leave it out"
+        )
+    })
+}
+
+/// Refuses to save a baseline of a run that has none.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`].
-pub(super) fn refuse_limits(flags: &flags::Check, run: &str) -> Result<(), Failure> {
-    let said = [
-        ("--gate", !flags.limits.gates.is_empty()),
-        ("--baseline", flags.limits.baseline.is_some()),
-        ("--save-baseline", flags.save_baseline.is_some()),
-        ("--junit", flags.outputs.junit.is_some()),
-    ];
-    refuse_said(&said, |word| {
-        format!("{word} means nothing to {run} run, which has its own targets; leave it out")
+pub(super) fn refuse_saving(flags: &flags::Check) -> Result<(), Failure> {
+    refuse_said(&[("--save-baseline", flags.save_baseline.is_some())], |word| {
+        format!(
+            "{word} is for runs of clients and subjects: a baseline holds their CPU; leave it out"
+        )
     })
+}
+
+/// A study's gates with the limits of the command line.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a limit that speaks of what the study does not have, and for a baseline.
+pub(super) fn with_limits(
+    gates: Option<Gates>,
+    limits: &Limits,
+    known: &Known,
+) -> Result<Option<Gates>, Failure> {
+    refuse_baseline(limits)?;
+    limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)?;
+    if limits.gates.is_empty() {
+        return Ok(gates);
+    }
+    let mut gates = gates.unwrap_or_default();
+    gates.limits.extend(limits.gates.iter().map(|limit| limit.text.clone()));
+    Ok(Some(gates))
+}
+
+/// What a run of any kind took, for a CI.
+pub(super) fn took<K: Experiment>(recorded: &Recorded<K>) -> Took {
+    let ends = |trial: &TrialOf<K>| trial.began_unix + trial.cost.measure_ms / 1000;
+    let trials = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
+    let (first, last) = (trials().map(|trial| trial.began_unix).min(), trials().map(ends).max());
+    let wall_s = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64);
+    Took { trials: (recorded.trials.len() as u32, recorded.run.plan.len() as u32), wall_s }
 }
 
 /// Some of the entries, by their numbers from 1; `what` they are called.
@@ -111,45 +148,30 @@ pub(super) struct Told {
     pub(super) json: String,
     /// For a terminal, inert but for colours.
     pub(super) text: String,
+    /// Every verdict, for a terminal.
+    pub(super) lines: Vec<VerdictLine>,
+    /// The verdict on the run.
+    pub(super) overall: Overall,
     /// For a CI's summary.
     pub(super) markdown: String,
+    /// For a CI.
+    pub(super) junit: String,
     /// Files that are not as they were written.
     pub(super) edited: Vec<String>,
-    /// How the run ends.
-    pub(super) verdict: Verdict,
 }
 
 impl Told {
-    /// Prints it.
-    fn print(&self, options: &Options) {
-        if options.json {
-            output::json_text(&self.json);
-            return;
-        }
-        output::painted(self.text.trim_end());
-        for file in &self.edited {
-            output::line(format_args!("edited: trials/{file}.json is not as it was written"));
-        }
-    }
-
-    /// Writes its Markdown where that is wanted, prints it, and gives its verdict.
+    /// Prints every verdict, writes what CI reads, and gives the verdict.
     ///
     /// # Errors
     ///
-    /// [`Failure`] where the file cannot be written.
-    pub(super) fn tell(
-        &self,
-        options: &Options,
-        markdown: Option<&Path>,
-    ) -> Result<Verdict, Failure> {
-        if let Some(file) = markdown {
-            run_folder::write_whole(file, self.markdown.as_bytes())?;
-        }
-        self.print(options);
-        Ok(self.verdict)
+    /// [`Failure`] where a file cannot be written.
+    pub(super) fn check(&self, options: &Options, outputs: &Outputs) -> Result<Verdict, Failure> {
+        let text = check::plain(&self.lines, &self.overall);
+        self.tell(options, outputs, &text)
     }
 
-    /// Writes its page and its Markdown, prints it, and gives its verdict.
+    /// Writes its page and what CI reads, prints it, and gives its verdict.
     ///
     /// # Errors
     ///
@@ -161,26 +183,24 @@ impl Told {
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
         run_folder::write_whole(wanted.page, html.map_err(Failure::Page)?.as_bytes())?;
-        let verdict = self.tell(options, wanted.outputs.markdown.as_deref())?;
+        let verdict = self.tell(options, wanted.outputs, &self.text)?;
         if !options.json {
             output::line(format_args!("report: {}", wanted.page.display()));
         }
         Ok(verdict)
     }
-}
 
-/// A target that was missed fails the run; one that could not be measured makes it invalid, and so does a run of
-/// which nothing counts.
-pub(super) fn verdict_of(
-    counted: u32,
-    targets: impl ExactSizeIterator<Item = verdict::Verdict>,
-) -> Verdict {
-    let are_none = targets.len() == 0;
-    match verdict::Verdict::of_all(targets) {
-        _ if counted == 0 || are_none => Verdict::Invalid,
-        verdict::Verdict::Measured | verdict::Verdict::Pass => Verdict::Pass,
-        verdict::Verdict::Fail => Verdict::Fail,
-        verdict::Verdict::Invalid => Verdict::Invalid,
+    fn tell(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
+        check::write_files(outputs, || self.junit.clone(), || self.markdown.clone())?;
+        if options.json {
+            output::json_text(&self.json);
+        } else {
+            output::painted(text.trim_end());
+            for file in &self.edited {
+                output::line(format_args!("edited: trials/{file}.json is not as it was written"));
+            }
+        }
+        Ok(self.overall.verdict.into())
     }
 }
 
@@ -192,20 +212,21 @@ mod tests {
     use crate::flags::{Flags, Verb};
 
     #[test]
-    fn a_run_that_has_targets_is_held_against_no_other_limits() {
+    fn limits_of_the_command_line_stand_behind_the_studys_own() {
         let asked = |words: &str| {
             let flags = Flags::try_parse_from(format!("headroom check run {words}").split(' '));
             let Verb::Check(flags) = flags.unwrap().verb else { panic!() };
-            refuse_limits(&flags, "a contention")
+            let known = Known { figures: vec!["kept".to_owned()], ..Known::default() };
+            let own = Gates { limits: vec!["kept >= 1%".to_owned()] };
+            with_limits(Some(own), &flags.limits, &known)
         };
-        asked("--markdown file").unwrap();
-        for words in ["--gate cpu<=2%", "--baseline run", "--save-baseline file", "--junit file"] {
+        assert_eq!(asked("--gate kept>=2%").unwrap().unwrap().limits, ["kept >= 1%", "kept>=2%"]);
+        for (words, why) in [
+            ("--gate cpu<=2%", "known figures are kept"),
+            ("--baseline file", "--baseline is for runs of clients and subjects"),
+        ] {
             let Err(Failure::Usage(told)) = asked(words) else { panic!("{words}") };
-            let word = words.split(' ').next().unwrap();
-            assert!(
-                told.starts_with(&format!("{word} means nothing to a contention run")),
-                "{told}"
-            );
+            assert!(told.contains(why), "{told}");
         }
     }
 
@@ -217,14 +238,5 @@ mod tests {
             let Err(Failure::Usage(told)) = chosen(("cell", &cells), &[1, wrong]) else { panic!() };
             assert_eq!(told, format!("the study has no cell {wrong}; it has 1 to 2"));
         }
-    }
-
-    #[test]
-    fn a_run_of_which_nothing_counts_is_no_pass() {
-        use verdict::Verdict::{Fail, Pass};
-        assert_eq!(verdict_of(3, [Pass, Pass].into_iter()), Verdict::Pass);
-        assert_eq!(verdict_of(3, [Pass, Fail].into_iter()), Verdict::Fail);
-        assert_eq!(verdict_of(0, [Pass].into_iter()), Verdict::Invalid);
-        assert_eq!(verdict_of(3, [].into_iter()), Verdict::Invalid);
     }
 }

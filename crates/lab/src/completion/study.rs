@@ -7,6 +7,7 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 use model::{
     completion::{Load, Place, Strategy, Study},
     experiment::Kind,
+    limit,
     span::Span,
 };
 
@@ -80,7 +81,13 @@ impl Rules<'_> {
         }
         let place = |at, one: &Place| lines.place(at, (one.on, one.mode));
         lines.each(("place", &study.places), |place| &place.name, place)?;
-        lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))
+        lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))?;
+        for (at, one) in study.published.iter().enumerate() {
+            let told = limit::parse(&format!("{} <= {}", one.beside, one.value))
+                .and_then(|limit| study.known().check(&limit));
+            told.or_else(|why| lines.entry_fault(("published", at), ("beside", why)))?;
+        }
+        lines.limits(study.gates.as_ref(), &study.known())
     }
 
     fn shape(&self) -> Told {

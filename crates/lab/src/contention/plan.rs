@@ -25,9 +25,6 @@ const PACING_WINDOW: Span = Span::from_secs(3);
 /// How often that is measured where time is real; counted time gives the same figure every time.
 const PACINGS: u32 = 3;
 
-/// The weight whose modelled caches are shown beside those of no control: the field report's.
-const REPORTED: Control = Control::Weight(512);
-
 /// Wall seconds for a saturated second of a counted guest, on one core: 500 million instructions, translated.
 const COUNTED_COST: f64 = 2.6;
 
@@ -127,7 +124,7 @@ fn modelled(study: &Study) -> Vec<Draft<'_>> {
         Arm::Alone | Arm::Application => true,
         Arm::Control(name) => match control_of(study, name) {
             Some(control) => {
-                *control == REPORTED || matches!(control, Control::None | Control::Guard(_))
+                is_reported(study, name) || matches!(control, Control::None | Control::Guard(_))
             }
             None => false,
         },
@@ -169,7 +166,12 @@ fn block_of(study: &Study, (at, cell): (u32, &Cell), block: u32) -> Vec<Arm> {
 fn is_candidate(study: &Study, arm: &Arm) -> bool {
     let Arm::Control(name) = arm else { return false };
     let named = study.controls.iter().find(|control| control.name == *name);
-    named.is_some_and(|control| control.fixed && control.control != REPORTED)
+    named.is_some_and(|control| control.fixed && !control.reported)
+}
+
+/// Whether a control was reported from the field.
+fn is_reported(study: &Study, name: &str) -> bool {
+    study.controls.iter().any(|control| control.name == name && control.reported)
 }
 
 /// What an arm is set against: the traffic alone, and in a cell without traffic the application alone.

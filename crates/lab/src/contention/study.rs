@@ -32,7 +32,7 @@ const TRAFFIC: &[&str] = &[
     "probes",
 ];
 const APPLICATION: &[&str] = &["name", "stressor", "words", "workers", "swap"];
-const CONTROL: &[&str] = &["name", "control", "fixed"];
+const CONTROL: &[&str] = &["name", "control", "fixed", "reported"];
 
 const FIGURE: &str =
     "this needs a figure or none at all; write for instance { weight = 512 } or \"idle\"";

@@ -3,7 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{contention::Machine, study::Mode};
+use model::{
+    contention::Machine,
+    limit::{self, Known, Limits},
+    study::Mode,
+};
 use toml::de::{DeTable, DeValue};
 
 use super::{Fault, line_at, maxima::NAME};
@@ -48,6 +52,16 @@ impl Lines<'_> {
         let found = entry.get_ref().as_table().and_then(|table| table.get_key_value(key));
         let offset = found.map_or(entry.span().start, |(key, _)| key.span().start);
         Err(Fault { line: line_at(self.0, offset), why })
+    }
+
+    /// Refuses a limit that cannot be read, or that speaks of what the study does not have.
+    pub(crate) fn limits(self, gates: Option<&Limits>, known: &Known) -> Result<(), Fault> {
+        let limits = gates.iter().flat_map(|gates| &gates.limits);
+        for text in limits {
+            let told = limit::parse(text).and_then(|limit| known.check(&limit));
+            told.or_else(|why| self.fault(&["gates", "limits"], why))?;
+        }
+        Ok(())
     }
 
     /// Whether an entry of an array of tables has this key.

@@ -25,7 +25,7 @@ use model::{
     verdict::Verdict,
 };
 
-pub use self::summary::{markdown, summary};
+pub use self::summary::{markdown, overall, summary};
 use crate::{
     Error,
     identity::{self, Fact},
@@ -144,7 +144,7 @@ impl<'a> Page<'a> {
             (true, "task", "A task beside it"),
             (true, "versus", "A/B"),
             (true, "census", "Commands"),
-            (true, "targets", "Targets"),
+            (true, "targets", "Limits"),
             (!self.repeats.is_empty(), "repeats", "Made twice"),
             (true, "left", "Left out"),
             (true, "again", "Run it again"),

@@ -6,6 +6,7 @@
 use analysis::{
     Estimate,
     completion::{By, Completion, Point, Published, Versus},
+    metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
 use model::{
@@ -32,14 +33,14 @@ fn plain(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// The field report's figures beside ours.
+/// What was published, beside ours.
 pub(super) fn published(completion: &Completion) -> Table {
     let mut table = Table::new(
-        "The field report’s figures beside ours",
+        "What was published, beside ours",
         &[
             (Head, "what", ""),
             (Text, "place", ""),
-            (Text, "published, 2002", ""),
+            (Text, "published", ""),
             (Text, "ours", ""),
             (Text, "ours ÷ published", ""),
         ],
@@ -59,19 +60,21 @@ pub(super) fn published(completion: &Completion) -> Table {
 
 fn published_words(one: &Published) -> String {
     match one.unit {
-        "×" => format!("{}: {:.2} ×", one.published, one.value),
-        "frames/s" => format!("{} frames/s", one.published),
+        Measure::Ratio => format!("{}: {:.2} ×", one.published, one.value),
         _ => one.published.clone(),
     }
 }
 
-fn in_unit(estimate: &Estimate, unit: &str) -> String {
+fn in_unit(estimate: &Estimate, unit: Measure) -> String {
     match unit {
-        "%" => Unit::PER_CENT.with_interval(estimate),
-        "frames/s" => {
-            format!("{} frames/s {}", Unit::WHOLE.mean(estimate), Unit::WHOLE.bracket(estimate))
+        Measure::Share => Unit::PER_CENT.with_interval(estimate),
+        Measure::Ratio => {
+            format!("{} × {}", Unit::ONE.mean(estimate), Unit::ONE.bracket(estimate))
         }
-        other => format!("{} {other} {}", Unit::ONE.mean(estimate), Unit::ONE.bracket(estimate)),
+        Measure::Count => {
+            format!("{} {}", Unit::WHOLE.mean(estimate), Unit::WHOLE.bracket(estimate))
+        }
+        unit => unit.words(estimate.mean),
     }
 }
 

@@ -8,7 +8,7 @@ use analysis::{
 };
 use model::contention::Role;
 
-use super::{controls, figures};
+use super::figures;
 use crate::table::{
     Kind::{Head, Number, Quiet, Text},
     Table,
@@ -118,7 +118,7 @@ pub(super) fn regrets(cells: &[&Cell]) -> Table {
 }
 
 fn regret_row(cell: &Cell, oracle: &Oracle) -> Vec<String> {
-    let guard = controls::guard(cell);
+    let guard = cell.cure();
     vec![
         cell.name.clone(),
         oracle.control.clone(),

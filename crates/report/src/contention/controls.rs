@@ -3,14 +3,10 @@
 //! Reads the study only. Families matter for pictures: weights are one line, quotas another, guard's settings
 //! a third; what is none of them stands alone.
 
-use analysis::contention::{Arm, Cell};
-use model::contention::{Control, NamedControl, Study};
+use model::contention::{Control, Study};
 
 /// The control that is none.
 pub(super) const NONE: &str = "none";
-/// The field report's weight.
-const PUBLISHED_WEIGHT: u32 = 512;
-
 /// What controls have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {
@@ -63,8 +59,7 @@ impl Family {
     }
 }
 
-/// The family of a control by its name. A name that the study does not know, as an older run may have, is
-/// judged by its beginning.
+/// The family of a control by its name. A name that the study does not know is of none.
 pub(super) fn family(study: &Study, name: &str) -> Family {
     let known = study.controls.iter().find(|control| control.name == name);
     match known.map(|control| &control.control) {
@@ -74,29 +69,13 @@ pub(super) fn family(study: &Study, name: &str) -> Family {
         Some(Control::Headroom(_)) => Family::Rule,
         Some(Control::Guard(_)) => Family::Guard,
         None if name == NONE => Family::None,
-        None if name.starts_with("guard") => Family::Guard,
         None => Family::Rule,
     }
 }
 
-/// Whether it is the field report's own control.
+/// Whether it is the control that was reported from the field.
 pub(super) fn is_published(study: &Study, name: &str) -> bool {
-    let is = |control: &NamedControl| {
-        control.name == name && control.control == Control::Weight(PUBLISHED_WEIGHT)
-    };
-    study.controls.iter().any(is)
-}
-
-/// guard's setting that the targets are about: the last of the study's, which is its most protective where
-/// settings stand in their order.
-pub(super) fn guard(cell: &Cell) -> Option<&Arm> {
-    let settings = || cell.arms.iter().filter(|arm| is_guard(arm));
-    settings().find(|arm| arm.control == "guard-100").or_else(|| settings().next_back())
-}
-
-/// Whether guard was the control.
-pub(super) fn is_guard(arm: &Arm) -> bool {
-    arm.guard.is_some() || arm.control.starts_with("guard")
+    study.controls.iter().any(|control| control.name == name && control.reported)
 }
 
 /// A control in words: `cpu.weight 256`, as its table explains it.

@@ -88,7 +88,7 @@ fn lead(harmed: &[&Cell], unharmed: &[&Cell]) -> String {
 /// What guard did in a cell, in a line.
 fn said(cell: &Cell) -> String {
     let without = figures::short_mean(cell.arm(NONE).and_then(|arm| arm.kept.as_ref()));
-    let Some(guard) = controls::guard(cell) else {
+    let Some(guard) = cell.cure() else {
         return format!("without control {without} of Wi-Fi kept; guard was not tried");
     };
     let regret = cell.oracle.as_ref().and_then(|oracle| oracle.regret.as_ref());

@@ -31,7 +31,7 @@ use analysis::{
 use askama::Template;
 use model::{contention::Run, verdict::Verdict};
 
-pub use self::summary::{markdown, summary};
+pub use self::summary::{markdown, overall, summary};
 use self::{cases::Shown, cure::Cured, gate::Told};
 use crate::{
     Error, again,
@@ -170,7 +170,7 @@ impl<'a> Page<'a> {
             (true, "contest", "Contest and regret"),
             (!self.others.is_empty(), "others", "Other load"),
             (true, "cost", "guard’s own cost"),
-            (true, "targets", "Targets"),
+            (true, "targets", "Limits"),
             (true, "left", "Left out"),
             (true, "again", "Run it again"),
             (true, "measured", "What was measured"),

@@ -37,7 +37,7 @@ pub(super) fn draw(study: &Study, cell: &Cell) -> String {
 /// The controls to show, each with the seconds of its first trial.
 fn shown<'a>(study: &Study, cell: &'a Cell) -> Vec<(&'a Arm, &'a [f64])> {
     let published = cell.arms.iter().find(|arm| controls::is_published(study, &arm.control));
-    let all = [cell.arm(NONE), published, controls::guard(cell)];
+    let all = [cell.arm(NONE), published, cell.cure()];
     all.into_iter().flatten().map(|arm| (arm, first_trial(arm))).collect()
 }
 

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use analysis::{
     Estimate,
     completion::{
-        By, Completion, Target,
+        By, Completion,
         judge::{self, Question},
     },
+    metrics::{self, Target},
     quantity::{Unit, count, percent},
     verdicts::{Finding, Judgement},
 };
@@ -27,10 +28,11 @@ use report::{
 };
 use serde::Serialize;
 
-/// The targets of a whole study that every comparison must keep too: figures of a path that forgets frames, or of a
-/// lab that does not repeat itself, are of no use.
-const FORGOTTEN: &str = "no frame is forgotten";
-const REPEATS: &str = "counted time repeats";
+use crate::flags::Limits;
+
+/// What every comparison must keep: figures of a path that forgets frames, or of a lab that does not repeat itself, are
+/// of no use. An A/A run has every trial twice, and that they are the same is its question.
+const KEPT: [&str; 2] = ["faults <= 0", "repeat-error <= 0.1%"];
 
 /// Two strategies at one point, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -152,12 +154,16 @@ impl Comparison {
         }
     }
 
-    /// Puts the question in the place of a whole study's targets and answer. What the study is to show beyond it was
-    /// not tried.
-    pub(super) fn lead(&self, completion: &mut Completion, recorded: &Recorded<Completions>) {
+    /// Puts the question in the place of a whole study's limits and answer. What the study asks beyond it was not
+    /// tried; limits of the command line stay.
+    pub(super) fn lead(
+        &self,
+        completion: &mut Completion,
+        recorded: &Recorded<Completions>,
+        limits: &Limits,
+    ) {
         let own = Target {
             name: self.claim(),
-            place: self.place.clone(),
             limit: match self.expect {
                 Expect::Same => format!("within {} by its bounds", percent(self.margin)),
                 Expect::NoSlower => format!("at most {} more by its bound", percent(self.margin)),
@@ -167,15 +173,15 @@ impl Comparison {
             verdict: self.verdict,
             cause: None,
         };
-        // An A/A run has every trial twice, and that they are the same is its question.
-        let is_guard = |name: &str| match self.difference {
-            Difference::Nothing => name == FORGOTTEN,
-            _ => name == FORGOTTEN || name == REPEATS,
-        };
-        completion.targets.retain(|target| is_guard(&target.name));
+        let kept = if self.difference == Difference::Nothing { &KEPT[..1] } else { &KEPT[..] };
+        let kept = kept.iter().map(|text| (*text).to_owned());
+        let asked = limits.gates.iter().map(|limit| limit.text.clone());
+        let asked: Vec<String> = kept.chain(asked).collect();
+        let known = recorded.run.study.known();
         // What is missing comes before what could not be said for it.
-        let first = [Some(own), lacking(completion, recorded, &self.place)];
-        completion.targets.splice(0..0, first.into_iter().flatten());
+        let first = [Some(own), lacking(completion, recorded)];
+        let rest = metrics::judge(&asked, &known, &completion.table);
+        completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
     }
 
@@ -197,7 +203,7 @@ impl Comparison {
             verdict: target.verdict,
             counts: true,
             effect: None,
-            sentence: format!("{}: {}; asked for: {}", target.verdict, target.found, target.limit),
+            sentence: target.sentence(),
         };
         [own].into_iter().chain(against.map(line)).collect()
     }
@@ -217,16 +223,11 @@ fn why(verdict: Verdict, sentence: &str) -> &str {
 }
 
 /// Trials of the plan that are missing, or could not be made.
-fn lacking(
-    completion: &Completion,
-    recorded: &Recorded<Completions>,
-    place: &str,
-) -> Option<Target> {
+fn lacking(completion: &Completion, recorded: &Recorded<Completions>) -> Option<Target> {
     let planned = recorded.run.plan.len() as u32;
     let lacking = planned.saturating_sub(completion.counted);
     (lacking > 0).then(|| Target {
         name: "every trial counts".to_owned(),
-        place: place.to_owned(),
         limit: "no trial is missing, and each could be made".to_owned(),
         found: format!("{lacking} of {} missing or not measured", count(planned, "trial")),
         verdict: Verdict::Invalid,

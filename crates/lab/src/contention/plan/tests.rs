@@ -46,6 +46,7 @@ workers = 4
 [[control]]
 name = "shares-512"
 control = { weight = 512 }
+reported = true
 
 [[control]]
 name = "shares-64"

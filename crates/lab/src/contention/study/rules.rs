@@ -75,7 +75,7 @@ impl Rules<'_> {
         for (at, cell) in study.cells.iter().enumerate() {
             self.cell(cell).or_else(|told| lines.entry_fault(("cell", at), told))?;
         }
-        Ok(())
+        lines.limits(study.gates.as_ref(), &study.known())
     }
 
     fn shape(&self) -> Told {

@@ -51,7 +51,7 @@ fn recorded((base, variant): (Strategy, Option<Strategy>), load: usize) -> Recor
 fn told(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
     let mut completion = analyse(&recorded.run, &recorded.trials);
     let comparison = Comparison::of(recorded).unwrap();
-    comparison.lead(&mut completion, recorded);
+    comparison.lead(&mut completion, recorded, &Limits::default());
     (comparison, completion)
 }
 
@@ -170,10 +170,8 @@ fn frames_that_are_forgotten_speak_against_any_verdict() {
 }
 
 #[test]
-fn the_targets_that_every_comparison_keeps_are_named_as_the_analysis_names_them() {
-    let run = made::run();
-    let all = analyse(&run, &made::trials()).targets;
-    for guard in [FORGOTTEN, REPEATS] {
-        assert!(all.iter().any(|target| target.name == guard), "{guard}");
+fn what_every_comparison_keeps_is_known_to_its_studies() {
+    for text in KEPT {
+        made::study().known().check(&model::limit::parse(text).unwrap()).unwrap();
     }
 }

@@ -1,0 +1,127 @@
+//! The answer of a completion run in sentences: what waiting costs, what it does to others, what frames pay.
+
+use model::completion::{Run, Strategy};
+
+use super::{Completion, Point};
+use crate::{metrics::Measure, quantity::percent};
+
+/// Of the study's first place.
+pub(super) fn of(run: &Run, completion: &Completion) -> Vec<String> {
+    let Some(place) = run.study.places.first() else { return Vec::new() };
+    let place = place.name.as_str();
+    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let mut answer = Vec::new();
+    answer.extend(of_frames(completion, place, base));
+    answer.extend(of_task(completion, place));
+    answer.extend(of_bus(completion, place));
+    answer.extend(of_latency(completion, place));
+    if answer.is_empty() {
+        answer.push("No trial that would answer it has been made yet.".to_owned());
+    }
+    answer
+}
+
+fn of_frames(completion: &Completion, place: &str, base: Strategy) -> Option<String> {
+    let point = heaviest(completion, place, base)?;
+    let mut text = format!(
+        "Waiting takes {} of a core under {} at {} frames/s of {} bytes",
+        percent(point.waiting.mean),
+        base.name(),
+        point.rate,
+        point.bytes
+    );
+    if let Some(error) = point.error.filter(|_| point.waiting.mean > 0.0) {
+        text += &format!(
+            ", {} off rate × {} µs",
+            Measure::Share.words(error.mean),
+            completion.completes_us
+        );
+    }
+    if let Some(one) = completion.saturations.iter().find(|one| one.place == place) {
+        text += &format!(", and would fill the core at {:.0} frames/s", one.by_waiting.mean);
+    }
+    let others = Strategy::ALL.into_iter().filter(|other| *other != base).filter_map(|other| {
+        let ratio = completion.versus_of(heaviest(completion, place, other)?)?.ratio?;
+        Some(format!("{} of it under {}", percent(ratio.mean), other.name()))
+    });
+    let others: Vec<String> = others.collect();
+    if !others.is_empty() {
+        text += &format!("; the whole transmit path takes {}", others.join(", "));
+    }
+    Some(text + ".")
+}
+
+/// The point without a task whose frames are the largest, at the lowest of its rates.
+fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> Option<&'a Point> {
+    let is_it =
+        |point: &&Point| point.place == place && point.strategy == strategy && point.task.is_none();
+    let all = completion.points.iter().filter(is_it);
+    all.max_by_key(|point| (point.bytes, std::cmp::Reverse(point.rate)))
+}
+
+/// The point beside a task, over a bus that takes no time or over one that does.
+fn beside_task<'a>(
+    completion: &'a Completion,
+    place: &str,
+    strategy: Strategy,
+    is_bus: bool,
+) -> Option<&'a Point> {
+    completion.points.iter().find(|point| {
+        point.place == place
+            && point.strategy == strategy
+            && point.task.is_some()
+            && (point.bus_word_ns > 0) == is_bus
+    })
+}
+
+fn of_task(completion: &Completion, place: &str) -> Option<String> {
+    let alone = completion.alone.iter().find(|one| one.place == place)?;
+    let each: Vec<String> = Strategy::ALL
+        .into_iter()
+        .filter_map(|strategy| {
+            let slowdown =
+                beside_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
+            Some(format!("{:.3} × beside {}", slowdown.mean, strategy.name()))
+        })
+        .collect();
+    let rate = Strategy::ALL
+        .into_iter()
+        .find_map(|strategy| beside_task(completion, place, strategy, false))
+        .map(|point| point.rate)?;
+    (!each.is_empty()).then(|| {
+        format!(
+            "A CPU task of {:.2} s takes, at {rate} frames/s, {}.",
+            alone.wall_s.mean,
+            each.join(", ")
+        )
+    })
+}
+
+fn of_bus(completion: &Completion, place: &str) -> Option<String> {
+    let each = Strategy::ALL.into_iter().filter_map(|strategy| {
+        let slowdown = beside_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
+        Some(format!("{:.2} × beside {}", slowdown.mean, strategy.name()))
+    });
+    let each: Vec<String> = each.collect();
+    let point =
+        Strategy::ALL.into_iter().find_map(|one| beside_task(completion, place, one, true))?;
+    Some(format!(
+        "Over a bus that takes {:.2} µs for 16 bits, as behind old cards, it takes {}.",
+        point.bus_word_ns as f64 / 1e3,
+        each.join(", ")
+    ))
+}
+
+fn of_latency(completion: &Completion, place: &str) -> Option<String> {
+    let points: Vec<&Point> = Strategy::ALL
+        .into_iter()
+        .filter_map(|strategy| heaviest(completion, place, strategy))
+        .collect();
+    let of = |point: &&Point| {
+        Some(format!("{:.0} µs under {}", point.p50_us?.mean, point.strategy.name()))
+    };
+    let each: Vec<String> = points.iter().filter_map(of).collect();
+    let rate = points.first()?.rate;
+    (each.len() > 1)
+        .then(|| format!("The median frame is through at {rate}/s after {}.", each.join(", ")))
+}

@@ -1,0 +1,127 @@
+//! The figures of a contention run as one table.
+
+use super::{Arm, Cell, FourCases, Guarding};
+use crate::metrics::{Measure, Metric, Point};
+
+/// Every figure, the whole run's first.
+pub(super) fn of(cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
+    let mut table = vec![harmed(cells), agreement(cases)];
+    for cell in cells {
+        for arm in &cell.arms {
+            let at = Point {
+                name: cell.name.clone(),
+                places: places(cell),
+                variant: arm.control.clone(),
+            };
+            table.extend(of_arm(&at, arm));
+            table.extend(arm.guard.iter().flat_map(|guard| of_guard(&at, guard)));
+            table.extend(against(&at, cell, arm));
+        }
+    }
+    table
+}
+
+/// What limits may call a cell.
+fn places(cell: &Cell) -> Vec<String> {
+    let harmed = cell.is_harmed().then(|| "harmed".to_owned());
+    let or = |name: &Option<String>, none: &str| name.clone().unwrap_or_else(|| none.to_owned());
+    let traffic = or(&cell.traffic, "no-traffic");
+    let application = or(&cell.application, "no-application");
+    let own = [cell.role.name().to_owned(), cell.place.clone(), traffic, application];
+    own.into_iter().chain(harmed).collect()
+}
+
+/// Cells in which harm is shown; `None` where no candidate has been measured closely enough to say.
+fn harmed(cells: &[Cell]) -> Metric {
+    use model::contention::Role;
+    let candidates = || cells.iter().filter(|cell| cell.role == Role::Harm);
+    let is_known = |cell: &Cell| {
+        let kept = cell.arm(super::arms::NONE).and_then(|arm| arm.kept);
+        kept.is_some_and(|kept| kept.interval.is_some())
+    };
+    let harmed = candidates().filter(|cell| cell.is_harmed()).count() as f64;
+    let value = candidates().any(is_known).then_some(harmed);
+    Metric::exact(&Point::default(), "harmed-cells", Measure::Count, value)
+}
+
+fn agreement(cases: &[FourCases]) -> Metric {
+    let all: Vec<_> = cases.iter().flat_map(|cases| &cases.movements).collect();
+    let against: Vec<&str> =
+        all.iter().filter(|one| !one.agrees).map(|one| one.what.as_str()).collect();
+    let value =
+        (!all.is_empty()).then(|| (all.len() - against.len()) as f64 / all.len().max(1) as f64);
+    let cause = (!against.is_empty()).then(|| {
+        format!(
+            "{}: another kernel, driver, application and geometry than the report's router; the model has no \
+             prefetcher, which a streamer lives on",
+            against.join("; ")
+        )
+    });
+    Metric::exact(&Point::default(), "agreement", Measure::Share, value).because(cause)
+}
+
+fn of_arm(at: &Point, arm: &Arm) -> Vec<Metric> {
+    let us = |estimate: Option<_>| estimate.map(|one: crate::Estimate| one.scaled(1e-6));
+    let mut rows: Vec<Metric> = [
+        ("kept", Measure::Share, arm.kept),
+        ("kept-uncapped", Measure::Share, arm.kept_uncapped),
+        ("restored", Measure::Share, arm.restored),
+        ("p50", Measure::Seconds, us(arm.p50_us)),
+        ("p99", Measure::Seconds, us(arm.p99_us)),
+        ("p99-ratio", Measure::Ratio, arm.p99_ratio),
+        ("work", Measure::Share, arm.work),
+        ("cpu-use", Measure::Share, arm.cpu),
+    ]
+    .into_iter()
+    .map(|(name, unit, estimate)| Metric::over(at, name, unit, estimate))
+    .collect();
+    rows.push(Metric::exact(at, "kept-p01", Measure::Share, arm.kept_p01));
+    rows
+}
+
+fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
+    let seconds = |ms: &Option<u64>| ms.map_or(f64::INFINITY, |ms| ms as f64 / 1e3);
+    let protect: Vec<f64> = guard.protect_ms.iter().map(seconds).collect();
+    let held: Vec<f64> = protect.iter().copied().filter(|one| one.is_finite()).collect();
+    // Where it never was held there is no mean, and its values say so.
+    let mean = crate::Estimate::of(if held.is_empty() { &[f64::MAX] } else { &held });
+    let restored = f64::from(guard.restored) / f64::from(guard.trials.max(1));
+    let decisions = guard.decisions.first().map(|(at, reason)| {
+        format!("after {} s: {reason}", *at as f64 / 1e3).replace("after -", "after −")
+    });
+    vec![
+        Metric::over(at, "guard-cpu", Measure::Share, Some(guard.core)),
+        Metric::exact(at, "guard-memory", Measure::Kib, Some(guard.resident_kib as f64)),
+        Metric::over(at, "guard-writes", Measure::Count, Some(guard.writes_a_minute)),
+        Metric::over(at, "protect", Measure::Seconds, mean).with_values(protect),
+        Metric::exact(at, "guard-restored", Measure::Share, Some(restored)),
+        Metric::exact(at, "guard-decisions", Measure::Count, Some(guard.decisions.len() as f64))
+            .because(decisions),
+    ]
+}
+
+/// The arm against the others: at the same Wi-Fi, which guard alone is; and as it is.
+fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
+    const WORK: &str = "a saturated path leaves no CPU that guard could find: what Wi-Fi gets the application gives, \
+                        under any weight; the line between guard's settings is the line between weights";
+    const OVER: &str = "weights give way where nothing else wants the CPU, so a fixed one taxes the application only \
+                        while Wi-Fi is busy, as guard does";
+    let mut rows = Vec::new();
+    if arm.is_cure {
+        for contest in &cell.contests {
+            let name = format!("work-against-{}", contest.against);
+            let row = Metric::over(at, &name, Measure::Ratio, contest.ratio);
+            rows.push(row.because(Some(WORK.to_owned())));
+        }
+        let regret = cell.oracle.as_ref().and_then(|oracle| oracle.regret);
+        rows.push(Metric::over(at, "regret", Measure::Share, regret));
+    }
+    for other in cell.arms.iter().filter(|other| other.control != arm.control) {
+        let ratio = arm.work.zip(other.work).map(|(own, other)| own.mean / other.mean);
+        let ratio = ratio.filter(|ratio| ratio.is_finite());
+        let name = format!("work-over-{}", other.control);
+        let row = Metric::exact(at, &name, Measure::Ratio, ratio);
+        rows.push(row.because(Some(OVER.to_owned())));
+    }
+    rows
+}

@@ -1,0 +1,456 @@
+//! The figures of a run as one table, and limits that are decided on it. Whatever kind of study a row is of, this is
+//! all that a gate, an index or a CI reads of it.
+//!
+//! A limit is kept where the whole interval keeps it, broken where the whole interval breaks it, and else it was not
+//! measured closely enough. Where a limit asks about the worst, the median or a percentile of several points, that
+//! one number decides.
+
+use model::{
+    limit::{self, Asked, Known, Limit, Metric as Asks, Over, Side},
+    plural::count,
+    verdict::Verdict,
+};
+use serde::Serialize;
+
+use crate::{
+    quantity::ABSENT,
+    stats::{Estimate, Interval},
+};
+
+/// One figure at one point of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// Where, as people read it: `threaded beside stream, ap`; empty for the whole run.
+    pub point: String,
+    /// What limits may call the point.
+    #[serde(skip)]
+    pub places: Vec<String>,
+    /// The control, or the strategy; empty where it is of none.
+    pub variant: String,
+    /// Its name in limits.
+    pub name: String,
+    /// Its unit.
+    pub unit: Measure,
+    /// By block, or by trial.
+    pub values: Vec<f64>,
+    /// Over the values; `None` where there is none.
+    pub estimate: Option<Estimate>,
+    /// Whether the one value is all there is to know: a count, and no sample of anything.
+    pub is_exact: bool,
+    /// Why it is as it is, where the run's other figures tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// A share of 1.
+    Share,
+    /// A ratio.
+    Ratio,
+    /// Seconds.
+    Seconds,
+    /// KiB.
+    Kib,
+    /// So many.
+    Count,
+}
+
+impl Measure {
+    /// A value in words: `97.1 %`, `1.25 ×`, `180 µs`.
+    pub fn words(self, value: f64) -> String {
+        let (number, unit) = self.parts(value);
+        format!("{number}{unit}")
+    }
+
+    /// A number, and its unit with the space before it.
+    fn parts(self, value: f64) -> (String, &'static str) {
+        let (number, unit) = match self {
+            Self::Share if value.abs() < 0.01 => (format!("{:.2}", 100.0 * value), " %"),
+            Self::Share => (format!("{:.1}", 100.0 * value), " %"),
+            Self::Ratio => (format!("{value:.3}"), " ×"),
+            Self::Seconds if value.is_infinite() => ("never".to_owned(), ""),
+            Self::Seconds if value.abs() < 1e-3 => (format!("{:.0}", 1e6 * value), " µs"),
+            Self::Seconds if value.abs() < 1.0 => (format!("{:.0}", 1e3 * value), " ms"),
+            Self::Seconds => (format!("{value:.2}"), " s"),
+            Self::Kib => (format!("{:.1}", value / 1024.0), " MiB"),
+            Self::Count if value == value.trunc() => (format!("{value:.0}"), ""),
+            Self::Count => (format!("{value:.1}"), ""),
+        };
+        let is_zero = number.trim_start_matches('-').chars().all(|digit| "0.".contains(digit));
+        let number = if is_zero { number.trim_start_matches('-') } else { &number };
+        (number.replace('-', "−"), unit)
+    }
+
+    /// A mean with its interval: `97.1 % [96.8, 97.4]`.
+    fn with_interval(self, mean: f64, Interval { low, high }: Interval) -> String {
+        let (low, high) = (self.parts(low), self.parts(high));
+        let ends = match (self.parts(mean).1, low.1, high.1) {
+            (unit, one, other) if unit == one && one == other => format!("{}, {}", low.0, high.0),
+            _ => format!("{}{}, {}{}", low.0, low.1, high.0, high.1),
+        };
+        format!("{} [{ends}]", self.words(mean))
+    }
+}
+
+impl Metric {
+    /// A figure over blocks.
+    pub(crate) fn over(at: &Point, name: &str, unit: Measure, estimate: Option<Estimate>) -> Self {
+        let Point { name: point, places, variant } = at.clone();
+        let name = name.to_owned();
+        let (values, is_exact, cause) = (Vec::new(), false, None);
+        Self { point, places, variant, name, unit, values, estimate, is_exact, cause }
+    }
+
+    /// A figure that is no sample.
+    pub(crate) fn exact(at: &Point, name: &str, unit: Measure, value: Option<f64>) -> Self {
+        let values: Vec<f64> = value.into_iter().collect();
+        let estimate = Estimate::of(&values);
+        Self { estimate, values, is_exact: true, ..Self::over(at, name, unit, None) }
+    }
+
+    /// With its values, by block or by trial.
+    pub(crate) fn with_values(self, values: Vec<f64>) -> Self {
+        Self { values, ..self }
+    }
+
+    /// With why it is as it is.
+    pub(crate) fn because(self, cause: Option<String>) -> Self {
+        Self { cause, ..self }
+    }
+
+    /// What a limit is held against; `None` where there are too few repetitions to say.
+    fn bounds(&self) -> Option<Interval> {
+        let estimate = self.estimate.as_ref()?;
+        let own = Interval { low: estimate.mean, high: estimate.mean };
+        if self.is_exact { Some(own) } else { estimate.interval }
+    }
+
+    /// Whether a limit speaks of this figure here.
+    pub(crate) fn is_at(&self, limit: &Limit, figure: &str) -> bool {
+        let is_of = limit.variant.as_ref().is_none_or(|variant| *variant == self.variant);
+        is_of && self.name == figure && limit.places.iter().all(|one| self.places.contains(one))
+    }
+
+    fn words(&self) -> String {
+        let Some(estimate) = &self.estimate else { return ABSENT.to_owned() };
+        match estimate.interval.filter(|_| !self.is_exact) {
+            Some(interval) => self.unit.with_interval(estimate.mean, interval),
+            None => self.unit.words(estimate.mean),
+        }
+    }
+
+    fn place(&self) -> String {
+        let parts = [self.variant.as_str(), self.point.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(", ")
+    }
+}
+
+/// Where figures are of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Point {
+    pub(crate) name: String,
+    pub(crate) places: Vec<String>,
+    pub(crate) variant: String,
+}
+
+/// What was to be shown, and whether it was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// The limit, as it was written.
+    pub name: String,
+    /// What decides, in words.
+    pub limit: String,
+    /// The figure in words.
+    pub found: String,
+    /// Whether it was shown.
+    pub verdict: Verdict,
+    /// The cause, where it was missed.
+    pub cause: Option<String>,
+}
+
+impl Target {
+    fn invalid(limit: &str, why: String) -> Self {
+        let name = limit.to_owned();
+        Self { name, limit: String::new(), found: why, verdict: Verdict::Invalid, cause: None }
+    }
+
+    /// The figure and what it was to be, as one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { limit, found, cause, .. } = self;
+        let limit = if limit.is_empty() { String::new() } else { format!(" ({limit})") };
+        let cause = cause.as_ref().map(|cause| format!("; {cause}")).unwrap_or_default();
+        format!("{found}{limit}{cause}.")
+    }
+}
+
+/// Decides every limit on a table, in their order.
+pub fn judge<'a>(
+    limits: impl IntoIterator<Item = &'a String>,
+    known: &Known,
+    table: &[Metric],
+) -> Vec<Target> {
+    limits.into_iter().map(|text| target(text, known, table)).collect()
+}
+
+fn target(text: &str, known: &Known, table: &[Metric]) -> Target {
+    let limit = match limit::parse(text) {
+        Ok(limit) => limit,
+        Err(why) => return Target::invalid(text, why),
+    };
+    // A run of a part of its study has not all that its limits speak of.
+    if let Err(why) = known.check(&limit) {
+        return Target::invalid(&limit.text, why);
+    }
+    let Asked::Bound { metric: Asks::Figure(figure), side, value } = &limit.asked else {
+        return Target::invalid(&limit.text, "there is no such figure".to_owned());
+    };
+    let rows: Vec<&Metric> = table.iter().filter(|row| row.is_at(&limit, figure)).collect();
+    let measured: Vec<&Metric> =
+        rows.iter().copied().filter(|row| row.estimate.is_some()).collect();
+    let Some(first) = measured.first() else {
+        return Target::invalid(&limit.text, "no trial of this run gives the figure".to_owned());
+    };
+    let bound = Bound { side: *side, value: *value, unit: first.unit };
+    match limit.over {
+        Over::Every => bound.on_every(&limit, &measured),
+        over => bound.on_one(&limit, &measured, over),
+    }
+}
+
+/// One side of one value.
+#[derive(Clone, Copy)]
+struct Bound {
+    side: Side,
+    value: f64,
+    unit: Measure,
+}
+
+impl Bound {
+    fn is_kept(self, value: f64) -> bool {
+        match self.side {
+            Side::AtMost => value <= self.value,
+            Side::AtLeast => value >= self.value,
+        }
+    }
+
+    fn of_interval(self, interval: Option<Interval>) -> Verdict {
+        let Some(Interval { low, high }) = interval else { return Verdict::Invalid };
+        match (self.is_kept(low), self.is_kept(high)) {
+            (true, true) => Verdict::Pass,
+            (false, false) => Verdict::Fail,
+            _ => Verdict::Invalid,
+        }
+    }
+
+    /// How far inside of the limit the nearest end is; negative outside, and of what has no interval.
+    fn margin(self, row: &Metric) -> f64 {
+        row.bounds().map_or(f64::NEG_INFINITY, |Interval { low, high }| match self.side {
+            Side::AtMost => self.value - high,
+            Side::AtLeast => low - self.value,
+        })
+    }
+
+    fn words(self) -> String {
+        let sign = if self.side == Side::AtMost { "≤" } else { "≥" };
+        format!("{sign} {}", self.unit.words(self.value))
+    }
+
+    /// Every row by its bounds; the one nearest to missing it is told.
+    fn on_every(self, limit: &Limit, rows: &[&Metric]) -> Target {
+        let verdict = Verdict::of_all(rows.iter().map(|row| self.of_interval(row.bounds())));
+        let of_verdict = rows.iter().filter(|row| self.of_interval(row.bounds()) == verdict);
+        let nearest =
+            of_verdict.min_by(|one, other| self.margin(one).total_cmp(&self.margin(other)));
+        let kept = rows.iter().filter(|row| self.of_interval(row.bounds()) == Verdict::Pass);
+        let found = nearest.map_or(ABSENT.to_owned(), |row| match (rows.len(), row.place()) {
+            (1, place) if place.is_empty() => row.words(),
+            (1, place) => format!("{}: {place}", row.words()),
+            (all, place) => {
+                let kept = kept.count();
+                format!(
+                    "{kept} of {}; nearest {}: {place}",
+                    count(all as u32, "figure"),
+                    row.words()
+                )
+            }
+        });
+        let how = if rows.iter().all(|row| row.is_exact) { "" } else { ", by its bounds" };
+        let cause = nearest.filter(|_| verdict == Verdict::Fail).and_then(|row| row.cause.clone());
+        let limit_words = format!("{}{how}", self.words());
+        Target { name: limit.text.clone(), limit: limit_words, found, verdict, cause }
+    }
+
+    /// One number of all rows.
+    fn on_one(self, limit: &Limit, rows: &[&Metric], over: Over) -> Target {
+        let means = || rows.iter().filter_map(|row| Some((*row, row.estimate.as_ref()?.mean)));
+        let (what, found) = match over {
+            Over::Median => ("the median", median(means().map(|(_, mean)| mean).collect())),
+            Over::P90 => {
+                let values = rows.iter().flat_map(|row| row.values.iter().copied()).collect();
+                ("the 90th percentile", nearest_rank(values, 0.9))
+            }
+            Over::Worst | Over::Every => ("the worst", self.worst(means()).map(|(_, mean)| mean)),
+        };
+        let worst = self.worst(means()).filter(|_| over == Over::Worst);
+        let place = worst.map(|(row, _)| format!(": {}", row.place())).unwrap_or_default();
+        let verdict = match found {
+            None => Verdict::Invalid,
+            Some(found) if self.is_kept(found) => Verdict::Pass,
+            Some(_) => Verdict::Fail,
+        };
+        let cause = self.worst(means()).and_then(|(row, _)| row.cause.clone());
+        Target {
+            name: limit.text.clone(),
+            limit: format!("{}, {what} of {}", self.words(), count(rows.len() as u32, "figure")),
+            found: found.map_or(ABSENT.to_owned(), |found| self.unit.words(found) + &place),
+            verdict,
+            cause: cause.filter(|_| verdict == Verdict::Fail),
+        }
+    }
+
+    fn worst<'a>(
+        self,
+        means: impl Iterator<Item = (&'a Metric, f64)>,
+    ) -> Option<(&'a Metric, f64)> {
+        match self.side {
+            Side::AtMost => means.max_by(|one, other| one.1.total_cmp(&other.1)),
+            Side::AtLeast => means.min_by(|one, other| one.1.total_cmp(&other.1)),
+        }
+    }
+}
+
+/// The middle, or the mean of both middles.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
+/// The nearest rank: the least value that so many of all are at most.
+fn nearest_rank(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let rank = (quantile * values.len() as f64).ceil() as usize;
+    values.get(rank.max(1) - 1).copied()
+}
+
+/// The verdict on all limits, and why: invalid where nothing counts. Where nothing was asked it is measured.
+pub fn overall(targets: &[Target], counted: u32) -> (Verdict, String) {
+    if counted == 0 {
+        return (Verdict::Invalid, "No trial that counts was made yet.".to_owned());
+    }
+    let of = |verdict| targets.iter().filter(|target| target.verdict == verdict).count();
+    let (kept, broken, unknown) = (of(Verdict::Pass), of(Verdict::Fail), of(Verdict::Invalid));
+    let verdict = Verdict::of_all(targets.iter().map(|target| target.verdict));
+    let sentence = match targets.len() {
+        0 => {
+            format!("{} count. Nothing was asked that could pass or fail.", count(counted, "trial"))
+        }
+        all => format!(
+            "{kept} of {} kept, {broken} broken, {unknown} not measured closely enough.",
+            count(all as u32, "limit")
+        ),
+    };
+    (verdict, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Known {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Known {
+            figures: words(&["kept", "protect", "cells"]),
+            variants: words(&["none", "guard"]),
+            places: words(&["harmed", "ap", "host"]),
+        }
+    }
+
+    fn row(place: &str, variant: &str, values: &[f64]) -> Metric {
+        let places = vec![place.to_owned(), "harmed".to_owned()];
+        let point = Point { name: format!("full, {place}"), places, variant: variant.to_owned() };
+        Metric::over(&point, "kept", Measure::Share, Estimate::of(values))
+            .with_values(values.to_vec())
+    }
+
+    fn decided(text: &str, table: &[Metric]) -> Target {
+        judge([&text.to_owned()], &known(), table).remove(0)
+    }
+
+    #[test]
+    fn a_limit_has_three_ends_by_bounds() {
+        let table = [row("ap", "guard", &[0.96, 0.97, 0.98]), row("ap", "none", &[0.4, 0.5, 0.6])];
+        let verdict = |text: &str| decided(text, &table).verdict;
+        assert_eq!(verdict("guard: kept >= 90%"), Verdict::Pass);
+        assert_eq!(verdict("guard: kept >= 99.9%"), Verdict::Fail);
+        assert_eq!(verdict("guard: kept >= 97%"), Verdict::Invalid, "not closely enough");
+        assert_eq!(verdict("kept >= 90%"), Verdict::Fail, "every variant is asked");
+        let single = [row("ap", "guard", &[0.97])];
+        assert_eq!(decided("kept >= 90%", &single).verdict, Verdict::Invalid, "one block");
+    }
+
+    #[test]
+    fn places_choose_points_and_the_nearest_is_told() {
+        let table = [row("ap", "guard", &[0.96, 0.961]), row("host", "guard", &[0.91, 0.911])];
+        let target = decided("guard: kept at harmed cells >= 90%", &table);
+        assert_eq!(target.verdict, Verdict::Pass);
+        assert!(
+            target.found.contains("2 of 2 figures; nearest 91.1 % [90.4, 91.7]"),
+            "{}",
+            target.found
+        );
+        assert!(target.found.ends_with("guard, full, host"), "{}", target.found);
+        assert_eq!(decided("kept at ap and harmed >= 95%", &table).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn one_number_of_several_points_decides_by_itself() {
+        let table = [
+            row("ap", "guard", &[0.9, 0.9]),
+            row("ap", "guard", &[0.8, 0.8]),
+            row("ap", "guard", &[0.5, 0.5]),
+        ];
+        assert_eq!(decided("median kept >= 80%", &table).verdict, Verdict::Pass);
+        assert_eq!(decided("worst kept >= 80%", &table).verdict, Verdict::Fail);
+        let p90 = decided("p90 kept <= 80%", &table);
+        assert_eq!((p90.verdict, p90.found.as_str()), (Verdict::Fail, "90.0 %"));
+    }
+
+    #[test]
+    fn a_count_is_no_sample_and_what_is_absent_is_never_a_pass() {
+        let point = Point::default();
+        let six = [Metric::exact(&point, "cells", Measure::Count, Some(6.0))];
+        assert_eq!(decided("cells >= 6", &six).verdict, Verdict::Pass);
+        assert_eq!(decided("cells >= 7", &six).verdict, Verdict::Fail);
+        let none = [Metric::exact(&point, "cells", Measure::Count, None)];
+        assert_eq!(decided("cells >= 0", &none).verdict, Verdict::Invalid);
+        assert_eq!(decided("protect <= 1s", &six).verdict, Verdict::Invalid);
+        assert!(decided("kpet >= 1", &six).found.contains("unknown figure `kpet`"));
+    }
+
+    #[test]
+    fn never_is_longer_than_any_time() {
+        let point = Point::default();
+        let values = vec![0.2, 0.4, f64::INFINITY];
+        let row = Metric::over(&point, "protect", Measure::Seconds, Estimate::of(&[0.3]))
+            .with_values(values);
+        let target = decided("p90 protect <= 1s", &[row]);
+        assert_eq!((target.verdict, target.found.as_str()), (Verdict::Fail, "never"));
+    }
+
+    #[test]
+    fn a_run_of_which_nothing_counts_is_invalid_and_one_that_asks_nothing_is_measured() {
+        assert_eq!(overall(&[], 0).0, Verdict::Invalid);
+        assert_eq!(overall(&[], 3).0, Verdict::Measured);
+        let table = [row("ap", "guard", &[0.96, 0.961])];
+        let targets =
+            judge(&["kept >= 90%".to_owned(), "kept >= 99%".to_owned()], &known(), &table);
+        assert_eq!(overall(&targets, 3).0, Verdict::Fail);
+        assert!(overall(&targets, 3).1.starts_with("1 of 2 limits kept, 1 broken"));
+    }
+}
