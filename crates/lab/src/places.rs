@@ -12,7 +12,7 @@ use crate::{
     Error, Lab,
     image::{self, Image},
     vm::{
-        self, Shape,
+        self, Accelerator, Shape,
         snapshot::{self, Snapshot},
     },
 };
@@ -77,21 +77,33 @@ impl Wanted {
         places: impl Iterator<Item = (Machine, Mode)>,
     ) -> Result<Vec<Snapshot>, Error> {
         let Some(image) = image else { return Ok(Vec::new()) };
+        let of = |shape: Shape| {
+            let accelerator = vm::accelerator(lab, image, shape.mode);
+            snapshot::obtain(lab, image, &Shape { accelerator, ..shape })
+        };
+        self.shapes(places).into_iter().map(of).collect()
+    }
+
+    /// The machine for each way in which time passes at these places, by the accelerator that every host has. It has
+    /// a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
+    pub(crate) fn shapes(self, places: impl Iterator<Item = (Machine, Mode)>) -> Vec<Shape> {
         let mut modes: Vec<Mode> = Vec::new();
         for (_, mode) in places.filter(|(on, _)| *on == Machine::Vm) {
             if !modes.contains(&mode) {
                 modes.push(mode);
             }
         }
-        let of = |mode| snapshot::obtain(lab, image, &self.shape(lab, image, mode));
+        let (Self { radios, clients }, accelerator) = (self, Accelerator::Tcg);
+        let of = |mode| Shape {
+            mode,
+            accelerator,
+            radios,
+            clients,
+            shell: false,
+            wan: true,
+            forward: None,
+        };
         modes.into_iter().map(of).collect()
-    }
-
-    /// A machine with a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
-    fn shape(self, lab: &Lab, image: &Image, mode: Mode) -> Shape {
-        let accelerator = vm::accelerator(lab, image, mode);
-        let Self { radios, clients } = self;
-        Shape { mode, accelerator, radios, clients, shell: false, wan: true, forward: None }
     }
 }
 

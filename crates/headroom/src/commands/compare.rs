@@ -21,7 +21,7 @@ use model::{
 use super::{
     alarms, place,
     report::{self, Wanted},
-    run::{plain, show_plan},
+    run::{plain, say_estimate, show_plan},
     transmit,
 };
 use crate::{
@@ -46,13 +46,16 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
     study_file::check(&file.study).map_err(Failure::Usage)?;
+    let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
     if flags.dry_run {
-        let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
         return Ok(show_plan(options, &file, &trials));
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = other_lab(options, flags)?;
+    if flags.on == On::Vm {
+        say_estimate(options, &file, &trials);
+    }
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let task = Task { comparing: Some(&comparing), ..plain(&file, &path, &symbols) };

@@ -6,12 +6,15 @@
 use std::path::Path;
 
 use analysis::{contention::Contention, quantity::count};
-use lab::contention::{
-    self, Task,
-    folder::{self, Recorded},
-    plan,
-    runner::needs_vm,
-    study::{self, StudyFile},
+use lab::{
+    contention::{
+        self, Task,
+        folder::{self, Recorded},
+        plan,
+        runner::needs_vm,
+        study::{self, StudyFile},
+    },
+    missing::Needs,
 };
 use model::{
     contention::{Control, Fought, NamedControl, Study},
@@ -24,6 +27,7 @@ use super::{
     targets::{self, PAGE, Told},
 };
 use crate::{
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -159,13 +163,14 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
     let bouts = plan::bouts(study, &plan::Rates::new());
     let pacings = plan::pacings(study);
     let time = plan::estimate(study, &bouts, options.workers);
+    let estimate = Estimate::of(options, time, &Needs::of_contention(study));
     if options.json {
         let names: Vec<_> = bouts
             .iter()
             .map(|bout| json!({"number": bout.number, "name": bout.name(), "bout": bout.bout}))
             .collect();
-        let value =
-            json!({ "study": study, "bouts": names, "estimated_seconds": time.as_secs_f64() });
+        let mut value = json!({ "study": study, "bouts": names });
+        estimate.add_to(&mut value);
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -189,7 +194,7 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
     for bout in &bouts {
         output::line(format_args!("bout     {:04} {}", bout.number, bout.name()));
     }
-    end_plan(options, count(bouts.len() as u32, "bout"), time)
+    end_plan(count(bouts.len() as u32, "bout"), &estimate)
 }
 
 /// Analyses a run, writes its page and tells its verdict.

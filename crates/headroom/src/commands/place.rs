@@ -7,7 +7,6 @@ use std::path::Path;
 
 use lab::{
     attach,
-    plan::{self, Unlocated},
     run_folder::RunFolder,
     runner::{self, Task},
     study_file::{self, StudyFile},
@@ -22,7 +21,7 @@ use model::{
 
 use super::{
     report::Wanted,
-    run::{changed, conclude, plain},
+    run::{changed, conclude, plain, planned, say_estimate},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -124,6 +123,9 @@ pub(crate) fn carry_out(
     refuse_nothing(&file)?;
     let path = RunPath::choose(place.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &place.symbols);
+    if place.on == On::Vm {
+        say_estimate(options, &file, &planned(&file));
+    }
     let folder = measured(options, &place.on, plain(&file, &path, &symbols))?;
     let page = folder.path().join("report.html");
     conclude(options, &folder, &Wanted::of(&page, &symbols))
@@ -144,8 +146,7 @@ pub(crate) fn measured(options: &Options, on: &On, task: Task<'_>) -> Result<Run
 
 /// A plan without a trial would end as an empty page.
 fn refuse_nothing(file: &StudyFile) -> Result<(), Failure> {
-    let plan = plan::trials(&file.study, &Unlocated(&file.study));
-    if plan.iter().any(|trial| file.takes(trial.id.purpose)) {
+    if !planned(file).is_empty() {
         return Ok(());
     }
     let why = match file.only.as_slice() {

@@ -1,10 +1,10 @@
 //! `headroom run`: a study file to a run folder, with its report.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use analysis::{looks, quantity::count};
-use indicatif::HumanDuration;
 use lab::{
+    missing::Needs,
     plan::{self, Unlocated},
     run_folder::{self, RunFolder},
     runner::{self, Task},
@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -59,6 +60,7 @@ pub(crate) fn run(options: &Options, flags: &flags::Run) -> Result<Verdict, Fail
                 return Ok(dry_run(options, &file));
             }
             let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
+            say_estimate(options, &file, &planned(&file));
             runner::run(&options.lab(Progress::of(options))?, plain(&file, &path, &symbols))?
         }
         (None, None) => {
@@ -130,20 +132,36 @@ pub(crate) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
 
 /// Prints the plan of a study and does nothing.
 fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
+    show_plan(options, file, &planned(file))
+}
+
+/// The trials of a study, as far as they are known before its programs were looked at.
+pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
     let mut trials = plan::trials(&file.study, &Unlocated(&file.study));
     trials.retain(|trial| file.takes(trial.id.purpose));
-    show_plan(options, file, &trials)
+    trials
+}
+
+fn estimate(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Estimate {
+    let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
+    Estimate::of(options, time, &Needs::of_trials(&file.study, trials))
+}
+
+/// Says how long a run on the virtual access point will take.
+pub(super) fn say_estimate(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) {
+    estimate(options, file, trials).say(options, trials.len() as u32);
 }
 
 /// Prints these trials of a study as its plan.
 pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Verdict {
     let snapshots = plan::snapshots(trials);
-    let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
+    let estimate = estimate(options, file, trials);
     if options.json {
-        let value = json!({
-            "study": file.study, "trials": trials, "estimated_seconds": time.as_secs_f64(),
+        let mut value = json!({
+            "study": file.study, "trials": trials,
             "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
         });
+        estimate.add_to(&mut value);
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -160,17 +178,13 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
             trial.measure.offset
         ));
     }
-    end_plan(options, count(trials.len() as u32, "trial"), time)
+    end_plan(count(trials.len() as u32, "trial"), &estimate)
 }
 
 /// The last line of a plan that is shown: how many of what, and how long they will take.
-pub(super) fn end_plan(options: &Options, planned: String, time: Duration) -> Verdict {
+pub(super) fn end_plan(planned: String, estimate: &Estimate) -> Verdict {
     output::line("");
-    output::line(format_args!(
-        "{planned}, about {:#} on {} once the access points are in the cache",
-        HumanDuration(time),
-        count(options.workers as u32, "core")
-    ));
+    output::line(format_args!("{planned}, {}", estimate.words()));
     Verdict::Pass
 }
 

@@ -14,6 +14,7 @@ use std::{
 use model::{
     contention::{Bout, FORMAT, Fought, Machine, Outcome, Place, Run, Study},
     event::Event,
+    study::Mode,
 };
 
 use super::{
@@ -30,6 +31,7 @@ use crate::{
     image::Image,
     places::{self, Tally, Wanted},
     runner::{side_by_side, take_all},
+    vm::Shape,
 };
 
 /// The virtual access point: the second radio is the wide one of 5 GHz that traffic goes over, and on another channel
@@ -56,6 +58,16 @@ pub fn needs_vm(study: &Study) -> bool {
 /// Places that cells are at.
 fn fought_at(study: &Study) -> impl Iterator<Item = &Place> {
     study.cells.iter().filter_map(|cell| plan::place_of(study, cell))
+}
+
+/// The machines of those places, and how time passes there.
+fn machines(study: &Study) -> impl Iterator<Item = (Machine, Mode)> {
+    fought_at(study).map(|place| (place.on, plan::mode_of(place)))
+}
+
+/// The virtual access points that a study needs.
+pub(crate) fn access_points(study: &Study) -> Vec<Shape> {
+    WANTED.shapes(machines(study))
 }
 
 /// Executes a study from its beginning.
@@ -108,8 +120,7 @@ fn execute(
     image: Option<&Image>,
 ) -> Result<Recorded, Error> {
     let run = recorded.run;
-    let places = fought_at(&run.study).map(|place| (place.on, plan::mode_of(place)));
-    let snapshots = WANTED.snapshots(lab, image, places)?;
+    let snapshots = WANTED.snapshots(lab, image, machines(&run.study))?;
     let idle_gate = run.study.contention.idle_gate;
     let ground = Ground { lab, snapshots, idle_gate, patience: PATIENCE };
     let floor = Floor { folder, run: &run, ground };

@@ -16,6 +16,7 @@ use model::{
     contention::Machine,
     event::Event,
     share::Share,
+    study::Mode,
     transmit::{FORMAT, Order, Outcome, Run, Study, Trial},
 };
 
@@ -33,6 +34,7 @@ use crate::{
     image::Image,
     places::{self, Tally, Wanted},
     runner::{side_by_side, take_all},
+    vm::Shape,
 };
 
 /// The virtual access point: the smallest that is one. No frame of a trial crosses the air.
@@ -53,6 +55,16 @@ pub struct Task<'a> {
 /// Whether a study needs virtual access points.
 pub fn needs_vm(study: &Study) -> bool {
     study.places.iter().any(|place| place.on == Machine::Vm)
+}
+
+/// The machines of a study's places, and how time passes there.
+fn machines(study: &Study) -> impl Iterator<Item = (Machine, Mode)> {
+    study.places.iter().map(|place| (place.on, plan::mode_of(place)))
+}
+
+/// The virtual access points that a study needs.
+pub(crate) fn access_points(study: &Study) -> Vec<Shape> {
+    WANTED.shapes(machines(study))
 }
 
 /// Executes a study from its beginning.
@@ -104,8 +116,7 @@ fn execute(
     image: Option<&Image>,
 ) -> Result<Recorded, Error> {
     let run = recorded.run;
-    let places = run.study.places.iter().map(|place| (place.on, plan::mode_of(place)));
-    let snapshots = WANTED.snapshots(lab, image, places)?;
+    let snapshots = WANTED.snapshots(lab, image, machines(&run.study))?;
     let idle_gate = run.study.completion.idle_gate;
     let ground = Ground { lab, snapshots, idle_gate, patience: PATIENCE };
     let floor = Floor { folder, run: &run, ground };
