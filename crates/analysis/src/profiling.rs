@@ -167,6 +167,11 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
+    /// Whether a single sample was taken.
+    fn is_seen(&self) -> bool {
+        self.captures.iter().any(|capture| capture.samples > 0)
+    }
+
     fn of(cell: &'a FoldedCell, trials: &'a [Trial]) -> Self {
         let folded = cell.folded.captures.iter().zip(&cell.repetitions);
         let pairs: Vec<_> = folded
@@ -339,6 +344,8 @@ fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
             });
             let before =
                 before.filter(|_| variant.name != base && same_subject(run, base, variant));
+            // Where one side was never seen running, all of the other is new, which is no finding.
+            let before = before.filter(|before| before.is_seen() && after.is_seen());
             found.extend(before.map(|before| difference(before, after)));
         }
     }

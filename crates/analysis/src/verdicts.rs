@@ -39,6 +39,8 @@ pub struct Judgement {
     pub variant: String,
     /// Clients.
     pub clients: u32,
+    /// The variant's process.
+    pub subject: String,
     /// Whose CPU: the subject's, or the sum where the subjects are different programs.
     pub part: Part,
     /// What was to be shown.

@@ -151,12 +151,9 @@ fn published(run: &Run, analysis: &Analysis) -> Option<String> {
 
 fn elsewhere(row: &Stage) -> Option<String> {
     let Elsewhere { clients, percent_of_core, here, .. } = row.published.as_ref()?;
-    let here = here.map_or_else(
-        || "not measured".to_owned(),
-        |here| format!("{} %", Unit::CORE.plain(here.mean)),
-    );
+    let here = Unit::CORE.plain(here.mean);
     Some(format!(
-        "`{}` {percent_of_core} % at {clients} ({here})",
+        "`{}` {percent_of_core} % at {clients} ({here} %)",
         row.variant,
         clients = count(clients, "client")
     ))

@@ -4,12 +4,19 @@
 
 use std::path::{Path, PathBuf};
 
-use lab::{contention, run_folder, transmit};
+use analysis::Analysis;
+use lab::{
+    contention,
+    run_folder::{self, Recorded},
+    transmit,
+};
 use linux::folder::Folder;
+use model::study::Gates;
 use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::check;
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -29,7 +36,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     }
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
-    let index = gather(folder, &page, &wanted);
+    let symbols = SymbolFolders::of(options, &flags::Symbols::default());
+    let index = gather(folder, &page, (&wanted, &symbols));
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
@@ -42,7 +50,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 }
 
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
+fn gather(folder: &Path, page: &Path, wanted: (&Wanted, &SymbolFolders)) -> Index {
     let mut runs = Vec::new();
     let mut unread = Vec::new();
     for path in run_folders(folder, DEEPEST) {
@@ -54,11 +62,21 @@ fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
         }
     }
     runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
-    let title = folder.display().to_string();
-    Index { title, figure: wanted.to_string(), runs, unread }
+    Index { title: title(folder), figure: wanted.0.to_string(), runs, unread }
 }
 
-fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
+/// The folder's own name, also where it is this one.
+fn title(folder: &Path) -> String {
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().unwrap_or(whole.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn entry(
+    path: &Path,
+    (name, page): (&str, &Path),
+    (wanted, symbols): (&Wanted, &SymbolFolders),
+) -> Result<Entry, String> {
     if contention::folder::is_one(path) {
         return Err("a contention run has figures of another kind; see its report.html".to_owned());
     }
@@ -66,13 +84,26 @@ fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<En
         return Err("a completion run has figures of another kind; see its report.html".to_owned());
     }
     let recorded = run_folder::read(path).map_err(why_not)?;
-    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
-    check::judge(&mut analysis, &recorded, &flags::Limits::default(), None)
-        .map_err(|failure| told(&failure))?;
+    let analysis = analysed(&recorded, symbols).map_err(|failure| told(&failure))?;
     let report = path.join("report.html");
     let report = report.is_file().then(|| link(&report, page));
     Ok(index::entry(&recorded.run, &analysis, wanted, (name, report)))
+}
+
+/// What a run says; its stacks are read only where a gate judges them, because that takes its time.
+fn analysed(recorded: &Recorded, symbols: &SymbolFolders) -> Result<Analysis, Failure> {
+    let limits = flags::Limits::default();
+    let gates = recorded.run.study.gates.as_ref();
+    let asks_for_stacks = |gates: &Gates| {
+        gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains("unknown"))
+    };
+    if gates.is_some_and(asks_for_stacks) {
+        return check::analysed(recorded, symbols, &limits, None);
+    }
+    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    check::judge(&mut analysis, recorded, &limits, None)?;
+    Ok(analysis)
 }
 
 /// Why a folder cannot be read, which stands beside its name already.
@@ -154,6 +185,17 @@ mod tests {
 
     use super::*;
 
+    fn gathered(place: &Path) -> Index {
+        let symbols = SymbolFolders::default();
+        gather(place, &place.join("index.html"), (&Wanted::default(), &symbols))
+    }
+
+    #[test]
+    fn a_page_is_named_after_its_folder_also_where_that_is_this_one() {
+        assert_eq!(title(Path::new(".")), "headroom");
+        assert_eq!(title(Path::new("/x/runs")), "runs");
+    }
+
     #[test]
     fn a_broken_run_is_listed_with_its_reason() {
         let place = tempfile::tempdir().unwrap();
@@ -161,7 +203,7 @@ mod tests {
         fs::create_dir_all(&broken).unwrap();
         fs::write(broken.join("run.json"), "{").unwrap();
         fs::create_dir_all(place.path().join("nothing")).unwrap();
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         assert!(index.runs.is_empty());
         assert_eq!(index.unread.len(), 1);
         assert_eq!(index.unread[0].folder, "a/broken");
@@ -177,7 +219,7 @@ mod tests {
             fs::create_dir_all(run.join(inside)).unwrap();
             fs::write(run.join(mark), "{}").unwrap();
         }
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         assert_eq!(index.unread.len(), 2);
         assert!(
             index.unread.iter().all(|one| one.why.contains("report.html")),
@@ -190,7 +232,7 @@ mod tests {
     fn a_run_of_another_format_is_told_by_its_format() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         assert_eq!(index.unread[0].folder, ".");
         assert_eq!(index.unread[0].why, format!("its format is 1, this headroom reads {FORMAT}"));
     }

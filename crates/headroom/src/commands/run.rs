@@ -172,10 +172,9 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     }
     for trial in trials {
         output::line(format_args!(
-            "trial         {:<28} {}, starts at +{}",
+            "trial         {:<28} {}",
             trial.id.to_string(),
-            work_of(&trial.measure),
-            trial.measure.offset
+            work_of(&trial.measure)
         ));
     }
     end_plan(count(trials.len() as u32, "trial"), &estimate)

@@ -6,7 +6,7 @@
 mod chart;
 mod figure;
 
-use analysis::{Analysis, Part, quantity, quantity::Unit};
+use analysis::{Analysis, Part, Stage, quantity, quantity::Unit};
 use askama::Template;
 use model::{run::Run, verdict::Verdict};
 use serde::Serialize;
@@ -100,8 +100,11 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
         let share = Unit::PER_CENT.with_interval(pause.share.as_ref()?);
         return Some(format!("{} causes {share} of {}", pause.consumer, pause.subject));
     }
-    let rows: Vec<_> = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?))).collect();
-    let said = |(row, cpu): &(&analysis::Stage, analysis::Estimate)| {
+    let rows = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?)));
+    let (loaded, idle): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| is_loaded(analysis, row));
+    // What it costs idle is the figure only where nothing else was measured.
+    let rows = if loaded.is_empty() { idle } else { loaded };
+    let said = |(row, cpu): &(&Stage, analysis::Estimate)| {
         format!("{} {}/s", row.variant, quantity::cpu(cpu))
     };
     let first = rows.first()?;
@@ -115,6 +118,10 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
     } else {
         format!("{} to {} at {clients}", said(first), said(cheapest))
     })
+}
+
+fn is_loaded(analysis: &Analysis, row: &Stage) -> bool {
+    analysis.curves.iter().any(|curve| curve.variant == row.variant && curve.load.is_some())
 }
 
 /// What a row of the page shows.
