@@ -121,7 +121,7 @@ fn the_plan_is_printed_and_nothing_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 bouts, about");
+    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 trials, about");
     assert!(!place.path("runs").exists());
 }
 

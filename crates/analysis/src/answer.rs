@@ -185,7 +185,7 @@ fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
             bend(slope)
         ),
         Full::NotRising => format!(
-            "For `{}`, a slope over clients cannot be told from 0: {per_client} of CPU a second each.",
+            "The CPU of `{}` does not change measurably with the clients: {per_client} a second for each.",
             curve.variant
         ),
     }
@@ -249,7 +249,7 @@ fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String
         Some(slope) if is_worth_saying(slope) => {
             format!(", {} for each client", Unit::MICROS.with_interval(&slope.per_client))
         }
-        Some(_) => "; a slope over clients cannot be told from 0".to_owned(),
+        Some(_) => ", and no measurable amount for each client".to_owned(),
         None => String::new(),
     };
     Some(format!(

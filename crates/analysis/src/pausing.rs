@@ -297,13 +297,13 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
 }
 
 fn sentence(figures: &PauseFigures, why: &str) -> String {
-    let PauseFigures { consumer, subject, variant, .. } = figures;
+    let PauseFigures { consumer, subject, .. } = figures;
     let share =
         figures.share.as_ref().map(|share| Unit::PER_CENT.with_interval(share)).unwrap_or_default();
     let control = figures.sham_share.map_or_else(String::new, |sham| {
         format!("; control {}", Unit::PER_CENT.with_interval(&sham))
     });
-    let at = format!("in `{variant}` at {}", count(figures.clients, "client"));
+    let at = format!("in `{}` at {}", figures.of_variant(), count(figures.clients, "client"));
     let trials = count(figures.trials, "trial");
     match figures.verdict {
         Verdict::Pass => format!(

@@ -144,6 +144,14 @@ pub struct PauseFigures {
     pub sentence: String,
 }
 
+impl PauseFigures {
+    /// The study's variant: where several consumers are paused in turn, each has a copy of it that has its name.
+    pub fn of_variant(&self) -> &str {
+        let copied = format!(".{}", self.consumer.to_lowercase());
+        self.variant.strip_suffix(&copied).unwrap_or(&self.variant)
+    }
+}
+
 /// A limit, and whether it was kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gate {

@@ -107,7 +107,7 @@ impl Tell for Lines {
                     .for_each(|why| output::tell(format_args!("invalid: {id}: {why}")));
             }
             Event::BoutEnded { name, failed, .. } => {
-                self.step("bouts");
+                self.step("trials");
                 failed
                     .into_iter()
                     .for_each(|why| output::tell(format_args!("failed: {name}: {why}")));

@@ -235,7 +235,7 @@ fn figures(judgement: &Judgement) -> Vec<Figure> {
         ("p, exact, two-sided", judgement.p.map(|p| probability(Some(p)))),
         ("p that they are the same (TOST)", judgement.p_equivalence.map(|p| probability(Some(p)))),
         ("Margin", Some(format!("± {}", quantity::percent(judgement.margin)))),
-        ("Detectable with so many pairs", judgement.detectable.map(quantity::percent)),
+        ("Detectable with these pairs", judgement.detectable.map(quantity::percent)),
         ("Pairs", Some(pairs(judgement))),
         ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
         ("Asked", Some(judgement.expect.name().to_owned())),

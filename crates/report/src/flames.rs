@@ -133,8 +133,6 @@ pub(crate) fn difference_is_cpu(difference: &Difference, profiles: &[ProfileFigu
         .iter()
         .filter(|profile| profile.clients == difference.clients)
         .filter(|profile| [&difference.before, &difference.after].contains(&&profile.variant))
-        // A side without a sample has no CPU that could be known.
-        .filter(|profile| profile.captures.iter().any(|capture| capture.samples > 0))
         .all(is_cpu)
 }
 

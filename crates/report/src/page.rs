@@ -232,7 +232,7 @@ impl Tables {
 /// What a core is, where it is first named.
 const fn explained(mode: Mode) -> &'static str {
     match mode {
-        Mode::Counted => ", each executed instruction is 2 ns",
+        Mode::Counted => ", each executed instruction takes 2\u{a0}ns",
         Mode::RealTime => "",
     }
 }

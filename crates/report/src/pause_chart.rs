@@ -16,7 +16,7 @@ struct Frame {
 
 const WIDE: Frame = Frame { width: 1040.0, height: 220.0, left: 52.0 };
 const NARROW: Frame = Frame { width: 344.0, height: 200.0, left: 40.0 };
-const TOP: f64 = 24.0;
+const TOP: f64 = 36.0;
 const BOTTOM: f64 = 34.0;
 /// A span's name needs so many pixels.
 const NAMED: f64 = 52.0;

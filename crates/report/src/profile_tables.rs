@@ -121,7 +121,7 @@ pub(crate) fn changes(difference: &Difference) -> Table {
             (Number, "after", &name),
             (Number, "change", &name),
             (Quiet, "95 % interval", &name),
-            (Text, "told apart", ""),
+            (Text, "significant", ""),
             (Text, "module", ""),
         ],
     );
@@ -167,7 +167,7 @@ pub(crate) fn elided(difference: &Difference) -> Table {
             (Head, "", ""),
             (Name, "path", "its innermost calls"),
             (Number, "cost", &format!("{}/s", unit.name)),
-            (Text, "told apart", ""),
+            (Text, "significant", ""),
         ],
     );
     for (what, gone) in [("gone", true), ("new", false)] {

@@ -55,7 +55,7 @@ fn shown(run: &Run, at: usize, pause: &PauseFigures) -> Shown {
         title: format!(
             "{} paused: {}, {}",
             pause.consumer,
-            pause.variant,
+            pause.of_variant(),
             count(pause.clients, "client")
         ),
         verdict: if counts { pause.verdict.name() } else { Verdict::Measured.name() },
@@ -90,7 +90,7 @@ fn table(analysis: &Analysis) -> Table {
         table.push(vec![
             pause.consumer.clone(),
             pause.subject.clone(),
-            pause.variant.clone(),
+            pause.of_variant().to_owned(),
             pause.clients.to_string(),
             pause.trials.to_string(),
             tables::mean(unit, pause.running.as_ref()),

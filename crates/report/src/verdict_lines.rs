@@ -157,7 +157,7 @@ fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
         name: format!(
             "{} paused, in {} at {}",
             pause.consumer,
-            pause.variant,
+            pause.of_variant(),
             quantity::count(pause.clients, "client")
         ),
         verdict: pause.verdict,

@@ -110,10 +110,10 @@ fn a_run_without_bouts_makes_a_page_that_says_so() {
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
     for told in [
-        "No bout that counts was fought yet.",
-        "No cell has been fought both alone and without control yet",
-        "there is nothing to cure",
-        "no bout with guard counts",
+        "No valid trial yet.",
+        "No cell has valid trials both alone and without control yet",
+        "there is nothing to improve",
+        "there is no valid trial with guard",
     ] {
         assert!(text.contains(told), "{told}");
     }

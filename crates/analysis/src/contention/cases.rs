@@ -257,7 +257,7 @@ fn model_check(cell: &Cell, fought: &[Fought]) -> Option<String> {
         .copied()
         .fold(None, |worst: Option<f64>, next| Some(worst.map_or(next, |worst| worst.max(next))))?;
     Some(format!(
-        "CPU time of the same {} bouts with and without the model differs by at most {:.3} %",
+        "CPU time of the same {} trials with and without the model differs by at most {:.3} %",
         differences.len(),
         100.0 * worst
     ))

@@ -311,12 +311,12 @@ fn agility(cells: &[Cell]) -> Vec<Target> {
     };
     vec![
         Target {
-            name: "time to protect, 90 % of bouts".to_owned(),
+            name: "time to protect, 90 % of trials".to_owned(),
             limit: "≤ 1 s".to_owned(),
             found: match p90 {
                 None => "–".to_owned(),
                 Some(ms) if ms.is_finite() => format!("{ms:.0} ms"),
-                Some(_) => "never in more than 10 % of bouts".to_owned(),
+                Some(_) => "never in more than 10 % of trials".to_owned(),
             },
             verdict: decided(p90, 1000.0),
             cause: None,
@@ -355,8 +355,8 @@ fn cost(cells: &[Cell]) -> Vec<Target> {
         },
         Target {
             name: "everything as before after guard".to_owned(),
-            limit: "every bout".to_owned(),
-            found: format!("{} of {} bouts", back.0, back.1),
+            limit: "every trial".to_owned(),
+            found: format!("{} of {} trials", back.0, back.1),
             verdict: match back {
                 (_, 0) => Verdict::Invalid,
                 (back, all) if back == all => Verdict::Pass,

@@ -79,7 +79,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     if let Some(name) = &flags.variant {
         if base.name == *name {
             return Err(Failure::Usage(format!(
-                "`{name}` is compared with itself; say --a-a to learn how often this lab cries wolf"
+                "`{name}` is compared with itself; use --a-a to measure how often this lab sees a change where there is none"
             )));
         }
         return Ok([base, find(name)?]);

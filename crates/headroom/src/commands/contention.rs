@@ -192,9 +192,9 @@ fn dry_run(options: &Options, file: &StudyFile) -> Verdict {
         ));
     }
     for bout in &bouts {
-        output::line(format_args!("bout     {:04} {}", bout.number, bout.name()));
+        output::line(format_args!("trial    {:04} {}", bout.number, bout.name()));
     }
-    end_plan(count(bouts.len() as u32, "bout"), &estimate)
+    end_plan(count(bouts.len() as u32, "trial"), &estimate)
 }
 
 /// Analyses a run, writes its page and tells its verdict.

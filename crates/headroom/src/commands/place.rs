@@ -153,7 +153,7 @@ fn refuse_nothing(file: &StudyFile) -> Result<(), Failure> {
         [Purpose::Counts] => {
             "nothing to count: name a function with --function or --kernel, or a study with [count]"
         }
-        [Purpose::Pause] => "nobody is paused: no variant that is left has a load or a consumer",
+        [Purpose::Pause] => "nothing to pause: no remaining variant has a load or a consumer",
         _ => "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1",
     };
     Err(Failure::Usage(why.to_owned()))

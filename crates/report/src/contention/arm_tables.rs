@@ -199,8 +199,8 @@ pub(super) fn costs(cells: &[&Cell]) -> Table {
             (Number, "writes", "a minute"),
             (Number, "protects in", "ms, median"),
             (Number, "at worst", "ms"),
-            (Number, "never", "bouts"),
-            (Number, "restored", "bouts"),
+            (Number, "never", "trials"),
+            (Number, "restored", "trials"),
         ],
     );
     for (cell, arm, guard) in guarded(cells) {

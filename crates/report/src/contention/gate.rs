@@ -50,12 +50,12 @@ pub(super) fn lead(cells: &[&Cell]) -> String {
     let harmed = cells.iter().filter(|cell| cell.is_harmed()).count();
     let unfought = match cells.len() - judged {
         0 => String::new(),
-        1 => " One more has no bouts yet that would tell.".to_owned(),
-        more => format!(" {more} more have no bouts yet that would tell."),
+        1 => " One more has too few valid trials to decide.".to_owned(),
+        more => format!(" {more} more have too few valid trials to decide."),
     };
     match (judged, harmed) {
         (0, _) => {
-            "No cell has been fought both alone and without control yet, so no harm is shown."
+            "No cell has valid trials both alone and without control yet, so no harm is shown."
                 .to_owned()
         }
         (judged, 0) => format!(
@@ -138,7 +138,7 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
             why: sentence(
                 cell.harm
                     .as_ref()
-                    .map_or("It has no bout that counts both alone and without control", |harm| {
+                    .map_or("It has no valid trial both alone and without control", |harm| {
                         &harm.why
                     }),
             ),

@@ -25,7 +25,7 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     let shape = &run.study.contention;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
-        format!("{} that count", count(contention.counted, "bout")),
+        format!("{}", count(contention.counted, "valid trial")),
         format!("{blocks} of {} at most", count(shape.blocks, "block")),
         format!("{} window", shape.window),
     ];
@@ -177,7 +177,7 @@ pub(super) fn left_out(contention: &Contention) -> Table {
             (Head, "cell", ""),
             (Text, "control", ""),
             (Text, "blocks", "from 0"),
-            (Number, "bouts", ""),
+            (Number, "trials", ""),
             (Text, "why", ""),
         ],
     );
@@ -237,7 +237,7 @@ pub(super) fn facts(run: &Run) -> Vec<Fact> {
         plain(
             "Idle gate",
             format!(
-                "a bout in real time begins after a second in which the machine was idle for {}",
+                "a trial in real time begins after a second in which the machine was idle for {}",
                 shape.idle_gate
             ),
         ),

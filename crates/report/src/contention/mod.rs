@@ -133,7 +133,7 @@ impl<'a> Page<'a> {
             costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),
             targets: contention.targets.iter().map(Shot::from).collect(),
-            made_of: "bouts",
+            made_of: "trials",
             left_out: measured::left_out(contention).html_or_nothing(),
             left_lead: left_lead(contention),
             again: vec![again::whole(&run.overrides), "headroom report .".to_owned()],
@@ -213,9 +213,9 @@ fn decisions(contention: &Contention) -> Vec<Decisions> {
 
 fn left_lead(contention: &Contention) -> String {
     let left = contention.left_out.len() as u32;
-    let counted = count(contention.counted, "bout");
+    let counted = count(contention.counted, "trial");
     match left {
-        0 => format!("Nothing: {counted} were fought and all count."),
+        0 => format!("Nothing: {counted}, all valid."),
         left => format!("{counted} count, {left} do not: they are in no figure."),
     }
 }

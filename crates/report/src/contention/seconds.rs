@@ -77,7 +77,7 @@ fn strip(study: &Study, (arm, seconds): (&Arm, &[f64]), (longest, most): (usize,
 fn description(arm: &Arm, seconds: &[f64]) -> String {
     let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     format!(
-        "{}, {} of one bout second by second: at least {} of traffic alone",
+        "{}, {} of one trial second by second: at least {} of traffic alone",
         arm.control,
         analysis::quantity::count(seconds.len() as u32, "second"),
         figures::short(Some(least))

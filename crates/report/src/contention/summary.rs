@@ -32,7 +32,7 @@ const NAME_COLUMNS: usize = 44;
 /// How the run was decided on the whole, and why.
 pub(super) fn overall(contention: &Contention) -> (Verdict, String) {
     if contention.counted == 0 {
-        return (Verdict::Invalid, "No bout that counts was fought yet.".to_owned());
+        return (Verdict::Invalid, "No valid trial yet.".to_owned());
     }
     let of = |verdict: Verdict| {
         contention.targets.iter().filter(|target| target.verdict == verdict).count()
