@@ -61,7 +61,10 @@ fn a_dry_run_for_machines_is_one_json_value() {
     assert_eq!(plan["snapshots"][0]["clients"], 6);
     assert!(plan["estimated_seconds"].as_f64().unwrap() > 0.0);
     let missing = &plan["not_cached"];
-    assert_eq!((&missing["image"], &missing["access_points"][0]["clients"]), (&true.into(), &6.into()));
+    assert_eq!(
+        (&missing["image"], &missing["access_points"][0]["clients"]),
+        (&true.into(), &6.into())
+    );
     assert!(missing["estimated_seconds"].as_f64().unwrap() > 30.0);
 }
 

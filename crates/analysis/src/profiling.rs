@@ -431,6 +431,34 @@ mod tests {
     }
 
     #[test]
+    fn a_side_without_a_sample_makes_no_difference() {
+        let differences = |samples: &[(&str, &[u64])]| {
+            let (run, _) = fixture::profiled();
+            let cell = |variant: &str, samples| {
+                let is = |id: &TrialId| id.purpose == Purpose::Stacks && id.variant == *variant;
+                let id = run.plan.iter().map(|one| one.id.clone()).find(is).unwrap();
+                let profile = made::profile(samples);
+                let captures = vec![FoldedCapture::default()];
+                FoldedCell {
+                    variant: id.variant,
+                    clients: id.clients,
+                    folded: Folded { profile, captures },
+                    repetitions: vec![id.repetition],
+                    proofs: vec![None],
+                }
+            };
+            let cells =
+                [cell("found", samples), cell("write-on-change", &[("stationd;main", &[9])])];
+            let trials = fixture::trials(&run);
+            let mut analysis = analyse(&run, &[]);
+            with_profiles(&mut analysis, &run, &trials, &cells);
+            analysis.differences.len()
+        };
+        assert_eq!(differences(&[("stationd;main", &[4])]), 1);
+        assert_eq!(differences(&[]), 0);
+    }
+
+    #[test]
     fn what_does_not_grow_with_clients_is_named_at_the_largest_count_only() {
         let (_, analysis) = fixture::profiled();
         let constant = |profile: &ProfileFigures| {

@@ -203,3 +203,23 @@ fn histories(index: &Index) -> Vec<History> {
 
 /// What a part of the CPU is called where a person asks for it.
 const PARTS: [(&str, Part); 3] = [("cpu", Part::Subject), ("load", Part::Load), ("sum", Part::Sum)];
+
+#[cfg(test)]
+mod tests {
+    use analysis::{analyse, fixture};
+
+    use super::*;
+
+    #[test]
+    fn what_it_costs_idle_is_not_the_key_figure_where_there_is_a_load() {
+        let run = fixture::run();
+        let mut analysis = analyse(&run, &fixture::trials(&run));
+        let first = |analysis: &Analysis| key(&run, analysis).unwrap();
+        assert!(first(&analysis).starts_with("iw-dump "), "{}", first(&analysis));
+        let without_load = |curve: &&mut analysis::Curve| curve.variant == "iw-dump";
+        analysis.curves.iter_mut().find(without_load).unwrap().load = None;
+        assert!(first(&analysis).starts_with("hostapd-cli "), "{}", first(&analysis));
+        analysis.curves.iter_mut().for_each(|curve| curve.load = None);
+        assert!(first(&analysis).starts_with("iw-dump "), "nothing else was measured");
+    }
+}
