@@ -167,6 +167,8 @@ pub fn percent(share: f64) -> String {
     let decimals = (2 - digits_before_point(value)).clamp(0, 6) as usize;
     if share == 0.0 {
         "0 %".to_owned()
+    } else if value.abs() < 1e-6 {
+        "less than 0.000001 %".to_owned()
     } else {
         format!("{value:.decimals$} %").replace('-', "−")
     }
@@ -223,6 +225,7 @@ mod tests {
     fn shares_keep_two_digits() {
         assert_eq!(percent(0.000_031), "0.0031 %");
         assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(1e-12), "less than 0.000001 %");
         assert_eq!(signed_percent(0.83), "+83 %");
         assert_eq!(signed_percent(-0.000_05), "−0.0050 %");
     }
