@@ -47,6 +47,7 @@ fn a_dry_run_prints_the_plan_and_its_time_and_does_nothing() {
     let ended = place.headroom(words).env("HEADROOM_CACHE", &cache).run();
     ended.code(0).prints(Study::QUESTION).prints("6 clients, counted");
     ended.prints("idle@6#1").prints("dump@6#2").prints("4 trials, about");
+    ended.prints("more to make the image and the access point, which are not in the cache");
     assert!(!cache.exists() && !place.path("run").exists() && !place.path("runs").exists());
 }
 
@@ -59,6 +60,12 @@ fn a_dry_run_for_machines_is_one_json_value() {
     assert_eq!(plan["trials"].as_array().unwrap().len(), 6);
     assert_eq!(plan["snapshots"][0]["clients"], 6);
     assert!(plan["estimated_seconds"].as_f64().unwrap() > 0.0);
+    let missing = &plan["not_cached"];
+    assert_eq!(
+        (&missing["image"], &missing["access_points"][0]["clients"]),
+        (&true.into(), &6.into())
+    );
+    assert!(missing["estimated_seconds"].as_f64().unwrap() > 30.0);
 }
 
 #[test]

@@ -28,11 +28,14 @@ pub fn core_of(run: &Run, mode: Mode) -> String {
         return format!("a core of {name}");
     }
     match (mode, run.host.cpu.as_str()) {
-        (Mode::Counted, _) => "a 500-MIPS core".to_owned(),
+        (Mode::Counted, _) => OUR_CORE.to_owned(),
         (Mode::RealTime, "") => "a core of the host".to_owned(),
         (Mode::RealTime, cpu) => format!("a host core ({cpu})"),
     }
 }
+
+/// A slope that over all clients makes so small a part of the whole is none, whatever its interval.
+const FLAT: f64 = 1e-3;
 
 /// What the host does beside a trial, as words.
 pub const fn beside_name(beside: Beside) -> &'static str {
@@ -59,11 +62,26 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
     if !analysis.asks_for_cpu() {
         // Nobody asked what it costs.
         sentences = analysis.pauses.iter().map(|pause| format!("{}.", pause.sentence)).collect();
+        if sentences.is_empty() {
+            sentences = profiles::dearest(analysis);
+        }
     }
     sentences.extend(profiles::of(analysis));
     sentences.push(standing(analysis));
+    explain_core(&mut sentences);
     sentences
 }
+
+/// Says what our core is where it first stands.
+fn explain_core(sentences: &mut [String]) {
+    if let Some(first) = sentences.iter_mut().find(|sentence| sentence.contains(OUR_CORE)) {
+        let explained = format!("{OUR_CORE} (each executed instruction takes 2 ns)");
+        *first = first.replacen(OUR_CORE, &explained, 1);
+    }
+}
+
+/// The core of counted mode.
+const OUR_CORE: &str = "a 500-MIPS core";
 
 fn nothing_valid(analysis: &Analysis) -> String {
     match analysis.invalid.first() {
@@ -167,7 +185,7 @@ fn slope_sentence(curve: &Curve, slope: &Slope) -> String {
             bend(slope)
         ),
         Full::NotRising => format!(
-            "For `{}`, a slope over clients cannot be told from 0: {per_client} of CPU a second each.",
+            "The CPU of `{}` does not change measurably with the clients: {per_client} a second for each.",
             curve.variant
         ),
     }
@@ -223,11 +241,15 @@ fn ratio(comparison: &Comparison) -> Option<String> {
 fn idle_sentence(run: &Run, analysis: &Analysis, curve: &Curve) -> Option<String> {
     let cell = widest_cell(analysis, curve)?;
     let subject = cell.cpu.subject.as_ref()?;
+    let is_worth_saying = |slope: &Slope| {
+        slope.per_client.differs_from_zero()
+            && slope.per_client.mean.abs() * f64::from(cell.clients) >= FLAT * subject.mean
+    };
     let slope = match curve.slope(Part::Sum) {
-        Some(slope) if slope.per_client.differs_from_zero() => {
+        Some(slope) if is_worth_saying(slope) => {
             format!(", {} for each client", Unit::MICROS.with_interval(&slope.per_client))
         }
-        Some(_) => "; a slope over clients cannot be told from 0".to_owned(),
+        Some(_) => ", and no measurable amount for each client".to_owned(),
         None => String::new(),
     };
     Some(format!(

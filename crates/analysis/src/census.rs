@@ -55,7 +55,7 @@ fn interface_agrees(each: &InterfaceCensus, when: &str) -> Result<(), String> {
             each.name,
             kernel = count(kernel, "client")
         )),
-        (None, None) => Err(format!("{when} nobody could count the clients on {}", each.name)),
+        (None, None) => Err(format!("{when} the clients on {} could not be counted", each.name)),
         _ => Ok(()),
     }
 }

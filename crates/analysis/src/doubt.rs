@@ -292,9 +292,7 @@ impl Doubt {
     /// What to do about it.
     pub fn advice(&self) -> &'static str {
         match self {
-            Doubt::InvalidTrials { .. } => {
-                "They are in no figure. Mend the reason and measure again."
-            }
+            Doubt::InvalidTrials { .. } => "Excluded from results. Fix the cause and re-run.",
             Doubt::Unfinished { .. } => "`headroom run --resume` does the rest.",
             Doubt::FewRepetitions { .. } => {
                 "Set `repetitions` to 6 or more: with fewer, intervals are wide and no sign test can \

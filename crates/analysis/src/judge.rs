@@ -55,6 +55,7 @@ fn of_study(measured: &Measured) -> Vec<Judgement> {
         base: base.name.to_string(),
         variant: variant.name.to_string(),
         clients,
+        subject: measured.run.study.subject_of(variant).process.clone(),
         part: part(measured, [base, variant]),
         expect: Expect::NoSlower,
         difference: Difference::Variants,
@@ -80,6 +81,8 @@ pub(crate) struct Question {
     pub(crate) base: String,
     pub(crate) variant: String,
     pub(crate) clients: u32,
+    /// The variant's process.
+    pub(crate) subject: String,
     pub(crate) part: Part,
     pub(crate) expect: Expect,
     pub(crate) difference: Difference,
@@ -97,6 +100,9 @@ impl Question {
             base: versus.base.clone(),
             variant: versus.variant.clone(),
             clients: versus.clients,
+            subject: sides.map_or_else(String::new, |(_, variant)| {
+                measured.run.study.subject_of(variant).process.clone()
+            }),
             part: sides.map_or(Part::Subject, |(base, variant)| part(measured, [base, variant])),
             expect: versus.expect,
             difference: versus.difference.clone(),
@@ -215,6 +221,7 @@ pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Jud
         base: question.base.clone(),
         variant: question.variant.clone(),
         clients: question.clients,
+        subject: question.subject.clone(),
         part: question.part,
         expect: question.expect,
         difference: question.difference.clone(),

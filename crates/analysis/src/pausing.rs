@@ -292,31 +292,28 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
         Some(_) if share.low > 0.0 => {
             own().map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
         }
-        Some(_) => (Verdict::Fail, "which cannot be told from nothing".to_owned()),
+        Some(_) => (Verdict::Fail, String::new()),
     }
 }
 
 fn sentence(figures: &PauseFigures, why: &str) -> String {
-    let PauseFigures { consumer, subject, variant, .. } = figures;
+    let PauseFigures { consumer, subject, .. } = figures;
     let share =
         figures.share.as_ref().map(|share| Unit::PER_CENT.with_interval(share)).unwrap_or_default();
     let control = figures.sham_share.map_or_else(String::new, |sham| {
-        format!(
-            "; with another process stopped in its place, {}",
-            Unit::PER_CENT.with_interval(&sham)
-        )
+        format!("; control {}", Unit::PER_CENT.with_interval(&sham))
     });
-    let at = format!("in `{variant}` at {}", count(figures.clients, "client"));
+    let at = format!("in `{}` at {}", figures.of_variant(), count(figures.clients, "client"));
     let trials = count(figures.trials, "trial");
     match figures.verdict {
         Verdict::Pass => format!(
             "`{consumer}` causes {share} of the CPU of `{subject}` {at} ({trials}{control})"
         ),
         Verdict::Fail => format!(
-            "While `{consumer}` was stopped, `{subject}` {at} took {share} less CPU, {why} ({trials}{control})"
+            "`{consumer}` has no measurable effect on the CPU of `{subject}` {at}: it causes {share} ({trials}{control})"
         ),
         Verdict::Measured | Verdict::Invalid => {
-            format!("What `{consumer}` causes {at} is not known: {why}")
+            format!("The share of `{consumer}` {at} is unknown: {why}")
         }
     }
 }

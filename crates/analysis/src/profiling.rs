@@ -167,6 +167,11 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
+    /// Whether a single sample was taken.
+    fn is_seen(&self) -> bool {
+        self.captures.iter().any(|capture| capture.samples > 0)
+    }
+
     fn of(cell: &'a FoldedCell, trials: &'a [Trial]) -> Self {
         let folded = cell.folded.captures.iter().zip(&cell.repetitions);
         let pairs: Vec<_> = folded
@@ -339,6 +344,8 @@ fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
             });
             let before =
                 before.filter(|_| variant.name != base && same_subject(run, base, variant));
+            // Where one side was never seen running, all of the other is new, which is no finding.
+            let before = before.filter(|before| before.is_seen() && after.is_seen());
             found.extend(before.map(|before| difference(before, after)));
         }
     }
@@ -421,6 +428,34 @@ mod tests {
         let of_bulk = [("write-on-change", "bulk"), ("found", "bulk")];
         assert_eq!(pairs[..2], [("found", "write-on-change"); 2]);
         assert_eq!(pairs[2..4], of_bulk);
+    }
+
+    #[test]
+    fn a_side_without_a_sample_makes_no_difference() {
+        let differences = |samples: &[(&str, &[u64])]| {
+            let (run, _) = fixture::profiled();
+            let cell = |variant: &str, samples| {
+                let is = |id: &TrialId| id.purpose == Purpose::Stacks && id.variant == *variant;
+                let id = run.plan.iter().map(|one| one.id.clone()).find(is).unwrap();
+                let profile = made::profile(samples);
+                let captures = vec![FoldedCapture::default()];
+                FoldedCell {
+                    variant: id.variant,
+                    clients: id.clients,
+                    folded: Folded { profile, captures },
+                    repetitions: vec![id.repetition],
+                    proofs: vec![None],
+                }
+            };
+            let cells =
+                [cell("found", samples), cell("write-on-change", &[("stationd;main", &[9])])];
+            let trials = fixture::trials(&run);
+            let mut analysis = analyse(&run, &[]);
+            with_profiles(&mut analysis, &run, &trials, &cells);
+            analysis.differences.len()
+        };
+        assert_eq!(differences(&[("stationd;main", &[4])]), 1);
+        assert_eq!(differences(&[]), 0);
     }
 
     #[test]

@@ -21,7 +21,9 @@ const USUAL_DIGITS: i32 = 4;
 /// Two digits of the uncertainty: JCGM 100:2008 (GUM) §7.2.6.
 fn decimals(value: f64, half: Option<f64>) -> usize {
     let whole = digits_before_point(value);
-    let wanted = match half.filter(|half| *half > 0.0) {
+    // What shows in no digit is no uncertainty: windows differ by nanoseconds.
+    let least = 0.05 * 10f64.powi(whole - MOST_DIGITS);
+    let wanted = match half.filter(|half| *half >= least) {
         Some(half) => 2 - digits_before_point(half),
         None if half.is_some() => exact_decimals(value),
         None => USUAL_DIGITS - whole,
@@ -165,6 +167,8 @@ pub fn percent(share: f64) -> String {
     let decimals = (2 - digits_before_point(value)).clamp(0, 6) as usize;
     if share == 0.0 {
         "0 %".to_owned()
+    } else if value.abs() < 1e-6 {
+        "less than 0.000001 %".to_owned()
     } else {
         format!("{value:.decimals$} %").replace('-', "−")
     }
@@ -195,6 +199,8 @@ mod tests {
             [0.0086, 0.004_183_4, 6.0, 100.0].map(exact),
             ["0.0086", "0.0041834", "6.0", "100"]
         );
+        let nearly = Interval { low: 4.299_999_9, high: 4.300_000_1 };
+        assert_eq!(number(4.3, Some(nearly)), "4.3");
         assert_eq!(number(201.15, None), "201.2");
         assert_eq!(number(0.012_345, None), "0.01235");
         assert_eq!(number(-0.000_01, Some(Interval { low: -2.0, high: 2.0 })), "0.0");
@@ -219,6 +225,7 @@ mod tests {
     fn shares_keep_two_digits() {
         assert_eq!(percent(0.000_031), "0.0031 %");
         assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(1e-12), "less than 0.000001 %");
         assert_eq!(signed_percent(0.83), "+83 %");
         assert_eq!(signed_percent(-0.000_05), "−0.0050 %");
     }

@@ -44,7 +44,7 @@ pub struct Stage {
     pub others: Vec<Other>,
     /// Against each of its bases.
     pub against: Vec<Comparison>,
-    /// What somebody else published of the same thing.
+    /// What somebody else published of the same thing, where this run has the same client count.
     pub published: Option<Elsewhere>,
 }
 
@@ -57,8 +57,8 @@ pub struct Elsewhere {
     pub percent_of_core: f64,
     /// Where it was measured and what is different there.
     pub source: String,
-    /// The subject here at the same count, µs/s; `None` where that was not measured.
-    pub here: Option<Estimate>,
+    /// The subject here at the same count, µs/s.
+    pub here: Estimate,
 }
 
 impl Stages {
@@ -113,11 +113,14 @@ fn stage(measured: &Measured, cells: &[Cell], variant: &Variant, clients: u32) -
         cpu: here.map(|cell| cell.cpu).unwrap_or_default(),
         others: here.map(|cell| cell.others.clone()).unwrap_or_default(),
         against: Vec::new(),
-        published: variant.published.as_ref().map(|published| Elsewhere {
-            clients: published.clients,
-            percent_of_core: published.percent_of_core,
-            source: published.source.clone(),
-            here: cell(published.clients).and_then(|cell| cell.cpu.subject),
+        // Figures of two client counts do not stand beside each other.
+        published: variant.published.as_ref().and_then(|published| {
+            Some(Elsewhere {
+                clients: published.clients,
+                percent_of_core: published.percent_of_core,
+                source: published.source.clone(),
+                here: cell(published.clients)?.cpu.subject?,
+            })
         }),
     }
 }
@@ -146,13 +149,22 @@ mod tests {
             [found.cpu.subject, found.cpu.load, found.cpu.others, found.cpu.sum]
                 .map(|part| part.unwrap().mean);
         assert!((subject + load + others - sum).abs() < 1e-6);
-        assert_eq!(found.published.as_ref().unwrap().here, found.cpu.subject);
+        assert_eq!(Some(found.published.as_ref().unwrap().here), found.cpu.subject);
         let last = &row("slower-cadence").against;
         let bases: Vec<_> = last.iter().map(|each| each.base.as_str()).collect();
         assert_eq!(bases, ["bulk", "found", "floor"]);
         assert_eq!([&*last[2].variant_subject, &*last[2].base_subject], ["stationd", "floor"]);
         let (dearest, cheapest) = stages.extremes().unwrap();
         assert_eq!([&*dearest.variant, &*cheapest.variant], ["found", "floor"]);
+    }
+
+    #[test]
+    fn what_was_published_at_another_client_count_is_left_out() {
+        let mut run = fixture::stations();
+        let published = run.study.variants[0].published.as_mut().unwrap();
+        published.clients += 1;
+        let stages = analyse(&run, &fixture::trials(&run)).stages;
+        assert_eq!(stages.rows[0].published, None);
     }
 
     #[test]

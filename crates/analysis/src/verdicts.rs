@@ -39,6 +39,8 @@ pub struct Judgement {
     pub variant: String,
     /// Clients.
     pub clients: u32,
+    /// The variant's process.
+    pub subject: String,
     /// Whose CPU: the subject's, or the sum where the subjects are different programs.
     pub part: Part,
     /// What was to be shown.
@@ -140,6 +142,14 @@ pub struct PauseFigures {
     pub verdict: Verdict,
     /// One sentence.
     pub sentence: String,
+}
+
+impl PauseFigures {
+    /// The study's variant: where several consumers are paused in turn, each has a copy of it that has its name.
+    pub fn of_variant(&self) -> &str {
+        let copied = format!(".{}", self.consumer.to_lowercase());
+        self.variant.strip_suffix(&copied).unwrap_or(&self.variant)
+    }
 }
 
 /// A limit, and whether it was kept.

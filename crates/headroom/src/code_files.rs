@@ -32,7 +32,7 @@ use crate::{flags, options::Options};
 const DEEPEST: usize = 12;
 
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SymbolFolders {
     /// Looked through whole.
     folders: Vec<PathBuf>,

@@ -119,7 +119,7 @@ pub(crate) enum Verb {
     Export(Export),
     /// Raise a virtual access point with clients to play with
     Up(Up),
-    /// Say what can be measured here, what cannot, and how to mend it
+    /// Show what can be measured here, what cannot, and how to fix it
     Doctor(Doctor),
     /// Defend Wi-Fi's throughput on this device while other applications run
     Guard(guard::command::Guard),
@@ -473,7 +473,7 @@ pub(crate) struct Doctor {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  headroom image\n  headroom image --prune 14")]
 pub(crate) struct Image {
-    /// Remove images and snapshots that nobody used for so many days
+    /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]
     pub(crate) prune: Option<u32>,
 }

@@ -6,6 +6,7 @@
 
 mod code_files;
 mod commands;
+mod estimate;
 mod explain;
 mod failure;
 mod flags;

@@ -81,6 +81,11 @@ impl Options {
         Ok(Lab::for_devices(self.settings(), watched()?, progress.into_events())?)
     }
 
+    /// A lab that only looks, if there can be one here.
+    pub(crate) fn look(&self) -> Option<Lab> {
+        Lab::for_devices(self.settings(), Cancel::default(), Progress::Silent.into_events()).ok()
+    }
+
     fn settings(&self) -> Settings {
         Settings {
             cache: self.cache.clone(),

@@ -9,7 +9,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -38,6 +38,16 @@ const PARTIAL: &str = ".partial";
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    trust: Trust,
+}
+
+/// Which files of an entry are held against their sums before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// All: what is measured is proved by its content.
+    Nothing,
+    /// Those that changed since the entry was last used.
+    Unchanged,
 }
 
 /// An entry that can be used.
@@ -63,7 +73,18 @@ pub struct Name<'a> {
 impl Cache {
     /// The cache in this folder; it is made when something is put in.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), trust: Trust::Nothing }
+    }
+
+    /// The same cache for work that measures nothing: a file that did not change since its entry was last used is not
+    /// read again. A bad disk can go unseen so; a changed file cannot, because no program can set its change time.
+    pub fn trusting_unchanged_files(self) -> Self {
+        Self { trust: Trust::Unchanged, ..self }
+    }
+
+    /// The same cache for what lasts: every file is read.
+    pub fn trusting_nothing(&self) -> Self {
+        Self::at(&self.root)
     }
 
     /// The entry, made by `make` (which fills the folder that it is given) if it is not here or is
@@ -79,7 +100,7 @@ impl Cache {
     ) -> Result<Entry, Error> {
         let entries = Entries::create(&self.root, name.kind)?;
         let lock = entries.lock(name.key)?;
-        let damage = match entries.check(name.key) {
+        let damage = match entries.check(name.key, self.trust) {
             Ok(()) => return Ok(entries.entry(name.key, false, None)),
             Err(Unusable::Absent) => None,
             Err(Unusable::Damaged(why)) => Some(why),
@@ -93,11 +114,17 @@ impl Cache {
         Ok(entries.entry(name.key, true, damage))
     }
 
-    /// Whether the entry is here, without looking into it.
-    pub fn has(&self, name: Name<'_>) -> bool {
-        let entries = Entries::open(&self.root, name.kind);
-        let entry = entries.and_then(|entries| entries.0.folder(name.key));
-        entry.is_ok_and(|entry| entry.has_file(SUMS))
+    /// The folder of an entry that is here; its files are not checked.
+    pub fn find(&self, name: Name<'_>) -> Option<PathBuf> {
+        let entries = Entries::open(&self.root, name.kind).ok()?;
+        let entry = entries.0.folder(name.key).ok()?;
+        entry.has_file(SUMS).then(|| entries.0.path_of(name.key))
+    }
+
+    /// Marks an entry that was found as used, so that it is not pruned.
+    pub fn mark_used(&self, name: Name<'_>) {
+        let entry = Entries::open(&self.root, name.kind).and_then(|all| all.0.folder(name.key));
+        entry.iter().for_each(touch);
     }
 
     /// Removes entries of a kind that nobody has used for so long, and what killed runs left half made; returns
@@ -159,14 +186,14 @@ impl Entries {
         }
     }
 
-    fn check(&self, key: &str) -> Result<(), Unusable> {
+    fn check(&self, key: &str, trust: Trust) -> Result<(), Unusable> {
         let damaged =
             |why: String| Unusable::Damaged(format!("{}: {why}", self.0.path_of(key).display()));
         let entry = match self.0.folder(key) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(Unusable::Absent),
             entry => entry.map_err(|error| damaged(error.to_string()))?,
         };
-        check(&entry).map_err(damaged)?;
+        check(&entry, trust).map_err(damaged)?;
         touch(&entry);
         Ok(())
     }
@@ -258,22 +285,19 @@ pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
 
 fn sum_of(mut file: File) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
-    io::copy(&mut file, &mut HashWriter(&mut hash))?;
-    Ok(Sha256Hex::of(&hash.finalize().into()))
-}
-
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    let mut buffer = vec![0; PIECE];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Sha256Hex::of(&hash.finalize().into())),
+            Ok(length) => hash.update(&buffer[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
+
+/// Bytes that are read at a time to be hashed: files of hundreds of megabytes take too many calls of 8 KiB.
+const PIECE: usize = 256 << 10;
 
 enum Unusable {
     Absent,
@@ -281,7 +305,7 @@ enum Unusable {
 }
 
 /// An entry is whole when its files are those of its sums, all of them, and no others.
-fn check(entry: &Folder) -> Result<(), String> {
+fn check(entry: &Folder, trust: Trust) -> Result<(), String> {
     let of_sums = |error: String| format!("{SUMS}: {error}");
     let text = entry.read(SUMS, LONGEST_SUMS).map_err(|error| of_sums(error.to_string()))?;
     let sums: BTreeMap<String, Sha256Hex> =
@@ -293,13 +317,28 @@ fn check(entry: &Folder) -> Result<(), String> {
     if let Some(other) = files.find(|file| file.name != SUMS && !sums.contains_key(&file.name)) {
         return Err(format!("{} is not in {SUMS}", other.name));
     }
+    let used = entry.file(SUMS).and_then(|sums| sums.metadata()?.modified());
+    let used = used.map_err(|error| of_sums(error.to_string()))?;
     for (name, expected) in sums {
+        if trust == Trust::Unchanged && is_unchanged(entry, &name, used) {
+            continue;
+        }
         let found = entry.file(&name).and_then(sum_of);
         if found.map_err(|error| format!("{name}: {error}"))? != expected {
             return Err(format!("{name} is not what was written"));
         }
     }
     Ok(())
+}
+
+/// Change times come in ticks of up to 10 ms, so a change right before or after a use could have its time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Whether a file is as it was when its entry was last used: ctime(3) in inode(7) moves with every write.
+fn is_unchanged(entry: &Folder, name: &str, used: SystemTime) -> bool {
+    let Ok(about) = entry.file(name).and_then(|file| file.metadata()) else { return false };
+    let since = Duration::new(about.ctime() as u64, about.ctime_nsec() as u32) + TICK;
+    SystemTime::UNIX_EPOCH.checked_add(since).is_some_and(|changed| changed < used)
 }
 
 fn seal(partial: &Folder) -> Result<(), Error> {
@@ -338,9 +377,9 @@ mod tests {
     fn an_entry_is_made_once() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
-        assert!(!cache.has(NAME));
+        assert!(cache.find(NAME).is_none());
         assert!(cache.obtain(NAME, fill).unwrap().made);
-        assert!(cache.has(NAME));
+        assert!(cache.find(NAME).is_some());
         assert!(!cache.obtain(NAME, never).unwrap().made);
     }
 
@@ -357,11 +396,28 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_that_trusts_unchanged_files_reads_only_those_that_changed() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::at(root.path()).trusting_unchanged_files();
+        let path = cache.obtain(NAME, fill).unwrap().path;
+        let used = |at| File::open(path.join(SUMS)).unwrap().set_modified(at).unwrap();
+        // The damage is older than the last use: nobody looks.
+        fs::write(path.join("content"), "hellO").unwrap();
+        used(SystemTime::now() + Duration::from_secs(60));
+        assert!(!cache.obtain(NAME, never).unwrap().made);
+        // That use set the time back to now, and so the change may be newer.
+        assert!(cache.obtain(NAME, fill).unwrap().damage.is_some());
+        fs::write(path.join("content"), "hellO").unwrap();
+        used(SystemTime::now() + Duration::from_secs(60));
+        assert!(Cache::at(root.path()).obtain(NAME, fill).unwrap().made, "others look always");
+    }
+
+    #[test]
     fn a_failed_attempt_leaves_nothing() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         cache.obtain(NAME, |_| Err(Error::Interrupted)).unwrap_err();
-        assert!(!cache.has(NAME));
+        assert!(cache.find(NAME).is_none());
         assert!(cache.obtain(NAME, fill).unwrap().made);
     }
 
@@ -377,7 +433,7 @@ mod tests {
         cache.obtain(NAME, fill).unwrap();
         assert_eq!(cache.prune("thing", Duration::from_secs(60)).unwrap(), 0);
         assert!(cache.prune("thing", Duration::ZERO).unwrap() > 0);
-        assert!(!cache.has(NAME));
+        assert!(cache.find(NAME).is_none());
     }
 
     /// A cache with one entry, and a file outside that must stay as it is.

@@ -36,6 +36,7 @@ mod idle;
 pub mod image;
 pub mod lab;
 mod last_words;
+pub mod missing;
 pub mod objects;
 mod places;
 pub mod plan;

@@ -12,7 +12,7 @@ use crate::{
     request::Places,
     runner::unchanged,
     vm::{
-        self, Shape,
+        self, Accelerator, Shape,
         snapshot::{self, Snapshot},
     },
 };
@@ -56,7 +56,7 @@ impl Wanted {
         }
         let image = image::obtain(lab, &[])?;
         let identity = identity(lab, modes.iter().copied(), &image);
-        let snapshots = self.snapshots(lab, &image, &modes)?;
+        let snapshots = self.snapshots(lab, &image, places)?;
         Ok((Places { snapshots, idle_gate, patience }, identity))
     }
 
@@ -79,22 +79,39 @@ impl Wanted {
     }
 
     /// One snapshot for each way in which time passes.
-    fn snapshots(self, lab: &Lab, image: &Image, modes: &[Mode]) -> Result<Vec<Snapshot>, Error> {
-        let mut each: Vec<Mode> = Vec::new();
-        modes.iter().for_each(|mode| {
-            if !each.contains(mode) {
-                each.push(*mode);
-            }
-        });
-        let of = |mode| snapshot::obtain(lab, image, &self.shape(lab, image, mode));
-        each.into_iter().map(of).collect()
+    fn snapshots(
+        self,
+        lab: &Lab,
+        image: &Image,
+        places: &[(Machine, Mode)],
+    ) -> Result<Vec<Snapshot>, Error> {
+        let of = |shape: Shape| {
+            let accelerator = vm::accelerator(lab, image, shape.mode);
+            snapshot::obtain(lab, image, &Shape { accelerator, ..shape })
+        };
+        self.shapes(places).into_iter().map(of).collect()
     }
 
-    /// A machine with a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
-    fn shape(self, lab: &Lab, image: &Image, mode: Mode) -> Shape {
-        let accelerator = vm::accelerator(lab, image, mode);
-        let Self { radios, clients, .. } = self;
-        Shape { mode, accelerator, radios, clients, shell: false, wan: true, forward: None }
+    /// The machine for each way in which time passes at these places, by the accelerator that every host has. It has
+    /// a WAN side: only such a one has the modules of a wire, and the kernel's TAP interfaces.
+    pub(crate) fn shapes(self, places: &[(Machine, Mode)]) -> Vec<Shape> {
+        let mut modes: Vec<Mode> = Vec::new();
+        for (_, mode) in places.iter().filter(|(on, _)| *on == Machine::Vm) {
+            if !modes.contains(mode) {
+                modes.push(*mode);
+            }
+        }
+        let (Self { radios, clients, .. }, accelerator) = (self, Accelerator::Tcg);
+        let of = |mode| Shape {
+            mode,
+            accelerator,
+            radios,
+            clients,
+            shell: false,
+            wan: true,
+            forward: None,
+        };
+        modes.into_iter().map(of).collect()
     }
 }
 

@@ -49,6 +49,9 @@ struct Folded {
     open: bool,
 }
 
+/// Rows of a table that begins unfolded, at most: the picture above it says more than a longer one.
+const UNFOLDED: usize = 20;
+
 /// The section.
 #[derive(Template)]
 #[template(path = "cpu.html")]
@@ -101,26 +104,26 @@ impl Section {
     }
 }
 
-/// What changed in each pair; the one whose picture is shown first is unfolded.
+/// What changed in each pair; the one whose picture is shown first is unfolded where it is short.
 fn changes(differences: &[Difference]) -> Vec<Folded> {
     let first = flames::largest_change(differences);
     let folded = |(at, difference): (usize, &Difference)| Folded {
         name: format!("Changes, {}", flames::label(difference)),
         table: profile_tables::elided(difference).html_or_nothing()
             + &profile_tables::changes(difference).html_or_nothing(),
-        open: first == Some(at),
+        open: first == Some(at) && difference.functions.len() <= UNFOLDED,
     };
     let all = differences.iter().enumerate().map(folded);
     all.filter(|each| !each.table.is_empty()).collect()
 }
 
-/// The functions of each profile; the main one's are unfolded.
+/// The functions of each profile; the main one's are unfolded where they are few.
 fn functions(profiles: &[ProfileFigures]) -> Vec<Folded> {
     let first = flames::main_profile(profiles);
     let folded = |(at, profile): (usize, &ProfileFigures)| Folded {
         name: format!("Functions of {}", named(profile)),
         table: profile_tables::functions(profile).html_or_nothing(),
-        open: first == Some(at),
+        open: first == Some(at) && profile.functions.len() <= UNFOLDED,
     };
     let all = profiles.iter().enumerate().map(folded);
     all.filter(|each| !each.table.is_empty()).collect()

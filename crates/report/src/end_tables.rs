@@ -27,7 +27,7 @@ pub(crate) fn gates(analysis: &Analysis) -> Table {
 /// What had to be mended. The same correction before many trials is one row.
 pub(crate) fn corrections(analysis: &Analysis) -> Table {
     let mut table = Table::new(
-        "Mended on the access point before a trial",
+        "Repaired on the access point before a trial",
         &[
             (Head, "what", ""),
             (Text, "it", ""),

@@ -14,6 +14,7 @@ use model::plural::count;
 use model::run::Run;
 
 use crate::{
+    overall::bare,
     pair_chart, prose,
     signed::{of_estimate, with_interval},
     table::{
@@ -163,7 +164,7 @@ fn probability(p: Option<f64>) -> String {
 fn whose(run: &Run, judgement: &Judgement) -> String {
     let variant = run.study.variants.iter().find(|one| one.name == judgement.variant);
     match (judgement.part, variant) {
-        (Part::Subject, Some(variant)) => run.study.subject_of(variant).process.clone(),
+        (Part::Subject, Some(_)) => judgement.subject.clone(),
         (part, _) => tables::part_name(part).to_owned(),
     }
 }
@@ -193,7 +194,7 @@ fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), op
         ),
         verdict: judgement.verdict.name(),
         finding: finding(judgement.finding),
-        sentence: prose::html(&judgement.sentence),
+        sentence: prose::html(bare(&judgement.sentence)),
         open,
         whose: whose(run, judgement),
         sides: sides(judgement),
@@ -234,7 +235,7 @@ fn figures(judgement: &Judgement) -> Vec<Figure> {
         ("p, exact, two-sided", judgement.p.map(|p| probability(Some(p)))),
         ("p that they are the same (TOST)", judgement.p_equivalence.map(|p| probability(Some(p)))),
         ("Margin", Some(format!("± {}", quantity::percent(judgement.margin)))),
-        ("Detectable with so many pairs", judgement.detectable.map(quantity::percent)),
+        ("Detectable with these pairs", judgement.detectable.map(quantity::percent)),
         ("Pairs", Some(pairs(judgement))),
         ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
         ("Asked", Some(judgement.expect.name().to_owned())),

@@ -17,6 +17,17 @@ pub(crate) struct Fact {
     pub(crate) code: bool,
 }
 
+/// Words of a value that is shown at once, at most.
+const SHOWN: usize = 40;
+
+impl Fact {
+    /// What a long value is folded under: how many things it lists.
+    pub(crate) fn folded(&self) -> Option<String> {
+        let words = self.value.split_whitespace().count();
+        (words > SHOWN).then(|| format!("{words} in all"))
+    }
+}
+
 fn plain(name: &'static str, value: String) -> Fact {
     Fact { name, value, code: false }
 }
@@ -39,8 +50,8 @@ fn study(run: &Run) -> Vec<Fact> {
     let shape = &run.study.trial;
     let counts: Vec<_> = run.study.access_point.clients.iter().map(u32::to_string).collect();
     let perturbed = match shape.perturb {
-        Perturb::Start => "each repetition starts at its own phase",
-        Perturb::Nothing => "every repetition is the same machine state",
+        Perturb::Start => "each repetition starts at another moment",
+        Perturb::Nothing => "every repetition starts from the same machine state",
     };
     vec![
         plain("Study", run.study_name.clone()),

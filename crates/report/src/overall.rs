@@ -35,10 +35,10 @@ pub fn overall(run: &Run, analysis: &Analysis) -> Overall {
         (_, None) => String::new(),
         (_, Some(first)) if others == 0 => first,
         (Verdict::Fail, Some(first)) => {
-            format!("{first} {} beside it.", more(others, "fails", "fail"))
+            format!("{first} {}.", more(others, "fails", "fail"))
         }
         (_, Some(first)) => {
-            format!("{first} {} beside it.", more(others, "is invalid", "are invalid"))
+            format!("{first} {}.", more(others, "is invalid", "are invalid"))
         }
     };
     Overall { verdict, sentence }
@@ -78,7 +78,7 @@ fn incomplete(run: &Run, analysis: &Analysis) -> Option<Decided> {
     (lacking > 0).then(|| Decided {
         verdict: Verdict::Invalid,
         sentence: format!(
-            "{lacking} of {} {} missing or invalid, so not all that was asked for was measured.",
+            "{lacking} of {} {} missing or invalid, so the run is incomplete.",
             count(run.plan.len() as u32, "trial"),
             if lacking == 1 { "is" } else { "are" }
         ),
@@ -99,20 +99,25 @@ fn passed(run: &Run, analysis: &Analysis) -> String {
         (1, Some(pause)) => format!("The one gate is kept; and {pause}"),
         (gates, Some(pause)) => format!("All {gates} gates are kept; and {pause}"),
         (0, None) => format!(
-            "All was measured ({trials}, each of them valid). Nothing was asked that could pass or fail."
+            "Everything was measured ({trials}, all valid). The study sets no limit, so nothing can pass or fail."
         ),
         (1, None) => format!("The one gate is kept: {}", stopped(&kept[0].sentence)),
-        (gates, None) => format!("All {gates} gates are kept, over {trials}, each of them valid."),
+        (gates, None) => format!("All {gates} gates are kept ({trials}, all valid)."),
     }
 }
 
-/// A sentence with its stop, and without the verdict's word, which stands beside it.
+/// A sentence with its stop, and without the verdict's word.
 fn stopped(sentence: &str) -> String {
-    let words = [Verdict::Pass, Verdict::Fail, Verdict::Invalid].map(Verdict::name);
-    let without = |word: &str| sentence.strip_prefix(word)?.strip_prefix(": ");
-    let sentence = words.into_iter().find_map(without).unwrap_or(sentence);
+    let sentence = bare(sentence);
     let ends = sentence.ends_with(['.', '!', '?', ')']);
     if ends { sentence.to_owned() } else { format!("{sentence}.") }
+}
+
+/// A sentence without the verdict's word, which stands beside it.
+pub(crate) fn bare(sentence: &str) -> &str {
+    let words = [Verdict::Pass, Verdict::Fail, Verdict::Invalid].map(Verdict::name);
+    let without = |word: &str| sentence.strip_prefix(word)?.strip_prefix(": ");
+    words.into_iter().find_map(without).unwrap_or(sentence)
 }
 
 #[cfg(test)]
@@ -176,6 +181,6 @@ mod tests {
         let run = fixture::run();
         let told = overall(&run, &analyse(&run, &fixture::trials(&run)));
         assert_eq!(told.verdict, Verdict::Measured);
-        assert!(told.sentence.contains("Nothing was asked"), "{}", told.sentence);
+        assert!(told.sentence.contains("The study sets no limit"), "{}", told.sentence);
     }
 }

@@ -138,14 +138,16 @@ impl<'a> Page<'a> {
             has_idle: tables::has_idle(analysis),
             lab_chart: lab_chart::draw(analysis),
             cpu: cpu_section::html(&Material::of(analysis))?,
-            proof: proof_section::html(analysis)?,
+            proof: proof_section::html(run, analysis)?,
             fixes: fix_section::html(run, analysis)?,
             gate_tally: end_tables::tally(analysis),
-            left: left_section::html(analysis)?,
+            // Two sides are no stages on the way to a bound.
+            left: if run.versus.is_some() { String::new() } else { left_section::html(analysis)? },
             again: again::commands(run),
             same: again::same(run),
             ledger: end_tables::ledger(&analysis.ledger),
-            why_no_slope: tables::why_no_slope(analysis).filter(|_| analysis.asks_for_cpu()),
+            why_no_slope: tables::why_no_slope(analysis)
+                .filter(|_| analysis.asks_for_cpu() && run.versus.is_none()),
             tables: Tables::of(run, analysis),
             doubts: of_level(Level::Doubt),
             caveats: of_level(Level::Caveat),
@@ -172,7 +174,7 @@ impl<'a> Page<'a> {
             (!self.proof.is_empty(), "proof", "Proof"),
             (!self.fixes.is_empty(), "fixes", "Fixes"),
             (!tables.gates.is_empty(), "gates", "Gates"),
-            (!tables.corrections.is_empty(), "corrections", "Mended"),
+            (!tables.corrections.is_empty(), "corrections", "Repairs"),
             (!self.left.is_empty(), "left", "What is left"),
             (true, "validity", "Doubts"),
             (!self.again.is_empty(), "again", "Run it again"),
@@ -230,7 +232,7 @@ impl Tables {
 /// What a core is, where it is first named.
 const fn explained(mode: Mode) -> &'static str {
     match mode {
-        Mode::Counted => ", each executed instruction is 2 ns",
+        Mode::Counted => ", each executed instruction takes 2\u{a0}ns",
         Mode::RealTime => "",
     }
 }

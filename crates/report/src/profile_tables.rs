@@ -121,7 +121,7 @@ pub(crate) fn changes(difference: &Difference) -> Table {
             (Number, "after", &name),
             (Number, "change", &name),
             (Quiet, "95 % interval", &name),
-            (Text, "told apart", ""),
+            (Text, "significant", ""),
             (Text, "module", ""),
         ],
     );
@@ -167,7 +167,7 @@ pub(crate) fn elided(difference: &Difference) -> Table {
             (Head, "", ""),
             (Name, "path", "its innermost calls"),
             (Number, "cost", &format!("{}/s", unit.name)),
-            (Text, "told apart", ""),
+            (Text, "significant", ""),
         ],
     );
     for (what, gone) in [("gone", true), ("new", false)] {
@@ -260,6 +260,9 @@ fn share_of(part: u64, all: u64) -> String {
 /// How much of a profile is explained, in a sentence.
 pub(crate) fn explained(profile: &ProfileFigures) -> String {
     let unknown = &profile.unknown;
+    if unknown.samples == 0 {
+        return format!("{}: no sample was taken.", named(profile));
+    }
     let known = unknown.samples.saturating_sub(unknown.unknown + unknown.synthesised);
     format!(
         "{}: {} % of {} are named to their root, {} % have a made-up name in them, {} % an unknown frame.",

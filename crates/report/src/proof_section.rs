@@ -2,9 +2,10 @@
 
 use analysis::{Analysis, quantity::Unit, verdicts::PauseFigures};
 use askama::Template;
-use model::plural::count;
+use model::{plural::count, run::Run, verdict::Verdict};
 
 use crate::{
+    overall::counts,
     pause_chart, prose,
     signed::of_estimate,
     table::{
@@ -18,7 +19,9 @@ use crate::{
 struct Shown {
     id: String,
     title: String,
+    /// The verdict, which gives the word its colour.
     verdict: &'static str,
+    word: &'static str,
     sentence: String,
     chart: String,
 }
@@ -36,24 +39,27 @@ struct Section {
 /// # Errors
 ///
 /// Where the template cannot be filled; no input is known to do that.
-pub(crate) fn html(analysis: &Analysis) -> askama::Result<String> {
+pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     if analysis.pauses.is_empty() {
         return Ok(String::new());
     }
-    let shown = analysis.pauses.iter().enumerate().map(shown).collect();
+    let shown =
+        analysis.pauses.iter().enumerate().map(|(at, pause)| shown(run, at, pause)).collect();
     Section { shown, table: table(analysis).html() }.render()
 }
 
-fn shown((at, pause): (usize, &PauseFigures)) -> Shown {
+fn shown(run: &Run, at: usize, pause: &PauseFigures) -> Shown {
+    let counts = counts(run, pause);
     Shown {
         id: format!("pause-{at}"),
         title: format!(
-            "{} is paused: {}, {}",
+            "{} paused: {}, {}",
             pause.consumer,
-            pause.variant,
+            pause.of_variant(),
             count(pause.clients, "client")
         ),
-        verdict: pause.verdict.name(),
+        verdict: if counts { pause.verdict.name() } else { Verdict::Measured.name() },
+        word: if counts { pause.verdict.name() } else { "no effect" },
         sentence: prose::html(&pause.sentence),
         chart: pause_chart::draw(pause),
     }
@@ -64,28 +70,27 @@ fn table(analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
     let mut table = Table::new(
-        "CPU of the subject while somebody is stopped",
+        "CPU of the subject while another process is stopped",
         &[
-            (Head, "paused", ""),
+            (Head, "stopped", ""),
             (Text, "subject", ""),
             (Text, "variant", ""),
             (Number, "clients", ""),
             (Number, "trials", ""),
-            (Number, "runs", &name),
+            (Number, "running", &name),
             (Number, "stopped", &name),
-            (Number, "sham", &name),
-            (Number, "share it causes", "%"),
+            (Number, "control", &name),
+            (Number, "share", "%"),
             (Quiet, "95 % interval", "%"),
-            (Number, "share of the sham", "%"),
+            (Number, "control", "%"),
             (Quiet, "95 % interval", "%"),
-            (Text, "verdict", ""),
         ],
     );
     for pause in &analysis.pauses {
         table.push(vec![
             pause.consumer.clone(),
             pause.subject.clone(),
-            pause.variant.clone(),
+            pause.of_variant().to_owned(),
             pause.clients.to_string(),
             pause.trials.to_string(),
             tables::mean(unit, pause.running.as_ref()),
@@ -98,7 +103,6 @@ fn table(analysis: &Analysis) -> Table {
                 .as_ref()
                 .map_or_else(absent, |share| of_estimate(Unit::PER_CENT, share)),
             tables::bracket(Unit::PER_CENT, pause.sham_share.as_ref()),
-            pause.verdict.name().to_owned(),
         ]);
     }
     table

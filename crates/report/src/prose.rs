@@ -5,7 +5,7 @@
 use crate::svg::escape;
 
 /// A unit must not stand alone on the next line.
-const UNITS: [&str; 6] = ["%", "×", "µs", "ms", "clients", "KiB"];
+const UNITS: [&str; 7] = ["%", "×", "ns", "µs", "ms", "clients", "KiB"];
 
 /// A sentence as HTML.
 pub(crate) fn html(sentence: &str) -> String {

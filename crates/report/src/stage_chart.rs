@@ -107,7 +107,7 @@ impl Chart<'_> {
         let published = rows.iter().any(|(row, _)| row.published.is_some());
         let published = if published {
             format!(
-                r#"<text class="axis end" x="{0}" y="{1:.1}">published, % of</text><text class="axis end" x="{0}" y="{y:.1}">another core</text>"#,
+                r#"<text class="axis end" x="{0}" y="{1:.1}">published, of</text><text class="axis end" x="{0}" y="{y:.1}">another core</text>"#,
                 self.frame.width,
                 y - 15.0
             )

@@ -10,7 +10,7 @@ use analysis::{
 use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
-    overall::{Overall, counts, overall},
+    overall::{Overall, bare, counts, overall},
     text::fold,
 };
 
@@ -99,7 +99,7 @@ pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
             .unwrap_or_default();
         let word = word(line.verdict, line.counts, colours);
         text.push_str(&format!("{word}  {}{effect}\n", inert::line(&line.name)));
-        text.push_str(&fold(&inert::line(&line.sentence).replace('`', ""), INDENT, INDENT));
+        text.push_str(&fold(&inert::line(bare(&line.sentence)).replace('`', ""), INDENT, INDENT));
         text.push('\n');
     }
     // One line says it all already.
@@ -157,7 +157,7 @@ fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
         name: format!(
             "{} paused, in {} at {}",
             pause.consumer,
-            pause.variant,
+            pause.of_variant(),
             quantity::count(pause.clients, "client")
         ),
         verdict: pause.verdict,
@@ -193,6 +193,7 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         base: "brief".to_owned(),
         variant: "bulk".to_owned(),
         clients: 114,
+        subject: "stationd".to_owned(),
         part: Part::Subject,
         expect: Expect::NoSlower,
         difference: Difference::Variants,

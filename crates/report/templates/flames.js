@@ -145,7 +145,7 @@
     return [
       ["before", one > 0 ? cost(one) : "not there"], ["after", other > 0 ? cost(other) : "not there"],
       ["change", signed(other - one) + share], ["change per client", (other > one && view.clients && view.cpu ? "+" : "") + perClient(other - one)],
-      ["repetitions", of.told[node] ? "tell them apart" : "do not tell them apart"]
+      ["change is", of.told[node] ? "significant" : "not significant"]
     ];
   }
 

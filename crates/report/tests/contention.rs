@@ -111,10 +111,10 @@ fn a_run_without_bouts_makes_a_page_that_says_so() {
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
     for told in [
-        "No trial that counts was made yet.",
-        "No cell has been tried both alone and without control yet",
-        "there is nothing to cure",
-        "no trial with guard counts",
+        "No valid trial yet.",
+        "No cell has valid trials both alone and without control yet",
+        "there is nothing to improve",
+        "there is no valid trial with guard",
     ] {
         assert!(text.contains(told), "{told}");
     }

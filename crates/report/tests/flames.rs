@@ -162,7 +162,7 @@ fn zoom_and_search_act_on_before_after_and_difference() {
     let expected = [
         "station::trace::line".to_owned(),
         format!(
-            "station::netlink::dump (/usr/bin/stationd): before {}/s; after {}/s; change {} ({}); change per client −{}/s; repetitions tell them apart",
+            "station::netlink::dump (/usr/bin/stationd): before {}/s; after {}/s; change {} ({}); change per client −{}/s; change is significant",
             cpu_short(dump.before),
             cpu_short(dump.after),
             change(&dump),

@@ -4,7 +4,7 @@
 
 use crate::{
     Analysis,
-    profiles::{Difference, FunctionChange, ProfileFigures, Waiting, WhyWaiting},
+    profiles::{Difference, FunctionChange, FunctionCost, ProfileFigures, Waiting, WhyWaiting},
     quantity::{self, cpu_unit},
 };
 use model::plural::count;
@@ -62,6 +62,35 @@ fn change(difference: &Difference) -> Option<String> {
             part(*to, after, new)
         ),
     })
+}
+
+/// The functions whose own code takes most, of each profile at the largest count: the answer where nothing but
+/// stacks was asked for.
+pub(super) fn dearest(analysis: &Analysis) -> Vec<String> {
+    let largest = analysis.profiles.iter().filter_map(|profile| profile.clients).max();
+    let profiles = analysis.profiles.iter().filter(|one| one.clients == largest);
+    profiles.filter_map(own_code).take(MOST).collect()
+}
+
+fn own_code(profile: &ProfileFigures) -> Option<String> {
+    let all: f64 =
+        profile.tree.nodes.iter().filter(|node| node.depth == 0).map(|node| node.us_per_s).sum();
+    let own = |function: &&FunctionCost| function.own.map_or(0.0, |own| own.mean);
+    let mut functions: Vec<_> = profile.functions.iter().filter(|one| own(one) > 0.0).collect();
+    functions.sort_by(|one, other| own(other).total_cmp(&own(one)));
+    let share = |function: &&FunctionCost| {
+        format!("`{}` ({})", function.name, quantity::percent(own(function) / all))
+    };
+    let first: Vec<String> = functions.iter().take(MOST).map(share).collect();
+    let (last, others) = first.split_last()?;
+    let list =
+        if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
+    Some(format!(
+        "{} `{}` takes {} of CPU a second; the most is in the code of {list}.",
+        at_clients(profile.clients),
+        profile.variant,
+        quantity::cpu_short(all),
+    ))
 }
 
 fn waits(profile: &ProfileFigures) -> Option<String> {

@@ -63,7 +63,7 @@ fn slopes(analysis: &Analysis) -> Option<String> {
 
 fn per_client(slope: &Slope, variant: &str) -> String {
     let told = slope.per_client.differs_from_zero() || slope.per_client.interval.is_none();
-    let doubt = if told { "" } else { " (not to be told from 0)" };
+    let doubt = if told { "" } else { " (not measurably different from 0)" };
     let per_client = Unit::MICROS.with_interval(&slope.per_client);
     format!("{per_client} of CPU a second to `{variant}`{doubt}")
 }
@@ -85,7 +85,7 @@ fn cures(analysis: &Analysis) -> Vec<String> {
     let sentence = |process: &str| {
         let of = firsts().filter(|each| each.same_subject() && each.variant_subject == process);
         format!(
-            "CPU of {process} alone beside its base (all that is counted): {}.",
+            "{process}'s CPU relative to its base (in parentheses: of everything counted): {}.",
             listed(of.map(cure).collect(), IN_A_SENTENCE)
         )
     };
@@ -151,12 +151,9 @@ fn published(run: &Run, analysis: &Analysis) -> Option<String> {
 
 fn elsewhere(row: &Stage) -> Option<String> {
     let Elsewhere { clients, percent_of_core, here, .. } = row.published.as_ref()?;
-    let here = here.map_or_else(
-        || "not measured".to_owned(),
-        |here| format!("{} %", Unit::CORE.plain(here.mean)),
-    );
+    let here = Unit::CORE.plain(here.mean);
     Some(format!(
-        "`{}` {percent_of_core} % at {clients} ({here})",
+        "`{}` {percent_of_core} % at {clients} ({here} %)",
         row.variant,
         clients = count(clients, "client")
     ))

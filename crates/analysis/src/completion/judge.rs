@@ -104,6 +104,7 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
         base: question.base.clone(),
         variant: question.variant.clone(),
         clients: 0,
+        subject: question.what().to_owned(),
         part: Part::Subject,
         expect: question.expect,
         difference: question.difference.clone(),

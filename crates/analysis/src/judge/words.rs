@@ -108,13 +108,13 @@ fn claim(judgement: &Judgement) -> String {
 fn effect(judgement: &Judgement) -> String {
     let Some(absolute) = judgement.absolute else { return "nothing was measured".to_owned() };
     let unit = cpu_unit(absolute.mean);
-    let word = if absolute.mean < 0.0 { "less" } else { "more" };
+    let word = if absolute.mean < 0.0 { "lower" } else { "higher" };
     let whose = match judgement.part {
-        Part::Sum => " in subject, load and others together",
-        _ => "",
+        Part::Sum => "CPU of subject, load and others together".to_owned(),
+        _ => format!("{}'s CPU", judgement.subject),
     };
     let shown = if absolute.mean < 0.0 { turned(&absolute) } else { absolute };
-    let mut text = format!("{} of CPU a second {word}{whose}", unit.with_interval(&shown));
+    let mut text = format!("{whose} is {} a second {word}", unit.with_interval(&shown));
     if let Some(relative) = &judgement.relative {
         let sign = if relative.mean > 0.0 { "+" } else { "" };
         text.push_str(&format!(", {sign}{}", Unit::PER_CENT.with_interval(relative)));

@@ -121,7 +121,7 @@ fn a_consumer_that_changes_nothing_fails() {
     ]);
     let found = only(&run, &trials);
     assert_eq!(found.verdict, Verdict::Fail);
-    assert!(found.sentence.contains("cannot be told from nothing"), "{}", found.sentence);
+    assert!(found.sentence.contains("has no measurable effect"), "{}", found.sentence);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn one_trial_has_no_interval_and_one_that_stopped_nobody_no_share() {
     assert_eq!((found.verdict, found.share, found.trials), (Verdict::Invalid, None, 0));
     assert!(found.sentence.contains("no process was stopped"), "{}", found.sentence);
     let answer = analyse(&run, &trials).answer;
-    assert!(answer[0].contains("is not known: 1 of 1 trial cannot be used"), "{answer:?}");
+    assert!(answer[0].contains("is unknown: 1 of 1 trial cannot be used"), "{answer:?}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_recorder_that_was_killed_leaves_a_file_without_a_length_that_is_read() {
     file[48..56].copy_from_slice(&[0; 8]);
     let (seen, told, _) = read(&file);
     assert_eq!(seen.len(), 2);
-    assert_eq!(told.faults, ["it was not finished: whoever recorded it was killed"]);
+    assert_eq!(told.faults, ["it is incomplete: the recording program was killed"]);
 }
 
 #[test]

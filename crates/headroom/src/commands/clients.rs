@@ -1,11 +1,11 @@
 //! Studies of clients and subjects, as the verbs meet them: the plan that is shown, the run, its page and its verdict.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
-use analysis::{looks, quantity::count};
-use indicatif::HumanDuration;
+use analysis::{Analysis, looks, quantity::count};
 use lab::{
     clients::{ClientTrials, Target},
+    missing::Needs,
     plan::{self, Unlocated},
     run_folder::Recorded,
     runner,
@@ -14,6 +14,7 @@ use lab::{
 use model::{
     experiment::Clients,
     run::Run,
+    study::Gates,
     trial::{PlannedTrial, Purpose, Trial},
     wire::Measure,
 };
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -42,9 +44,7 @@ impl Verbs for Clients {
     }
 
     fn show(options: &Options, file: &StudyFile) -> Verdict {
-        let mut trials = plan::trials(&file.study, &Unlocated(&file.study));
-        trials.retain(|trial| file.takes(trial.id.purpose));
-        show_plan(options, file, &trials)
+        show_plan(options, file, &planned(file))
     }
 
     fn carry_out(
@@ -53,6 +53,7 @@ impl Verbs for Clients {
         path: &Path,
         symbols: &SymbolFolders,
     ) -> Result<Recorded, Failure> {
+        say_estimate(options, &Target::Vm, file, &planned(file));
         measured(options, plain(&Target::Vm, symbols), file, path)
     }
 
@@ -88,16 +89,29 @@ impl Verbs for Clients {
 
     fn entry(
         recorded: &Recorded,
-        followed: &Followed,
+        (followed, symbols): (&Followed, &SymbolFolders),
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
-        let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
         // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
-        check::judge(&mut analysis, recorded, &flags::Limits::default(), None)
-            .map_err(|failure| failure.sentence())?;
+        let analysis = for_index(recorded, symbols).map_err(|failure| failure.sentence())?;
         Ok(index::entry(&recorded.run, &analysis, followed, (name, report)))
     }
+}
+
+/// What a run says; its stacks are read only where a gate judges them, because that takes its time.
+fn for_index(recorded: &Recorded, symbols: &SymbolFolders) -> Result<Analysis, Failure> {
+    let limits = flags::Limits::default();
+    let gates = recorded.run.study.gates.as_ref();
+    let asks_for_stacks = |gates: &Gates| {
+        gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains("unknown"))
+    };
+    if gates.is_some_and(asks_for_stacks) {
+        return check::analysed(recorded, symbols, &limits, None);
+    }
+    let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
+    check::judge(&mut analysis, recorded, &limits, None)?;
+    Ok(analysis)
 }
 
 /// Trials that compare nothing.
@@ -171,15 +185,40 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     Ok(file)
 }
 
+/// The trials of a study, as far as they are known before its programs were looked at.
+pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
+    let mut trials = plan::trials(&file.study, &Unlocated(&file.study));
+    trials.retain(|trial| file.takes(trial.id.purpose));
+    trials
+}
+
+fn estimate(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Estimate {
+    let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
+    Estimate::of(options, time, &Needs::of_trials(&file.study, trials))
+}
+
+/// Says how long a run on the virtual access point will take.
+pub(super) fn say_estimate(
+    options: &Options,
+    target: &Target,
+    file: &StudyFile,
+    trials: &[PlannedTrial],
+) {
+    if *target == Target::Vm {
+        estimate(options, file, trials).say(options, trials.len() as u32);
+    }
+}
+
 /// Prints these trials of a study as its plan.
 pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Verdict {
     let snapshots = plan::snapshots(trials);
-    let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
+    let estimate = estimate(options, file, trials);
     if options.json {
-        let value = json!({
-            "study": file.study, "trials": trials, "estimated_seconds": time.as_secs_f64(),
+        let mut value = json!({
+            "study": file.study, "trials": trials,
             "snapshots": snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode})).collect::<Vec<_>>(),
         });
+        estimate.add_to(&mut value);
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -190,23 +229,18 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
     }
     for trial in trials {
         output::line(format_args!(
-            "trial         {:<28} {}, starts at +{}",
+            "trial         {:<28} {}",
             trial.id.to_string(),
-            work_of(&trial.measure),
-            trial.measure.offset
+            work_of(&trial.measure)
         ));
     }
-    end_plan(options, count(trials.len() as u32, "trial"), time)
+    end_plan(count(trials.len() as u32, "trial"), &estimate)
 }
 
 /// The last line of a plan that is shown: how many of what, and how long they will take.
-pub(super) fn end_plan(options: &Options, planned: String, time: Duration) -> Verdict {
+pub(super) fn end_plan(planned: String, estimate: &Estimate) -> Verdict {
     output::line("");
-    output::line(format_args!(
-        "{planned}, about {:#} on {} once the access points are in the cache",
-        HumanDuration(time),
-        count(options.workers as u32, "core")
-    ));
+    output::line(format_args!("{planned}, {}", estimate.words()));
     Verdict::Pass
 }
 

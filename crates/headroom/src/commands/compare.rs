@@ -19,7 +19,7 @@ use model::{
 
 use super::{
     alarms,
-    clients::{measured, plain, show_plan},
+    clients::{measured, plain, say_estimate, show_plan},
     completion, kinds,
     report::{self, Wanted},
 };
@@ -54,13 +54,14 @@ pub(super) fn of_clients(
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
     study_file::check(&file.study).map_err(Failure::Usage)?;
+    let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
     if flags.dry_run {
-        let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
         return Ok(show_plan(options, &file, &trials));
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let other = other_lab(options, flags)?;
+    say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let trials = ClientTrials { comparing: Some(&comparing), ..plain(&flags.on, &symbols) };
@@ -83,7 +84,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     if let Some(name) = &flags.variant {
         if base.name == *name {
             return Err(Failure::Usage(format!(
-                "`{name}` is compared with itself; say --a-a to learn how often this lab cries wolf"
+                "`{name}` is compared with itself; use --a-a to measure how often this lab sees a change where there is none"
             )));
         }
         return Ok([base, find(name)?]);

@@ -8,6 +8,7 @@ use std::path::Path;
 use analysis::{completion::Completion as Analysed, quantity::count};
 use lab::{
     completion::{CompletionTrials, needs_vm, plan, study},
+    missing::Needs,
     run_folder::{self, Recorded},
     runner,
     study_file::StudyFile,
@@ -34,6 +35,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -100,7 +102,7 @@ impl Verbs for Completion {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: &Followed,
+        _: (&Followed, &SymbolFolders),
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
@@ -148,13 +150,14 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
     let trials = plan::trials(study, &Rounds::default());
     let time = plan::estimate(study, &trials, options.workers);
+    let estimate = Estimate::of(options, time, &Needs::of_completion(study));
     if options.json {
         let names: Vec<_> = trials
             .iter()
             .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
             .collect();
-        let value =
-            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
+        let mut value = json!({ "study": study, "trials": names });
+        estimate.add_to(&mut value);
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -178,7 +181,7 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     for trial in &trials {
         output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
     }
-    end_plan(options, count(trials.len() as u32, "trial"), time)
+    end_plan(count(trials.len() as u32, "trial"), &estimate)
 }
 
 /// What a run says: all of a study's figures, and where it asks one question its verdict.

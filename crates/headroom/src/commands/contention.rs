@@ -5,6 +5,7 @@ use std::path::Path;
 use analysis::{contention::Contention as Analysed, quantity::count};
 use lab::{
     contention::{ContentionTrials, needs_vm, plan, study},
+    missing::Needs,
     run_folder::Recorded,
     runner,
     study_file::StudyFile,
@@ -28,6 +29,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -94,7 +96,7 @@ impl Verbs for Contention {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: &Followed,
+        _: (&Followed, &SymbolFolders),
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
@@ -162,13 +164,14 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let trials = plan::trials(study, &Rates::default());
     let pacings = plan::pacings(study);
     let time = plan::estimate(study, &trials, options.workers);
+    let estimate = Estimate::of(options, time, &Needs::of_contention(study));
     if options.json {
         let names: Vec<_> = trials
             .iter()
             .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
             .collect();
-        let value =
-            json!({ "study": study, "trials": names, "estimated_seconds": time.as_secs_f64() });
+        let mut value = json!({ "study": study, "trials": names });
+        estimate.add_to(&mut value);
         output::json_text(&format!("{value:#}"));
         return Verdict::Pass;
     }
@@ -192,7 +195,7 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     for trial in &trials {
         output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
     }
-    end_plan(options, count(trials.len() as u32, "trial"), time)
+    end_plan(count(trials.len() as u32, "trial"), &estimate)
 }
 
 /// A run with the limits of the command line among its study's.

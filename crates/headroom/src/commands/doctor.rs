@@ -100,7 +100,9 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
     if able {
         return Ok(Verdict::Pass);
     }
-    Err(Failure::Environment("studies cannot run here until what is missing is mended".to_owned()))
+    Err(Failure::Environment(
+        "studies cannot run here until what is missing is installed or fixed".to_owned(),
+    ))
 }
 
 fn look_at_host(options: &Options) -> Vec<Finding> {

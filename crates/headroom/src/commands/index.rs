@@ -10,6 +10,7 @@ use report::index::{self, Entry, Index, Unread, Wanted};
 
 use super::{kinds, report::PAGE};
 use crate::{
+    code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -29,7 +30,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     }
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
-    let index = gather(folder, &page, &wanted);
+    let symbols = SymbolFolders::of(options, &flags::Symbols::default());
+    let index = gather(folder, &page, (&wanted, &symbols));
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
@@ -42,7 +44,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 }
 
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
+fn gather(folder: &Path, page: &Path, wanted: (&Wanted, &SymbolFolders)) -> Index {
     let mut runs = Vec::new();
     let mut unread = Vec::new();
     for path in run_folders(folder, DEEPEST) {
@@ -54,15 +56,25 @@ fn gather(folder: &Path, page: &Path, wanted: &Wanted) -> Index {
         }
     }
     runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
-    let title = folder.display().to_string();
-    Index { title, figure: wanted.to_string(), runs, unread }
+    Index { title: title(folder), figure: wanted.0.to_string(), runs, unread }
 }
 
-fn entry(path: &Path, (name, page): (&str, &Path), wanted: &Wanted) -> Result<Entry, String> {
+fn entry(
+    path: &Path,
+    (name, page): (&str, &Path),
+    wanted: (&Wanted, &SymbolFolders),
+) -> Result<Entry, String> {
     let recorded = run_folder::read_any(path).map_err(why_not)?;
     let report = path.join(PAGE);
     let report = report.is_file().then(|| link(&report, page));
     kinds::entry(&recorded, wanted, name, report)
+}
+
+/// The folder's own name, also where it is this one.
+fn title(folder: &Path) -> String {
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().unwrap_or(whole.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// Why a folder cannot be read, which stands beside its name already.
@@ -135,6 +147,17 @@ mod tests {
 
     use super::*;
 
+    fn gathered(place: &Path) -> Index {
+        let symbols = SymbolFolders::default();
+        gather(place, &place.join("index.html"), (&Wanted::default(), &symbols))
+    }
+
+    #[test]
+    fn a_page_is_named_after_its_folder_also_where_that_is_this_one() {
+        assert_eq!(title(Path::new(".")), "headroom");
+        assert_eq!(title(Path::new("/x/runs")), "runs");
+    }
+
     #[test]
     fn a_broken_run_is_listed_with_its_reason() {
         let place = tempfile::tempdir().unwrap();
@@ -142,7 +165,7 @@ mod tests {
         fs::create_dir_all(&broken).unwrap();
         fs::write(broken.join("run.json"), "{").unwrap();
         fs::create_dir_all(place.path().join("nothing")).unwrap();
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         assert!(index.runs.is_empty());
         assert_eq!(index.unread.len(), 1);
         assert_eq!(index.unread[0].folder, "a/broken");
@@ -157,7 +180,7 @@ mod tests {
             fs::create_dir_all(run.join("trials")).unwrap();
             fs::write(run.join(mark), "{}").unwrap();
         }
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         let whys: Vec<&str> = index.unread.iter().map(|one| one.why.as_str()).collect();
         let old = |mark| format!("{mark} is of a format before {FORMAT}; run the study again");
         assert_eq!(whys, [old("contention.json"), old("transmit.json")]);
@@ -167,7 +190,7 @@ mod tests {
     fn a_run_of_another_format_is_told_by_its_format() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
-        let index = gather(place.path(), &place.path().join("index.html"), &Wanted::default());
+        let index = gathered(place.path());
         assert_eq!(index.unread[0].folder, ".");
         assert_eq!(
             index.unread[0].why,

@@ -83,14 +83,15 @@ pub(crate) trait Verbs: Experiment {
         flags: &flags::Compare,
     ) -> Result<Verdict, Failure>;
 
-    /// What an index says of a run; `name` is its folder, `report` the link to its page.
+    /// What an index says of a run; symbols are for runs
+    /// whose gates judge stacks; `name` is its folder, `report` the link to its page.
     ///
     /// # Errors
     ///
     /// Why it says nothing.
     fn entry(
         recorded: &Recorded<Self>,
-        followed: &Followed,
+        followed: (&Followed, &SymbolFolders),
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String>;
@@ -166,7 +167,7 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
 /// Why it has none.
 pub(crate) fn entry(
     recorded: &AnyRecorded,
-    followed: &Followed,
+    followed: (&Followed, &SymbolFolders),
     name: &str,
     report: Option<String>,
 ) -> Result<Entry, String> {

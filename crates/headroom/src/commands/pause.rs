@@ -44,7 +44,7 @@ pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, 
     let peers = peers(options, &flags.place, (&file, &variant))?;
     if peers.is_empty() {
         return Err(Failure::Unmeasured(format!(
-            "nobody talks to {} in `{}`: there is nobody to pause",
+            "no process talks to {} in `{}`, so there is nothing to pause",
             file.study.subject_of(&variant).process,
             variant.name
         )));

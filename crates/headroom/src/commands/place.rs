@@ -5,10 +5,7 @@
 
 use std::path::Path;
 
-use lab::{
-    plan::{self, Unlocated},
-    study_file::{self, StudyFile},
-};
+use lab::study_file::{self, StudyFile};
 use model::{
     experiment::Any,
     instrument::Scope,
@@ -19,7 +16,7 @@ use model::{
 };
 
 use super::{
-    clients::{changed, measured, plain},
+    clients::{changed, measured, plain, planned, say_estimate},
     kinds,
     report::{self, Wanted},
 };
@@ -119,6 +116,7 @@ pub(crate) fn carry_out(
     refuse_nothing(&file)?;
     let path = RunPath::choose(place.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &place.symbols);
+    say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
     let page = recorded.path.join(report::PAGE);
     report::publish(options, &recorded, &Wanted::of(&page, &symbols))
@@ -126,15 +124,14 @@ pub(crate) fn carry_out(
 
 /// A plan without a trial would end as an empty page.
 fn refuse_nothing(file: &StudyFile) -> Result<(), Failure> {
-    let plan = plan::trials(&file.study, &Unlocated(&file.study));
-    if plan.iter().any(|trial| file.takes(trial.id.purpose)) {
+    if !planned(file).is_empty() {
         return Ok(());
     }
     let why = match file.only.as_slice() {
         [Purpose::Counts] => {
             "nothing to count: name a function with --function or --kernel, or a study with [count]"
         }
-        [Purpose::Pause] => "nobody is paused: no variant that is left has a load or a consumer",
+        [Purpose::Pause] => "nothing to pause: no remaining variant has a load or a consumer",
         _ => "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1",
     };
     Err(Failure::Usage(why.to_owned()))

@@ -41,7 +41,8 @@ const END: &str = "headroom-end";
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
     check(flags)?;
     flags.forward.map_or(Ok(()), is_free)?;
-    let lab = options.lab(Progress::beside_output(options))?;
+    let mut lab = options.lab(Progress::beside_output(options))?;
+    lab.cache = lab.cache.trusting_unchanged_files();
     let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {
         ModeWord::Counted => Mode::Counted,

@@ -14,7 +14,7 @@ Examples:
   headroom compare studies/station-stats.toml bulk --other-device ../new/target/device
   headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
   headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
-  headroom compare studies/station-stats.toml bulk --a-a             how often this lab cries wolf
+  headroom compare studies/station-stats.toml bulk --a-a             how often this lab sees a change where there is none
   headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
   headroom compare studies/tx-completion.toml busy hybrid --load task --place host
   headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
@@ -50,7 +50,7 @@ pub(crate) struct Compare {
     /// Pairs of trials, at least 6 [default: the study's, or 6; 20 with --a-a]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) pairs: Option<u32>,
-    /// Go on until the question is decided, for at most so many pairs
+    /// Continue until the question is decided, for at most this many pairs
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
     /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies 1%]
@@ -143,7 +143,7 @@ Examples:
   headroom pause --group system.slice/telemetry.service hostapd --on local
 
 The consumer is stopped for a span and resumed, between spans in which it runs and one in which another
-process is stopped in its place. A watchdog on the access point resumes it whoever dies.";
+process is stopped in its place. A watchdog on the access point resumes it even if headroom or the agent dies.";
 
 /// Who is paused, and where.
 #[derive(Args, Debug)]

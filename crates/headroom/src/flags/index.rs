@@ -29,7 +29,7 @@ pub(crate) struct Index {
     pub(crate) history: Option<Wanted>,
 }
 
-/// What whoever ran it gave: kept in the run's folder, and shown in its report from then on.
+/// What the person who ran it spent: kept in the run's folder, and shown in its report from then on.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Effort {
     /// Hours of work that went into the run; kept with it

@@ -23,6 +23,7 @@ use crate::{
     request::Places,
     run_folder::RunFolder,
     study_file::StudyFile,
+    vm::Shape,
 };
 
 /// How long a trial in real time waits for the machine to be idle; it is short itself.
@@ -45,6 +46,11 @@ fn places_of(study: &Study) -> Vec<(Machine, Mode)> {
 fn wanted(study: &Study) -> Wanted {
     let idle_gate = study.completion.idle_gate;
     Wanted { radios: 1, clients: 1, idle_gate, patience: PATIENCE }
+}
+
+/// The virtual access points that a study needs.
+pub(crate) fn access_points(study: &Study) -> Vec<Shape> {
+    wanted(study).shapes(&places_of(study))
 }
 
 impl Procedure for CompletionTrials {

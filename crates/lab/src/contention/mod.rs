@@ -23,6 +23,7 @@ use crate::{
     request::Places,
     run_folder::RunFolder,
     study_file::StudyFile,
+    vm::Shape,
 };
 
 /// How long a trial waits for the machine to be idle; then it goes on, and says how idle it was.
@@ -48,6 +49,11 @@ fn places_of(study: &Study) -> Vec<(Machine, Mode)> {
 fn wanted(study: &Study) -> Wanted {
     let idle_gate = study.contention.idle_gate;
     Wanted { radios: 2, clients: 2, idle_gate, patience: PATIENCE }
+}
+
+/// The virtual access points that a study needs.
+pub(crate) fn access_points(study: &Study) -> Vec<Shape> {
+    wanted(study).shapes(&places_of(study))
 }
 
 impl Procedure for ContentionTrials {

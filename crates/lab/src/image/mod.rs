@@ -35,6 +35,10 @@ use crate::{
     cache::{self, LONGEST_DESCRIPTION, Name},
 };
 
+/// The cache's kinds of the two layers.
+const BASE: &str = "base";
+const IMAGE: &str = "image";
+
 /// A program as a device has it: without symbols and debug information.
 pub(crate) fn stripped(program: Vec<u8>) -> Vec<u8> {
     strip::stripped(program)
@@ -75,22 +79,23 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     // Before the packages: what is missing here is told before they are fetched.
     let programs = find_programs(&lab.settings.device)?;
     let more = lab.settings.packages_with(more);
-    let base_key = cache::key([
-        recipe::text().as_str(),
-        lab.settings.mirror.as_deref().unwrap_or(""),
-        &more.join(" "),
-    ]);
-    let base_name = Name { kind: "base", key: &base_key };
-    let base = lab.cache.obtain(base_name, |folder| make_base(lab, &more, folder))?;
-    lab.tell_damage(&base);
-    let image_key = cache::key([&*base_key, &*sum(&base.path)?, &*identity(&programs)]);
-    let image_name = Name { kind: "image", key: &image_key };
+    let base_key = base_key(lab, &more);
+    let base_name = Name { kind: BASE, key: &base_key };
+    let obtain_base = || {
+        let cache = lab.cache.trusting_nothing();
+        let base = cache.obtain(base_name, |folder| make_base(lab, &more, folder))?;
+        lab.tell_damage(&base);
+        Ok::<_, Error>(base.path)
+    };
+    // A base is held against its sums only where an image is made of it.
+    let base = lab.cache.find(base_name).map_or_else(obtain_base, Ok)?;
+    lab.cache.mark_used(base_name);
+    let key = image_key(&base_key, &base, &programs)?;
+    let name = Name { kind: IMAGE, key: &key };
     let entry =
-        lab.cache.obtain(image_name, |folder| make_image(lab, &base.path, &programs, folder))?;
+        lab.cache.obtain(name, |folder| make_image(lab, &obtain_base()?, &programs, folder))?;
     lab.tell_damage(&entry);
-    let agent = programs.into_iter().find(|program| program.name == recipe::AGENT);
-    let agent = agent.map(|agent| agent.sha256.into()).unwrap_or_default();
-    let image = open(&entry.path, agent)?;
+    let image = open(&entry.path, &programs)?;
     lab.emit(Event::ImageReady {
         image: image.id.clone(),
         made: entry.made,
@@ -99,13 +104,50 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     Ok(image)
 }
 
+/// How much of an image is in the cache.
+#[derive(Clone, Debug)]
+pub enum Cached {
+    /// All of it.
+    Image(Image),
+    /// Its packages, without our programs on top.
+    Base,
+    /// Nothing.
+    Nothing,
+}
+
+/// Looks for the image in the cache; makes nothing, and does not check what it finds.
+///
+/// # Errors
+///
+/// [`Error::NoDeviceProgram`], or [`Error::File`] of an entry that cannot be read.
+pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
+    let programs = find_programs(&lab.settings.device)?;
+    let base_key = base_key(lab, &lab.settings.packages_with(more));
+    let base = lab.cache.find(Name { kind: BASE, key: &base_key });
+    let Some(base) = base else { return Ok(Cached::Nothing) };
+    let key = image_key(&base_key, &base, &programs)?;
+    let entry = lab.cache.find(Name { kind: IMAGE, key: &key });
+    entry.map_or(Ok(Cached::Base), |entry| open(&entry, &programs).map(Cached::Image))
+}
+
+fn base_key(lab: &Lab, packages: &[PackageName]) -> String {
+    let mirror = lab.settings.mirror.as_deref().unwrap_or("");
+    cache::key([recipe::text().as_str(), mirror, &packages.join(" ")])
+}
+
+fn image_key(base_key: &str, base: &Path, programs: &[Program]) -> Result<String, Error> {
+    Ok(cache::key([base_key, &*sum(base)?, &*identity(programs)]))
+}
+
 /// The base's own sums: what its name cannot tell, because packages change under one name.
 fn sum(base: &Path) -> Result<Sha256Hex, Error> {
     let path = base.join("sums.json");
     cache::sha256(&path).map_err(Error::file("read", path))
 }
 
-fn open(entry: &Path, agent: String) -> Result<Image, Error> {
+fn open(entry: &Path, programs: &[Program]) -> Result<Image, Error> {
+    let agent = programs.iter().find(|program| program.name == recipe::AGENT);
+    let agent = agent.map(|agent| agent.sha256.to_string()).unwrap_or_default();
     let Base { release, packages } = read_base(entry)?;
     let (kernel, root) = (entry.join("kernel"), entry.join("root.cpio"));
     let id = sum(entry)?[..32].to_owned();

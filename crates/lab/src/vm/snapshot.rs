@@ -27,6 +27,8 @@ use crate::{
     session,
 };
 
+/// The cache's kind of them.
+const KIND: &str = "snapshot";
 const MEMORY: &str = "memory";
 const BORN: &str = "born.json";
 
@@ -58,8 +60,8 @@ pub struct Born {
 ///
 /// [`Error`]: the access point does not come up with the clients that it should have.
 pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error> {
-    let key = cache::key([image.id.as_str(), lab.qemu.as_str(), &shape.key()]);
-    let name = Name { kind: "snapshot", key: &key };
+    let key = key(lab, image, shape);
+    let name = Name { kind: KIND, key: &key };
     let entry = lab.cache.obtain(name, |folder| make(lab, image, shape, folder))?;
     lab.tell_damage(&entry);
     let memory = entry.path.join(MEMORY);
@@ -75,6 +77,15 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
     Ok(Snapshot { memory, shape: shape.clone(), born })
 }
 
+/// Whether the cache has a snapshot; it is not checked.
+pub(crate) fn is_cached(lab: &Lab, image: &Image, shape: &Shape) -> bool {
+    lab.cache.find(Name { kind: KIND, key: &key(lab, image, shape) }).is_some()
+}
+
+fn key(lab: &Lab, image: &Image, shape: &Shape) -> String {
+    cache::key([image.id.as_str(), lab.qemu.as_str(), &shape.key()])
+}
+
 /// The same access point after something was done to it, once: cached by what that was.
 ///
 /// # Errors
@@ -88,7 +99,7 @@ pub fn after(
 ) -> Result<Snapshot, Error> {
     let from = snapshot.memory.parent().and_then(Path::file_name).unwrap_or_default();
     let key = cache::key([&*from.to_string_lossy(), what]);
-    let name = Name { kind: "snapshot", key: &key };
+    let name = Name { kind: KIND, key: &key };
     let entry = lab.cache.obtain(name, |folder| {
         let mut machine = session::restore(lab, snapshot, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, snapshot.shape.mode)?;

@@ -73,7 +73,7 @@ impl Cured {
 
 fn lead(harmed: &[&Cell], unharmed: &[&Cell]) -> String {
     match (harmed.len() as u32, unharmed.len()) {
-        (0, 0) => "No candidate has a trial that counts yet, so there is nothing to cure.".to_owned(),
+        (0, 0) => "No cell has a valid trial yet, so there is nothing to improve.".to_owned(),
         (0, _) => "No cell shows harm, so there is no loss to restore. What the controls did where harm was \
                    looked for is shown none the less."
             .to_owned(),

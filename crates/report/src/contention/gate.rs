@@ -50,12 +50,14 @@ pub(super) fn lead(cells: &[&Cell]) -> String {
     let harmed = cells.iter().filter(|cell| cell.is_harmed()).count();
     let unfought = match cells.len() - judged {
         0 => String::new(),
-        1 => " One more has no trials yet that would tell.".to_owned(),
-        more => format!(" {more} more have no trials yet that would tell."),
+        1 => " One more has too few valid trials to decide.".to_owned(),
+        more => format!(" {more} more have too few valid trials to decide."),
     };
     match (judged, harmed) {
-        (0, _) => "No cell has been tried both alone and without control yet, so no harm is shown."
-            .to_owned(),
+        (0, _) => {
+            "No cell has valid trials both alone and without control yet, so no harm is shown."
+                .to_owned()
+        }
         (judged, 0) => format!(
             "None of {judged} shows harm without control.{unfought}",
             judged = count(judged, "cell")
@@ -136,7 +138,7 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
             why: sentence(
                 cell.harm
                     .as_ref()
-                    .map_or("It has no trial that counts both alone and without control", |harm| {
+                    .map_or("It has no valid trial both alone and without control", |harm| {
                         &harm.why
                     }),
             ),

@@ -25,7 +25,7 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
     let shape = &run.study.contention;
     let blocks = contention.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let mut status = vec![
-        format!("{} that count", count(contention.counted, "trial")),
+        format!("{}", count(contention.counted, "valid trial")),
         format!("{blocks} of {} at most", count(shape.blocks, "block")),
         format!("{} window", shape.window),
     ];

@@ -223,7 +223,7 @@ fn left_lead(contention: &Contention) -> String {
     let left = contention.left_out.len() as u32;
     let counted = count(contention.counted, "trial");
     match left {
-        0 => format!("Nothing: {counted} were made and all count."),
+        0 => format!("Nothing: {counted}, all valid."),
         left => format!("{counted} count, {left} do not: they are in no figure."),
     }
 }

@@ -6,7 +6,7 @@
 mod chart;
 mod figure;
 
-use analysis::{Analysis, Part, quantity, quantity::Unit};
+use analysis::{Analysis, Part, Stage, quantity, quantity::Unit};
 use askama::Template;
 use model::{run::Run, verdict::Verdict};
 use serde::Serialize;
@@ -123,8 +123,11 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
         let share = Unit::PER_CENT.with_interval(pause.share.as_ref()?);
         return Some(format!("{} causes {share} of {}", pause.consumer, pause.subject));
     }
-    let rows: Vec<_> = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?))).collect();
-    let said = |(row, cpu): &(&analysis::Stage, analysis::Estimate)| {
+    let rows = stages.rows.iter().filter_map(|row| Some((row, row.cpu.subject?)));
+    let (loaded, idle): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| is_loaded(analysis, row));
+    // What it costs idle is the figure only where nothing else was measured.
+    let rows = if loaded.is_empty() { idle } else { loaded };
+    let said = |(row, cpu): &(&Stage, analysis::Estimate)| {
         format!("{} {}/s", row.variant, quantity::cpu(cpu))
     };
     let first = rows.first()?;
@@ -138,6 +141,10 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
     } else {
         format!("{} to {} at {clients}", said(first), said(cheapest))
     })
+}
+
+fn is_loaded(analysis: &Analysis, row: &Stage) -> bool {
+    analysis.curves.iter().any(|curve| curve.variant == row.variant && curve.load.is_some())
 }
 
 /// What a row of the page shows.
@@ -219,3 +226,23 @@ fn histories(index: &Index) -> Vec<History> {
 
 /// What a part of the CPU is called where a person asks for it.
 const PARTS: [(&str, Part); 3] = [("cpu", Part::Subject), ("load", Part::Load), ("sum", Part::Sum)];
+
+#[cfg(test)]
+mod tests {
+    use analysis::{analyse, fixture};
+
+    use super::*;
+
+    #[test]
+    fn what_it_costs_idle_is_not_the_key_figure_where_there_is_a_load() {
+        let run = fixture::run();
+        let mut analysis = analyse(&run, &fixture::trials(&run));
+        let first = |analysis: &Analysis| key(&run, analysis).unwrap();
+        assert!(first(&analysis).starts_with("iw-dump "), "{}", first(&analysis));
+        let without_load = |curve: &&mut analysis::Curve| curve.variant == "iw-dump";
+        analysis.curves.iter_mut().find(without_load).unwrap().load = None;
+        assert!(first(&analysis).starts_with("hostapd-cli "), "{}", first(&analysis));
+        analysis.curves.iter_mut().for_each(|curve| curve.load = None);
+        assert!(first(&analysis).starts_with("iw-dump "), "nothing else was measured");
+    }
+}

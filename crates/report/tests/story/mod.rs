@@ -47,6 +47,7 @@ fn cheaper() -> Judgement {
         base: "found".to_owned(),
         variant: "write-on-change".to_owned(),
         clients: 114,
+        subject: "stationd".to_owned(),
         part: Part::Subject,
         expect: Expect::Faster,
         difference: Difference::Variants,

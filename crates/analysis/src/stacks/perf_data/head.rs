@@ -103,7 +103,7 @@ fn file<R: Read + Seek>(reader: &mut R, big: bool) -> Result<Start, Corrupt> {
             }
         }
         Some(None) => return Err(Corrupt::Head("its length is beyond every number")),
-        None => faults.push("it was not finished: whoever recorded it was killed".to_owned()),
+        None => faults.push("it is incomplete: the recording program was killed".to_owned()),
     }
     reader.seek(SeekFrom::Start(data_at)).map_err(Corrupt::Io)?;
     Ok(Start { big, data_at, data_bytes, is_pipe: false, gathered, faults })

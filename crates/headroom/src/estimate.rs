@@ -1,0 +1,129 @@
+//! How long a plan will take: its trials, and before them what the cache lacks.
+//!
+//! The guesses are `lab`'s; here they become a sentence, or keys of JSON. Nothing is made.
+
+use std::time::Duration;
+
+use indicatif::HumanDuration;
+use lab::missing::{Missing, Needs};
+use model::plural::count;
+use serde_json::{Map, Value, json};
+
+use crate::{options::Options, output};
+
+/// How long a plan will take.
+#[derive(Clone, Debug)]
+pub(crate) struct Estimate {
+    /// Its trials.
+    trials: Duration,
+    /// What is made first.
+    missing: Missing,
+    /// How long that takes.
+    making: Duration,
+    cores: usize,
+}
+
+impl Estimate {
+    /// For trials that take so long and need this.
+    pub(crate) fn of(options: &Options, trials: Duration, needs: &Needs) -> Self {
+        let missing = options.look().map(|lab| Missing::of(&lab, needs)).unwrap_or_default();
+        let making = missing.time(options.workers);
+        Self { trials, missing, making, cores: options.workers }
+    }
+
+    /// As words: `about 3 minutes on 2 cores, and about 40 seconds more to make …`.
+    pub(crate) fn words(&self) -> String {
+        let trials = HumanDuration(self.trials);
+        let cores = count(self.cores as u32, "core");
+        format!("about {trials} on {cores}{}", self.before())
+    }
+
+    /// What is made before the trials; empty where nothing is.
+    fn before(&self) -> String {
+        let points = self.missing.access_points.len();
+        let points = match points {
+            0 => None,
+            1 => Some("the access point".to_owned()),
+            _ => Some(format!("{points} access points")),
+        };
+        let image = self.missing.image.then(|| "the image".to_owned());
+        let made: Vec<String> = image.into_iter().chain(points).collect();
+        let is = if self.missing.access_points.len() + usize::from(self.missing.image) == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        match made.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", and about {} more to make {}, which {is} not in the cache",
+                HumanDuration(self.making),
+                made.join(" and ")
+            ),
+        }
+    }
+
+    /// Puts it into a plan for machines.
+    pub(crate) fn add_to(&self, plan: &mut Value) {
+        let points = self.missing.access_points.iter();
+        let points = points.map(|(clients, mode)| json!({ "clients": clients, "mode": mode }));
+        let own = json!({
+            "estimated_seconds": self.trials.as_secs_f64(),
+            "not_cached": {
+                "image": self.missing.image,
+                "access_points": points.collect::<Vec<_>>(),
+                "estimated_seconds": self.making.as_secs_f64(),
+            },
+        });
+        let own = own.as_object().cloned().unwrap_or_else(Map::new);
+        plan.as_object_mut().into_iter().for_each(|plan| plan.extend(own.clone()));
+    }
+
+    /// Says it before work begins, to people.
+    pub(crate) fn say(&self, options: &Options, planned: u32) {
+        if !options.json && !options.quiet {
+            output::tell(format_args!("plan: {}, {}", count(planned, "trial"), self.words()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::study::Mode;
+
+    use super::*;
+
+    fn estimate(image: bool, counts: &[u32]) -> Estimate {
+        let access_points = counts.iter().map(|clients| (*clients, Mode::Counted)).collect();
+        let missing = Missing { packages: false, image, access_points };
+        let trials = Duration::from_secs(180);
+        Estimate { trials, making: Duration::from_secs(60), missing, cores: 2 }
+    }
+
+    #[test]
+    fn an_estimate_says_what_is_not_in_the_cache() {
+        assert_eq!(estimate(false, &[]).words(), "about 3 minutes on 2 cores");
+        assert_eq!(
+            estimate(true, &[6]).words(),
+            "about 3 minutes on 2 cores, and about 60 seconds more to make the image and the access point, \
+             which are not in the cache"
+        );
+        assert!(
+            estimate(false, &[6]).words().ends_with("the access point, which is not in the cache")
+        );
+        assert!(
+            estimate(false, &[6, 18])
+                .words()
+                .ends_with("2 access points, which are not in the cache")
+        );
+    }
+
+    #[test]
+    fn machines_read_what_is_not_in_the_cache_too() {
+        let mut plan = json!({ "study": 1 });
+        estimate(true, &[6]).add_to(&mut plan);
+        assert_eq!(plan["estimated_seconds"], 180.0);
+        assert_eq!(plan["not_cached"]["access_points"][0]["clients"], 6);
+        assert_eq!((&plan["not_cached"]["image"], &plan["study"]), (&json!(true), &json!(1)));
+    }
+}

@@ -1,0 +1,137 @@
+//! What a plan needs and the cache lacks: the image, access points, and a first guess at how long they take to make.
+//!
+//! Only looks. It makes nothing, reads no entry as a whole, and takes an entry that is there to be sound.
+
+use std::time::Duration;
+
+use model::{
+    completion, contention,
+    name::PackageName,
+    study::{Mode, Study},
+    trial::PlannedTrial,
+};
+
+use crate::{
+    Lab,
+    image::{self, Cached},
+    plan,
+    vm::{Accelerator, Shape, snapshot},
+};
+
+/// Fetching the packages and unpacking them, and putting our programs on top: on a 2-core machine with a mirror nearby.
+const PACKAGES: Duration = Duration::from_secs(30);
+const PROGRAMS: Duration = Duration::from_secs(5);
+
+/// An access point without clients boots in this time without KVM, and each client takes as long again to join:
+/// measured 17 s at 1 client, 24 s at 60, 28 s at 114, 85 to 94 s at 500.
+const BOOT: Duration = Duration::from_secs(17);
+const CLIENT: Duration = Duration::from_millis(150);
+
+/// What a plan starts from.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    packages: Vec<PackageName>,
+    access_points: Vec<Shape>,
+}
+
+impl Needs {
+    /// Of trials with clients.
+    pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
+        let radios = study.access_point.radios;
+        let shape = |(clients, mode)| Shape {
+            mode,
+            accelerator: Accelerator::Tcg,
+            radios,
+            clients,
+            shell: false,
+            wan: false,
+            forward: None,
+        };
+        let access_points = plan::snapshots(trials).into_iter().map(shape).collect();
+        Self { packages: study.access_point.packages.clone(), access_points }
+    }
+
+    /// Of a contention study.
+    pub fn of_contention(study: &contention::Study) -> Self {
+        let access_points = crate::contention::access_points(study);
+        Self { packages: Vec::new(), access_points }
+    }
+
+    /// Of a completion study.
+    pub fn of_completion(study: &completion::Study) -> Self {
+        let access_points = crate::completion::access_points(study);
+        Self { packages: Vec::new(), access_points }
+    }
+}
+
+/// What has to be made before the first trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// The image's packages, which come from the network.
+    pub packages: bool,
+    /// The image.
+    pub image: bool,
+    /// Access points: their clients, and how time passes there.
+    pub access_points: Vec<(u32, Mode)>,
+}
+
+impl Missing {
+    /// What of these needs the cache lacks. An image whose programs cannot be found is lacking too.
+    pub fn of(lab: &Lab, needs: &Needs) -> Self {
+        if needs.access_points.is_empty() {
+            return Self::default();
+        }
+        let cached = image::cached(lab, &needs.packages).unwrap_or(Cached::Nothing);
+        let is_missing = |shape: &&Shape| match &cached {
+            Cached::Image(image) => !is_cached(lab, image, shape),
+            Cached::Base | Cached::Nothing => true,
+        };
+        let missing = needs.access_points.iter().filter(is_missing);
+        Self {
+            packages: matches!(cached, Cached::Nothing),
+            image: !matches!(cached, Cached::Image(_)),
+            access_points: missing.map(|shape| (shape.clients, shape.mode)).collect(),
+        }
+    }
+
+    /// Whether nothing is.
+    pub fn is_nothing(&self) -> bool {
+        !self.image && self.access_points.is_empty()
+    }
+
+    /// A first guess at the wall time that it takes to make, with so many access points raised at the same time.
+    pub fn time(&self, workers: usize) -> Duration {
+        let raised = |(clients, _): &(u32, Mode)| BOOT + CLIENT * *clients;
+        let work: Duration = self.access_points.iter().map(raised).sum();
+        let longest = self.access_points.iter().map(raised).max().unwrap_or_default();
+        let packages = if self.packages { PACKAGES } else { Duration::ZERO };
+        let programs = if self.image { PROGRAMS } else { Duration::ZERO };
+        packages + programs + longest.max(work / workers.max(1) as u32)
+    }
+}
+
+/// In real time it depends on the host what runs a guest; either will do, because to know it a guest has to be tried.
+fn is_cached(lab: &Lab, image: &image::Image, shape: &Shape) -> bool {
+    [Accelerator::Tcg, Accelerator::Kvm]
+        .into_iter()
+        .any(|accelerator| snapshot::is_cached(lab, image, &Shape { accelerator, ..shape.clone() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_takes_longer_the_more_it_is() {
+        let of = |image, counts: &[u32]| Missing {
+            packages: false,
+            image,
+            access_points: counts.iter().map(|clients| (*clients, Mode::Counted)).collect(),
+        };
+        assert!(Missing::default().is_nothing());
+        assert_eq!(Missing::default().time(2), Duration::ZERO);
+        assert!(of(false, &[6]).time(2) < of(true, &[6]).time(2));
+        assert_eq!(of(false, &[6, 6]).time(2), of(false, &[6]).time(2));
+        assert!(of(false, &[6, 6]).time(1) > of(false, &[6]).time(1));
+    }
+}
