@@ -91,7 +91,18 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     place.resume().run().calmly();
     assert_eq!(fs::read_dir(place.path("run/trials")).unwrap().count(), 3);
     assert!(place.path("run/report.html").is_file());
-    place.headroom(["index", "."]).run().code(0).prints("busy waits rate × completion time: ");
+
+    // Its study asks nothing: it is measured, and asked what anybody wants to know.
+    place.headroom(["index", "."]).run().code(0).prints("measured study                run");
+    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
+    asked("repeat-error <= 1%").code(0).prints("pass     repeat-error <= 1%");
+    let unsure = asked("busy: waiting <= 3%");
+    unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, ap");
+    asked("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
+    let words = ["check", "run", "--gate", "faults <= 0", "--junit", "run.xml"];
+    place.headroom(words).run().code(0);
+    let junit = fs::read_to_string(place.path("run.xml")).unwrap();
+    assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
 }
 
 #[test]

@@ -116,7 +116,30 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     assert!(place.path("run/report.html").is_file());
     place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
     assert!(place.path("again.html").is_file());
-    place.headroom(["index", "."]).run().code(0).prints("harm cells: ");
+
+    // Its study asks nothing: it is measured, and asked what anybody wants to know. One block has no interval.
+    place.headroom(["index", "."]).run().code(0).prints("measured study                run");
+    let asked = |gate: &str| place.headroom(["check", "run", "--gate", gate]).run();
+    asked("worst kept >= 1%").code(0).prints("pass     worst kept >= 1%");
+    asked("none: worst kept >= 100%").code(1).prints("fail     none: worst kept >= 100%");
+    asked("guard-100: kept >= 1%").code(3).prints("invalid  guard-100: kept >= 1%");
+    asked("guard-100: guard-restored >= 100%").code(0);
+    asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
+    place
+        .headroom(["check", "run", "--baseline", "run"])
+        .run()
+        .code(2)
+        .says("a baseline holds their CPU");
+    let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
+    place.headroom(words).run().code(0);
+    let junit = fs::read_to_string(place.path("run.xml")).unwrap();
+    assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
+    place
+        .headroom(["compare", "study.toml", "none", "shares-2"])
+        .run()
+        .code(2)
+        .says("use `headroom run`");
+    place.headroom(["export", "run"]).run().code(2).says("holds a contention run").in_one_line();
 }
 
 #[test]

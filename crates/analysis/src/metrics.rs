@@ -341,7 +341,7 @@ fn nearest_rank(mut values: Vec<f64>, quantile: f64) -> Option<f64> {
 /// The verdict on all limits, and why: invalid where nothing counts. Where nothing was asked it is measured.
 pub fn overall(targets: &[Target], counted: u32) -> (Verdict, String) {
     if counted == 0 {
-        return (Verdict::Invalid, "No trial that counts was made yet.".to_owned());
+        return (Verdict::Invalid, "No valid trial yet.".to_owned());
     }
     let of = |verdict| targets.iter().filter(|target| target.verdict == verdict).count();
     let (kept, broken, unknown) = (of(Verdict::Pass), of(Verdict::Fail), of(Verdict::Invalid));

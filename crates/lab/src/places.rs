@@ -1,7 +1,7 @@
 //! What trials at named places start from, of contention and of completion alike: the image and its snapshots, and how
 //! time passes. What is made there, in which order, is their kind's to know.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use model::{contention::Machine, run::LabIdentity, share::Share, study::Mode};
 
@@ -10,7 +10,6 @@ use crate::{
     clients::identity,
     image::{self, Image},
     request::Places,
-    runner::unchanged,
     vm::{
         self, Accelerator, Shape,
         snapshot::{self, Snapshot},
@@ -58,24 +57,6 @@ impl Wanted {
         let identity = identity(lab, modes.iter().copied(), &image);
         let snapshots = self.snapshots(lab, &image, places)?;
         Ok((Places { snapshots, idle_gate, patience }, identity))
-    }
-
-    /// The places of a run that is gone on with.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Changed`]; else as [`Wanted::raise`].
-    pub(crate) fn raise_again(
-        self,
-        lab: &Lab,
-        places: &[(Machine, Mode)],
-        path: &Path,
-        then: &LabIdentity,
-    ) -> Result<Places, Error> {
-        let (places, now) = self.raise(lab, places)?;
-        unchanged(path, "image", &then.image, &now.image)?;
-        unchanged(path, "QEMU", &then.qemu, &now.qemu)?;
-        Ok(places)
     }
 
     /// One snapshot for each way in which time passes.

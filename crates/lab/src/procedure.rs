@@ -18,7 +18,7 @@ use model::{
 
 use crate::{
     Error, Lab,
-    run_folder::{OBJECTS, RunFolder, stacks_name},
+    run_folder::{OBJECTS, RunFolder},
     study_file::StudyFile,
 };
 
@@ -94,7 +94,6 @@ pub trait Procedure: Sync {
         &self,
         _lab: &Lab,
         _ground: &mut Self::Ground,
-        _run: &RunOf<Self::Kind>,
         _rest: &[PlannedOf<Self>],
     ) -> Result<(), Error> {
         Ok(())
@@ -117,8 +116,7 @@ pub trait Procedure: Sync {
     /// Which trials run at the same time, in the order of the plan.
     fn batches(
         &self,
-        run: &RunOf<Self::Kind>,
-        ground: &Self::Ground,
+        site: &Site<'_, Self>,
         part: Vec<PlannedOf<Self>>,
     ) -> Vec<Batch<PlannedOf<Self>>>;
 
@@ -172,8 +170,8 @@ pub struct Site<'a, P: Procedure + ?Sized> {
     pub lab: &'a Lab,
     /// The run's folder.
     pub folder: &'a RunFolder,
-    /// The study.
-    pub study: &'a StudyOf<P>,
+    /// The run; its plan is empty until it is calibrated.
+    pub run: &'a RunOf<P::Kind>,
     /// What trials start from.
     pub ground: &'a P::Ground,
 }
@@ -230,7 +228,7 @@ impl TrialFiles {
     pub(crate) fn of(folder: &RunFolder, id: &str) -> Self {
         Self {
             console_log: folder.console(id),
-            stacks: folder.path().join(stacks_name(id)),
+            stacks: folder.stacks(id),
             objects: folder.path().join(OBJECTS),
         }
     }

@@ -53,6 +53,19 @@ pub struct Places {
     pub(crate) patience: Duration,
 }
 
+/// Where and how one request is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) on: On,
+    /// How time passes there.
+    pub(crate) mode: Mode,
+    /// Where the console of its access point goes.
+    pub(crate) console_log: &'a Path,
+    /// The caches of its access point, where they are modelled.
+    pub(crate) model: Option<&'a Attached>,
+}
+
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ran<T> {
@@ -70,19 +83,17 @@ impl<T> Ran<T> {
 }
 
 impl Places {
-    /// Makes a request at a place where time passes so. `console_log` is where its access point's console
-    /// goes; `model` are the caches of that.
+    /// Makes a request at a place.
     ///
     /// # Errors
     ///
     /// [`Error`] of the host. What goes wrong with the place is the request's end.
     pub(crate) fn run<Q: Request>(
         &self,
-        lab: &Lab,
-        (on, mode): (On, Mode),
+        at: &At<'_>,
         request: &Q,
-        (console_log, model): (&Path, Option<&Attached>),
     ) -> Result<Ran<Q::Answer>, Error> {
+        let At { lab, on, mode, console_log, model } = *at;
         if on == On::Host && !rustix::process::geteuid().is_root() {
             let why = format!("{} on this machine: run headroom as root", Q::AT_HOST);
             return Ok(Ran::refused(why));

@@ -139,6 +139,11 @@ impl RunFolder {
         self.0.path_of(&format!("consoles/{id}.log"))
     }
 
+    /// Where the stacks of a trial are kept, by the stem of its file's name.
+    pub fn stacks(&self, id: &str) -> PathBuf {
+        self.0.path_of(&stacks_name(id))
+    }
+
     /// Where the files are kept that explain stacks.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use std::{
 use model::{
     event::Event,
     experiment::{Experiment, Planned, RunOf, TrialOf},
-    run::{FORMAT, Run},
+    run::{FORMAT, LabIdentity, Run},
     trial::Trial,
 };
 
@@ -92,6 +92,12 @@ pub(crate) fn unchanged(
     Err(Error::Changed { path: path.to_owned(), what, then: words(then), now: words(now) })
 }
 
+/// Refuses to go on with a run whose image or QEMU is not what it was.
+pub(crate) fn same_lab(path: &Path, then: &LabIdentity, now: &LabIdentity) -> Result<(), Error> {
+    unchanged(path, "image", &then.image, &now.image)?;
+    unchanged(path, "QEMU", &then.qemu, &now.qemu)
+}
+
 fn execute<P: Procedure>(
     lab: &Lab,
     procedure: &P,
@@ -99,7 +105,7 @@ fn execute<P: Procedure>(
     (mut ground, recorded): (P::Ground, Recorded<P::Kind>),
 ) -> Result<Recorded<P::Kind>, Error> {
     let Recorded { mut run, trials, calibration, .. } = recorded;
-    let site = Site { lab, folder: &folder, study: &run.study, ground: &ground };
+    let site = Site { lab, folder: &folder, run: &run, ground: &ground };
     let calibration = procedure.calibrate(&site, calibration)?;
     if let Some(plan) = procedure.plan(&run.study, &calibration).filter(|plan| *plan != run.plan) {
         run.plan = plan;
@@ -113,11 +119,11 @@ fn execute<P: Procedure>(
         done: crew.done().len() as u32,
     });
     let result = procedure
-        .raise(lab, &mut ground, &run, &work.rest)
+        .raise(lab, &mut ground, &work.rest)
         .and_then(|()| crew.copy_what_is_done(&run.study, &work.copies))
         .and_then(|()| {
-            let site = Site { lab, folder: &folder, study: &run.study, ground: &ground };
-            crew.all(&site, &run, work.rest, &work.copies)
+            let site = Site { lab, folder: &folder, run: &run, ground: &ground };
+            crew.all(&site, work.rest, &work.copies)
         });
     crew.tell(crew.ended(&result));
     result?;
@@ -196,13 +202,13 @@ impl<'a, P: Procedure> Crew<'a, P> {
     fn all(
         &self,
         site: &Site<'_, P>,
-        run: &RunOf<P::Kind>,
         rest: Vec<PlannedOf<P>>,
         copies: &ById<Vec<PlannedOf<P>>>,
     ) -> Result<(), Error> {
+        let run = site.run;
         let mut parts = VecDeque::from(self.procedure.parts(run, rest));
         while let Some(part) = parts.pop_front() {
-            for batch in self.procedure.batches(run, site.ground, part) {
+            for batch in self.procedure.batches(site, part) {
                 self.batch(site, batch, copies)?;
             }
             let trials: Vec<_> = self.done().values().cloned().collect();
@@ -234,7 +240,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let threads = workers.min(batch.trials.len());
         let queue = Mutex::new(VecDeque::from(batch.trials));
         let make = |planned: PlannedOf<P>| match self.trial(site, &planned)? {
-            Some(trial) => self.copy(site.study, &trial, copies),
+            Some(trial) => self.copy(&site.run.study, &trial, copies),
             None => Ok(()),
         };
         side_by_side(threads, || take_all(&queue, make)).map(drop)
@@ -259,7 +265,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let same_as = None;
         let trial =
             Trial { planned: planned.clone(), began_unix, cost, idle_before, same_as, outcome };
-        self.keep(site.study, &trial, began.elapsed().as_millis() as u64)?;
+        self.keep(&site.run.study, &trial, began.elapsed().as_millis() as u64)?;
         let doubt = variant.and_then(|variant| self.hopes().see(variant, trial.why_invalid()));
         if let Some(text) = doubt {
             self.tell(Event::Doubt { text });

@@ -54,9 +54,9 @@ pub fn trial(
 }
 
 /// Where a trial puts what it learns beside the recording.
-struct Kept<'a> {
-    files: &'a TrialFiles,
-    cost: &'a mut HostCost,
+pub(crate) struct Kept<'a> {
+    pub(crate) files: &'a TrialFiles,
+    pub(crate) cost: &'a mut HostCost,
 }
 
 fn measure(

@@ -7,26 +7,21 @@ mod gates;
 mod instruments;
 pub mod kind;
 pub(crate) mod lines;
+mod load;
 pub mod maxima;
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
-use linux::file;
 use model::plural::count;
 use model::{
-    completion, contention,
-    experiment::{Any, Kind},
-    name::Sha256Hex,
+    experiment::Kind,
     study::{Beside, Load, Study, Subject, Target, Variant, VariantLoad},
-    trial::Purpose,
 };
 use toml::de::DeTable;
 
 use self::lines::Lines;
-use crate::{cache, plan};
+pub use self::load::{AnyStudyFile, Error, StudyFile, load, load_for_device};
+use crate::plan;
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
 pub const STATIONS_A_RADIO: u32 = 2007;
@@ -36,136 +31,6 @@ pub const MOST_RADIOS: u32 = 8;
 
 /// The most that a load's commands may be, bytes as they are ordered: the rest of an order has 8 KiB.
 const LONGEST_LOAD: usize = model::wire::LONGEST_ORDER - (8 << 10);
-
-/// A study file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The file cannot be read.
-    #[error("cannot read the study {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// Something in it is wrong.
-    #[error("{}:{line}: {why}", path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        why: String,
-    },
-}
-
-/// A study as it was given, and what it means.
-#[derive(Clone, Debug)]
-pub struct StudyFile<S = Study> {
-    /// The file's name without folder and ending.
-    pub name: String,
-    /// The text.
-    pub text: String,
-    /// Of the text.
-    pub sha256: Sha256Hex,
-    /// What it means, and what is carried out.
-    pub study: S,
-    /// What the command line changed in it, as `window = 10s`.
-    pub overrides: Vec<String>,
-    /// Only trials for these are done; empty is all that the study asks for.
-    pub only: Vec<Purpose>,
-    /// Whether the command line left variants out: what only those have is no fault then.
-    pub is_cut: bool,
-}
-
-/// A study file of any kind.
-pub type AnyStudyFile =
-    Any<Box<StudyFile>, Box<StudyFile<contention::Study>>, Box<StudyFile<completion::Study>>>;
-
-impl<S> StudyFile<S> {
-    /// As it was given: nothing is changed, and nothing left out.
-    fn given(name: &str, text: String, study: S) -> Self {
-        Self {
-            name: name.to_owned(),
-            sha256: cache::sum(text.as_bytes()),
-            text,
-            study,
-            overrides: Vec::new(),
-            only: Vec::new(),
-            is_cut: false,
-        }
-    }
-}
-
-impl StudyFile {
-    /// A study that nobody wrote down: its text is made from it, so that it can be carried out again.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
-    pub fn of(name: &str, study: Study) -> Result<Self, String> {
-        let text = toml::to_string(&study).map_err(|error| error.to_string())?;
-        Rules { text: &text, study: &study }.check().map_err(|fault| fault.why)?;
-        Ok(Self::given(name, text, study))
-    }
-
-    /// Has only trials for this done, and only the gates judged that they answer.
-    pub fn keep_only(&mut self, purposes: Vec<Purpose>) {
-        if !purposes.is_empty() {
-            self.study.gates = self.study.gates.take().map(|gates| gates.answered_by(&purposes));
-        }
-        self.only = purposes;
-    }
-
-    /// Whether trials for this are done.
-    pub fn takes(&self, purpose: Purpose) -> bool {
-        self.only.is_empty() || self.only.contains(&purpose)
-    }
-}
-
-/// Reads and checks a study file of any kind.
-///
-/// # Errors
-///
-/// [`Error`], with file and line.
-pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
-    load_with(path, &[])
-}
-
-/// The same of a study that is carried out on a device: its clients are those that are there, and need not be said.
-///
-/// # Errors
-///
-/// [`Error`], with file and line.
-pub fn load_for_device(path: &Path) -> Result<AnyStudyFile, Error> {
-    load_with(path, &[0])
-}
-
-fn load_with(path: &Path, clients: &[u32]) -> Result<AnyStudyFile, Error> {
-    let text = file::text(path, file::WRITTEN)
-        .map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
-    given(&name, text, clients).map_err(wrong)
-}
-
-fn given(name: &str, text: String, clients: &[u32]) -> Result<AnyStudyFile, Fault> {
-    Ok(match kind::of(&text)? {
-        Kind::Clients => {
-            let study = parse_with(&text, clients)?;
-            Any::Clients(Box::new(StudyFile::given(name, text, study)))
-        }
-        Kind::Contention => {
-            let study = crate::contention::study::parse(&text)?;
-            Any::Contention(Box::new(StudyFile::given(name, text, study)))
-        }
-        Kind::Completion => {
-            let study = crate::completion::study::parse(&text)?;
-            Any::Completion(Box::new(StudyFile::given(name, text, study)))
-        }
-    })
-}
 
 /// Checks a study that the command line has changed; there is no line to tell then.
 ///

@@ -16,7 +16,8 @@ use crate::{
     objects, plan,
     procedure::{Made, Prepared, TrialFiles},
     remote::{Address, Remote},
-    scout, session,
+    scout,
+    session::{self, Kept},
     study_file::StudyFile,
     vm::Failure,
 };
@@ -148,7 +149,7 @@ impl OnDevice {
         files: &TrialFiles,
     ) -> Result<Made<Recording>, Error> {
         let mut cost = HostCost::default();
-        let outcome = match self.measure(lab, planned, files, &mut cost) {
+        let outcome = match self.measure(lab, planned, Kept { files, cost: &mut cost }) {
             Ok(recording) => Outcome::Measured(Box::new(recording)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
@@ -161,8 +162,7 @@ impl OnDevice {
         &mut self,
         lab: &Lab,
         planned: &PlannedTrial,
-        files: &TrialFiles,
-        cost: &mut HostCost,
+        Kept { files, cost }: Kept<'_>,
     ) -> Result<Recording, Error> {
         self.device.order(&Order::measure(planned.measure.clone()))?;
         let recording = session::listen(&mut self.device, &planned.measure, files, cost)?;

@@ -20,7 +20,7 @@ use crate::{
     plan,
     procedure::{Prepared, TrialFiles},
     run_folder::RunFolder,
-    runner::{side_by_side, take_all, unchanged},
+    runner::{same_lab, side_by_side, take_all},
     scout::{self, Found},
     session,
     study_file::StudyFile,
@@ -34,6 +34,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Virtual {
     image: Image,
+    /// Radios of every access point.
+    radios: u32,
     /// The variant's image, where images are compared.
     other: Option<(String, Image)>,
     /// Both builds of a program that is compared.
@@ -67,8 +69,8 @@ pub(super) fn prepare<'a>(
 /// A run that is gone on with.
 pub(super) fn again(lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Virtual, Error> {
     let image = image::obtain(lab, &run.study.access_point.packages)?;
-    unchanged(folder.path(), "image", &run.lab.image, &image.id)?;
-    unchanged(folder.path(), "QEMU", &run.lab.qemu, &lab.qemu)?;
+    let modes = run.plan.iter().map(|trial| trial.mode);
+    same_lab(folder.path(), &run.lab, &identity(lab, modes, &image))?;
     Virtual::again(image, folder, run)
 }
 
@@ -88,15 +90,17 @@ impl Virtual {
         let objects = folder.objects()?;
         let kept = |difference| Builds::kept(&objects, difference);
         let builds = difference.map(kept).transpose()?.flatten();
-        Ok(Self { image, other: None, builds, versus, snapshots: Vec::new() })
+        let (radios, snapshots) = (run.study.access_point.radios, Vec::new());
+        Ok(Self { image, radios, other: None, builds, versus, snapshots })
     }
 
     fn of(trials: &ClientTrials<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
         let packages = &file.study.access_point.packages;
         let image = image::obtain(lab, packages)?;
+        let radios = file.study.access_point.radios;
         let Some(comparing) = trials.comparing else {
             let (other, builds, versus, snapshots) = (None, None, None, Vec::new());
-            return Ok(Self { image, other, builds, versus, snapshots });
+            return Ok(Self { image, radios, other, builds, versus, snapshots });
         };
         let mut versus = comparing.versus.clone();
         let other = comparing.other.map(|lab| image::obtain(lab, packages)).transpose()?;
@@ -105,7 +109,8 @@ impl Virtual {
             versus.difference = Difference::Image { base, variant };
         }
         let other = other.map(|image| (versus.variant.clone(), image));
-        let mut ground = Self { image, other, builds: None, versus: None, snapshots: Vec::new() };
+        let mut ground =
+            Self { image, radios, other, builds: None, versus: None, snapshots: Vec::new() };
         if let Some(program) = &comparing.program {
             let wanted = (versus.clients, file.study.access_point.mode);
             let folder = scratch()?;
@@ -144,12 +149,8 @@ impl Virtual {
     }
 
     /// Makes every snapshot that these trials need.
-    pub(super) fn raise(
-        &mut self,
-        lab: &Lab,
-        radios: u32,
-        rest: &[PlannedTrial],
-    ) -> Result<(), Error> {
+    pub(super) fn raise(&mut self, lab: &Lab, rest: &[PlannedTrial]) -> Result<(), Error> {
+        let radios = self.radios;
         let mut wanted: Vec<(Option<VariantName>, &Image, Shape)> = Vec::new();
         let of_other = |trial: &PlannedTrial| {
             self.other.as_ref().is_some_and(|(variant, _)| *variant == trial.id.variant)

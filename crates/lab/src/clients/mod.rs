@@ -113,15 +113,9 @@ impl Procedure for ClientTrials<'_> {
         }
     }
 
-    fn raise(
-        &self,
-        lab: &Lab,
-        ground: &mut Ground,
-        run: &Run,
-        rest: &[PlannedTrial],
-    ) -> Result<(), Error> {
+    fn raise(&self, lab: &Lab, ground: &mut Ground, rest: &[PlannedTrial]) -> Result<(), Error> {
         match ground {
-            Ground::Virtual(ground) => ground.raise(lab, run.study.access_point.radios, rest),
+            Ground::Virtual(ground) => ground.raise(lab, rest),
             Ground::Device(_) => Ok(()),
         }
     }
@@ -142,13 +136,8 @@ impl Procedure for ClientTrials<'_> {
         run.versus.is_some() && (self.decided)(run, trials)
     }
 
-    fn batches(
-        &self,
-        _: &Run,
-        ground: &Ground,
-        part: Vec<PlannedTrial>,
-    ) -> Vec<Batch<PlannedTrial>> {
-        match ground {
+    fn batches(&self, site: &Site<'_, Self>, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
+        match site.ground {
             Ground::Virtual(_) => plan::batches(part),
             // There is one device.
             Ground::Device(_) => vec![Batch { trials: part, at_once: Some(1), stress: false }],

@@ -22,6 +22,7 @@ use crate::{
     procedure::{Batch, Made, Prepared, Procedure, Site, TrialFiles, counted_first},
     request::Places,
     run_folder::RunFolder,
+    runner::same_lab,
     study_file::StudyFile,
     vm::Shape,
 };
@@ -64,8 +65,9 @@ impl Procedure for CompletionTrials {
     }
 
     fn prepare_again(&self, lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Places, Error> {
-        let places = places_of(&run.study);
-        wanted(&run.study).raise_again(lab, &places, folder.path(), &run.lab)
+        let (ground, now) = wanted(&run.study).raise(lab, &places_of(&run.study))?;
+        same_lab(folder.path(), &run.lab, &now)?;
+        Ok(ground)
     }
 
     fn calibrate(&self, site: &Site<'_, Self>, known: Rounds) -> Result<Rounds, Error> {
@@ -76,8 +78,8 @@ impl Procedure for CompletionTrials {
         Some(plan::trials(study, rounds))
     }
 
-    fn batches(&self, run: &Run, _: &Places, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
-        counted_first(part, |planned| plan::is_alone(&run.study, planned))
+    fn batches(&self, site: &Site<'_, Self>, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
+        counted_first(part, |planned| plan::is_alone(&site.run.study, planned))
     }
 
     fn trial(
@@ -86,7 +88,7 @@ impl Procedure for CompletionTrials {
         planned: &PlannedTrial,
         files: &TrialFiles,
     ) -> Result<Made<Measured>, Error> {
-        if plan::lacks_rounds(site.study, planned) {
+        if plan::lacks_rounds(&site.run.study, planned) {
             let why = "its task's work is unknown: the task alone could not be measured";
             return Ok(Made::invalid(why));
         }

@@ -12,7 +12,7 @@ use super::{CompletionTrials, plan::mode_of};
 use crate::{
     Error,
     procedure::{Made, Site, TrialFiles},
-    request::{Ran, Request},
+    request::{At, Ran, Request},
 };
 
 impl Request for Order {
@@ -44,12 +44,17 @@ pub(super) fn made(
     files: &TrialFiles,
 ) -> Result<Made<Measured>, Error> {
     let began = Instant::now();
-    let Some(place) = site.study.places.get(place) else {
+    let Some(place) = site.run.study.places.get(place) else {
         return Ok(Made::invalid("the study has no such place"));
     };
-    let at = (place.on, mode_of(place));
-    let Ran { answer, idle_before } =
-        site.ground.run(site.lab, at, order, (&files.console_log, None))?;
+    let at = At {
+        lab: site.lab,
+        on: place.on,
+        mode: mode_of(place),
+        console_log: &files.console_log,
+        model: None,
+    };
+    let Ran { answer, idle_before } = site.ground.run(&at, order)?;
     let outcome = match answer {
         Ok(measured) => Outcome::Measured(Box::new(measured)),
         Err(why) => Outcome::invalid(why),

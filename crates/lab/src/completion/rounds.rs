@@ -34,8 +34,8 @@ const ATTEMPTS: u32 = 6;
 pub(super) fn find(site: &Site<'_, CompletionTrials>, mut known: Rounds) -> Result<Rounds, Error> {
     // What could not be found then is looked for again now.
     known.0.retain(|work| work.rounds.is_some());
-    for (place, ms) in plan::tasks(site.study) {
-        let name = &site.study.places[place].name;
+    for (place, ms) in plan::tasks(&site.run.study) {
+        let name = &site.run.study.places[place].name;
         if known.of(name, ms).is_none() {
             let (rounds, why) = match found(site, place, ms)? {
                 Ok(rounds) => (Some(rounds), None),
@@ -56,8 +56,8 @@ fn found(
 ) -> Result<Result<u64, String>, Error> {
     let mut rounds = FIRST;
     for attempt in 1..=ATTEMPTS {
-        let order = plan::alone(site.study, rounds);
-        let name = format!("rounds-{}-{ms}-{attempt}", site.study.places[place].name);
+        let order = plan::alone(&site.run.study, rounds);
+        let name = format!("rounds-{}-{ms}-{attempt}", site.run.study.places[place].name);
         let files = TrialFiles::of(site.folder, &name);
         let took_ns = match request::made(site, place, &order, &files)?.outcome {
             Outcome::Invalid { why, .. } => return Ok(Err(why)),

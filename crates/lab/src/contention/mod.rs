@@ -22,6 +22,7 @@ use crate::{
     procedure::{Batch, Made, Prepared, Procedure, Site, TrialFiles, counted_first},
     request::Places,
     run_folder::RunFolder,
+    runner::same_lab,
     study_file::StudyFile,
     vm::Shape,
 };
@@ -67,8 +68,9 @@ impl Procedure for ContentionTrials {
     }
 
     fn prepare_again(&self, lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Places, Error> {
-        let places = places_of(&run.study);
-        wanted(&run.study).raise_again(lab, &places, folder.path(), &run.lab)
+        let (ground, now) = wanted(&run.study).raise(lab, &places_of(&run.study))?;
+        same_lab(folder.path(), &run.lab, &now)?;
+        Ok(ground)
     }
 
     fn calibrate(&self, site: &Site<'_, Self>, known: Rates) -> Result<Rates, Error> {
@@ -86,8 +88,8 @@ impl Procedure for ContentionTrials {
             .collect()
     }
 
-    fn batches(&self, run: &Run, _: &Places, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
-        counted_first(part, |planned| plan::is_alone(&run.study, planned))
+    fn batches(&self, site: &Site<'_, Self>, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
+        counted_first(part, |planned| plan::is_alone(&site.run.study, planned))
     }
 
     fn trial(
@@ -102,10 +104,10 @@ impl Procedure for ContentionTrials {
             let why = "its rate is unknown: the traffic alone at full rate could not be measured";
             return Ok(Made::invalid(why));
         }
-        let cell = site.study.cells.get(planned.cell as usize);
-        let Some(place) = cell.and_then(|cell| plan::place_of(site.study, cell)) else {
+        let cell = site.run.study.cells.get(planned.cell as usize);
+        let Some(place) = cell.and_then(|cell| plan::place_of(&site.run.study, cell)) else {
             return Ok(Made::invalid("the study has no such place"));
         };
-        request::made(site.lab, site.ground, (place, order), site.study.caches, files)
+        request::made(site, place, order, files)
     }
 }

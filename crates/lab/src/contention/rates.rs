@@ -26,10 +26,10 @@ pub(super) fn find(
 ) -> Result<Rates, Error> {
     // What could not be found then is looked for again now.
     known.retain(|one| one.rate.is_some());
-    for pacing in plan::pacings(site.study) {
+    for pacing in plan::pacings(&site.run.study) {
         let is_this =
             |one: &FullRate| (&one.place, &one.traffic) == (&pacing.place, &pacing.traffic);
-        let place = site.study.places.iter().find(|place| place.name == pacing.place);
+        let place = site.run.study.places.iter().find(|place| place.name == pacing.place);
         if let Some(place) = place.filter(|_| !known.iter().any(is_this)) {
             known.push(measured(site, &pacing, place)?);
             site.folder.keep_calibration(&known)?;
@@ -46,7 +46,7 @@ fn measured(
     let make = |time| {
         let name = format!("rate-{}-{}-{time}", pacing.place, pacing.traffic);
         let files = TrialFiles::of(site.folder, &name);
-        let made = request::made(site.lab, site.ground, (place, &pacing.order), None, &files)?;
+        let made = request::made(site, place, &pacing.order, &files)?;
         Ok(made.outcome)
     };
     let outcomes: Vec<Outcome<Reading>> =

@@ -3,18 +3,17 @@
 use std::{fs, time::Instant};
 
 use model::{
-    cache::Geometry,
     contention::{Machine, Order, Place, Reading, Record},
     trial::{HostCost, Outcome},
     wire::{self, Frame},
 };
 
-use super::plan::mode_of;
+use super::{ContentionTrials, plan::mode_of};
 use crate::{
-    Error, Lab,
+    Error,
     cache_model::{self, Attached},
-    procedure::{Made, TrialFiles},
-    request::{Places, Ran, Request},
+    procedure::{Made, Site, TrialFiles},
+    request::{At, Ran, Request},
     run_folder,
 };
 
@@ -35,31 +34,36 @@ impl Request for Order {
     }
 }
 
-/// Makes a trial at a place. Where the place is a virtual access point and the order marks its window, `geometry`
-/// models caches there.
+/// Makes a trial at a place. Where the place is a virtual access point and the order marks its window, the study's
+/// caches are modelled there.
 ///
 /// # Errors
 ///
 /// [`Error`] of the host.
 pub(super) fn made(
-    lab: &Lab,
-    places: &Places,
-    (place, order): (&Place, &Order),
-    geometry: Option<Geometry>,
+    site: &Site<'_, ContentionTrials>,
+    place: &Place,
+    order: &Order,
     files: &TrialFiles,
 ) -> Result<Made<Reading>, Error> {
     let began = Instant::now();
     let is_modelled = place.on == Machine::Vm && order.marks;
     let counts = files.console_log.with_extension("caches");
-    let model = geometry.filter(|_| is_modelled).map(|all| Attached::new(lab, all, &counts));
+    let geometry = site.run.study.caches.filter(|_| is_modelled);
+    let model = geometry.map(|all| Attached::new(site.lab, all, &counts));
     let model = model.transpose()?;
     if let Some(model) = &model {
         // The plugin opens its file by name: what is there must be its own.
         run_folder::new_file(model.counts())?;
     }
-    let at = (place.on, mode_of(place));
-    let Ran { answer, idle_before } =
-        places.run(lab, at, order, (&files.console_log, model.as_ref()))?;
+    let at = At {
+        lab: site.lab,
+        on: place.on,
+        mode: mode_of(place),
+        console_log: &files.console_log,
+        model: model.as_ref(),
+    };
+    let Ran { answer, idle_before } = site.ground.run(&at, order)?;
     let outcome = match answer {
         Ok(record) => read(record, model.as_ref()),
         Err(why) => Outcome::invalid(why),

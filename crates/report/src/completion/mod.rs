@@ -29,7 +29,7 @@ pub use self::summary::{markdown, overall, summary};
 use crate::{
     Error,
     identity::{self, Fact},
-    index::{self, Entry},
+    index::{self, Decided, Entry},
     marks, prose,
     table::Table,
     targets::Shot,
@@ -85,11 +85,11 @@ struct Drawn {
     latency: String,
 }
 
-/// A run's line in an index; its key figure is its first target's.
+/// A run's line in an index.
 pub fn entry(run: &Run, completion: &Completion, place: (&str, Option<String>)) -> Entry {
-    let first = completion.targets.first();
-    let key = first.map(|target| format!("{}: {}", target.name, target.found));
-    index::by_targets(run, &run.study.question, summary::overall(completion), key, place)
+    let (verdict, sentence) = summary::overall(completion);
+    let decided = Decided { verdict, sentence, targets: &completion.targets };
+    index::by_targets(run, &run.study.question, decided, place)
 }
 
 impl<'a> Page<'a> {

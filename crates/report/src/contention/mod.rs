@@ -36,7 +36,7 @@ use self::{cases::Shown, cure::Cured, gate::Told};
 use crate::{
     Error, again,
     identity::{self, Fact},
-    index::{self, Entry},
+    index::{self, Decided, Entry},
     prose,
     table::Table,
     targets::Shot,
@@ -105,11 +105,11 @@ struct Decisions {
     settings: Vec<(String, Vec<(String, String)>)>,
 }
 
-/// A run's line in an index; its key figure is its first target's.
+/// A run's line in an index.
 pub fn entry(run: &Run, contention: &Contention, place: (&str, Option<String>)) -> Entry {
-    let first = contention.targets.first();
-    let key = first.map(|target| format!("{}: {}", target.name, target.found));
-    index::by_targets(run, &run.study.question, summary::overall(contention), key, place)
+    let (verdict, sentence) = summary::overall(contention);
+    let decided = Decided { verdict, sentence, targets: &contention.targets };
+    index::by_targets(run, &run.study.question, decided, place)
 }
 
 impl<'a> Page<'a> {

@@ -6,7 +6,7 @@
 mod chart;
 mod figure;
 
-use analysis::{Analysis, Part, Stage, quantity, quantity::Unit};
+use analysis::{Analysis, Part, Stage, metrics::Target, quantity, quantity::Unit};
 use askama::Template;
 use model::{run::Run, verdict::Verdict};
 use serde::Serialize;
@@ -86,14 +86,22 @@ pub fn entry(
     }
 }
 
-/// One line of the index from a run that is decided by its targets.
+/// What a run's limits came to.
+pub(crate) struct Decided<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) sentence: String,
+    pub(crate) targets: &'a [Target],
+}
+
+/// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
 pub(crate) fn by_targets<S, P>(
     run: &Run<S, P>,
     question: &str,
-    (verdict, sentence): (Verdict, String),
-    key: Option<String>,
+    Decided { verdict, sentence, targets }: Decided<'_>,
     (folder, report): (&str, Option<String>),
 ) -> Entry {
+    let first = targets.first();
+    let key = first.map(|target| format!("{}: {}", target.name, target.found));
     Entry {
         folder: folder.to_owned(),
         report,
