@@ -56,7 +56,8 @@ fn a_dry_run_for_machines_is_one_json_value() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
     let words = ["run", "study.toml", "--dry-run", "--json", "--repetitions", "3"];
-    let plan = place.headroom(words).run().code(0).json();
+    let cache = place.path("cache");
+    let plan = place.headroom(words).env("HEADROOM_CACHE", &cache).run().code(0).json();
     assert_eq!(plan["trials"].as_array().unwrap().len(), 6);
     assert_eq!(plan["snapshots"][0]["clients"], 6);
     assert!(plan["estimated_seconds"].as_f64().unwrap() > 0.0);
