@@ -18,7 +18,7 @@ fn what_is_missing_is_told_with_how_to_mend_it() {
     let device = place.folder("device");
     let ended = place.headroom(["doctor"]).env("HEADROOM_DEVICE", device).run();
     ended.code(4).prints("MISSING").prints("make build").prints("was not raised");
-    ended.says("studies cannot run here until what is missing is mended");
+    ended.says("studies cannot run here until what is missing is installed or fixed");
 }
 
 #[test]

@@ -14,7 +14,7 @@ Examples:
   headroom compare studies/station-stats.toml bulk --other-device ../new/target/device
   headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
   headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
-  headroom compare studies/station-stats.toml bulk --a-a             how often this lab sees a change where there is none
+  headroom compare studies/station-stats.toml bulk --a-a             how often this lab is wrong
   headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
   headroom compare studies/tx-completion.toml busy hybrid --load task --place host
   headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
