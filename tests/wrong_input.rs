@@ -117,9 +117,7 @@ fn a_variant_that_the_study_does_not_have_is_told_with_those_it_has() {
 fn a_folder_without_a_run_cannot_be_gone_on_with() {
     let place = Place::without_guests();
     place.folder("empty");
-    for (folder, why) in
-        [("empty", "run.json: No such file"), ("nowhere", "run.json: No such file")]
-    {
+    for (folder, why) in [("empty", "run.json: No such file"), ("nowhere", "No such file")] {
         let ended = place.headroom(["run", "--resume", folder]).run();
         ended.code(2).says(&format!("{folder} holds no run: {why}")).in_one_line();
     }

@@ -5,6 +5,7 @@
 //! seeded, and where there are few enough, every one is taken.
 
 use model::plural::count;
+use model::random::Random;
 use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,6 @@ use crate::{
     measured::Measured,
     paired::Paired,
     quantity::percent,
-    random::Random,
     verdicts::Finding,
 };
 

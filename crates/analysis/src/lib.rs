@@ -52,7 +52,6 @@ pub mod profiles;
 pub mod profiling;
 mod programs;
 pub mod quantity;
-pub mod random;
 pub mod stacks;
 mod stages;
 mod stats;

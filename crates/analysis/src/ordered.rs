@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 
-use crate::random::Random;
+use model::random::Random;
 
 /// With ties, no more arrangements than this are counted one by one.
 const MOST_COUNTED: u64 = 50_000;
@@ -216,7 +216,7 @@ fn drawn(pairs: &Pairs, labels: &[usize], at_least: u64) -> f64 {
 /// Fisher and Yates' shuffle.
 fn shuffle(labels: &mut [usize], random: &mut Random) {
     for last in (1..labels.len()).rev() {
-        labels.swap(last, random.below(last + 1));
+        labels.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 

@@ -9,10 +9,8 @@
 //!   else draws with the correction of Phipson and Smyth, "Permutation p-values should never be zero" (2010).
 //! - Equivalence by two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987).
 
-use crate::{
-    random::Random,
-    stats::{Estimate, t_above},
-};
+use crate::stats::{Estimate, t_above};
+use model::random::Random;
 
 /// Up to so many pairs every assignment of signs is tried; there are 2^n, of which half are mirrored.
 const ENUMERATED: usize = 20;

@@ -37,6 +37,7 @@ pub mod parity;
 pub mod pause;
 pub mod perf_data;
 pub mod plural;
+pub mod random;
 pub mod run;
 pub mod sample;
 pub mod share;

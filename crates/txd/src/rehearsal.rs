@@ -43,7 +43,7 @@ impl Rehearsal {
             driver: Driver::new(settings, wait),
             departed: Vec::new(),
             lateness,
-            random: Random::new(lateness.seed),
+            random: Random::seeded(lateness.seed),
         }
     }
 

@@ -3,10 +3,8 @@
 //! Draws are without replacement within a comparison and seeded; comparisons share pairs, so their number is
 //! no number of independent experiments. That is why the disjoint ones are counted too.
 
-use analysis::{
-    paired::{self, Paired},
-    random::Random,
-};
+use analysis::paired::{self, Paired};
+use model::random::Random;
 
 /// Comparisons of each size.
 const COMPARISONS: usize = 100;

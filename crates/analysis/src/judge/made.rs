@@ -12,7 +12,9 @@ use model::{
     wire::State,
 };
 
-use crate::{fixture, random::Random};
+use model::random::Random;
+
+use crate::fixture;
 
 pub(crate) const CLIENTS: u32 = 60;
 

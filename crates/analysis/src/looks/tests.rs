@@ -4,9 +4,9 @@ use super::*;
 use crate::{
     judge::made::{compared, pairs, planned, recording, versus},
     paired::Paired,
-    random::Random,
     stats::t_quantile_at,
 };
+use model::random::Random;
 use model::verdict::{Expect, Pairs};
 
 fn up_to(values: &[(f64, f64)], expect: Expect) -> (Run, Vec<Trial>) {

@@ -1,6 +1,7 @@
 //! A guard that dies at any write, in the middle of a line or between a line and its deed: the device is restored
 //! byte for byte, also where the restoring dies, too.
 
+use model::random::Random;
 use std::{
     iter,
     num::NonZero,
@@ -19,21 +20,12 @@ use crate::{
 /// Points at which guard dies, over all devices.
 const KILLS: u64 = 1000;
 
-/// A generator with one word of state, good enough to choose with: splitmix64,
-/// <https://prng.di.unimi.it/splitmix64.c>.
-struct Chance(u64);
+/// A generator that is good enough to choose with.
+struct Chance(Random);
 
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.bits() % end
     }
 
     fn maybe<T>(&mut self, value: T) -> Option<T> {
@@ -68,7 +60,7 @@ impl Chance {
 
 /// One guard on one device, which dies at a change that chance chooses.
 fn die_and_restore(kill: u64) {
-    let mut chance = Chance(kill);
+    let mut chance = Chance(Random::seeded(kill));
     let fake = match kill % 4 {
         0 => Fake::v1(),
         1 => Fake::v2().with_resctrl(16),
@@ -134,7 +126,7 @@ fn every_single_change_of_one_decision_is_a_place_to_die() {
 #[test]
 fn a_guard_that_runs_for_long_keeps_a_short_journal_and_restores() {
     let mut device = Device::on(Fake::v1());
-    let mut chance = Chance(7);
+    let mut chance = Chance(Random::seeded(7));
     for _ in 0..1500 {
         device.decide(vec![chance.bounds(), chance.bounds()], Placement::default());
     }

@@ -4,6 +4,7 @@
 //! measurement with nothing bounded: figures are told against the two that embrace them, so that traffic that
 //! changes slowly is not taken for an effect.
 
+use model::random::Random;
 use model::share::Share;
 
 use crate::{
@@ -67,24 +68,12 @@ pub enum Turn {
 /// The order of a block.
 pub fn order(settings: usize, block: u32, seed: u64) -> Vec<Turn> {
     let mut places: Vec<usize> = (0..settings).collect();
-    let mut state = seed.wrapping_add(u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    // Fisher and Yates, as Durstenfeld wrote it down (CACM 7, 1964, algorithm 235).
-    for last in (1..places.len()).rev() {
-        places.swap(last, (split_mix(&mut state) % (last as u64 + 1)) as usize);
-    }
+    let seed = seed.wrapping_add(u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    Random::seeded(seed).shuffle(&mut places);
     let mut order = vec![Turn::Baseline];
     order.extend(places.into_iter().map(Turn::Setting));
     order.push(Turn::Baseline);
     order
-}
-
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

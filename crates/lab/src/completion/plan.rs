@@ -7,6 +7,7 @@
 //! In a comparison a block is a pair: its two sides and nothing else, in the order of `headroom compare`'s other
 //! pairs. Where the base is compared with itself, its second side is the trial that repeats the first.
 
+use model::random::Random;
 use std::time::Duration;
 
 use model::{
@@ -16,7 +17,6 @@ use model::{
 };
 
 use crate::{
-    contention::plan::Draw,
     places,
     plan::{is_turned, phase},
 };
@@ -115,7 +115,7 @@ fn block_of(
     let mut orders: Vec<Order> = tried(study, load).into_iter().map(of).collect();
     let which = (place as u64) << 32 | at as u64;
     match shape.versus {
-        None => Draw::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
+        None => Random::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
         Some(_) if is_turned(block) => orders.reverse(),
         Some(_) => {}
     }

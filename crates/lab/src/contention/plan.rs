@@ -5,6 +5,7 @@
 //! the next begins, so that an interrupted run has whole blocks of every cell. Trials with modelled caches are
 //! beside those, at the end: they are slow and say nothing of time.
 
+use model::random::Random;
 use std::time::Duration;
 
 use model::{
@@ -155,7 +156,7 @@ fn block_of(study: &Study, (at, cell): (u32, &Cell), block: u32) -> Vec<Arm> {
     let mut between = arms(study, cell);
     let sweeps = study.contention.sweep_blocks.is_none_or(|blocks| block < blocks);
     between.retain(|arm| sweeps || !is_candidate(study, arm));
-    let mut draw = Draw::of([study.contention.seed, u64::from(at), u64::from(block)]);
+    let mut draw = Random::of([study.contention.seed, u64::from(at), u64::from(block)]);
     draw.shuffle(&mut between);
     let baseline = baseline(cell);
     [baseline.clone()].into_iter().chain(between).chain([baseline]).collect()
@@ -334,38 +335,6 @@ pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration 
     let sum = |trials: &[&PlannedTrial]| trials.iter().map(|trial| of(trial)).sum::<f64>();
     let together = cores.min(beside.len()).max(1) as f64;
     Duration::from_secs_f64(sum(&alone) + sum(&beside) / together)
-}
-
-/// Numbers that a seed gives: splitmix64 (Steele, Lea, Flood, “Fast splittable pseudorandom number
-/// generators”, OOPSLA 2014).
-pub(crate) struct Draw(u64);
-
-impl Draw {
-    /// The same numbers for the same parts.
-    pub(crate) fn of(parts: [u64; 3]) -> Self {
-        let mut draw = Self(0);
-        for part in parts {
-            draw.0 ^= part;
-            draw.0 = draw.next();
-        }
-        draw
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    /// Fisher and Yates's shuffle. The rest of a division by some tens is even enough for an order.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let other = self.next() % (last as u64 + 1);
-            items.swap(last, other as usize);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ mod tests {
     fn each_kind_comes_as_often_as_its_rate_says() {
         let rates =
             Rates { late: 10_000, lost: 20_000, error: 30_000, stuck: 40_000, ..Rates::default() };
-        let mut random = Random::new(1);
+        let mut random = Random::seeded(1);
         let mut count = |fault| {
             (1..=100_000).filter(|&number| rates.draw(number, &mut random) == Some(fault)).count()
         };
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn a_dead_card_stays_dead_and_a_sound_one_has_no_fault() {
-        let mut random = Random::new(1);
+        let mut random = Random::seeded(1);
         let mut drawn = |fault| {
             let rates = Rates { at: Some((3, fault)), ..Rates::default() };
             (1..=4).map(|number| rates.draw(number, &mut random)).collect::<Vec<_>>()
         };
         assert_eq!(drawn(Fault::Death), [None, None, Some(Fault::Death), Some(Fault::Death)]);
         assert_eq!(drawn(Fault::Error), [None, None, Some(Fault::Error), None]);
-        assert_eq!(random, Random::new(1), "a sound card draws nothing");
+        assert_eq!(random, Random::seeded(1), "a sound card draws nothing");
     }
 }

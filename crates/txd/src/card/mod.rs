@@ -141,7 +141,7 @@ pub struct Card {
 impl Card {
     /// A card that has just been plugged in.
     pub fn new(setup: Setup) -> Self {
-        let random = Random::new(setup.seed);
+        let random = Random::seeded(setup.seed);
         Self {
             setup,
             random,

@@ -2,36 +2,7 @@
 //!
 //! Pure and seeded: the same seed draws the same times.
 
-/// Seeded random numbers: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Random(u64);
-
-impl Random {
-    /// A row of numbers for a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number from 0 to below a bound; 0 where the bound is.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        let wide = u128::from(self.draw()) * u128::from(bound);
-        (wide >> 64) as u64
-    }
-
-    /// A number from 0 to below 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
+pub use model::random::Random;
 
 /// How completion times spread about the time that is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -143,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_spread_stays_where_it_says() {
-        let mut random = Random::new(7);
+        let mut random = Random::seeded(7);
         let uniform: Vec<u64> =
             (0..1000).map(|_| Spread::Uniform(20).draw(100, &mut random)).collect();
         assert_eq!((uniform.iter().min(), uniform.iter().max()), (Some(&80), Some(&120)));
@@ -151,14 +122,18 @@ mod tests {
             (0..10_000).map(|_| Spread::Tail(1000).draw(500, &mut random)).collect();
         let mean = tail.iter().sum::<u64>() / 10_000;
         assert!(tail.iter().all(|&time| time >= 500) && (1450..1550).contains(&mean), "{mean}");
-        assert_eq!(Spread::Uniform(50).draw(0, &mut Random::new(1)).max(50), 50, "never below 0");
+        assert_eq!(
+            Spread::Uniform(50).draw(0, &mut Random::seeded(1)).max(50),
+            50,
+            "never below 0"
+        );
         assert_eq!(Spread::Fixed.draw(77, &mut random), 77);
     }
 
     #[test]
     fn the_same_seed_draws_the_same() {
-        let (mut one, mut other) = (Random::new(3), Random::new(3));
-        assert!((0..100).all(|_| one.draw() == other.draw()));
-        assert_eq!(Random::new(1).below(0), 0);
+        let (mut one, mut other) = (Random::seeded(3), Random::seeded(3));
+        assert!((0..100).all(|_| one.bits() == other.bits()));
+        assert_eq!(Random::seeded(1).below(0), 0);
     }
 }

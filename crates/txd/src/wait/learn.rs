@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_quantile_comes_to_rest_where_it_should() {
-        let mut random = Random::new(1);
+        let mut random = Random::seeded(1);
         let mut low = Quantile::of(10);
         let mut high = Quantile::of(80);
         assert_eq!(low.get(), None);

@@ -203,7 +203,7 @@ proptest! {
     ) {
         for mut strategy in all() {
             let mut world = World { look_ns: 2_000, ..World::default() };
-            let mut random = Random::new(1);
+            let mut random = Random::seeded(1);
             for &(takes, late, signals) in &times {
                 world.late_ns = random.below(late + 1);
                 world.signals = signals;

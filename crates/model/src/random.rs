@@ -4,13 +4,23 @@
 //! for secrets, and nothing here asks the machine for randomness.
 
 /// A stream of numbers that its seed decides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Random(u64);
 
 impl Random {
     /// The stream of a seed.
     pub const fn seeded(seed: u64) -> Self {
         Self(seed)
+    }
+
+    /// The stream of several numbers together.
+    pub fn of(parts: [u64; 3]) -> Self {
+        let mut stream = Self(0);
+        for part in parts {
+            stream.0 ^= part;
+            stream.0 = stream.bits();
+        }
+        stream
     }
 
     /// 64 bits, each as likely set as not.
@@ -21,10 +31,24 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is at least 1. The high half of a product, so that no end has a
-    /// favourite beyond one part in 2^64.
-    pub fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.bits()) * end as u128) >> 64) as usize
+    /// A number below `end`; 0 where that is 0. The high half of a product, so that no end has a favourite beyond one
+    /// part in 2^64.
+    pub fn below(&mut self, end: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(end)) >> 64) as u64
+    }
+
+    /// A number from 0 to below 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Fisher and Yates, as Durstenfeld wrote it down (CACM 7, 1964, algorithm 235). The rest of a division by some
+    /// tens is even enough for an order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.bits() % (last as u64 + 1);
+            items.swap(last, other as usize);
+        }
     }
 
     /// So many different numbers below `end`, rising: the first places of a shuffle.
@@ -32,7 +56,7 @@ impl Random {
         let mut all: Vec<usize> = (0..end).collect();
         let chosen = chosen.min(end);
         for at in 0..chosen {
-            let other = at + self.below(end - at);
+            let other = at + self.below((end - at) as u64) as usize;
             all.swap(at, other);
         }
         all.truncate(chosen);
@@ -41,8 +65,7 @@ impl Random {
     }
 
     /// A number of the standard normal distribution (Box and Muller, 1958).
-    #[cfg(test)]
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         // 53 bits, never 0: its logarithm is taken.
         let mut unit = || ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
         let (radius, turn) = (unit(), unit());
