@@ -255,7 +255,7 @@ impl Card {
         *self = Self {
             dead,
             commands: self.commands,
-            random: self.random.clone(),
+            random: self.random,
             departed: std::mem::take(&mut self.departed),
             lost: self.lost + flying,
             ..fresh
