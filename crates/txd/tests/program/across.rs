@@ -33,7 +33,7 @@ fn what_is_sent_at_one_end_comes_out_at_the_other_and_back() {
         }
         let (status, told, errors) = stage.end(Signal::TERM);
         assert!(status.success() && errors.is_empty(), "{errors}");
-        assert!(told.contains("txd0 to txd1: ") && told.contains("  completion "), "{told}");
+        assert!(told.contains("txd0 to txd1: ") && told.contains("  transmit "), "{told}");
     }
 }
 

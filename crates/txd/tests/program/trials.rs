@@ -129,5 +129,5 @@ fn the_census_names_every_command() {
     }
     let output = output(&["census", "--strategy", "busy", "--window", "1500ms"]);
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("completion ") && told.contains("inquire "), "{told}");
+    assert!(told.contains("transmit ") && told.contains("inquire "), "{told}");
 }
