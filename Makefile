@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study client-scale self-check contention completion test clean
+.PHONY: help setup setup-test build check study client-scale self-check contention completion test guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -43,6 +43,9 @@ check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 
 test: check build ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
 	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace
+
+guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
+	scripts/guides
 
 setup: ## install what a study needs and this machine lacks (packages.txt)
 	@scripts/setup study
