@@ -69,51 +69,6 @@ fn compare(heading: &str, study: &str, why: impl Fn(&str) -> String) {
     }
 }
 
-/// The guides with blocks of TOML that are studies, or parts of one.
-const GUIDES: [(&str, &str); 2] = [
-    ("first-study.md", include_str!("../../../docs/guide/first-study.md")),
-    ("gates.md", include_str!("../../../docs/guide/gates.md")),
-];
-
-/// What a part of a study lacks. The variant and the function are those that the guides' limits name.
-const REST: [(&str, &str); 6] = [
-    ("question", "question = \"?\"\n"),
-    ("[access-point]", "[access-point]\nclients = [18, 60, 114]\n"),
-    ("[subject]", "[subject]\nprocess = \"stationd\"\n"),
-    ("[[variant]]", "[[variant]]\nname = \"bulk\"\nload = { run = \"true\", every = \"1s\" }\n"),
-    ("[parity]", "[parity]\nleave = true\n"),
-    ("[[count.function]]", "[[count.function]]\nname = \"transactions\"\nsymbol = \"apply\"\n"),
-];
-
-/// A study as it stands in a guide; a part of one with the rest of it.
-fn completed(part: &str) -> String {
-    if part.lines().any(|line| line.starts_with("question")) {
-        return part.to_owned();
-    }
-    let lacks = |(key, _): &&(&str, &str)| !part.lines().any(|line| line.starts_with(key));
-    let rest = |top: bool| -> String {
-        let lacking = REST.iter().filter(lacks).filter(|(key, _)| key.starts_with('[') != top);
-        lacking.map(|(_, text)| *text).collect()
-    };
-    rest(true) + part + &rest(false)
-}
-
-#[test]
-fn every_study_of_the_guides_is_taken() {
-    for (name, guide) in GUIDES {
-        let blocks = guide.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
-        let studies: Vec<String> = blocks.map(completed).collect();
-        assert!(!studies.is_empty(), "{name} has no study");
-        for study in studies {
-            assert!(
-                study_file::parse(&study).is_ok(),
-                "{name}: {:?}\n{study}",
-                study_file::parse(&study)
-            );
-        }
-    }
-}
-
 #[test]
 fn the_reference_has_the_keys_of_a_study_of_clients() {
     let example = section("## An example of what decides");
