@@ -42,7 +42,7 @@ check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check
 
 test: check build ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
-	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace
+	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace --no-fail-fast
 
 guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
 	scripts/guides
