@@ -173,9 +173,9 @@ fn what_is_wrong_with_a_limit_or_a_baseline_is_told_in_one_line() {
     fs::write(job.path("later.json"), "{\"format\": 9, \"news\": 1}").unwrap();
     let cases = [
         ("--gate 'cpu'", "no <= and no >= in it"),
-        ("--gate 'bulk: cpu <= 2%'", "no variant `bulk`; there are: idle, iw-dump, hostapd-cli"),
+        ("--gate 'bulk: cpu <= 2%'", "unknown variant `bulk`; known are idle, iw-dump, hostapd-cli"),
         ("--gate 'cpu at 7 clients <= 2%'", "7 clients are not among the study's"),
-        ("--gate 'transactions <= 1/s'", "unknown metric `transactions`; known are cpu"),
+        ("--gate 'transactions <= 1/s'", "unknown figure `transactions`; known are cpu"),
         ("--baseline gone.json", "cannot read the baseline gone.json: No such file"),
         ("--baseline later.json", "has format 9, this headroom reads 1; save it again"),
         ("--baseline headroom-run/run.json", "run.json"),

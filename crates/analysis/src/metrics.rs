@@ -367,7 +367,8 @@ mod tests {
         Known {
             figures: words(&["kept", "protect", "cells"]),
             variants: words(&["none", "guard"]),
-            places: words(&["harmed", "ap", "host"]),
+            points: limit::Points::Places(words(&["harmed", "ap", "host"])),
+            ..Known::default()
         }
     }
 

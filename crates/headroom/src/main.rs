@@ -21,8 +21,8 @@ use clap::Parser;
 
 use crate::{
     commands::{
-        check, compare, completions, count, doctor, export, guard, image, index, pause, profile,
-        report, run, up,
+        completions, count, doctor, export, guard, image, index, kinds, pause, profile, report,
+        run, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -48,8 +48,8 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
     let options = Options::resolve(&flags.common)?;
     match flags.verb {
         Verb::Blame(flags) => pause::blame(&options, &flags),
-        Verb::Check(flags) => check::check(&options, &flags),
-        Verb::Compare(flags) => compare::compare(&options, &flags),
+        Verb::Check(flags) => kinds::check(&options, &flags),
+        Verb::Compare(flags) => kinds::compare(&options, &flags),
         Verb::Completions(flags) => completions::print(&flags),
         Verb::Count(flags) => count::count(&options, &flags),
         Verb::Doctor(flags) => doctor::examine(&options, &flags),

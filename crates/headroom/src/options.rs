@@ -63,12 +63,40 @@ impl Options {
         &self.device
     }
 
-    /// The lab, telling its progress; a signal stops it.
+    /// How progress is shown.
+    pub(crate) fn progress(&self) -> Progress {
+        match self {
+            Self { json: true, .. } => Progress::Json,
+            Self { quiet: true, .. } => Progress::Silent,
+            Self { terminal: true, .. } => Progress::Bars,
+            _ => Progress::Lines,
+        }
+    }
+
+    /// The lab, with its progress shown; a signal stops it.
     ///
     /// # Errors
     ///
     /// [`Failure::Lab`] where a program is missing.
-    pub(crate) fn lab(&self, progress: Progress) -> Result<Lab, Failure> {
+    pub(crate) fn lab(&self) -> Result<Lab, Failure> {
+        self.lab_with(self.progress())
+    }
+
+    /// The lab, for a verb whose standard output is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_beside_output(&self) -> Result<Lab, Failure> {
+        self.lab_with(if self.json { Progress::Silent } else { self.progress() })
+    }
+
+    /// The lab, with progress shown so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_with(&self, progress: Progress) -> Result<Lab, Failure> {
         Ok(Lab::new(self.settings(), watched()?, progress.into_events())?)
     }
 
@@ -77,8 +105,8 @@ impl Options {
     /// # Errors
     ///
     /// As [`Options::lab`].
-    pub(crate) fn lab_for_devices(&self, progress: Progress) -> Result<Lab, Failure> {
-        Ok(Lab::for_devices(self.settings(), watched()?, progress.into_events())?)
+    pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
+        Ok(Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?)
     }
 
     /// A lab that only looks, if there can be one here.

@@ -13,7 +13,7 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
-use crate::{options::Options, output};
+use crate::output;
 
 /// How progress is told.
 #[derive(Clone, Copy, Debug)]
@@ -29,20 +29,6 @@ pub(crate) enum Progress {
 }
 
 impl Progress {
-    pub(crate) fn of(options: &Options) -> Self {
-        match options {
-            Options { json: true, .. } => Progress::Json,
-            Options { quiet: true, .. } => Progress::Silent,
-            Options { terminal: true, .. } => Progress::Bars,
-            _ => Progress::Lines,
-        }
-    }
-
-    /// For verbs whose standard output belongs to something else.
-    pub(crate) fn beside_output(options: &Options) -> Self {
-        if options.json { Progress::Silent } else { Progress::of(options) }
-    }
-
     pub(crate) fn into_events(self) -> Events {
         match self {
             Progress::Silent => Box::new(|event| {

@@ -15,7 +15,7 @@ use model::{
     wire::{Frame, Order, PUT, Put, SIDES},
 };
 
-use crate::{Error, Lab, cache, device::Device, exchange::Preamble, image, objects};
+use crate::{Error, Lab, cache, device::Device, exchange::Preamble, fetch, image, objects};
 
 /// Bytes of a file that travel together: well below the longest frame.
 const PIECE: usize = 256 * 1024;
@@ -65,13 +65,13 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = file::bytes(&program.path, objects::LONGEST);
+        let given = file::bytes(&program.path, fetch::LONGEST);
         let given = given.map_err(Error::file("read", &program.path))?;
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
         let absent = || Error::NoProgram(program.name.clone());
         let content = content.transpose()?.flatten().ok_or_else(absent)?;
-        let there = file::bytes(&content, objects::LONGEST);
+        let there = file::bytes(&content, fetch::LONGEST);
         let there = there.map_err(Error::file("read", &content))?;
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         let builds = Self { name, files: [there, image::stripped(given)] };
@@ -108,7 +108,7 @@ impl Builds {
     pub fn kept(objects: &Folder, difference: &Difference) -> Result<Option<Self>, Error> {
         let Difference::Program { name, base, variant } = difference else { return Ok(None) };
         let read = |sum: &Sha256Hex| {
-            let content = objects.read(sum, objects::LONGEST);
+            let content = objects.read(sum, fetch::LONGEST);
             content.map_err(Error::file("read", objects.path_of(sum)))
         };
         Ok(Some(Self { name: name.clone(), files: [read(base)?, read(variant)?] }))

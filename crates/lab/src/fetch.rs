@@ -17,9 +17,11 @@ use crate::{
     Error,
     device::Device,
     exchange::{Preamble, unexpected},
-    objects::LONGEST,
     vm::Failure,
 };
+
+/// The longest file that is brought, bytes: programs with all their debug information are shorter.
+pub(crate) const LONGEST: u64 = 1 << 30;
 
 /// The code that the kernel maps into every process is no longer, bytes; x86's has two pages.
 const LONGEST_VDSO: u64 = 1 << 20;

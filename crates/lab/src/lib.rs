@@ -18,6 +18,7 @@
 //! - Emits [`model::event::Event`]s, prints nothing, judges nothing.
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
+pub mod batch;
 pub mod cache;
 pub mod cache_model;
 pub mod cancel;

@@ -25,9 +25,6 @@ pub const KIND: &str = "object";
 /// The file of an entry.
 const CONTENT: &str = "content";
 
-/// The longest file that is brought, bytes: programs with all their debug information are shorter.
-pub const LONGEST: u64 = 1 << 30;
-
 /// The name of the kernel's symbols among the objects.
 pub fn kernel_name(boot: &BootId) -> String {
     format!("kernel-{boot}")

@@ -21,7 +21,7 @@ use model::{
 };
 
 pub(crate) use self::{instruments::is_paused, pairs::is_turned};
-use crate::procedure::Batch;
+use crate::batch::Batch;
 
 /// The fraction of a turn that spreads any number of repetitions most evenly: the golden ratio's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;

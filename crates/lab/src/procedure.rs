@@ -18,6 +18,7 @@ use model::{
 
 use crate::{
     Error, Lab,
+    batch::Batch,
     run_folder::{OBJECTS, RunFolder},
     study_file::StudyFile,
 };
@@ -174,24 +175,6 @@ pub struct Site<'a, P: Procedure + ?Sized> {
     pub run: &'a RunOf<P::Kind>,
     /// What trials start from.
     pub ground: &'a P::Ground,
-}
-
-/// Trials that run at the same time, and what else the host does meanwhile.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch<P> {
-    /// The trials, in the order in which they start.
-    pub trials: Vec<P>,
-    /// How many of them at a time; `None` is as many as there are cores.
-    pub at_once: Option<usize>,
-    /// Whether stress-ng oversubscribes the host meanwhile.
-    pub stress: bool,
-}
-
-/// Counted trials, which share the cores and do not feel each other; then the others, each with the host for itself.
-pub(crate) fn counted_first<P>(part: Vec<P>, is_alone: impl Fn(&P) -> bool) -> Vec<Batch<P>> {
-    let (alone, beside): (Vec<P>, Vec<P>) = part.into_iter().partition(is_alone);
-    let batch = |trials, at_once| Batch { trials, at_once, stress: false };
-    [batch(beside, None), batch(alone, Some(1))].into()
 }
 
 /// How a trial ended.

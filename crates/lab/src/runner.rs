@@ -23,9 +23,10 @@ use model::{
 
 use crate::{
     Error, Lab,
+    batch::Batch,
     hopes::Hopes,
     host,
-    procedure::{Batch, FileOf, Made, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
+    procedure::{FileOf, Made, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
     run_folder::{self, Recorded, RunFolder},
 };
 

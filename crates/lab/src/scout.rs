@@ -14,7 +14,7 @@ use model::{
     study::{Function, Study, Subject, Variant},
 };
 
-use crate::{Error, Lab, device::Device, objects, plan::Probes, study_file::StudyFile};
+use crate::{Error, Lab, device::Device, fetch, objects, plan::Probes, study_file::StudyFile};
 
 /// Knows where functions begin in files of code.
 pub trait Symbols: Sync {
@@ -137,7 +137,7 @@ impl Files {
         let path = located.path.clone().ok_or_else(absent)?;
         let sha256 = located.sha256.clone().ok_or_else(absent)?;
         let content = content.as_ref().ok_or_else(absent)?;
-        let bytes = file::bytes(content, objects::LONGEST)
+        let bytes = file::bytes(content, fetch::LONGEST)
             .map_err(|error| format!("{}: {error}", content.display()))?;
         let offset = symbols.offset(&bytes, symbol)?;
         Ok(Place::User { path, sha256, offset })

@@ -7,10 +7,7 @@
 //! An instrument's frames come between those; its records go to a file as they come, and the files that
 //! explain them are brought after `Done`. Which frames may come, and when, is [`Transcript`]'s to know.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use model::{
     trial::{HostCost, Outcome, PlannedTrial, Recording},
@@ -25,10 +22,7 @@ use crate::{
     objects,
     procedure::{Made, TrialFiles},
     stack_file::StackFile,
-    vm::{
-        Machine, Start,
-        snapshot::{self, Snapshot},
-    },
+    vm::snapshot::{self, Snapshot},
 };
 
 /// Does one trial. What goes wrong with the access point makes the trial invalid, and is no error.
@@ -66,7 +60,7 @@ fn measure(
     kept: Kept<'_>,
 ) -> Result<Recording, Error> {
     let began = Instant::now();
-    let mut machine = restore(lab, snapshot, &kept.files.console_log)?;
+    let mut machine = snapshot.restore(lab, &kept.files.console_log)?;
     machine.begin(&Order::measure(planned.measure.clone()), planned.mode)?;
     kept.cost.restore_ms = millis(began.elapsed());
     let recording = listen(&mut machine, &planned.measure, kept.files, kept.cost)?;
@@ -125,19 +119,4 @@ pub fn listen(
 
 fn millis(duration: Duration) -> u64 {
     duration.as_millis() as u64
-}
-
-/// The snapshot in a QEMU of its own, standing still.
-pub(crate) fn restore(
-    lab: &Lab,
-    snapshot: &Snapshot,
-    console_log: &Path,
-) -> Result<Machine, Error> {
-    let around = crate::vm::Surroundings {
-        console_log,
-        folder: console_log.parent().unwrap_or(Path::new(".")),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    };
-    Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)
 }

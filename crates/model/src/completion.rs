@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    contention::Machine,
-    experiment::Planned,
-    limit::{Known, Limits},
+    kind::Planned,
+    limit::{Known, Limits, Points},
+    place::Machine,
     share::Share,
     span::Span,
     study::Mode,
@@ -65,10 +65,10 @@ impl Study {
         Known {
             figures: FIGURES.iter().map(|(name, _)| owned(name)).collect(),
             variants: Strategy::ALL.iter().map(|strategy| owned(strategy.name())).collect(),
-            places: places
-                .chain(loads)
-                .chain(rates.iter().map(|rate| format!("{rate}/s")))
-                .collect(),
+            points: Points::Places(
+                places.chain(loads).chain(rates.iter().map(|rate| format!("{rate}/s"))).collect(),
+            ),
+            ..Known::default()
         }
     }
 }

@@ -11,13 +11,15 @@ pub use self::known::FIGURES;
 
 use crate::{
     cache::{Geometry, Window},
-    experiment::Planned,
+    kind::Planned,
     limit::Limits,
     share::Share,
     span::Span,
     study::Mode,
     trial::Outcome,
 };
+
+pub use crate::place::Machine;
 
 /// A contention study: `studies/app-contention.toml` in shape. The loader knows it by its table `[contention]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,16 +98,6 @@ pub struct Place {
     pub mode: Mode,
     /// What the traffic crosses.
     pub road: Road,
-}
-
-/// Which machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Machine {
-    /// The virtual access point.
-    Vm,
-    /// The machine that headroom runs on, in namespaces of its own.
-    Host,
 }
 
 /// What the traffic crosses.

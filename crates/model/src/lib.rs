@@ -23,6 +23,7 @@
 
 pub mod baseline;
 pub mod cache;
+pub mod census;
 pub mod completion;
 pub mod contention;
 pub mod event;
@@ -31,12 +32,16 @@ pub mod facts;
 pub mod identity;
 pub mod inert;
 pub mod instrument;
+pub mod kind;
 pub mod limit;
+pub mod measure;
 pub mod name;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;
+pub mod place;
 pub mod plural;
+pub mod purpose;
 pub mod random;
 pub mod run;
 pub mod sample;

@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{share::Share, study::Study, trial::Purpose};
+use crate::{purpose::Purpose, share::Share};
 
 /// A limit that a run must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -300,55 +300,6 @@ fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
     if value.is_finite() { Ok(value) } else { Err(wrong()) }
 }
 
-impl Limit {
-    /// Whether a study has what the limit speaks of.
-    ///
-    /// # Errors
-    ///
-    /// One line that names what is not known, and what is.
-    pub fn check(&self, study: &Study) -> Result<(), String> {
-        let told = |why: String| Err(format!("the limit `{}`: {why}", self.text));
-        if let Some(name) = &self.variant
-            && !study.variants.iter().any(|variant| variant.name == *name)
-        {
-            let known: Vec<_> = study.variants.iter().map(|one| one.name.as_str()).collect();
-            return told(format!("no variant `{name}`; there are: {}", known.join(", ")));
-        }
-        let counts = &study.access_point.clients;
-        if let Some(clients) = self.clients.filter(|clients| !counts.contains(clients)) {
-            return told(format!(
-                "{clients} clients are not among the study's, which are {counts:?}"
-            ));
-        }
-        if let Some(place) = self.places.first() {
-            return told(format!(
-                "`{place}` is no client count; write for instance `at 114 clients`"
-            ));
-        }
-        if self.over != Over::Every {
-            return told(
-                "every client count is asked about; leave the word before it out".to_owned(),
-            );
-        }
-        let Asked::Bound { metric: Metric::Rate(name) | Metric::Figure(name), .. } = &self.asked
-        else {
-            return Ok(());
-        };
-        let functions = study.count.iter().flat_map(|count| &count.functions);
-        let functions: Vec<_> = functions.map(|function| function.name.as_str()).collect();
-        if functions.contains(&name.as_str()) {
-            return match self.asked {
-                Asked::Bound { metric: Metric::Figure(_), .. } => {
-                    told(format!("calls of `{name}` have a rate; write for instance 1/s"))
-                }
-                _ => Ok(()),
-            };
-        }
-        let known = METRICS.iter().copied().chain(functions).collect::<Vec<_>>().join(", ");
-        told(format!("unknown metric `{name}`; known are {known}"))
-    }
-}
-
 /// Limits of a study that has no other gates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -358,15 +309,32 @@ pub struct Limits {
     pub limits: Vec<String>,
 }
 
-/// What a study of named figures knows.
+/// What limits of a study can speak of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Its figures.
     pub figures: Vec<String>,
-    /// Its variants: controls, or strategies.
+    /// Functions whose calls it counts: figures that have a rate.
+    pub functions: Vec<String>,
+    /// Its variants: controls and strategies are some.
     pub variants: Vec<String>,
-    /// What its points are called by.
-    pub places: Vec<String>,
+    /// Where its figures are measured.
+    pub points: Points,
+}
+
+/// Where a study's figures are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// At these client counts.
+    Clients(Vec<u32>),
+    /// At what is called by these words.
+    Places(Vec<String>),
+}
+
+impl Default for Points {
+    fn default() -> Self {
+        Self::Places(Vec::new())
+    }
 }
 
 impl Known {
@@ -376,30 +344,77 @@ impl Known {
     ///
     /// One line that names what is not known, and what is.
     pub fn check(&self, limit: &Limit) -> Result<(), String> {
-        let told = |why: String| Err(format!("the limit `{}`: {why}", limit.text));
-        let Asked::Bound { metric: Metric::Figure(figure), .. } = &limit.asked else {
-            return told(format!("known figures are {}", self.figures.join(", ")));
+        self.has_figure(&limit.asked)
+            .and_then(|()| match &limit.variant {
+                Some(name) => one_of("variant", name, &self.variants),
+                None => Ok(()),
+            })
+            .and_then(|()| self.points.have(limit))
+            .map_err(|why| format!("the limit `{}`: {why}", limit.text))
+    }
+
+    fn has_figure(&self, asked: &Asked) -> Result<(), String> {
+        let Asked::Bound { metric, .. } = asked else {
+            return match self.points {
+                Points::Clients(_) => Ok(()),
+                Points::Places(_) => Err(format!(
+                    "only studies of clients have a baseline; {}",
+                    known(&self.figures)
+                )),
+            };
         };
-        let unknown = |what: &str, name: &str, known: &[String]| {
-            told(format!("unknown {what} `{name}`; known are {}", known.join(", ")))
-        };
-        if !self.figures.contains(figure) {
-            return unknown("figure", figure, &self.figures);
-        }
-        if let Some(name) = limit.variant.as_ref().filter(|name| !self.variants.contains(name)) {
-            return unknown("variant", name, &self.variants);
-        }
-        if let Some(clients) = limit.clients {
-            return told(format!(
-                "{clients} clients mean nothing here; places are {}",
-                self.places.join(", ")
-            ));
-        }
-        match limit.places.iter().find(|place| !self.places.contains(place)) {
-            Some(place) => unknown("place", place, &self.places),
-            None => Ok(()),
+        let name = metric.to_string();
+        match metric {
+            Metric::Rate(_) if self.functions.contains(&name) => Ok(()),
+            _ if self.functions.contains(&name) => {
+                Err(format!("calls of `{name}` have a rate; write for instance 1/s"))
+            }
+            _ => one_of("figure", &name, &[&self.figures[..], &self.functions].concat()),
         }
     }
+}
+
+impl Points {
+    fn have(&self, limit: &Limit) -> Result<(), String> {
+        match self {
+            Self::Places(places) => match limit.clients {
+                Some(clients) => {
+                    Err(format!("no {clients} clients here; places are {}", places.join(", ")))
+                }
+                None => limit.places.iter().try_for_each(|place| one_of("place", place, places)),
+            },
+            Self::Clients(counts) => {
+                if let Some(place) = limit.places.first() {
+                    return Err(no_count(place));
+                }
+                if limit.over != Over::Every {
+                    let why = "every client count is asked about; leave the word before it out";
+                    return Err(why.to_owned());
+                }
+                match limit.clients.filter(|clients| !counts.contains(clients)) {
+                    Some(clients) => Err(format!(
+                        "{clients} clients are not among the study's, which are {counts:?}"
+                    )),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+fn one_of(what: &str, name: &str, all: &[String]) -> Result<(), String> {
+    if all.iter().any(|one| one == name) {
+        return Ok(());
+    }
+    Err(format!("unknown {what} `{name}`; {}", known(all)))
+}
+
+fn known(all: &[String]) -> String {
+    format!("known are {}", all.join(", "))
+}
+
+fn no_count(place: &str) -> String {
+    format!("`at {place}` is no client count; write for instance `at 114 clients`")
 }
 
 #[cfg(test)]
@@ -464,7 +479,8 @@ mod tests {
         let known = Known {
             figures: words(&["kept", "work"]),
             variants: words(&["none", "guard"]),
-            places: words(&["harmed", "ap"]),
+            points: Points::Places(words(&["harmed", "ap"])),
+            ..Known::default()
         };
         known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
         let told = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
@@ -473,8 +489,10 @@ mod tests {
             told("gaurd: kept >= 95%").contains("unknown variant `gaurd`; known are none, guard")
         );
         assert!(told("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap"));
-        assert!(told("kept at 18 clients >= 95%").contains("clients mean nothing"));
-        assert!(told("cpu <= 2%").contains("known figures are kept, work"));
+        assert!(
+            told("kept at 18 clients >= 95%").contains("no 18 clients here; places are harmed, ap")
+        );
+        assert!(told("cpu <= 2%").contains("unknown figure `cpu`; known are kept, work"));
     }
 
     #[test]

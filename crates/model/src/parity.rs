@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::Census;
+use crate::census::Census;
 
 /// What is asked once the window has closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

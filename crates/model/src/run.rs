@@ -25,7 +25,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{experiment::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
+use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
 pub const FORMAT: u32 = 5;

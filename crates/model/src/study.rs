@@ -3,6 +3,8 @@
 //! This is the shape of a study file. Reading the file, its defaults for the person and its error
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
 
+mod known;
+
 use std::fmt;
 
 use serde::{
@@ -15,10 +17,10 @@ use crate::{
     limit,
     name::{PackageName, VariantName},
     pause,
+    purpose::Purpose,
     share::Share,
     span::Span,
     topology::{InterfaceOrder, WantedProcess},
-    trial::Purpose,
 };
 
 /// A study file, read and checked for shape.

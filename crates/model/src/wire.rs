@@ -22,13 +22,18 @@ use crate::{
     contention::{self, Record},
     facts::Facts,
     identity::Identity,
-    instrument::{Counts, Instrument, Located, Piece, Recorded, Recorder, Records, Wanted},
+    instrument::{Counts, Located, Piece, Recorded, Recorder, Records, Wanted},
     name::RelativePath,
     parity::Parity,
     pause::{Pauses, Peer},
     sample::Sample,
     span::Span,
-    topology::{Correction, TopologyOrder},
+    topology::Correction,
+};
+
+pub use crate::{
+    census::{Census, InterfaceCensus},
+    measure::{LoadOrder, Measure, StartOrder, State, SubjectOrder, Work},
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
@@ -74,46 +79,6 @@ impl Order {
     }
 }
 
-/// One window's measurement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measure {
-    /// Whose CPU is the question.
-    pub subject: SubjectOrder,
-    /// Names of other processes whose CPU is counted beside it. One that does not run is absent.
-    pub others: Vec<String>,
-    /// What to run, and how often.
-    pub load: Option<LoadOrder>,
-    /// Wait this long before anything else: the repetition's phase.
-    pub offset: Span,
-    /// The load runs this long before the first sample.
-    pub warm_up: Span,
-    /// From the first sample to the last.
-    pub window: Span,
-    /// From one sample to the next.
-    pub sample_every: Span,
-    /// What is recorded beside counters; `None` for a window whose CPU is the figure.
-    pub instrument: Option<Instrument>,
-    /// How the access point must look; mended before anything else, told by [`Frame::Corrections`].
-    pub topology: Option<TopologyOrder>,
-    /// Say by content what is measured: [`Frame::Identity`] after the last sample.
-    pub identify: bool,
-    /// What is varied from pair to pair, so that a claim is not about one machine state.
-    pub state: Option<State>,
-}
-
-/// A machine state that differs from the others in what should not matter. Both sides of a pair have the
-/// same one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// Mixed into the kernel's random numbers before the subject starts: hash seeds and whatever else a
-    /// program draws.
-    pub seed: u64,
-    /// Bytes of environment that programs get which the agent starts: moves their stacks, and what is
-    /// copied from there. After Mytkowicz et al., «Producing wrong data without doing anything obviously
-    /// wrong!», ASPLOS 2009.
-    pub padding: u32,
-}
-
 /// A piece of a file that is put on the access point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Put {
@@ -133,51 +98,6 @@ pub const PUT: &str = "/run/headroom/put";
 
 /// The folders in it of two builds that are compared, alike in length so that nothing else moves.
 pub const SIDES: [&str; 2] = ["a", "b"];
-
-/// The subject: one that runs, or one to start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubjectOrder {
-    /// Its process name.
-    pub process: String,
-    /// How to start it; it is ended after the window. `None` where it runs already.
-    pub start: Option<StartOrder>,
-}
-
-/// How to start a subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StartOrder {
-    /// A program and its arguments.
-    pub command: Vec<String>,
-    /// It is ready once this path exists; `None`: once it runs.
-    pub ready: Option<String>,
-}
-
-/// The load, ready to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadOrder {
-    /// What to run.
-    pub work: Work,
-    /// From the start of one round to the start of the next.
-    pub every: Span,
-}
-
-/// What a load runs; a command is a program and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Work {
-    /// The commands of a round, in order, one after the other; round after round.
-    Rounds(Vec<Vec<String>>),
-    /// Commands that are started together, once, and run until the window has closed.
-    Stays(Vec<Vec<String>>),
-}
-
-impl Work {
-    /// The commands, whichever way they run.
-    pub fn commands(&self) -> &[Vec<String>] {
-        match self {
-            Work::Rounds(commands) | Work::Stays(commands) => commands,
-        }
-    }
-}
 
 /// What the agent says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -223,24 +143,6 @@ pub enum Frame {
     Contended(Box<Record>),
     /// What a trial of `txd` counted.
     Completed(Box<completion::Measured>),
-}
-
-/// How many clients each party believes are associated.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Census {
-    /// One entry for each access-point interface.
-    pub interfaces: Vec<InterfaceCensus>,
-}
-
-/// One interface's clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InterfaceCensus {
-    /// The interface.
-    pub name: String,
-    /// Stations that nl80211 lists as associated, authorised ones only.
-    pub kernel: Option<u32>,
-    /// Stations that hostapd counts (`num_sta` of its `STATUS`); `None` where it does not answer.
-    pub hostapd: Option<u32>,
 }
 
 /// What somebody said, behind a colon.

@@ -2,6 +2,7 @@
 //!
 //! CONTRIBUTING.md has them in words; what stands there and can be checked is checked here.
 
+mod circles;
 mod dependencies;
 mod device;
 mod layers;
@@ -21,5 +22,6 @@ pub(crate) fn faults(workspace: &Workspace) -> Vec<Fault> {
     faults.extend(files.iter().filter_map(|path| names::fault(path)));
     faults.extend(sources.iter().flat_map(text::faults));
     faults.extend(sources.iter().flat_map(paths::faults));
+    faults.extend(circles::faults(sources));
     faults
 }

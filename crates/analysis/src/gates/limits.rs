@@ -26,7 +26,7 @@ pub(super) fn gate(evidence: &Evidence, text: &str, baselines: &Baselines) -> Ga
         Err(why) => return nothing(text, &why),
     };
     // A run of a part of its study has not all that its limits speak of.
-    if let Err(why) = limit.check(&evidence.run.study) {
+    if let Err(why) = evidence.run.study.known().check(&limit) {
         return nothing(&limit.text, &why);
     }
     let cells = Cells { evidence, limit: &limit };

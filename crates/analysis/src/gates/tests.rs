@@ -335,9 +335,9 @@ fn a_limit_is_kept_broken_or_too_close_to_call() {
 
 #[test]
 fn what_the_run_does_not_have_is_invalid_and_told() {
-    says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "no variant `bulk`; there are: idle");
+    says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "unknown variant `bulk`; known are idle");
     says(limit("cpu at 7 clients <= 2%"), Verdict::Invalid, "7 clients are not among");
-    says(limit("calls <= 2/s"), Verdict::Invalid, "unknown metric `calls`; known are cpu");
+    says(limit("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`; known are cpu");
     says(limit("cpu <= much"), Verdict::Invalid, "no value for cpu");
     says(limit("no slower than gone.json by 1%"), Verdict::Invalid, "gone.json was not read");
     let one_repetition = |run: &mut Run, trials: &mut Vec<Trial>| {

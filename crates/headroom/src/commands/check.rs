@@ -27,7 +27,6 @@ use report::{
 };
 use serde_json::{Value, json};
 
-use super::kinds;
 use crate::{
     code_files::SymbolFolders,
     explain,
@@ -36,10 +35,6 @@ use crate::{
     options::Options,
     output,
 };
-
-pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, Failure> {
-    kinds::check(options, flags)
-}
 
 /// Judges a run of clients and subjects again.
 ///
@@ -180,7 +175,8 @@ pub(crate) fn verdict_of(run: &Run, analysis: &Analysis) -> Verdict {
 ///
 /// [`Failure::Usage`].
 pub(crate) fn refuse(study: &Study, limits: &Limits) -> Result<(), Failure> {
-    limits.gates.iter().try_for_each(|limit| limit.check(study)).map_err(Failure::Usage)
+    let known = study.known();
+    limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)
 }
 
 /// The run with the command line's limits among its study's.

@@ -19,9 +19,9 @@ use model::{
 
 use super::{
     alarms,
-    clients::{measured, plain, say_estimate, show_plan},
-    completion, kinds,
-    report::{self, Wanted},
+    publish::{self, PAGE, Wanted},
+    targets::{self, A_A_PAIRS},
+    trials::{measured, plain, say_estimate, show_plan},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -31,13 +31,6 @@ use crate::{
     progress::Progress,
     run_path::RunPath,
 };
-
-/// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
-pub(crate) const A_A_PAIRS: u32 = 20;
-
-pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
-    kinds::compare(options, flags)
-}
 
 /// Compares two variants, or two builds, of a study of clients and subjects.
 ///
@@ -49,7 +42,7 @@ pub(super) fn of_clients(
     mut file: StudyFile,
     flags: &flags::Compare,
 ) -> Result<Verdict, Failure> {
-    completion::compare::refuse_point(&flags.study, &flags.point)?;
+    targets::refuse_point(&flags.study, &flags.point)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
     reduce(&mut file, flags, (&versus, sides));
@@ -66,11 +59,11 @@ pub(super) fn of_clients(
     let comparing = Comparing { versus, program, other: other.as_ref() };
     let trials = ClientTrials { comparing: Some(&comparing), ..plain(&flags.on, &symbols) };
     let recorded = measured(options, trials, &file, &path)?;
-    let page = recorded.path.join(report::PAGE);
+    let page = recorded.path.join(PAGE);
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
     alarms::tell(options, &recorded)?;
-    report::publish(options, &recorded, &wanted)
+    publish::publish(options, &recorded, &wanted)
 }
 
 /// The two variants.
@@ -261,7 +254,7 @@ fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, F
     }
     let mut other = options.clone();
     other.use_device(folder.clone());
-    Ok(Some(other.lab(Progress::Silent)?))
+    Ok(Some(other.lab_with(Progress::Silent)?))
 }
 
 #[cfg(test)]

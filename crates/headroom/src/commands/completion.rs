@@ -5,7 +5,7 @@ mod judged;
 
 use std::path::Path;
 
-use analysis::{completion::Completion as Analysed, quantity::count};
+use analysis::completion::Completion as Analysed;
 use lab::{
     completion::{CompletionTrials, needs_vm, plan, study},
     missing::Needs,
@@ -28,18 +28,15 @@ use serde_json::json;
 use self::judged::Comparison;
 use super::{
     check,
-    clients::end_plan,
     kinds::Verbs,
-    report::Wanted,
+    publish::Wanted,
     targets::{self, Told},
 };
 use crate::{
     code_files::SymbolFolders,
-    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
-    output,
 };
 
 impl Verbs for Completion {
@@ -149,39 +146,23 @@ fn only(strategies: &[Strategy], names: &[String]) -> Result<Vec<Strategy>, Fail
 fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
     let trials = plan::trials(study, &Rounds::default());
-    let time = plan::estimate(study, &trials, options.workers);
-    let estimate = Estimate::of(options, time, &Needs::of_completion(study));
-    if options.json {
-        let names: Vec<_> = trials
-            .iter()
-            .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
-            .collect();
-        let mut value = json!({ "study": study, "trials": names });
-        estimate.add_to(&mut value);
-        output::json_text(&format!("{value:#}"));
-        return Verdict::Pass;
-    }
-    output::line(format_args!("{}", study.question));
-    output::line("");
-    for (number, load) in (1..).zip(&study.loads) {
+    let loads = (1..).zip(&study.loads).map(|(number, load)| {
         let rates: Vec<String> = load.rates.iter().map(u32::to_string).collect();
-        let task = load.task_ms.map(|ms| format!(", beside a task of {ms} ms"));
-        output::line(format_args!(
-            "load {number:<3} {}: {} frames/s of {} bytes{}",
-            load.name,
-            rates.join(", "),
-            load.bytes,
-            task.unwrap_or_default()
-        ));
-    }
-    for (place, ms) in plan::tasks(study) {
+        let task = load.task_ms.map(|ms| format!(", with a task of {ms} ms"));
+        let (name, rates, task) = (&load.name, rates.join(", "), task.unwrap_or_default());
+        format!("load {number:<3} {name}: {rates} frames/s of {} bytes{task}", load.bytes)
+    });
+    let tasks = plan::tasks(study).into_iter().map(|(place, ms)| {
         let place = &study.places[place].name;
-        output::line(format_args!("task     of {ms} ms at {place}: its work is measured first"));
-    }
-    for trial in &trials {
-        output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
-    }
-    end_plan(count(trials.len() as u32, "trial"), &estimate)
+        format!("task     of {ms} ms at {place}: its work is measured first")
+    });
+    let numbered = targets::Numbered {
+        study,
+        trials: trials.iter().map(|one| (one.number, one.name(study), json!(one.order))).collect(),
+        time: plan::estimate(study, &trials, options.workers),
+        needs: Needs::of_completion(study),
+    };
+    numbered.show(options, &study.question, loads.chain(tasks).collect())
 }
 
 /// What a run says: all of a study's figures, and where it asks one question its verdict.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::{contention::Contention as Analysed, quantity::count};
+use analysis::contention::Contention as Analysed;
 use lab::{
     contention::{ContentionTrials, needs_vm, plan, study},
     missing::Needs,
@@ -22,18 +22,15 @@ use report::{
 use serde_json::json;
 
 use super::{
-    clients::end_plan,
     kinds::Verbs,
-    report::Wanted,
+    publish::Wanted,
     targets::{self, Told},
 };
 use crate::{
     code_files::SymbolFolders,
-    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
-    output,
 };
 
 impl Verbs for Contention {
@@ -162,40 +159,22 @@ fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
 fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
     let trials = plan::trials(study, &Rates::default());
-    let pacings = plan::pacings(study);
-    let time = plan::estimate(study, &trials, options.workers);
-    let estimate = Estimate::of(options, time, &Needs::of_contention(study));
-    if options.json {
-        let names: Vec<_> = trials
-            .iter()
-            .map(|one| json!({"number": one.number, "name": one.name(study), "order": one.order}))
-            .collect();
-        let mut value = json!({ "study": study, "trials": names });
-        estimate.add_to(&mut value);
-        output::json_text(&format!("{value:#}"));
-        return Verdict::Pass;
-    }
-    output::line(format_args!("{}", study.question));
-    output::line("");
-    for (number, cell) in (1..).zip(&study.cells) {
-        let (traffic, application) = (cell.traffic.as_deref(), cell.application.as_deref());
-        output::line(format_args!(
-            "cell {number:<3} {} beside {}, at {}",
-            traffic.unwrap_or("no traffic"),
-            application.unwrap_or("no application"),
-            cell.place
-        ));
-    }
-    for pacing in &pacings {
-        let (place, traffic, share) = (&pacing.place, &pacing.traffic, pacing.share);
-        output::line(format_args!(
-            "rate     {share} of {traffic} alone at {place} is measured first"
-        ));
-    }
-    for trial in &trials {
-        output::line(format_args!("trial    {:04} {}", trial.number, trial.name(study)));
-    }
-    end_plan(count(trials.len() as u32, "trial"), &estimate)
+    let cells = (1..).zip(&study.cells).map(|(number, cell)| {
+        let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
+        let application = cell.application.as_deref().unwrap_or("no application");
+        format!("cell {number:<3} {traffic} and {application}, at {}", cell.place)
+    });
+    let paced = plan::pacings(study).into_iter().map(|pacing| {
+        let (place, traffic, share) = (pacing.place, pacing.traffic, pacing.share);
+        format!("rate     {share} of {traffic} alone at {place} is measured first")
+    });
+    let numbered = targets::Numbered {
+        study,
+        trials: trials.iter().map(|one| (one.number, one.name(study), json!(one.order))).collect(),
+        time: plan::estimate(study, &trials, options.workers),
+        needs: Needs::of_contention(study),
+    };
+    numbered.show(options, &study.question, cells.chain(paced).collect())
 }
 
 /// A run with the limits of the command line among its study's.

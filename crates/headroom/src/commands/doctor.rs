@@ -22,7 +22,6 @@ use crate::{
     flags,
     options::Options,
     output,
-    progress::Progress,
 };
 
 /// How a finding stands.
@@ -214,7 +213,7 @@ fn cache(options: &Options) -> Finding {
 
 /// Raises a small access point and asks it.
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
-    let lab: Lab = options.lab(Progress::beside_output(options))?;
+    let lab: Lab = options.lab_beside_output()?;
     let image = image::obtain(&lab, &[])?;
     let shape = Shape {
         mode: Mode::Counted,

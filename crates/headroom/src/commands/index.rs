@@ -8,7 +8,7 @@ use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Unread, Wanted};
 
-use super::{kinds, report::PAGE};
+use super::{kinds, publish::PAGE};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},

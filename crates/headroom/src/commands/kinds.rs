@@ -10,7 +10,7 @@ use lab::{
 use model::experiment::{Any, Clients, Completion, Contention, Experiment};
 use report::index::{Entry, Wanted as Followed};
 
-use super::report::Wanted;
+use super::publish::{PAGE, Wanted};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -208,7 +208,7 @@ fn conclude<K: Verbs>(
     recorded: &Recorded<K>,
     near: Option<&Path>,
 ) -> Result<Verdict, Failure> {
-    let page = recorded.path.join(super::report::PAGE);
+    let page = recorded.path.join(PAGE);
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let (limits, outputs) = (&flags.limits, &flags.outputs);
     K::publish(options, recorded, &Wanted { page: &page, symbols: &symbols, limits, near, outputs })

@@ -1,9 +1,9 @@
 //! The verbs, one file each.
 
 mod alarms;
-pub(crate) mod check;
+mod check;
 mod clients;
-pub(crate) mod compare;
+mod compare;
 mod completion;
 pub(crate) mod completions;
 mod contention;
@@ -13,11 +13,14 @@ pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod image;
 pub(crate) mod index;
-mod kinds;
+pub(crate) mod kinds;
 pub(crate) mod pause;
 mod place;
+mod plan;
 pub(crate) mod profile;
+mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 mod targets;
+mod trials;
 pub(crate) mod up;

@@ -8,7 +8,7 @@ use model::{
     trial::Purpose,
 };
 
-use super::{clients::lab_for, place};
+use super::{place, trials::lab_for};
 use crate::{
     failure::{Failure, Verdict},
     flags,

@@ -16,9 +16,9 @@ use model::{
 };
 
 use super::{
-    clients::{changed, measured, plain, planned, say_estimate},
     kinds,
-    report::{self, Wanted},
+    publish::{self, PAGE, Wanted},
+    trials::{changed, measured, plain, planned, say_estimate},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -118,8 +118,8 @@ pub(crate) fn carry_out(
     let symbols = SymbolFolders::of(options, &place.symbols);
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
-    let page = recorded.path.join(report::PAGE);
-    report::publish(options, &recorded, &Wanted::of(&page, &symbols))
+    let page = recorded.path.join(PAGE);
+    publish::publish(options, &recorded, &Wanted::of(&page, &symbols))
 }
 
 /// A plan without a trial would end as an empty page.

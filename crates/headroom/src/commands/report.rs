@@ -1,17 +1,15 @@
 //! `headroom report`: a run's folder, or a recording that perf made, to one page, and to a table on the
 //! terminal.
 
-use std::{
-    fmt::Display,
-    io::ErrorKind,
-    path::{Path, PathBuf},
+use std::path::PathBuf;
+
+use analysis::profiling;
+use lab::run_folder;
+
+use super::{
+    kinds,
+    publish::{self, PAGE, Wanted},
 };
-
-use analysis::{Analysis, profiling, verdicts::Effort};
-use lab::run_folder::{self, Recorded};
-use linux::{file, folder::Folder};
-
-use super::{check, kinds};
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
     explain,
@@ -27,118 +25,11 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
         (Some(run), _) => {
             let recorded = run_folder::read_any(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
-            keep(run, &flags.effort)?;
+            publish::keep_effort(run, &flags.effort)?;
             kinds::publish(options, &recorded, &Wanted::of(&page, &symbols))
         }
         (None, Some(file)) => recording(options, flags, (file, &symbols)),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
-    }
-}
-
-/// The page, in a run's folder.
-pub(super) const PAGE: &str = "report.html";
-
-/// What is wanted of a run that is there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
-    /// Where its page goes.
-    pub(crate) page: &'a Path,
-    /// Where names come from.
-    pub(crate) symbols: &'a SymbolFolders,
-    /// Limits beside the study's.
-    pub(crate) limits: &'a flags::Limits,
-    /// The study's folder, where baselines may lie.
-    pub(crate) near: Option<&'a Path>,
-    /// Files that CI reads.
-    pub(crate) outputs: &'a flags::Outputs,
-}
-
-impl<'a> Wanted<'a> {
-    /// The page alone.
-    pub(crate) fn of(page: &'a Path, symbols: &'a SymbolFolders) -> Self {
-        Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS }
-    }
-}
-
-static NO_LIMITS: flags::Limits = flags::Limits { gates: Vec::new(), baseline: None };
-static NO_OUTPUTS: flags::Outputs = flags::Outputs { junit: None, markdown: None };
-
-/// Analyses a run, writes its page and prints its table and its verdicts.
-///
-/// # Errors
-///
-/// [`Failure`] where a recording cannot be read, or a page or file cannot be written.
-pub(crate) fn publish(
-    options: &Options,
-    recorded: &Recorded,
-    wanted: &Wanted<'_>,
-) -> Result<Verdict, Failure> {
-    let Wanted { page, symbols, limits, near, outputs } = *wanted;
-    let mut analysis = check::analysed(recorded, symbols, limits, near)?;
-    analysis.ledger.effort = effort(&recorded.path)?;
-    let html =
-        report::html(&recorded.run, &analysis, &recorded.study_text).map_err(Failure::Page)?;
-    run_folder::write_whole(page, html.as_bytes())?;
-    if options.json {
-        output::json(&analysis);
-    } else {
-        output::line(format_args!("{}", report::text::table(&analysis)));
-        tell_instruments(&analysis);
-        check::tell(options, &recorded.run, &analysis);
-        output::line(format_args!("report: {}", page.display()));
-    }
-    check::write(&recorded.run, &analysis, outputs)?;
-    Ok(check::verdict_of(&recorded.run, &analysis))
-}
-
-/// What a person said of their hours and costs, in a run's folder.
-const EFFORT: &str = "effort.json";
-
-/// What was said of the run before; `None` where nobody said anything.
-fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
-    let file = run.join(EFFORT);
-    let text = Folder::open(run).and_then(|run| run.read(EFFORT, file::WRITTEN));
-    let broken = |error: &dyn Display| {
-        let file = file.display();
-        Failure::Usage(format!(
-            "{file} cannot be read: {error}; remove it, and say --hours and --cost again"
-        ))
-    };
-    match text {
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| broken(&error)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(broken(&error)),
-    }
-}
-
-/// Keeps what is said now.
-fn keep(run: &Path, said: &flags::Effort) -> Result<(), Failure> {
-    if !said.is_given() {
-        return Ok(());
-    }
-    // What is broken is replaced by what is said now.
-    let before = effort(run).ok().flatten().unwrap_or_default();
-    let text = serde_json::to_string_pretty(&said.over(before)).unwrap_or_default();
-    Ok(run_folder::write_whole(&run.join(EFFORT), format!("{text}\n").as_bytes())?)
-}
-
-/// More profiles than this would push the answer off the terminal.
-const MOST_PROFILES: usize = 3;
-
-/// Stacks and counts, as far as a terminal shows them.
-fn tell_instruments(analysis: &Analysis) {
-    if analysis.profiles.len() <= MOST_PROFILES {
-        for profile in &analysis.profiles {
-            output::line(report::text::functions(profile));
-        }
-    } else {
-        let profiles = analysis.profiles.len();
-        output::line(format_args!(
-            "stacks: {profiles} flame graphs and their tables are in the report"
-        ));
-    }
-    if !analysis.counts.is_empty() {
-        output::line(report::text::counts(&analysis.counts, &analysis.own_counters));
     }
 }
 

@@ -3,8 +3,11 @@
 //!
 //! What is measured and how it is laid out is [`super::contention`]'s and [`super::completion`]'s.
 
+use std::{path::Path, time::Duration};
+
 use lab::{
     Lab,
+    missing::Needs,
     run_folder::{self, Recorded},
 };
 use model::{
@@ -12,15 +15,20 @@ use model::{
     limit::{Known, Limits as Gates},
 };
 use report::{Overall, junit::Took, verdict_lines::VerdictLine};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::{check, report::Wanted};
+use super::{check, plan::Plan, publish::Wanted};
 use crate::{
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
     options::Options,
     output,
-    progress::Progress,
 };
+
+/// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
+pub(super) const A_A_PAIRS: u32 = 20;
 
 /// A study at this machine alone raises no access point, and needs no QEMU.
 ///
@@ -28,8 +36,7 @@ use crate::{
 ///
 /// As [`Options::lab`].
 pub(super) fn lab_for(options: &Options, needs_vm: bool) -> Result<Lab, Failure> {
-    let progress = Progress::of(options);
-    if needs_vm { options.lab(progress) } else { options.lab_for_devices(progress) }
+    if needs_vm { options.lab() } else { options.lab_for_devices() }
 }
 
 /// Refuses the first word that was said, with what is wrong with it.
@@ -70,6 +77,23 @@ pub(super) fn refuse_others(flags: &flags::Run, of: (&str, &str)) -> Result<(), 
     ];
     refuse(&said, of)?;
     refuse_baseline(&flags.limits)
+}
+
+/// Refuses the words of a completion study where the study is another.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_point(study: &Path, point: &flags::Point) -> Result<(), Failure> {
+    let said = [
+        ("--place", point.place.is_some()),
+        ("--load", point.load.is_some()),
+        ("--rate", point.rate.is_some()),
+    ];
+    let study = study.display();
+    refuse_said(&said, |word| {
+        format!("{word} is for completion studies, and {study} is none; leave it out")
+    })
 }
 
 /// Refuses baselines, which hold CPU of subjects.
@@ -139,6 +163,42 @@ pub(super) fn chosen<T: Clone>(
     }
     let chosen = all.zip(entries).filter(|(number, _)| numbers.contains(number));
     Ok(chosen.map(|(_, entry)| entry.clone()).collect())
+}
+
+/// The trials of a study that numbers them, before they are made.
+pub(super) struct Numbered<'a, S> {
+    /// The study.
+    pub(super) study: &'a S,
+    /// Number, name and order of each.
+    pub(super) trials: Vec<(u32, String, Value)>,
+    /// How long they will take.
+    pub(super) time: Duration,
+    /// What they start from.
+    pub(super) needs: Needs,
+}
+
+impl<S: Serialize> Numbered<'_, S> {
+    /// Prints them as a plan, behind lines on what they are made of.
+    pub(super) fn show(
+        &self,
+        options: &Options,
+        question: &str,
+        mut lines: Vec<String>,
+    ) -> Verdict {
+        let line =
+            |(number, name, _): &(u32, String, Value)| format!("trial    {number:04} {name}");
+        lines.extend(self.trials.iter().map(line));
+        let value = |(number, name, order): &(u32, String, Value)| json!({"number": number, "name": name, "order": order});
+        let trials: Vec<Value> = self.trials.iter().map(value).collect();
+        let plan = Plan {
+            question,
+            value: json!({"study": self.study, "trials": trials}),
+            lines,
+            trials: trials.len(),
+            estimate: Estimate::of(options, self.time, &self.needs),
+        };
+        plan.show(options)
+    }
 }
 
 /// What an analysed run says, in every form.
@@ -222,7 +282,7 @@ mod tests {
         };
         assert_eq!(asked("--gate kept>=2%").unwrap().unwrap().limits, ["kept >= 1%", "kept>=2%"]);
         for (words, why) in [
-            ("--gate cpu<=2%", "known figures are kept"),
+            ("--gate cpu<=2%", "known are kept"),
             ("--baseline file", "--baseline is for runs of clients and subjects"),
         ] {
             let Err(Failure::Usage(told)) = asked(words) else { panic!("{words}") };

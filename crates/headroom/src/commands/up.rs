@@ -27,7 +27,6 @@ use crate::{
     failure::{Failure, Verdict},
     flags::{self, ModeWord},
     options::Options,
-    progress::Progress,
 };
 
 /// Ctrl-], as telnet has it: no shell wants this key.
@@ -41,7 +40,7 @@ const END: &str = "headroom-end";
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
     check(flags)?;
     flags.forward.map_or(Ok(()), is_free)?;
-    let mut lab = options.lab(Progress::beside_output(options))?;
+    let mut lab = options.lab_beside_output()?;
     lab.cache = lab.cache.trusting_unchanged_files();
     let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {

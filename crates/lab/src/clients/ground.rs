@@ -132,7 +132,7 @@ impl Virtual {
     ) -> Result<Machine, Error> {
         let shape = shape_of(lab, &self.image, file.study.access_point.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
-        let mut machine = session::restore(lab, &snapshot, &folder.join("console.log"))?;
+        let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
         Ok(machine)
     }

@@ -22,9 +22,10 @@ pub(crate) use self::ground::identity;
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,
+    batch::Batch,
     comparison::{Comparing, Decided},
     plan,
-    procedure::{Batch, Made, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Made, Prepared, Procedure, Site, TrialFiles},
     remote::Address,
     run_folder::RunFolder,
     scout::{Found, Symbols},

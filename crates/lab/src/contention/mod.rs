@@ -18,8 +18,9 @@ use model::{
 
 use crate::{
     Error, Lab,
+    batch::{Batch, counted_first},
     places::Wanted,
-    procedure::{Batch, Made, Prepared, Procedure, Site, TrialFiles, counted_first},
+    procedure::{Made, Prepared, Procedure, Site, TrialFiles},
     request::Places,
     run_folder::RunFolder,
     runner::same_lab,

@@ -34,7 +34,7 @@ impl Rules<'_> {
             let limit = limit::parse(text).or_else(|why| self.fault(&at, why))?;
             // A study that the command line has cut down no longer has all that its limits speak of.
             if !self.text.is_empty() {
-                limit.check(self.study).or_else(|why| self.fault(&at, why))?;
+                self.study.known().check(&limit).or_else(|why| self.fault(&at, why))?;
             }
         }
         Ok(())

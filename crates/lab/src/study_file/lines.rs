@@ -10,7 +10,10 @@ use model::{
 };
 use toml::de::{DeTable, DeValue};
 
-use super::{Fault, line_at, maxima::NAME};
+use super::{Fault, line_at};
+
+/// Letters of a name, and words of an application's command line.
+pub(crate) const NAME: usize = 64;
 
 /// What is wrong, and in which key of its table.
 pub(crate) type Told = Result<(), (&'static str, String)>;

@@ -15,9 +15,6 @@ pub const REPETITIONS: u32 = 1_000;
 /// Entries of any list in a study: variants, client counts, places, loads, functions, cells.
 pub const ENTRIES: usize = 256;
 
-/// Letters of a name, and words of an application's command line.
-pub const NAME: usize = 64;
-
 /// Windows, warm-ups and spans of a study of clients.
 pub const WINDOW: Span = Span::from_secs(24 * 3600);
 

@@ -24,7 +24,6 @@ use crate::{
     cache::{self, LONGEST_DESCRIPTION, Name},
     device::Device,
     image::Image,
-    session,
 };
 
 /// The cache's kind of them.
@@ -101,7 +100,7 @@ pub fn after(
     let key = cache::key([&*from.to_string_lossy(), what]);
     let name = Name { kind: KIND, key: &key };
     let entry = lab.cache.obtain(name, |folder| {
-        let mut machine = session::restore(lab, snapshot, &folder.join("console.log"))?;
+        let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, snapshot.shape.mode)?;
         let hello = machine.frame("the agent's hello")?;
         let census = machine.frame("the agent's census")?;
@@ -114,6 +113,22 @@ pub fn after(
     lab.tell_damage(&entry);
     let born = read_born(&entry.path)?;
     Ok(Snapshot { memory: entry.path.join(MEMORY), shape: snapshot.shape.clone(), born })
+}
+
+impl Snapshot {
+    /// The access point in a QEMU of its own, standing still.
+    pub(crate) fn restore(&self, lab: &Lab, console_log: &Path) -> Result<Machine, Error> {
+        Machine::start(&self.shape, Start::Restore(&self.memory), around(lab, console_log))
+    }
+}
+
+fn around<'a>(lab: &'a Lab, console_log: &'a Path) -> Surroundings<'a> {
+    Surroundings {
+        console_log,
+        folder: console_log.parent().unwrap_or(Path::new(".")),
+        patience: lab.settings.patience,
+        cancel: &lab.cancel,
+    }
 }
 
 fn write_born(folder: &Path, born: &Born) -> Result<(), Error> {
@@ -132,13 +147,7 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     lab.emit(Event::SnapshotStarted { clients: shape.clients, mode: shape.mode });
     let began = Instant::now();
     let console_log = folder.join("console.log");
-    let around = Surroundings {
-        console_log: &console_log,
-        folder,
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    };
-    let mut machine = Machine::start(shape, Start::Boot(image), around)?;
+    let mut machine = Machine::start(shape, Start::Boot(image), around(lab, &console_log))?;
     let hello = machine.wait_until_up(|associated, clients| {
         lab.emit(Event::Associated { associated, clients });
     })?;

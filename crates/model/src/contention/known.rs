@@ -1,7 +1,7 @@
 //! What limits of a contention study can speak of: figures, controls, and what its cells are called by.
 
 use super::{NamedControl, Role, Study};
-use crate::limit::Known;
+use crate::limit::{Known, Points};
 
 impl Study {
     /// What limits of this study can speak of.
@@ -20,13 +20,16 @@ impl Study {
         Known {
             figures: figures.chain(against("work-against")).chain(against("work-over")).collect(),
             variants: none.chain(self.controls.iter().map(|one| one.name.clone())).collect(),
-            places: roles
-                .into_iter()
-                .chain(more)
-                .chain(places)
-                .chain(traffics)
-                .chain(applications)
-                .collect(),
+            points: Points::Places(
+                roles
+                    .into_iter()
+                    .chain(more)
+                    .chain(places)
+                    .chain(traffics)
+                    .chain(applications)
+                    .collect(),
+            ),
+            ..Known::default()
         }
     }
 }

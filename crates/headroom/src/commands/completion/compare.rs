@@ -3,8 +3,6 @@
 //! What is left of the study is the question alone, so that the runner of whole studies makes its pairs and the
 //! analysis of whole studies judges them. What they came to is [`super::judged`]'s to tell.
 
-use std::path::Path;
-
 use lab::{completion::study, study_file::StudyFile};
 use model::{
     completion::{Load, Study, Versus},
@@ -15,10 +13,9 @@ use model::{
 use crate::{
     code_files::SymbolFolders,
     commands::{
-        compare::A_A_PAIRS,
         kinds::Verbs,
-        report::{PAGE, Wanted},
-        targets,
+        publish::{PAGE, Wanted},
+        targets::{self, A_A_PAIRS},
     },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
@@ -51,23 +48,6 @@ pub(crate) fn compare(
     let page = recorded.path.join(PAGE);
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
     Completion::publish(options, &recorded, &wanted)
-}
-
-/// Refuses the words of a completion study where the study is another.
-///
-/// # Errors
-///
-/// [`Failure::Usage`].
-pub(crate) fn refuse_point(study: &Path, point: &Point) -> Result<(), Failure> {
-    let said = [
-        ("--place", point.place.is_some()),
-        ("--load", point.load.is_some()),
-        ("--rate", point.rate.is_some()),
-    ];
-    let study = study.display();
-    targets::refuse_said(&said, |word| {
-        format!("{word} is for completion studies, and {study} is none; leave it out")
-    })
 }
 
 /// Refuses the words of `headroom compare` that are for studies of clients and subjects.
@@ -317,10 +297,12 @@ mod tests {
     #[test]
     fn words_of_completion_studies_are_refused_elsewhere() {
         let point = Point { rate: Some(440), ..Point::default() };
-        let Err(Failure::Usage(told)) = refuse_point(Path::new("scale.toml"), &point) else {
+        let Err(Failure::Usage(told)) =
+            targets::refuse_point(std::path::Path::new("scale.toml"), &point)
+        else {
             panic!()
         };
         assert_eq!(told, "--rate is for completion studies, and scale.toml is none; leave it out");
-        refuse_point(Path::new("scale.toml"), &Point::default()).unwrap();
+        targets::refuse_point(std::path::Path::new("scale.toml"), &Point::default()).unwrap();
     }
 }

@@ -1,0 +1,90 @@
+//! The measurement of one window, as headroom orders it. How it is carried out is the agent's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{instrument::Instrument, span::Span, topology::TopologyOrder};
+
+/// One window's measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// Whose CPU is the question.
+    pub subject: SubjectOrder,
+    /// Names of other processes whose CPU is counted beside it. One that does not run is absent.
+    pub others: Vec<String>,
+    /// What to run, and how often.
+    pub load: Option<LoadOrder>,
+    /// Wait this long before anything else: the repetition's phase.
+    pub offset: Span,
+    /// The load runs this long before the first sample.
+    pub warm_up: Span,
+    /// From the first sample to the last.
+    pub window: Span,
+    /// From one sample to the next.
+    pub sample_every: Span,
+    /// What is recorded beside counters; `None` for a window whose CPU is the figure.
+    pub instrument: Option<Instrument>,
+    /// How the access point must look; repaired before anything else, reported by [`Frame::Corrections`](crate::wire::Frame::Corrections).
+    pub topology: Option<TopologyOrder>,
+    /// Say by content what is measured: [`Frame::Identity`](crate::wire::Frame::Identity) after the last sample.
+    pub identify: bool,
+    /// What is varied from pair to pair, so that a claim is not about one machine state.
+    pub state: Option<State>,
+}
+
+/// A machine state that differs from the others in what should not matter. Both sides of a pair have the
+/// same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Mixed into the kernel's random numbers before the subject starts: hash seeds and whatever else a
+    /// program draws.
+    pub seed: u64,
+    /// Bytes of environment that programs get which the agent starts: moves their stacks, and what is
+    /// copied from there. After Mytkowicz et al., “Producing wrong data without doing anything obviously
+    /// wrong!”, ASPLOS 2009.
+    pub padding: u32,
+}
+
+/// The subject: one that runs, or one to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectOrder {
+    /// Its process name.
+    pub process: String,
+    /// How to start it; it is ended after the window. `None` where it runs already.
+    pub start: Option<StartOrder>,
+}
+
+/// How to start a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartOrder {
+    /// A program and its arguments.
+    pub command: Vec<String>,
+    /// It is ready once this path exists; `None`: once it runs.
+    pub ready: Option<String>,
+}
+
+/// The load, ready to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadOrder {
+    /// What to run.
+    pub work: Work,
+    /// From the start of one round to the start of the next.
+    pub every: Span,
+}
+
+/// What a load runs; a command is a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Work {
+    /// The commands of a round, in order, one after the other; round after round.
+    Rounds(Vec<Vec<String>>),
+    /// Commands that are started together, once, and run until the window has closed.
+    Stays(Vec<Vec<String>>),
+}
+
+impl Work {
+    /// The commands, whichever way they run.
+    pub fn commands(&self) -> &[Vec<String>] {
+        match self {
+            Work::Rounds(commands) | Work::Stays(commands) => commands,
+        }
+    }
+}
