@@ -1,4 +1,4 @@
-//! Damage in the cache: it is found before use, told, and mended.
+//! Damage in the cache: it is found before use, told, and repaired.
 
 use std::{
     fs::{self, File},
@@ -22,11 +22,11 @@ fn damage(path: &Path) {
     fs::rename(copy, path).unwrap();
 }
 
-/// A run in a copy of the cache that has been damaged; then another, which finds it mended.
-fn mended(place: &Place, cache: &Path, told: &str) {
+/// A run in a copy of the cache that has been damaged; then another, which finds it repaired.
+fn mended(place: &Place, cache: &Path, message: &str) {
     let study = Study::small().idle().repetitions(1);
     let ended = place.run_study(&study).env("HEADROOM_CACHE", cache).run();
-    ended.code(0).says("note: damaged in the cache, made again: ").says(told);
+    ended.code(0).says("note: damaged in the cache, made again: ").says(message);
     assert_eq!(place.run().recordings().len(), 1);
     place.write("study.toml", &study.text());
     let again = place.headroom(["run", "study.toml", "--out", "again"]);

@@ -168,12 +168,15 @@ fn a_run_with_an_edited_or_a_missing_trial_is_invalid() {
 }
 
 #[test]
-fn what_is_wrong_with_a_limit_or_a_baseline_is_told_in_one_line() {
+fn what_is_wrong_with_a_limit_or_a_baseline_is_reported_in_one_line() {
     let job = Job::with("iw-dump: cpu <= 2%");
     fs::write(job.path("later.json"), "{\"format\": 9, \"news\": 1}").unwrap();
     let cases = [
         ("--gate 'cpu'", "no <= and no >= in it"),
-        ("--gate 'bulk: cpu <= 2%'", "unknown variant `bulk`; known are idle, iw-dump, hostapd-cli"),
+        (
+            "--gate 'bulk: cpu <= 2%'",
+            "unknown variant `bulk`; known are idle, iw-dump, hostapd-cli",
+        ),
         ("--gate 'cpu at 7 clients <= 2%'", "7 clients are not among the study's"),
         ("--gate 'transactions <= 1/s'", "unknown figure `transactions`; known are cpu"),
         ("--baseline gone.json", "cannot read the baseline gone.json: No such file"),

@@ -36,22 +36,22 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     let words = words.into_iter().chain(["--up-to", "48"]);
     let files = ["--out", "run", "--junit", "junit.xml", "--markdown", "summary.md", "--json"];
     let analysis = place.headroom(words).words(files).run().code(0).last_json();
-    let told = judgement(&analysis);
-    assert_eq!((&told["finding"], &told["verdict"]), (&"cheaper".into(), &"pass".into()));
-    assert_eq!((&told["pairs"], &told["strangers"]), (&6.into(), &Value::Array(Vec::new())));
+    let message = judgement(&analysis);
+    assert_eq!((&message["finding"], &message["verdict"]), (&"cheaper".into(), &"pass".into()));
+    assert_eq!((&message["pairs"], &message["strangers"]), (&6.into(), &Value::Array(Vec::new())));
     assert_eq!(
-        (&told["look"][0], fs::read_dir(place.path("run/trials")).unwrap().count()),
+        (&message["look"][0], fs::read_dir(place.path("run/trials")).unwrap().count()),
         (&1.into(), 12)
     );
-    assert!(number(told, "/relative/interval/high") < -0.1, "{told:#}");
+    assert!(number(message, "/relative/interval/high") < -0.1, "{message:#}");
     // All six pairs have one sign.
-    assert_eq!(number(told, "/p"), 2.0 / 64.0);
-    assert!(number(told, "/detectable") < 0.05);
+    assert_eq!(number(message, "/p"), 2.0 / 64.0);
+    assert!(number(message, "/detectable") < 0.05);
     assert!(fs::read_to_string(place.path("junit.xml")).unwrap().contains("<testsuite"));
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("bulk"));
     // The same run read again says the same.
     let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
-    assert_eq!(judgement(&again), told);
+    assert_eq!(judgement(&again), message);
     // A limit that is not kept fails, whatever the comparison says.
     let limit = ["check", "run", "--gate", "bulk: cpu at 6 clients <= 0.0001%"];
     place.headroom(limit).run().code(1).prints("fail");
@@ -74,9 +74,12 @@ fn another_build_that_does_the_same_is_the_same() {
     let words = ["compare", "study.toml", "bulk", "--with", "stationd=stationd"];
     let asked = ["--expect", "same", "--margin", "5%", "--out", "run", "--json"];
     let analysis = place.headroom(words).words(asked).run().code(0).last_json();
-    let told = judgement(&analysis);
-    assert_eq!((&told["verdict"], &told["strangers"]), (&"pass".into(), &Value::Array(Vec::new())));
-    assert_eq!(told["difference"]["program"]["name"], "stationd");
+    let message = judgement(&analysis);
+    assert_eq!(
+        (&message["verdict"], &message["strangers"]),
+        (&"pass".into(), &Value::Array(Vec::new()))
+    );
+    assert_eq!(message["difference"]["program"]["name"], "stationd");
     assert_eq!(place.left(), []);
 }
 
@@ -87,18 +90,21 @@ fn a_change_to_code_that_never_runs_has_no_verdict() {
     let words = ["compare", "study.toml", "bulk", "one-by-one", "--out", "run", "--json"];
     let changed = ["--changes", "datamodel::transaction::apply"];
     let analysis = place.headroom(words).words(changed).run().code(3).last_json();
-    let told = judgement(&analysis);
-    assert_eq!((&told["finding"], &told["verdict"]), (&"no-op".into(), &"invalid".into()));
-    assert!(told["sentence"].as_str().unwrap().contains("this code never ran here"), "{told:#}");
+    let message = judgement(&analysis);
+    assert_eq!((&message["finding"], &message["verdict"]), (&"no-op".into(), &"invalid".into()));
+    assert!(
+        message["sentence"].as_str().unwrap().contains("this code never ran here"),
+        "{message:#}"
+    );
 }
 
 #[test]
-fn what_cannot_be_compared_is_told_before_anything_is_done() {
+fn what_cannot_be_compared_is_reported_before_anything_is_done() {
     let place = Place::without_guests();
     place.write("study.toml", &study().text());
-    let refused = |words: &[&str], told: &str| {
+    let refused = |words: &[&str], message: &str| {
         let all = ["compare", "study.toml"].iter().chain(words).copied();
-        place.headroom(all).words(["--out", "run"]).run().code(2).says(told);
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(message);
         assert!(!place.path("run").exists());
     };
     refused(&["bulk", "bulk"], "compared with itself");

@@ -41,21 +41,26 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
     let words = ["compare", "study.toml", "busy", "event", "--out", "run", "--json"];
-    let told = place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
-    let told = &told["comparison"];
-    assert_eq!((&told["verdict"], &told["finding"]), (&"pass".into(), &"cheaper".into()));
-    let point = (&told["place"], &told["load"], &told["rate"]);
+    let message =
+        place.headroom(words).words(["--markdown", "summary.md"]).run().code(0).last_json();
+    let message = &message["comparison"];
+    assert_eq!((&message["verdict"], &message["finding"]), (&"pass".into(), &"cheaper".into()));
+    let point = (&message["place"], &message["load"], &message["rate"]);
     assert_eq!(point, (&"ap".into(), &"full".into(), &440.into()));
-    assert_eq!((&told["pairs"], number(told, "/p")), (&6.into(), 2.0 / 64.0), "all of one sign");
-    assert!(number(told, "/relative/interval/high") < -0.5, "{told:#}");
-    assert!(number(told, "/detectable") < 0.05, "{told:#}");
+    assert_eq!(
+        (&message["pairs"], number(message, "/p")),
+        (&6.into(), 2.0 / 64.0),
+        "all of one sign"
+    );
+    assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
+    assert!(number(message, "/detectable") < 0.05, "{message:#}");
     // Six pairs, and one trial once more.
     assert_eq!(trials(&place, "run"), 13);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
 
     // The same run read again says the same, and is gone on with where a trial is missing.
     let again = place.headroom(["report", "run", "--json"]).run().code(0).last_json();
-    assert_eq!(&again["comparison"], told);
+    assert_eq!(&again["comparison"], message);
     place.headroom(["check", "run"]).run().code(0).prints("pass     busy to event at 440/s");
     fs::remove_file(place.path("run/trials/0004.json")).unwrap();
     let lacking = place.headroom(["check", "run"]).run();
@@ -82,8 +87,8 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     place.write("study.toml", STUDY);
     // Nearly every pair is the same to the nanosecond; the margin is for the one in about sixty that is not.
     let words = "compare study.toml event --a-a --pairs 6 --margin 5% --out run";
-    let told = place.headroom(words.split(' ')).run();
-    told.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
+    let message = place.headroom(words.split(' ')).run();
+    message.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
     assert_eq!(trials(&place, "run"), 12);
     assert_eq!(place.left(), []);
 }
@@ -92,9 +97,9 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
 fn what_cannot_be_compared_is_one_line_and_nothing_is_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
-    let refused = |words: &[&str], told: &str| {
+    let refused = |words: &[&str], message: &str| {
         let all = ["compare", "study.toml"].iter().chain(words).copied();
-        place.headroom(all).words(["--out", "run"]).run().code(2).says(told).in_one_line();
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(message).in_one_line();
         assert!(!place.path("run").exists(), "a folder was made");
     };
     refused(&["busy", "busy"], "compared with itself");

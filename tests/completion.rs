@@ -117,10 +117,10 @@ fn the_plan_of_a_completion_study_is_printed_and_nothing_done() {
 #[test]
 fn what_is_wrong_with_a_completion_study_is_one_line_and_nothing_is_done() {
     let place = Place::without_guests();
-    let refused = |study: &str, words: &[&str], told: &str| {
+    let refused = |study: &str, words: &[&str], message: &str| {
         place.write("study.toml", study);
         let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
-        place.headroom(all).run().code(2).says(told).in_one_line();
+        place.headroom(all).run().code(2).says(message).in_one_line();
         assert!(!place.path("run").exists(), "a folder was made");
     };
     let with = |from: &str, to: &str| {

@@ -154,10 +154,10 @@ fn the_plan_is_printed_and_nothing_done() {
 #[test]
 fn what_is_wrong_is_one_line_and_nothing_is_done() {
     let place = Place::without_guests();
-    let refused = |study: &str, words: &[&str], told: &str| {
+    let refused = |study: &str, words: &[&str], message: &str| {
         place.write("study.toml", study);
         let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
-        place.headroom(all).run().code(2).says(told).in_one_line();
+        place.headroom(all).run().code(2).says(message).in_one_line();
         assert!(!place.path("run").exists(), "a folder was made");
     };
     let with = |from: &str, to: &str| {
@@ -187,7 +187,7 @@ fn cells_are_of_contention_studies_only() {
 }
 
 #[test]
-fn a_policy_that_guard_would_refuse_is_told_before_anything_is_done() {
+fn a_policy_that_guard_would_refuse_is_reported_before_anything_is_done() {
     let place = Place::without_guests();
     place.write("study.toml", &STUDY.replacen("aggressiveness = 100", "aggressivenes = 100", 1));
     let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();

@@ -79,11 +79,11 @@ fn what_the_kernel_counts_is_what_stationd_counts() {
 }
 
 #[test]
-fn a_function_that_is_not_there_is_told_with_those_that_are_like_it() {
+fn a_function_that_is_not_there_is_reported_with_those_that_are_like_it() {
     let place = Place::with_guests();
-    let refused = |function: &str, told: &str| {
+    let refused = |function: &str, message: &str| {
         let words = ["count", "hostapd", "--clients", "6", "--function", function, "--out", "run"];
-        place.headroom(words).run().code(2).says(told).in_one_line();
+        place.headroom(words).run().code(2).says(message).in_one_line();
         assert!(!place.path("run").exists());
     };
     refused("no_such_function", "cannot count calls of `no_such_function`");
@@ -94,7 +94,7 @@ fn a_function_that_is_not_there_is_told_with_those_that_are_like_it() {
 }
 
 #[test]
-fn nothing_to_count_is_told_before_anything_is_done() {
+fn nothing_to_count_is_reported_before_anything_is_done() {
     let place = Place::without_guests();
     let ended = place.headroom(["count", "hostapd", "--out", "run"]).run();
     ended.code(2).says("name a function with --function or --kernel").in_one_line();

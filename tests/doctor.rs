@@ -13,7 +13,7 @@ fn the_host_is_described_for_machines() {
 }
 
 #[test]
-fn what_is_missing_is_told_with_how_to_mend_it() {
+fn what_is_missing_is_reported_with_how_to_mend_it() {
     let place = Place::without_guests();
     let device = place.folder("device");
     let ended = place.headroom(["doctor"]).env("HEADROOM_DEVICE", device).run();
@@ -22,7 +22,7 @@ fn what_is_missing_is_told_with_how_to_mend_it() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_told_with_the_rest() {
+fn a_cache_that_cannot_be_written_is_reported_with_the_rest() {
     let place = Place::without_guests();
     // Nobody can write in there, root included.
     let ended = place.headroom(["doctor", "--host", "--cache", "/proc/self/fdinfo"]).run();

@@ -37,7 +37,7 @@ fn without_device_programs_the_advice_comes_before_any_long_work() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_made_is_told_by_its_path() {
+fn a_cache_that_cannot_be_made_is_reported_by_its_path() {
     let place = Place::without_guests();
     let file = place.write("file", "");
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
@@ -46,7 +46,7 @@ fn a_cache_that_cannot_be_made_is_told_by_its_path() {
 }
 
 #[test]
-fn a_mirror_that_does_not_answer_is_told_in_mmdebstraps_words() {
+fn a_mirror_that_does_not_answer_is_reported_in_mmdebstraps_words() {
     let place = Place::without_guests();
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
     // Nothing listens on the discard port, so this fails at once and asks nobody.

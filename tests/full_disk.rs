@@ -49,7 +49,7 @@ impl Drop for Disk {
 }
 
 #[test]
-fn a_full_disk_under_the_cache_is_told_by_the_snapshots_path() {
+fn a_full_disk_under_the_cache_is_reported_by_the_snapshots_path() {
     let place = Place::with_guests();
     let cache = PrivateCache::copy(&place);
     // Far too small for a snapshot; the image beside it stays as it is.

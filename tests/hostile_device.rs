@@ -104,12 +104,12 @@ fn ends_well(words: &[&str], attack: &str) -> Result<(), String> {
     if tree(&place.path("outside")) != before || !tree(&place.path("temporary")).is_empty() {
         return fault("it changed or left files outside its folder".to_owned());
     }
-    told_well(&ended).or_else(|what| fault(what.to_owned()))
+    reported_well(&ended).or_else(|what| fault(what.to_owned()))
 }
 
 /// One clear line, and a documented code: invalid or environment. What a device refuses makes the trial
 /// invalid, which the page and the table say; `--quiet` leaves nothing else to be said.
-fn told_well(ended: &Ended) -> Result<(), &'static str> {
+fn reported_well(ended: &Ended) -> Result<(), &'static str> {
     let is_run = ended.stdout.contains("report: ");
     match (ended.exit_code(), ended.stderr.lines().count(), ended.stderr.len()) {
         (Some(3 | 4), 1, 12..6000) if !ended.stderr.contains("panicked") => Ok(()),

@@ -3,7 +3,7 @@
 //!
 //! The files are made here, bombs among them. No guest is raised.
 
-mod made;
+mod inputs;
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -54,7 +54,7 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
     pipe(&place, "pipe");
     place.folder("folder");
     let _socket = std::os::unix::net::UnixListener::bind(place.path("socket")).unwrap();
-    let study = |name: &str, keys: &str| place.write(name, &made::study(keys));
+    let study = |name: &str, keys: &str| place.write(name, &inputs::study(keys));
     study("good.toml", "");
     study("repetitions.toml", "[trial]\nrepetitions = 4294967295");
     study("window.toml", "[trial]\nwindow = \"100000h\"");
@@ -62,15 +62,15 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
     study("profile.toml", "[profile]\nrepetitions = 4294967295");
     study("pause.toml", "[pause]\nprocess = \"m\"\nrepetitions = 4294967295");
     study("pairs.toml", "[compare]\npairs = 4294967295");
-    study("product.toml", &format!("[trial]\nrepetitions = 1000\n{}", made::variants(20)));
+    study("product.toml", &format!("[trial]\nrepetitions = 1000\n{}", inputs::variants(20)));
     study("words.toml", &format!("[load]\nrun = \"{}\"", "a ".repeat(200_000)));
-    study("variants.toml", &made::variants(10_000));
+    study("variants.toml", &inputs::variants(10_000));
     study("key.toml", &format!("{} = 1", "x".repeat(900_000)));
     study("deep.toml", &format!("x = {}", "[".repeat(400_000)));
     place.write("large.toml", &"# nothing\n".repeat(200_000));
     fs::write(place.path("bytes.toml"), [0xff; 100]).unwrap();
-    place.write("contention.toml", made::CONTENTION);
-    place.write("completion.toml", made::COMPLETION);
+    place.write("contention.toml", inputs::CONTENTION);
+    place.write("completion.toml", inputs::COMPLETION);
     refused(
         &place,
         &[
@@ -189,7 +189,7 @@ fn reported(elf: &[u8], more: &[Vec<u8>]) -> Ended {
     let place = Place::without_guests();
     place.folder("root");
     fs::write(place.path("root/bomb"), elf).unwrap();
-    fs::write(place.path("perf.data"), made::recording("bomb", more)).unwrap();
+    fs::write(place.path("perf.data"), inputs::recording("bomb", more)).unwrap();
     let ended = headroom(&place, &["report", "--perf-data", "perf.data", "--root", "root"], 0);
     assert_eq!(
         names(&place.path("")),
@@ -204,12 +204,12 @@ const REFUSED: &str =
 #[test]
 fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
     let bombs = [
-        ("zlib", made::elf(&made::compressed(made::zlib(200 << 20), 200 << 20, 1))),
-        ("zstd", made::elf(&made::compressed(made::zstd(200 << 20), 200 << 20, 2))),
-        ("many zstd", made::elf(&made::compressed(made::zstd(60 << 20), 60 << 20, 2))),
-        ("xz", made::elf(&[(".gnu_debugdata", 0, made::xz(3000))])),
-        ("names", made::symbols(100_000, 16_000)),
-        ("units", made::elf(&made::units(1 << 20))),
+        ("zlib", inputs::elf(&inputs::compressed(inputs::zlib(200 << 20), 200 << 20, 1))),
+        ("zstd", inputs::elf(&inputs::compressed(inputs::zstd(200 << 20), 200 << 20, 2))),
+        ("many zstd", inputs::elf(&inputs::compressed(inputs::zstd(60 << 20), 60 << 20, 2))),
+        ("xz", inputs::elf(&[(".gnu_debugdata", 0, inputs::xz(3000))])),
+        ("names", inputs::symbols(100_000, 16_000)),
+        ("units", inputs::elf(&inputs::units(1 << 20))),
     ];
     for (name, elf) in bombs {
         eprintln!("{name}: {} KiB", elf.len() >> 10);
@@ -219,10 +219,10 @@ fn bombs_in_an_elf_file_are_a_doubt_of_their_report() {
 
 #[test]
 fn bombs_in_a_recording_are_a_doubt_of_their_report() {
-    let packed = made::packed_records(64 << 20, 64);
-    let ended = reported(&made::elf(&[]), &packed);
+    let packed = inputs::packed_records(64 << 20, 64);
+    let ended = reported(&inputs::elf(&[]), &packed);
     ended.prints("larger than 1000 times what they are packed to");
-    let ended = reported(&made::elf(&[]), &made::forks(5_000, 20_000));
+    let ended = reported(&inputs::elf(&[]), &inputs::forks(5_000, 20_000));
     ended.prints("than any machine has; what came last was left out");
 }
 
@@ -230,7 +230,7 @@ fn bombs_in_a_recording_are_a_doubt_of_their_report() {
 fn kernel_symbols_that_never_end_are_a_doubt_of_their_report() {
     let place = Place::without_guests();
     pipe(&place, "pipe");
-    fs::write(place.path("perf.data"), made::recording("kernel", &[made::kernel_sample()]))
+    fs::write(place.path("perf.data"), inputs::recording("kernel", &[inputs::kernel_sample()]))
         .unwrap();
     for file in ["/dev/zero", "pipe"] {
         let words = ["report", "--perf-data", "perf.data", "--kallsyms", file];
@@ -243,18 +243,18 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
     const EVIL: &str = "e\u{1b}]0;t\u{7}\u{9b}2J\u{202e}<img src=x onerror=alert(1)>";
     let place = Place::without_guests();
     place.folder("root");
-    fs::write(place.path("root/bomb"), made::one_symbol(EVIL)).unwrap();
+    fs::write(place.path("root/bomb"), inputs::one_symbol(EVIL)).unwrap();
     fs::write(
         place.path("perf.data"),
-        made::recording("p\u{1b}]0;\u{7}\u{202e}", &[made::sample_elsewhere()]),
+        inputs::recording("p\u{1b}]0;\u{7}\u{202e}", &[inputs::sample_elsewhere()]),
     )
     .unwrap();
     let run = |words: &str| {
         let words: Vec<&str> = words.split(' ').collect();
         headroom(&place, &words, 0)
     };
-    let told = run("report --perf-data perf.data --root root");
-    assert!(told.stdout.contains("e\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}"), "{}", told.stdout);
+    let message = run("report --perf-data perf.data --root root");
+    assert!(message.stdout.contains("e\\u{1b}]0;t\\u{7}\\u{9b}2J\\u{202e}"), "{}", message.stdout);
     let page = fs::read_to_string(place.path("perf.data.html")).unwrap();
     assert!(page.contains("onerror") && !page.contains("<img"), "a tag came out of a name");
     let json = run("report --json --perf-data perf.data --root root");
@@ -267,12 +267,16 @@ fn names_from_outside_do_nothing_to_a_terminal_or_a_page() {
 #[test]
 fn a_question_does_nothing_to_a_terminal() {
     let place = Place::without_guests();
-    let asked = made::study("")
+    let asked = inputs::study("")
         .replace("question = \"?\"", "question = \"a\\u001b]0;t\\u0007 \\u202e | <img>\"");
     place.write("study.toml", &asked);
-    let told = headroom(&place, &["run", "study.toml", "--dry-run"], 0);
-    assert!(told.stdout.starts_with("a\\u{1b}]0;t\\u{7} \\u{202e} | <img>\n"), "{}", told.stdout);
-    place.write("key.toml", &made::study("\"\\u001b[2J\\nheadroom: all is well\" = 1"));
+    let message = headroom(&place, &["run", "study.toml", "--dry-run"], 0);
+    assert!(
+        message.stdout.starts_with("a\\u{1b}]0;t\\u{7} \\u{202e} | <img>\n"),
+        "{}",
+        message.stdout
+    );
+    place.write("key.toml", &inputs::study("\"\\u001b[2J\\nheadroom: all is well\" = 1"));
     refused(
         &place,
         &[Case("run key.toml", 2, "unknown key `\\u{1b}[2J\\u{a}headroom: all is well`")],

@@ -54,7 +54,7 @@ fn a_run_is_not_gone_on_with_on_another_image() {
 }
 
 #[test]
-fn a_folder_that_holds_a_run_is_told_before_any_long_work() {
+fn a_folder_that_holds_a_run_is_reported_before_any_long_work() {
     let place = Place::without_guests();
     place.folder("run");
     place.write("run/run.json", "{}");

@@ -42,8 +42,11 @@ fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
     running.signal(Signal::INT);
     running.end().code(130).says("interrupted; finished trials are kept").in_one_line();
     assert_eq!(place.left(), []);
-    let told = place.run().events().pop().unwrap();
-    assert!(matches!(told, model::event::Event::RunEnded { interrupted: true, .. }), "{told:?}");
+    let message = place.run().events().pop().unwrap();
+    assert!(
+        matches!(message, model::event::Event::RunEnded { interrupted: true, .. }),
+        "{message:?}"
+    );
     resumed(&place);
 }
 
@@ -79,7 +82,7 @@ fn kill_9_while_a_guest_starts_leaves_none_either() {
 fn after_kill_9_no_stress_is_left() {
     let place = Place::alone();
     let study = Study::small().repetitions(1).window("600s");
-    let study = study.variant("loaded", "load = \"none\"\nbeside = \"stress\"");
+    let study = study.variant("loaded", "load = \"none\"\nhost-load = \"stress\"");
     let mut running = place.run_study(&study).words(["--json"]).start();
     running.event("trial-started");
     place.guest();
@@ -94,7 +97,7 @@ fn after_kill_9_no_stress_is_left() {
 fn ctrl_c_beside_stress_ends_the_stress_too() {
     let place = Place::alone();
     let study = Study::small().repetitions(1).window("600s");
-    let study = study.variant("loaded", "load = \"none\"\nbeside = \"stress\"");
+    let study = study.variant("loaded", "load = \"none\"\nhost-load = \"stress\"");
     let mut running = place.run_study(&study).words(["--json"]).start();
     running.event("trial-started");
     place.guest();

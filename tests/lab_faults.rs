@@ -29,7 +29,7 @@ fn the_reason(ended: &Ended, run: &RunFolder) -> (String, Vec<String>) {
 }
 
 #[test]
-fn a_subject_that_is_not_running_is_told_with_what_runs() {
+fn a_subject_that_is_not_running_is_reported_with_what_runs() {
     let place = Place::with_guests();
     let ended = place.run_study(&Study::small().process("wld").idle().repetitions(1)).run();
     let (why, _) = the_reason(&ended, &place.run());
@@ -39,7 +39,7 @@ fn a_subject_that_is_not_running_is_told_with_what_runs() {
 }
 
 #[test]
-fn a_subject_that_dies_in_the_window_is_told_with_its_process() {
+fn a_subject_that_dies_in_the_window_is_reported_with_its_process() {
     let place = Place::with_guests();
     let ended = in_the_window(&place, "sh -c 'sleep 3; pkill -x hostapd'");
     let (why, _) = the_reason(&ended, &place.run());
@@ -49,7 +49,7 @@ fn a_subject_that_dies_in_the_window_is_told_with_its_process() {
 }
 
 #[test]
-fn a_guest_that_panics_is_told_with_its_consoles_end() {
+fn a_guest_that_panics_is_reported_with_its_consoles_end() {
     let place = Place::with_guests();
     let ended = in_the_window(&place, "sh -c 'sleep 3; echo c > /proc/sysrq-trigger'");
     let (why, console) = the_reason(&ended, &place.run());
@@ -72,7 +72,7 @@ fn an_agent_that_goes_silent_is_given_up_when_patience_ends() {
 }
 
 #[test]
-fn a_guest_that_powers_off_is_told_as_qemus_end() {
+fn a_guest_that_powers_off_is_reported_as_qemus_end() {
     let place = Place::with_guests();
     let ended = in_the_window(&place, "sh -c 'sleep 3; busybox poweroff -f'");
     let (why, _) = the_reason(&ended, &place.run());
@@ -81,7 +81,7 @@ fn a_guest_that_powers_off_is_told_as_qemus_end() {
 }
 
 #[test]
-fn qemu_killed_by_hand_is_told_and_the_other_trials_go_on() {
+fn qemu_killed_by_hand_is_reported_and_the_other_trials_go_on() {
     let place = Place::with_guests();
     let study = Study::small().idle().window("300s");
     let mut running = place.run_study(&study).words(["--json", "--jobs", "1"]).start();
@@ -105,7 +105,7 @@ fn qemu_killed_by_hand_is_told_and_the_other_trials_go_on() {
 }
 
 #[test]
-fn a_load_that_cannot_be_started_is_told_by_its_name() {
+fn a_load_that_cannot_be_started_is_reported_by_its_name() {
     let place = Place::with_guests();
     let ended = in_the_window(&place, "frobnicate --all");
     let (why, _) = the_reason(&ended, &place.run());

@@ -219,7 +219,7 @@ fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
 }
 
 #[test]
-fn a_device_that_cannot_be_reached_is_told_with_what_ssh_said() {
+fn a_device_that_cannot_be_reached_is_reported_with_what_ssh_said() {
     let place = Place::without_guests();
     let programs = place.folder("bin");
     let refusing =
@@ -236,11 +236,11 @@ fn a_device_that_cannot_be_reached_is_told_with_what_ssh_said() {
 }
 
 #[test]
-fn a_file_that_is_no_recording_is_told_in_one_line() {
+fn a_file_that_is_no_recording_is_reported_in_one_line() {
     let place = Place::without_guests();
-    let refused = |file: &str, told: &str| {
+    let refused = |file: &str, message: &str| {
         let words = ["report", "--perf-data", file, "--out", "page.html"];
-        place.headroom(words).run().code(3).says(told).in_one_line();
+        place.headroom(words).run().code(3).says(message).in_one_line();
         assert!(!place.path("page.html").exists(), "an empty page is worse than none");
     };
     place.write("text", "no recording at all, whatever its name says, and long enough");

@@ -37,8 +37,8 @@ fn a_counted_figure_repeats_and_does_not_feel_the_host() {
         .repetitions(6)
         .window("10s")
         .unperturbed()
-        .variant("alone", &format!("{load}\nbeside = \"nothing\""))
-        .variant("loaded", &format!("{load}\nbeside = \"stress\""));
+        .variant("alone", &format!("{load}\nhost-load = \"nothing\""))
+        .variant("loaded", &format!("{load}\nhost-load = \"stress\""));
     let analysis = place.run_study(&study).words(["--json"]).run().code(0).last_json();
 
     let (alone, loaded) = (spent(&analysis, "alone"), spent(&analysis, "loaded"));

@@ -120,7 +120,7 @@ fn a_trial_file_that_cannot_be_read_is_measured_again() {
 }
 
 #[test]
-fn a_file_where_the_folder_should_be_is_told() {
+fn a_file_where_the_folder_should_be_is_reported() {
     let place = Place::with_guests();
     place.write("run", "");
     let ended = place.run_study(&Study::small().idle()).words(["--quiet"]).run();
@@ -128,7 +128,7 @@ fn a_file_where_the_folder_should_be_is_told() {
 }
 
 #[test]
-fn a_second_headroom_on_the_same_folder_is_told_at_once() {
+fn a_second_headroom_on_the_same_folder_is_reported_at_once() {
     let place = Place::with_guests();
     let study = Study::small().idle().window("600s");
     let mut first = place.run_study(&study).words(["--json"]).start();

@@ -97,9 +97,9 @@ fn a_monitor_whose_own_checks_failed_makes_the_trial_invalid_at_its_end() {
 }
 
 #[test]
-fn a_subject_that_does_not_start_is_told_in_its_own_words() {
+fn a_subject_that_does_not_start_is_reported_in_its_own_words() {
     let place = Place::with_guests();
-    for (name, subject, told) in [
+    for (name, subject, message) in [
         (
             "ends",
             "process = 'sh', start = \"sh -c 'echo no radio >&2; exit 3'\", ready = '/run/x'",
@@ -127,7 +127,7 @@ fn a_subject_that_does_not_start_is_told_in_its_own_words() {
         place.write("study.toml", &study.text());
         place.headroom(["run", "study.toml", "--out", name]).run().code(3);
         let (why, _) = place.run_in(name).invalid().remove(0);
-        assert!(why.starts_with("cannot start the subject `") && why.contains(told), "{why}");
+        assert!(why.starts_with("cannot start the subject `") && why.contains(message), "{why}");
     }
     assert_eq!(place.left(), []);
 }

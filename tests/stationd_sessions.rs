@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Page, Parts, Place, in_guest};
 
-/// Stations here stay away once they are sent away, until they are told to come back.
+/// Stations here stay away once they are sent away, until they are reported to come back.
 const WORDS: &str = r#"
 gone() { ! iw dev $1 station get $2 >/dev/null 2>&1; }
 settled() { [ $(hostapd_cli -i $1 sta $2 | grep -c AUTHORIZED) = 1 ]; }
@@ -24,10 +24,10 @@ fn counter(parts: &Parts, part: &str, name: &str) -> u64 {
     value.unwrap().trim_start_matches(':').trim().parse().unwrap()
 }
 
-/// The notifications of one kind that were told.
-fn told(parts: &Parts, kind: &str) -> Vec<Value> {
+/// The notifications of one kind that were reported.
+fn message(parts: &Parts, kind: &str) -> Vec<Value> {
     let all = parts.lines("told").into_iter().map(|line| line["params"].clone());
-    all.filter(|told| told["kind"] == kind).collect()
+    all.filter(|message| message["kind"] == kind).collect()
 }
 
 /// The stations of a brief or full reply.
@@ -88,7 +88,7 @@ part told; told
     let (rx, tx) = (counter(&parts, "iw", "rx bytes"), counter(&parts, "iw", "tx bytes") + 26);
     assert_eq!(metric(&page, "ended_receive_bytes_total"), rx as f64);
     assert_eq!(metric(&page, "ended_transmit_bytes_total"), tx as f64);
-    let left = told(&parts, "ObjectDeletion");
+    let left = message(&parts, "ObjectDeletion");
     assert_eq!(left[0]["path"], device(1));
     let last = &left[0]["values"];
     let counters =
@@ -101,7 +101,7 @@ part told; told
         parts.result("back"),
         json!({ device(2) + "MACAddress": second, device(3) + "MACAddress": first })
     );
-    assert_eq!(told(&parts, "ObjectCreation")[0]["path"], device(3));
+    assert_eq!(message(&parts, "ObjectCreation")[0]["path"], device(3));
     nobody_is_left(&parts, &left);
     assert_eq!(place.left(), []);
 }

@@ -88,7 +88,7 @@ fn of_iw(dump: &str) -> Stations {
             values["tx bitrate"].split(' ').filter_map(|word| word.strip_suffix("MHz"));
         let width = widths.next().map_or(20, |width| width.parse().unwrap());
         let address = address.to_uppercase();
-        let told = [
+        let message = [
             ("MACAddress", json!(address)),
             ("TxBytes", whole("tx bytes")),
             ("RxBytes", whole("rx bytes")),
@@ -103,16 +103,16 @@ fn of_iw(dump: &str) -> Stations {
             ("DownlinkBandwidth", json!(width)),
             ("SignalStrength", whole("signal")),
         ];
-        (address, told.into())
+        (address, message.into())
     });
     stations.collect()
 }
 
 /// `hostapd_cli all_sta`: an address alone on its line begins a station. It tells eight of the fourteen.
-fn of_hostapd(told: &str) -> Stations {
+fn of_hostapd(message: &str) -> Stations {
     let mut stations = Stations::new();
     let mut address = String::new();
-    for line in told.lines() {
+    for line in message.lines() {
         let Some((key, value)) = line.split_once('=') else {
             address = line.to_uppercase();
             stations.insert(address.clone(), [("MACAddress", json!(address))].into());

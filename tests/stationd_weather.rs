@@ -142,12 +142,12 @@ lives
     assert_eq!((page.naming("device=\"wlan1\""), page.naming("device=\"wlan2\"")), (0, 0));
     // Whoever polls another interface does not notice.
     assert_eq!(parts.lines("monitor")[0]["faults"], 0);
-    let told: Vec<_> = parts
+    let message: Vec<_> = parts
         .lines("told")
         .into_iter()
         .filter(|one| one["params"]["kind"] == "ObjectDeletion")
         .collect();
-    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(message.len(), 4, "{message:?}");
     assert_eq!(place.left(), []);
 }
 

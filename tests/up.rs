@@ -108,7 +108,7 @@ fn a_port_of_the_host_leads_to_a_service_of_the_access_point() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_before_any_long_work() {
+fn a_port_that_is_taken_is_reported_before_any_long_work() {
     let place = Place::without_guests();
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

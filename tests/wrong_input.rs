@@ -2,11 +2,11 @@
 
 use crate::harness::{Place, Study};
 
-fn refused(study: &str, told: &str) {
+fn refused(study: &str, message: &str) {
     let place = Place::without_guests();
     place.write("study.toml", study);
     let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();
-    ended.code(2).says(told).in_one_line();
+    ended.code(2).says(message).in_one_line();
     assert!(!place.path("run").exists(), "a folder was made for a study that cannot be run");
 }
 
@@ -17,7 +17,7 @@ fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_misspelt_key_is_told_with_its_line_and_the_nearest_key() {
+fn a_misspelt_key_is_reported_with_its_line_and_the_nearest_key() {
     refused(
         &changed("clients =", "cleints ="),
         "study.toml:5: unknown key `cleints`; did you mean `clients`?",
@@ -25,12 +25,12 @@ fn a_misspelt_key_is_told_with_its_line_and_the_nearest_key() {
 }
 
 #[test]
-fn a_key_like_no_other_is_told_with_all_that_are_known() {
+fn a_key_like_no_other_is_reported_with_all_that_are_known() {
     refused(&changed("process =", "frobnicate = 1\nprocess ="), "study.toml:8: unknown key");
 }
 
 #[test]
-fn an_unknown_value_is_told_with_the_nearest_one() {
+fn an_unknown_value_is_reported_with_the_nearest_one() {
     refused(
         &changed("name = \"idle\"", "name = \"idle\"\nmode = \"real-tome\""),
         "unknown value `real-tome`; did you mean `real-time`?",
@@ -38,7 +38,7 @@ fn an_unknown_value_is_told_with_the_nearest_one() {
 }
 
 #[test]
-fn a_subject_that_cannot_be_started_is_told_before_anything_is_done() {
+fn a_subject_that_cannot_be_started_is_reported_before_anything_is_done() {
     let started =
         |keys: &str| changed("process = \"hostapd\"", &format!("process = \"d\"\n{keys}"));
     refused(&started("start = \"d 'x\""), "study.toml:9: the subject's command line is empty or");
@@ -51,7 +51,7 @@ fn a_subject_that_cannot_be_started_is_told_before_anything_is_done() {
 }
 
 #[test]
-fn a_comparison_with_nobody_is_told_with_the_nearest_variant() {
+fn a_comparison_with_nobody_is_reported_with_the_nearest_variant() {
     refused(
         &changed("name = \"dump\"", "name = \"dump\"\nagainst = [\"idel\"]"),
         "variant `dump`: against the unknown variant `idel`; did you mean `idle`?",
@@ -73,7 +73,7 @@ fn variants_that_are_left_out_are_compared_with_by_nobody() {
 }
 
 #[test]
-fn ports_that_do_not_exist_are_told() {
+fn ports_that_do_not_exist_are_reported() {
     let place = Place::without_guests();
     for wrong in ["0", "http", "8080:70000"] {
         let ended = place.headroom(["up", "--forward", wrong, "--", "true"]).run();
@@ -98,14 +98,14 @@ fn client_counts_of_the_command_line_obey_the_same_rule() {
 }
 
 #[test]
-fn a_study_that_is_not_there_is_told_by_its_path() {
+fn a_study_that_is_not_there_is_reported_by_its_path() {
     let place = Place::without_guests();
     let ended = place.headroom(["run", "nowhere.toml"]).run();
     ended.code(2).says("cannot read the study nowhere.toml").in_one_line();
 }
 
 #[test]
-fn a_variant_that_the_study_does_not_have_is_told_with_those_it_has() {
+fn a_variant_that_the_study_does_not_have_is_reported_with_those_it_has() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
     let ended = place.headroom(["run", "study.toml", "--variant", "dumb", "--out", "run"]).run();
@@ -143,7 +143,7 @@ fn a_run_of_another_format_is_not_read() {
 }
 
 #[test]
-fn words_that_do_not_exist_are_told_with_the_usage() {
+fn words_that_do_not_exist_are_reported_with_the_usage() {
     let place = Place::without_guests();
     place.headroom(["rnu"]).run().code(2).says("unrecognized subcommand 'rnu'");
     place.headroom(["run"]).run().code(2).says("<STUDY>");

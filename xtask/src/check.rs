@@ -1,4 +1,4 @@
-//! Everything that is checked, in the order in which it is told: our rules, formatting, lints.
+//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints.
 //!
 //! All of it runs even where the first part fails, so that one call tells all.
 
@@ -54,7 +54,7 @@ pub(crate) fn rules(root: &Path) -> Result<bool> {
 }
 
 impl Tool {
-    /// Runs it; a toolchain without it is told, and is no fault of the repository.
+    /// Runs it; a toolchain without it is reported, and is no fault of the repository.
     fn run(&self, root: &Path) -> Result<bool> {
         let Self { verb, arguments, package } = self;
         let there = cargo(root).args([verb, "--version"]).output();

@@ -41,11 +41,11 @@ fn main() -> ExitCode {
             println!("{HELP}");
             ExitCode::SUCCESS
         }
-        ["check"] => told(check::everything(&root())),
-        ["against-perf"] => told(against_perf::run(&root())),
-        ["sensitivity", words @ ..] => told(sensitivity(words)),
-        ["fuzz", target, seconds] => told(fuzz::run(&root(), target, seconds)),
-        ["check", "--rules"] => told(check::rules(&root())),
+        ["check"] => message(check::everything(&root())),
+        ["against-perf"] => message(against_perf::run(&root())),
+        ["sensitivity", words @ ..] => message(sensitivity(words)),
+        ["fuzz", target, seconds] => message(fuzz::run(&root(), target, seconds)),
+        ["check", "--rules"] => message(check::rules(&root())),
         _ => {
             eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
             ExitCode::from(2)
@@ -62,7 +62,7 @@ fn sensitivity(words: &[&str]) -> anyhow::Result<bool> {
 }
 
 /// One line for a failure, and the exit code.
-fn told(outcome: anyhow::Result<bool>) -> ExitCode {
+fn message(outcome: anyhow::Result<bool>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

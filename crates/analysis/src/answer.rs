@@ -8,7 +8,7 @@ mod stages;
 
 use model::{
     run::Run,
-    study::{Beside, Mode, Target},
+    study::{HostLoad, Mode, Target},
 };
 
 use crate::{
@@ -38,12 +38,12 @@ pub fn core_of(run: &Run, mode: Mode) -> String {
 const FLAT: f64 = 1e-3;
 
 /// What the host does beside a trial, as words.
-pub const fn beside_name(beside: Beside) -> &'static str {
-    match beside {
-        Beside::Anything => "whatever is quickest",
-        Beside::Nothing => "nothing",
-        Beside::Trial => "one other trial",
-        Beside::Stress => "stress-ng",
+pub const fn host_load_name(host_load: HostLoad) -> &'static str {
+    match host_load {
+        HostLoad::Anything => "whatever is quickest",
+        HostLoad::Nothing => "nothing",
+        HostLoad::Trial => "one other trial",
+        HostLoad::Stress => "stress-ng",
     }
 }
 
@@ -318,6 +318,6 @@ fn lab_sentence(row: &Row) -> String {
         row.variant,
         row.mode.name(),
         count(row.clients, "client"),
-        beside_name(row.beside)
+        host_load_name(row.host_load)
     )
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::study::{Beside, Mode, Variant};
+use model::study::{HostLoad, Mode, Variant};
 use serde::Serialize;
 
 use crate::{
@@ -122,7 +122,7 @@ pub struct Cell {
     /// Its mode.
     pub mode: Mode,
     /// What the host does beside it.
-    pub beside: Beside,
+    pub host_load: HostLoad,
     /// The process whose CPU is the question.
     pub subject: String,
     /// Whether it has a load.
@@ -183,7 +183,7 @@ fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
         variant: variant.name.to_string(),
         clients,
         mode: measured.mode(variant),
-        beside: variant.beside,
+        host_load: variant.host_load,
         subject: measured.subject(variant).process.clone(),
         has_load: measured.has_load(variant),
         idle: measured.is_idle(variant),

@@ -11,7 +11,7 @@
 //! A counter that falls makes the trial invalid: there is no honest reading of it.
 
 use model::{
-    study::{Beside, Mode},
+    study::{HostLoad, Mode},
     trial::{HostCost, Outcome, Recording, Trial, TrialId},
 };
 use serde::Serialize;
@@ -174,7 +174,7 @@ pub struct TrialFigures {
     /// Its mode.
     pub mode: Mode,
     /// What the host did beside it.
-    pub beside: Beside,
+    pub host_load: HostLoad,
     /// From the first sample to the last, s.
     pub window_s: f64,
     /// Samples in it.
@@ -271,7 +271,7 @@ fn measured(trial: &Trial, recording: &Recording) -> Result<TrialFigures, String
     Ok(TrialFigures {
         id: trial.planned.id.clone(),
         mode: trial.planned.mode,
-        beside: trial.planned.beside,
+        host_load: trial.planned.host_load,
         window_s: window.seconds,
         samples: recording.samples.len() as u32,
         series: window.series(&spent),

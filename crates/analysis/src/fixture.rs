@@ -11,7 +11,7 @@ use model::{
     sample::{Account, Group, Io, Machine, Memory, Other, Rounds, Sample, Task},
     span::Span,
     study::{
-        AccessPoint, Beside, Load, Mode, Perturb, Profile, Study, Subject, Target, TrialShape,
+        AccessPoint, HostLoad, Load, Mode, Perturb, Profile, Study, Subject, Target, TrialShape,
         Variant, VariantLoad,
     },
     trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial, TrialId},
@@ -50,17 +50,17 @@ pub fn run() -> Run {
 
 /// A study of the lab itself, counted and in real time, idle and disturbed.
 pub fn self_check() -> Run {
-    let of = |name: &str, mode, beside| Variant {
+    let of = |name: &str, mode, host_load| Variant {
         mode: Some(mode),
-        beside,
+        host_load,
         ..variant(name, "The same trial over and over.", None)
     };
     let variants = vec![
-        of("counted-idle", Mode::Counted, Beside::Nothing),
-        of("counted-pair", Mode::Counted, Beside::Trial),
-        of("counted-stress", Mode::Counted, Beside::Stress),
-        of("real-time-idle", Mode::RealTime, Beside::Nothing),
-        of("real-time-stress", Mode::RealTime, Beside::Stress),
+        of("counted-idle", Mode::Counted, HostLoad::Nothing),
+        of("counted-pair", Mode::Counted, HostLoad::Trial),
+        of("counted-stress", Mode::Counted, HostLoad::Stress),
+        of("real-time-idle", Mode::RealTime, HostLoad::Nothing),
+        of("real-time-stress", Mode::RealTime, HostLoad::Stress),
     ];
     let mut study = study("SYNTHETIC FIXTURE, not a result: does the lab repeat itself?", variants);
     study.access_point.clients = vec![114];
@@ -84,7 +84,7 @@ fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
         subject: None,
         load,
         mode: None,
-        beside: Beside::Anything,
+        host_load: HostLoad::Anything,
         against: Vec::new(),
         changes: Vec::new(),
         pause: None,
@@ -176,7 +176,7 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
     let start = subject.start.as_deref();
     PlannedTrial {
         mode: study.mode_of(variant),
-        beside: variant.beside,
+        host_load: variant.host_load,
         measure: Measure {
             subject: SubjectOrder {
                 process: subject.process.clone(),
@@ -260,7 +260,7 @@ fn trial(planned: PlannedTrial) -> Trial {
         peers: Vec::new(),
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
-    let window_ms = if planned.beside == Beside::Stress && planned.mode == Mode::Counted {
+    let window_ms = if planned.host_load == HostLoad::Stress && planned.mode == Mode::Counted {
         9_100
     } else {
         window_ms
@@ -343,10 +343,10 @@ fn rates(planned: &PlannedTrial) -> [u64; 3] {
 }
 
 fn self_check_rates(planned: &PlannedTrial, noise: u64) -> [u64; 2] {
-    match (planned.mode, planned.beside) {
-        (Mode::Counted, Beside::Nothing) => [320_000, 25_300_000],
+    match (planned.mode, planned.host_load) {
+        (Mode::Counted, HostLoad::Nothing) => [320_000, 25_300_000],
         (Mode::Counted, _) => [320_000, 25_300_000 + noise * 2],
-        (Mode::RealTime, Beside::Stress) => [210_000, 16_900_000 + noise * 6_000],
+        (Mode::RealTime, HostLoad::Stress) => [210_000, 16_900_000 + noise * 6_000],
         (Mode::RealTime, _) => [120_000, 11_300_000 + noise * 900],
     }
 }

@@ -4,7 +4,7 @@
 //! Computed for every run; shown where the study asks about it (a variant that sets `beside`, or more
 //! than one mode). Knows nothing of the subject.
 
-use model::study::{Beside, Mode, Variant};
+use model::study::{HostLoad, Mode, Variant};
 use serde::Serialize;
 
 use crate::{
@@ -32,7 +32,7 @@ pub struct Row {
     /// Its mode.
     pub mode: Mode,
     /// What the host does beside it.
-    pub beside: Beside,
+    pub host_load: HostLoad,
     /// Subject, load and others, µs of CPU a second. Its `cv` is the repeatability.
     pub sum: Estimate,
     /// Largest minus smallest, over the mean.
@@ -58,7 +58,7 @@ pub struct Row {
 pub(crate) fn of(measured: &Measured) -> Lab {
     let variants = measured.variants();
     let modes = |mode| variants.iter().any(|variant| measured.mode(variant) == mode);
-    let beside = variants.iter().any(|variant| !variant.beside.is_anything());
+    let beside = variants.iter().any(|variant| !variant.host_load.is_anything());
     Lab {
         asked: beside || (modes(Mode::Counted) && modes(Mode::RealTime)),
         rows: variants
@@ -81,7 +81,7 @@ fn row(measured: &Measured, variant: &Variant, clients: u32) -> Option<Row> {
         variant: variant.name.to_string(),
         clients,
         mode: measured.mode(variant),
-        beside: variant.beside,
+        host_load: variant.host_load,
         range: (sum.mean > 0.0).then(|| (sum.max - sum.min) / sum.mean),
         sum,
         shift: against.and_then(|other| shift(measured, [variant, other], clients)),

@@ -71,7 +71,7 @@ use model::{
 use serde::Serialize;
 
 pub use crate::{
-    answer::{beside_name, core_of},
+    answer::{core_of, host_load_name},
     cells::{Beyond, Cell, Other, Parts, Series, Thread},
     compare::{Comparison, Contrast},
     counters::Source,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use model::{
     facts::Facts,
     run::Run,
-    study::{Beside, Mode, Subject, Variant},
+    study::{HostLoad, Mode, Subject, Variant},
     trial::{Outcome, Trial, TrialId},
 };
 
@@ -131,7 +131,9 @@ impl<'a> Measured<'a> {
                     && self.subject(other) == subject
             })
         };
-        candidates().find(|other| other.beside == variant.beside).or_else(|| candidates().next())
+        candidates()
+            .find(|other| other.host_load == variant.host_load)
+            .or_else(|| candidates().next())
     }
 
     /// The variant that shows what the host's other work does: same mode, subject and load, nothing
@@ -139,7 +141,7 @@ impl<'a> Measured<'a> {
     pub(crate) fn undisturbed(&self, variant: &Variant) -> Option<&'a Variant> {
         let study = &self.run.study;
         self.variants().iter().find(|other| {
-            other.beside == Beside::Nothing
+            other.host_load == HostLoad::Nothing
                 && self.mode(other) == self.mode(variant)
                 && study.subject_of(other) == study.subject_of(variant)
                 && study.load_of(other) == study.load_of(variant)

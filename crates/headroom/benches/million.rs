@@ -261,10 +261,10 @@ fn opened(page: &Path) -> Outcome<Option<String>> {
         "<script>\n// Flame",
         "<script>var began = performance.now();</script><script>\n// Flame",
     );
-    let told = "<pre id=out></pre><script>document.getElementById('out').textContent = \
+    let message = "<pre id=out></pre><script>document.getElementById('out').textContent = \
                 `${Math.round(performance.now())} ms from the start, ${Math.round(performance.now() - began)} ms of them decoding and drawing`;\
                 </script></body>";
-    let dom = chromium::dom_of(&browser, &marked.replace("</body>", told));
+    let dom = chromium::dom_of(&browser, &marked.replace("</body>", message));
     let out = dom.split("<pre id=\"out\">").nth(1).and_then(|rest| rest.split("</pre>").next());
     Ok(out.map(str::to_owned))
 }

@@ -18,7 +18,7 @@ use analysis::stacks::{
     object::Elf,
     symbols::Functions,
 };
-use lab::{objects::kernel_name, run_folder::OBJECTS, scout::Symbols};
+use lab::{functions::Symbols, objects::kernel_name, run_folder::OBJECTS};
 use linux::{file, folder::Folder};
 use model::{
     instrument::KernelSymbols,

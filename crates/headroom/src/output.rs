@@ -44,6 +44,6 @@ pub(crate) fn tell(text: impl Display) {
         shown.truncate(shown.floor_char_boundary(LONGEST));
         shown.push('…');
     }
-    // Nobody is left to be told where even this fails.
+    // Nobody is left to be reported where even this fails.
     let _ = writeln!(io::stderr().lock(), "{shown}");
 }

@@ -15,7 +15,7 @@ use model::{event::Event, inert};
 
 use crate::output;
 
-/// How progress is told.
+/// How progress is reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
     /// Not at all.

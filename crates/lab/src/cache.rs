@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_entry_is_made_again_and_the_damage_told() {
+    fn a_damaged_entry_is_made_again_and_the_damage_reported() {
         let root = tempfile::tempdir().unwrap();
         let cache = Cache::at(root.path());
         let path = cache.obtain(NAME, fill).unwrap().path;

@@ -1,4 +1,4 @@
-//! The cache model of a virtual access point: the plugin's build, what QEMU is told, and the file of counts.
+//! The cache model of a virtual access point: the plugin's build, what QEMU is reported, and the file of counts.
 //!
 //! ```text
 //! plugin/cache.c ──cc, once──► cache folder ─┐
@@ -76,7 +76,7 @@ impl Attached {
         &self.library
     }
 
-    /// What the plugin is told, each as `name=value`.
+    /// What the plugin is reported, each as `name=value`.
     pub fn words(&self) -> Vec<String> {
         let cache = |name: &str, cache: Cache| format!("{name}={}", colons(cache));
         vec![
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_closed_window_the_reason_is_told() {
+    fn without_a_closed_window_the_reason_is_reported() {
         assert_eq!(window_of(&[]).unwrap_err(), "the guest set no mark");
         assert_eq!(window_of(&[("close", 3)]).unwrap_err(), "the guest set no mark");
         let reopened = [("open", 1), ("close", 2), ("open", 3)];
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plugin_is_told_its_caches_and_its_file() {
+    fn the_plugin_is_reported_its_caches_and_its_file() {
         let cache = |kib: u64, ways| Cache::new(Size::from_bytes(kib << 10), ways, 64).unwrap();
         let geometry = Geometry::new(cache(32, 2), cache(32, 4), cache(1024, 16)).unwrap();
         let attached = Attached { library: "l".into(), geometry, counts: "/run/counts".into() };

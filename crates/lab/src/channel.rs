@@ -130,7 +130,7 @@ impl<P: Peer> Channel<P> {
         Ok(())
     }
 
-    /// The next frame; `meanwhile` is told of the peer whenever nothing has come for a moment.
+    /// The next frame; `meanwhile` is reported of the peer whenever nothing has come for a moment.
     ///
     /// # Errors
     ///
@@ -270,11 +270,11 @@ impl<P: Peer> Device for Channel<P> {
 
 /// A refusal whose reason fits on a page.
 fn in_short(refusal: Refusal) -> Refusal {
-    let told = refusal.to_string();
-    if told.len() <= LONGEST_REASON {
+    let message = refusal.to_string();
+    if message.len() <= LONGEST_REASON {
         return refusal;
     }
-    Refusal::Machine(format!("{} …", &told[..told.floor_char_boundary(LONGEST_REASON)]))
+    Refusal::Machine(format!("{} …", &message[..message.floor_char_boundary(LONGEST_REASON)]))
 }
 
 #[cfg(test)]
@@ -307,8 +307,8 @@ mod tests {
         let cancel = Cancel::default();
         let (mut channel, _theirs) = pair(100, &cancel);
         let much = vec![0; 4 << 20];
-        let told = channel.send(&much, "nothing").unwrap_err().to_string();
-        assert!(told.contains("was silent for"), "{told}");
+        let message = channel.send(&much, "nothing").unwrap_err().to_string();
+        assert!(message.contains("was silent for"), "{message}");
         assert_eq!(channel.state(), State::Stuck);
         cancel.stop();
         assert!(matches!(channel.send(&much, "nothing"), Err(Error::Interrupted)));

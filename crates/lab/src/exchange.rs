@@ -274,7 +274,7 @@ mod tests {
             take(frame).unwrap();
         }
         assert!(take(census()).is_err());
-        let told = take(hello()).unwrap_err().to_string();
-        assert_eq!(told, "the agent sent a hello while the answer was awaited");
+        let message = take(hello()).unwrap_err().to_string();
+        assert_eq!(message, "the agent sent a hello while the answer was awaited");
     }
 }

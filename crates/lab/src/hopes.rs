@@ -1,6 +1,6 @@
 //! Which variants are measured no further: their first trials of this execution all failed.
 //!
-//! Pure: it is told how each trial ended. A trial that is left out is missing in the run, which is invalid then, and
+//! Pure: it is reported how each trial ended. A trial that is left out is missing in the run, which is invalid then, and
 //! is measured by `--resume`.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Hopes {
         matches!(self.0.get(variant), Some(Hope::Failed(FIRST..)))
     }
 
-    /// Takes the end of a trial, with the reason where it failed; returns what is to be told once, where the rest of
+    /// Takes the end of a trial, with the reason where it failed; returns what is to be reported once, where the rest of
     /// its variant is left out from now on.
     pub(crate) fn see(&mut self, variant: &VariantName, invalid: Option<&str>) -> Option<String> {
         let hope = self.0.entry(variant.clone()).or_insert(Hope::Failed(0));
@@ -52,15 +52,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_first_failures_end_a_variant_and_are_told_once() {
+    fn three_first_failures_end_a_variant_and_are_reported_once() {
         let (lost, well) = (VariantName::literal("lost"), VariantName::literal("well"));
         let mut hopes = Hopes::default();
         assert_eq!(hopes.see(&lost, Some("no user")), None);
         assert_eq!(hopes.see(&well, Some("no user")), None);
         assert_eq!(hopes.see(&lost, Some("no user")), None);
         assert!(!hopes.is_lost(&lost));
-        let told = hopes.see(&lost, Some("no user")).unwrap();
-        assert!(told.contains("first 3 trials failed") && told.contains("no user"), "{told}");
+        let message = hopes.see(&lost, Some("no user")).unwrap();
+        assert!(
+            message.contains("first 3 trials failed") && message.contains("no user"),
+            "{message}"
+        );
         assert!(hopes.is_lost(&lost) && !hopes.is_lost(&well));
         assert_eq!(hopes.see(&lost, Some("no user")), None);
     }

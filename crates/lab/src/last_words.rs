@@ -13,7 +13,7 @@ use std::{
 /// So much of the end is kept, bytes.
 const KEPT: usize = 4096;
 
-/// So many lines of it are told.
+/// So many lines of it are reported.
 const LINES: usize = 3;
 
 /// A program that has ended may have left its error output to another one, which is not waited for.
@@ -44,7 +44,7 @@ impl LastWords {
     }
 
     /// The last lines in one; the program must have ended.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let until = Instant::now() + GRACE;
         while !self.reader.is_finished() && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
@@ -62,16 +62,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_three_lines_are_told_in_one() {
+    fn the_last_three_lines_are_reported_in_one() {
         let words = LastWords::of(&b"one\ntwo\n\nthree\nfour\n"[..]);
-        assert_eq!(words.told(), "two; three; four");
-        assert_eq!(LastWords::of(&b""[..]).told(), "");
+        assert_eq!(words.message(), "two; three; four");
+        assert_eq!(LastWords::of(&b""[..]).message(), "");
     }
 
     #[test]
     fn of_much_the_end_is_kept() {
         let much = std::io::repeat(b'x').take(1 << 22).chain(&b"\nthe end\n"[..]);
-        let told = LastWords::of(much).told();
-        assert!(told.len() <= KEPT && told.ends_with("; the end"), "{} bytes", told.len());
+        let message = LastWords::of(much).message();
+        assert!(message.len() <= KEPT && message.ends_with("; the end"), "{} bytes", message.len());
     }
 }

@@ -37,7 +37,7 @@ const VDSO: &str = "[vdso]";
 ///
 /// # Errors
 ///
-/// [`Error`] of the stream or the disk. A file that cannot be read there is told as a doubt, and missing.
+/// [`Error`] of the stream or the disk. A file that cannot be read there is reported as a doubt, and missing.
 pub fn bring_all(
     lab: &Lab,
     device: &mut dyn Device,

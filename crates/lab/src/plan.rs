@@ -13,7 +13,7 @@ use std::time::Duration;
 use model::{
     instrument::{Detail, Place, Probe},
     span::Span,
-    study::{Beside, Function, Load, Mode, Perturb, Study, Subject, Target, Variant},
+    study::{Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant},
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,
@@ -106,7 +106,7 @@ fn slots<'a>(
 
 /// The repetitions that one slot holds: paired trials come two at a time, in the odd slots.
 fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + use<> {
-    let paired = variant.beside == Beside::Trial;
+    let paired = variant.host_load == HostLoad::Trial;
     let first = (!paired || !slot.is_multiple_of(2)).then_some(slot);
     first.into_iter().chain((paired && !slot.is_multiple_of(2)).then_some(slot + 1))
 }
@@ -116,7 +116,7 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
     PlannedTrial {
         id: TrialId { variant: variant.name.clone(), clients, repetition, purpose: Purpose::Cpu },
         mode: study.mode_of(variant),
-        beside: variant.beside,
+        host_load: variant.host_load,
         measure: Measure {
             subject: subject_order(subject),
             others: others(subject),
@@ -229,13 +229,13 @@ pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch<Planne
 }
 
 fn batch_of(trial: PlannedTrial) -> Batch<PlannedTrial> {
-    let at_once = match trial.beside {
-        Beside::Anything if trial.mode == Mode::Counted => None,
-        Beside::Trial => Some(2),
+    let at_once = match trial.host_load {
+        HostLoad::Anything if trial.mode == Mode::Counted => None,
+        HostLoad::Trial => Some(2),
         // Real time feels its neighbours, so it never has any that the study did not ask for.
-        Beside::Anything | Beside::Nothing | Beside::Stress => Some(1),
+        HostLoad::Anything | HostLoad::Nothing | HostLoad::Stress => Some(1),
     };
-    let stress = trial.beside == Beside::Stress;
+    let stress = trial.host_load == HostLoad::Stress;
     Batch { trials: vec![trial], at_once, stress }
 }
 
@@ -250,7 +250,7 @@ fn takes(batch: &Batch<PlannedTrial>, trial: &PlannedTrial) -> bool {
 }
 
 fn partners(one: &PlannedTrial, other: &PlannedTrial) -> bool {
-    other.beside == Beside::Trial
+    other.host_load == HostLoad::Trial
         && one.id.variant == other.id.variant
         && one.id.clients == other.id.clients
 }
@@ -344,9 +344,9 @@ mod tests {
         let plan = cpu(&study(
             "repetitions = 2",
             &[
-                "name = \"alone\"\nbeside = \"nothing\"",
-                "name = \"pair\"\nbeside = \"trial\"",
-                "name = \"loud\"\nbeside = \"stress\"",
+                "name = \"alone\"\nhost-load = \"nothing\"",
+                "name = \"pair\"\nhost-load = \"trial\"",
+                "name = \"loud\"\nhost-load = \"stress\"",
             ],
         ));
         let batches = batches(plan);
@@ -373,8 +373,8 @@ mod tests {
             parse(&format!("{text}\n[load]\nrun = \"{run}\"\n")).map_err(|fault| fault.why)
         };
         parsed(50, "").unwrap();
-        let told = parsed(100, "").unwrap_err();
-        assert!(told.contains("101 KiB") && told.contains("the most is 56 KiB"), "{told}");
+        let message = parsed(100, "").unwrap_err();
+        assert!(message.contains("101 KiB") && message.contains("the most is 56 KiB"), "{message}");
         assert!(parsed(50, "{interface}").unwrap_err().contains("for all interfaces"));
     }
 
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn trials_with_an_instrument_come_last_and_at_the_largest_count() {
         let keys = "repetitions = 1\n[profile]\nrepetitions = 2\n[[count.function]]\nname = \"f\"\nsymbol = \"f\"";
-        let study = study(keys, &["name = \"a\"", "name = \"b\"\nbeside = \"nothing\""]);
+        let study = study(keys, &["name = \"a\"", "name = \"b\"\nhost-load = \"nothing\""]);
         let plan = trials(&study, &Unlocated(&study));
         assert_eq!(
             names(&plan),
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn every_trial_comes_once() {
-        let plan = cpu(&study("", &["name = \"a\"", "name = \"p\"\nbeside = \"trial\""]));
+        let plan = cpu(&study("", &["name = \"a\"", "name = \"p\"\nhost-load = \"trial\""]));
         let mut seen = names(&plan);
         seen.sort();
         seen.dedup();

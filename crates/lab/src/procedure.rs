@@ -136,7 +136,7 @@ pub trait Procedure: Sync {
         site: &Site<'_, Self>,
         planned: &PlannedOf<Self>,
         files: &TrialFiles,
-    ) -> Result<Made<ReadingOf<Self>>, Error>;
+    ) -> Result<Finished<ReadingOf<Self>>, Error>;
 }
 
 /// A procedure's study file.
@@ -179,7 +179,7 @@ pub struct Site<'a, P: Procedure + ?Sized> {
 
 /// How a trial ended.
 #[derive(Clone, Debug)]
-pub struct Made<R> {
+pub struct Finished<R> {
     /// What came of it.
     pub outcome: Outcome<R>,
     /// What the host took for it.
@@ -188,7 +188,7 @@ pub struct Made<R> {
     pub idle_before: Option<Share>,
 }
 
-impl<R> Made<R> {
+impl<R> Finished<R> {
     /// It was not made.
     pub(crate) fn invalid(why: impl Into<String>) -> Self {
         Self { outcome: Outcome::invalid(why), cost: HostCost::default(), idle_before: None }

@@ -222,7 +222,7 @@ impl Peer for Program {
     /// In the agent's own last words or ssh's.
     fn death(&mut self) -> Failure {
         let status = host::end_of(&mut self.child);
-        Failure::Ended { status, said: self.said.told() }
+        Failure::Ended { status, said: self.said.message() }
     }
 }
 

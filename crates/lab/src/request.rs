@@ -31,7 +31,7 @@ pub(crate) trait Request {
     /// What it does on this machine that only root may, in words.
     const AT_HOST: &'static str;
 
-    /// What the agent is told.
+    /// What the agent is reported.
     fn order(&self) -> Order;
 
     /// The answer, or the frame that is not it.
@@ -175,9 +175,9 @@ mod tests {
 
     use super::*;
 
-    struct Told(VecDeque<Frame>);
+    struct Scripted(VecDeque<Frame>);
 
-    impl Device for Told {
+    impl Device for Scripted {
         fn order(&mut self, _: &Order) -> Result<(), Error> {
             Ok(())
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn heard(frames: impl IntoIterator<Item = Frame>) -> Result<u16, String> {
-        listen::<Asked>(&mut Told(frames.into_iter().collect())).map_err(|why| why.to_string())
+        listen::<Asked>(&mut Scripted(frames.into_iter().collect())).map_err(|why| why.to_string())
     }
 
     #[test]

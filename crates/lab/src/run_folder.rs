@@ -3,8 +3,8 @@
 //! Each file is written beside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
 //! tells of trials that were edited since.
 
-pub(crate) mod kept;
 pub(crate) mod sums;
+pub(crate) mod whole_files;
 
 use std::{
     ffi::OsStr,
@@ -23,7 +23,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use self::{kept::Kept, sums::Sums};
+use self::{sums::Sums, whole_files::WholeFiles};
 use crate::{Error, stack_file::proof_of};
 
 /// The folder of files that explain stacks.
@@ -44,7 +44,7 @@ const LONGEST_TRIALS: u64 = 256 << 20;
 
 /// A run folder that this process alone writes to.
 #[derive(Debug)]
-pub struct RunFolder(Kept);
+pub struct RunFolder(WholeFiles);
 
 /// A run as a folder holds it.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl RunFolder {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        Kept::open(path, &["trials", "stacks", OBJECTS, "consoles"]).map(Self)
+        WholeFiles::open(path, &["trials", "stacks", OBJECTS, "consoles"]).map(Self)
     }
 
     /// The folder.
@@ -184,7 +184,7 @@ impl RunFolder {
         self.0.keep(&trial_name(&trial.planned.id()), trial)
     }
 
-    /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
+    /// Keeps an event. The log is a convenience: a full disk is reported by what matters more.
     pub fn log(&self, event: &Event) {
         self.0.log(event);
     }
@@ -518,17 +518,20 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_told_by_its_own_name() {
+    fn a_file_that_cannot_be_written_is_reported_by_its_own_name() {
         let place = tempfile::tempdir().unwrap();
-        let told = write_whole(&place.path().join("none/page"), b"").unwrap_err().to_string();
-        assert!(told.ends_with("none/page: No such file or directory (os error 2)"), "{told}");
+        let message = write_whole(&place.path().join("none/page"), b"").unwrap_err().to_string();
+        assert!(
+            message.ends_with("none/page: No such file or directory (os error 2)"),
+            "{message}"
+        );
     }
 
     #[test]
-    fn what_is_no_run_is_told() {
+    fn what_is_no_run_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let told = read::<Clients>(place.path()).unwrap_err().to_string();
-        assert!(told.contains("holds no run: run.json: No such file"), "{told}");
+        let message = read::<Clients>(place.path()).unwrap_err().to_string();
+        assert!(message.contains("holds no run: run.json: No such file"), "{message}");
         fs::write(place.path().join("run.json"), "{}").unwrap();
         assert!(read::<Clients>(place.path()).unwrap_err().to_string().contains("missing field"));
     }

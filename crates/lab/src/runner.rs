@@ -26,7 +26,7 @@ use crate::{
     batch::Batch,
     hopes::Hopes,
     host,
-    procedure::{FileOf, Made, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
+    procedure::{FileOf, Finished, PlannedOf, Prepared, Procedure, Site, StudyOf, TrialFiles},
     run_folder::{self, Recorded, RunFolder},
 };
 
@@ -262,7 +262,8 @@ impl<'a, P: Procedure> Crew<'a, P> {
         self.tell(Event::TrialStarted { id: id.clone() });
         let (began_unix, began) = (host::unix_now(), Instant::now());
         let files = TrialFiles::of(self.folder, &id);
-        let Made { outcome, cost, idle_before } = self.procedure.trial(site, planned, &files)?;
+        let Finished { outcome, cost, idle_before } =
+            self.procedure.trial(site, planned, &files)?;
         let same_as = None;
         let trial =
             Trial { planned: planned.clone(), began_unix, cost, idle_before, same_as, outcome };
@@ -345,7 +346,7 @@ pub(crate) fn take_all<T, R>(
     Ok(results)
 }
 
-/// Runs the same work on so many threads; the first failure is the one that is told.
+/// Runs the same work on so many threads; the first failure is the one that is reported.
 pub(crate) fn side_by_side<R: Send>(
     threads: usize,
     work: impl Fn() -> Result<R, Error> + Sync,

@@ -20,7 +20,7 @@ use crate::{
     Error, Lab,
     device::Device,
     objects,
-    procedure::{Made, TrialFiles},
+    procedure::{Finished, TrialFiles},
     stack_file::StackFile,
     vm::snapshot::{self, Snapshot},
 };
@@ -35,20 +35,20 @@ pub fn trial(
     snapshot: &Snapshot,
     planned: &PlannedTrial,
     files: &TrialFiles,
-) -> Result<Made<Recording>, Error> {
+) -> Result<Finished<Recording>, Error> {
     let mut cost = HostCost::default();
-    let outcome = match measure(lab, snapshot, planned, Kept { files, cost: &mut cost }) {
+    let outcome = match measure(lab, snapshot, planned, Destination { files, cost: &mut cost }) {
         Ok(recording) => Outcome::Measured(Box::new(recording)),
         Err(Error::Machine(failure)) => {
             Outcome::Invalid { why: failure.to_string(), console: failure.console().to_vec() }
         }
         Err(error) => return Err(error),
     };
-    Ok(Made { outcome, cost, idle_before: None })
+    Ok(Finished { outcome, cost, idle_before: None })
 }
 
 /// Where a trial puts what it learns beside the recording.
-pub(crate) struct Kept<'a> {
+pub(crate) struct Destination<'a> {
     pub(crate) files: &'a TrialFiles,
     pub(crate) cost: &'a mut HostCost,
 }
@@ -57,7 +57,7 @@ fn measure(
     lab: &Lab,
     snapshot: &Snapshot,
     planned: &PlannedTrial,
-    kept: Kept<'_>,
+    kept: Destination<'_>,
 ) -> Result<Recording, Error> {
     let began = Instant::now();
     let mut machine = snapshot.restore(lab, &kept.files.console_log)?;

@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, path::Path};
 use model::plural::count;
 use model::{
     experiment::Kind,
-    study::{Beside, Load, Study, Subject, Target, Variant, VariantLoad},
+    study::{HostLoad, Load, Study, Subject, Target, Variant, VariantLoad},
 };
 use toml::de::DeTable;
 
@@ -221,11 +221,13 @@ impl Rules<'_> {
             if !names.insert(name) {
                 return self.variant_fault(name, format!("two variants are named `{name}`"));
             }
-            if variant.beside == Beside::Trial && !self.study.trial.repetitions.is_multiple_of(2) {
+            if variant.host_load == HostLoad::Trial
+                && !self.study.trial.repetitions.is_multiple_of(2)
+            {
                 return self.variant_fault(
                     name,
                     format!(
-                        "`{name}` runs in pairs (beside = \"trial\"), but repetitions = {} is odd",
+                        "`{name}` runs in pairs (host-load = \"trial\"), but repetitions = {} is odd",
                         self.study.trial.repetitions
                     ),
                 );
@@ -238,22 +240,22 @@ impl Rules<'_> {
     /// What a variant has of its own: load, subject, whom it is compared with, what others found.
     fn parts(&self, variant: &Variant) -> Result<(), Fault> {
         let name = variant.name.as_str();
-        let told = |key: &str, why: String| Fault {
+        let message = |key: &str, why: String| Fault {
             line: self.key_line(name, key),
             why: format!("variant `{name}`: {why}"),
         };
         if let Some(VariantLoad::With(load)) = &variant.load {
-            self.load(load, &["variant"]).map_err(|fault| told("load", fault.why))?;
+            self.load(load, &["variant"]).map_err(|fault| message("load", fault.why))?;
         }
         if let Some(subject) = &variant.subject {
-            self.subject(subject).map_err(|(_, why)| told("subject", why))?;
+            self.subject(subject).map_err(|(_, why)| message("subject", why))?;
         }
-        self.against(variant).map_err(|why| told("against", why))?;
-        self.changes(variant).map_err(|why| told("changes", why))?;
+        self.against(variant).map_err(|why| message("against", why))?;
+        self.changes(variant).map_err(|why| message("changes", why))?;
         let published = variant.published.as_ref();
         let percent = published.map_or(0.0, |published| published.percent_of_core);
         if !percent.is_finite() || percent < 0.0 {
-            return Err(told("published", format!("{percent} % of a core is no CPU time")));
+            return Err(message("published", format!("{percent} % of a core is no CPU time")));
         }
         Ok(())
     }
@@ -417,8 +419,8 @@ load = { run = \"iw dev {interface} station dump\" }
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        let told = [
+    fn what_is_wrong_is_reported_with_its_line() {
+        let message = [
             fault("clients =", "cleints ="),
             fault("[subject]\n", "[subject]\nfrobnicate = 1\n"),
             fault("18, 60", "18, 7000"),
@@ -432,7 +434,7 @@ load = { run = \"iw dev {interface} station dump\" }
             fault("[subject]", "[trial]\nrepetitions = 0\n[subject]"),
             fault("name = \"dump\"", "name = \"idle\""),
             fault("name = \"dump\"", "name = \"a/b\""),
-            fault("name = \"dump\"", "name = \"dump\"\nbeside = \"trail\""),
+            fault("name = \"dump\"", "name = \"dump\"\nhost-load = \"trail\""),
             fault("name = \"dump\"", "name = \"dump\"\nmode = \"fast\""),
             fault("{interface}", "{radio}"),
             fault("station dump\"", "station dump\", every = \"3s\""),
@@ -442,14 +444,14 @@ load = { run = \"iw dev {interface} station dump\" }
             fault("question", "qestion"),
             fault("[[variant]]", "[[variant]"),
         ];
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(message.join("\n"));
     }
 
     #[test]
-    fn what_is_wrong_with_a_subject_or_a_comparison_is_told_with_its_line() {
+    fn what_is_wrong_with_a_subject_or_a_comparison_is_reported_with_its_line() {
         let subject = |keys: &str| fault("[[variant]]", &format!("{keys}\n[[variant]]"));
         let dump = |key: &str| fault("name = \"dump\"", &format!("name = \"dump\"\n{key}"));
-        let told = [
+        let message = [
             fault("\"hostapd\"", "\"/usr/sbin/hostapd\""),
             subject("start = \"stationd 'all\""),
             subject("start = \"\""),
@@ -470,7 +472,7 @@ load = { run = \"iw dev {interface} station dump\" }
             fault("run = \"iw dev {interface} station dump\"", "stays = true"),
             fault("station dump\"", "station dump\", stay = true"),
         ];
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(message.join("\n"));
     }
 
     #[test]

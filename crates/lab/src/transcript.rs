@@ -358,10 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_its_own_words() {
+    fn a_refusal_is_reported_in_its_own_words() {
         let refusal =
             Refusal::NoSubject { name: "wld".to_owned(), running: vec!["hostapd".to_owned()] };
-        let told = listen(vec![Frame::Refused(refusal)]).unwrap_err().to_string();
-        assert!(told.starts_with("no process named `wld` runs on the access point"), "{told}");
+        let message = listen(vec![Frame::Refused(refusal)]).unwrap_err().to_string();
+        assert!(
+            message.starts_with("no process named `wld` runs on the access point"),
+            "{message}"
+        );
     }
 }

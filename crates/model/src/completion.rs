@@ -47,7 +47,7 @@ pub struct Published {
     /// What it is, in words.
     pub what: String,
     /// Which of ours it stands beside, as a limit names it: `busy: waiting at full`.
-    pub beside: String,
+    pub ours: String,
     /// The value: `6.6%`, `2.2x`, or a number.
     pub value: String,
     /// As it was published, where that is more than the value.
@@ -202,7 +202,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order in which they are reported.
     pub const ALL: [Self; 4] = [Self::Busy, Self::Event, Self::Hybrid, Self::Batch];
 
     /// Its name in options and files.

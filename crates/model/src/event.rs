@@ -104,7 +104,7 @@ pub enum Event {
         /// Whether it was interrupted.
         interrupted: bool,
     },
-    /// Something is not as it should be, and was mended or can be lived with.
+    /// Something is not as it should be, and was repaired or can be lived with.
     Doubt {
         /// What, where, and what was done.
         text: String,

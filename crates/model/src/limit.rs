@@ -207,14 +207,14 @@ impl fmt::Display for Metric {
 pub fn parse(text: &str) -> Result<Limit, String> {
     let text = text.trim();
     let (variant, rest) = variant_of(text);
-    let told = |why: String| format!("the limit `{text}`: {why}");
+    let message = |why: String| format!("the limit `{text}`: {why}");
     let over = OVERS.iter().find_map(|(word, over)| Some((rest.strip_prefix(word)?, *over)));
     let (rest, over) = over.unwrap_or((rest, Over::Every));
     let (At { clients, places }, asked) = match rest.strip_prefix(NO_SLOWER) {
         Some(rest) => no_slower(rest),
         None => bound(rest),
     }
-    .map_err(told)?;
+    .map_err(message)?;
     let variant = variant.map(str::to_owned);
     Ok(Limit { text: text.to_owned(), variant, clients, places, over, asked })
 }
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_study_does_not_have_is_told_with_what_it_has() {
+    fn what_a_study_does_not_have_is_reported_with_what_it_has() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let known = Known {
             figures: words(&["kept", "work"]),
@@ -483,20 +483,24 @@ mod tests {
             ..Known::default()
         };
         known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
-        let told = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
-        assert!(told("kpet >= 95%").ends_with("unknown figure `kpet`; known are kept, work"));
+        let message = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
+        assert!(message("kpet >= 95%").ends_with("unknown figure `kpet`; known are kept, work"));
         assert!(
-            told("gaurd: kept >= 95%").contains("unknown variant `gaurd`; known are none, guard")
+            message("gaurd: kept >= 95%")
+                .contains("unknown variant `gaurd`; known are none, guard")
         );
-        assert!(told("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap"));
         assert!(
-            told("kept at 18 clients >= 95%").contains("no 18 clients here; places are harmed, ap")
+            message("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap")
         );
-        assert!(told("cpu <= 2%").contains("unknown figure `cpu`; known are kept, work"));
+        assert!(
+            message("kept at 18 clients >= 95%")
+                .contains("no 18 clients here; places are harmed, ap")
+        );
+        assert!(message("cpu <= 2%").contains("unknown figure `cpu`; known are kept, work"));
     }
 
     #[test]
-    fn what_is_no_limit_is_told_in_one_line() {
+    fn what_is_no_limit_is_reported_in_one_line() {
         let cases = [
             ("", "no <= and no >="),
             ("cpu", "no <= and no >="),
@@ -513,8 +517,8 @@ mod tests {
             ("no slower than x.json by far", "`far` is no share"),
         ];
         for (text, expected) in cases {
-            let told = parse(text).unwrap_err();
-            assert!(told.contains(expected) && !told.contains('\n'), "{text}: {told}");
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(expected) && !message.contains('\n'), "{text}: {message}");
         }
     }
 

@@ -323,7 +323,7 @@ impl Gates {
     pub fn answered_by(self, purposes: &[Purpose]) -> Self {
         let has = |purpose| purposes.contains(&purpose);
         let (cpu, parity) = (has(Purpose::Cpu), has(Purpose::Parity));
-        // What cannot be read is judged, and told so.
+        // What cannot be read is judged, and reported so.
         let is_answered =
             |text: &String| limit::parse(text).map_or(true, |limit| has(limit.asked.purpose()));
         Self {
@@ -451,8 +451,8 @@ pub struct Variant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// What else the host does while a trial runs.
-    #[serde(default, skip_serializing_if = "Beside::is_anything")]
-    pub beside: Beside,
+    #[serde(default, skip_serializing_if = "HostLoad::is_anything")]
+    pub host_load: HostLoad,
     /// Names of variants that this one is compared with; without any, the first of its kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
@@ -477,7 +477,7 @@ impl Variant {
             subject: None,
             load: None,
             mode: None,
-            beside: Beside::default(),
+            host_load: HostLoad::default(),
             against: Vec::new(),
             changes: Vec::new(),
             pause: None,
@@ -552,7 +552,7 @@ impl<'de> Deserialize<'de> for VariantLoad {
 /// What the host does beside a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Beside {
+pub enum HostLoad {
     /// Whatever is quickest: trials run on all cores.
     #[default]
     Anything,
@@ -564,10 +564,10 @@ pub enum Beside {
     Stress,
 }
 
-impl Beside {
+impl HostLoad {
     /// Whether this is the default.
     pub fn is_anything(&self) -> bool {
-        *self == Beside::Anything
+        *self == HostLoad::Anything
     }
 }
 
@@ -576,7 +576,7 @@ impl Study {
     /// and is answered by CPU figures alone.
     pub fn counts_in(&self, variant: &Variant) -> bool {
         let named = self.count.as_ref().map_or(&[][..], |count| &count.variants);
-        variant.beside.is_anything() && variant.is_meant(named)
+        variant.host_load.is_anything() && variant.is_meant(named)
     }
 
     /// The load that a variant runs under; `None` is an idle access point.

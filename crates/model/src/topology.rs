@@ -1,4 +1,4 @@
-//! What an access point must look like before a trial, and what had to be mended for that.
+//! What an access point must look like before a trial, and what had to be repaired for that.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ pub enum Must {
     Rest,
 }
 
-/// Something that was not as it must be, and was mended.
+/// Something that was not as it must be, and was repaired.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Correction {
     /// What: `wlan0`, `steerd`.

@@ -15,7 +15,7 @@ use crate::{
     pause::{Pauses, Peer},
     sample::Sample,
     share::Share,
-    study::{Beside, Mode},
+    study::{HostLoad, Mode},
     topology::Correction,
 };
 
@@ -61,8 +61,8 @@ pub struct PlannedTrial {
     /// How the access point's time passes.
     pub mode: Mode,
     /// What else the host does.
-    pub beside: Beside,
-    /// What the agent is told.
+    pub host_load: HostLoad,
+    /// What the agent is reported.
     pub measure: Measure,
 }
 
@@ -161,7 +161,7 @@ pub struct Recording {
     /// What the figures are of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Box<Identity>>,
-    /// What had to be mended before.
+    /// What had to be repaired before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
     /// What was paused, and when.

@@ -9,7 +9,7 @@
 //! | 1 | first version |
 //! | 2 | a subject that is started for the trial, other processes, a load that stays |
 //! | 3 | stacks and counts of calls, files brought from the access point |
-//! | 4 | identity by content, topology that is mended, pauses, parity, peers, files put there |
+//! | 4 | identity by content, topology that is repaired, pauses, parity, peers, files put there |
 //! | 5 | trials of contention |
 //! | 6 | trials of `txd measure` |
 //! | 7 | their bus, and commands whose end was put off |
@@ -129,7 +129,7 @@ pub enum Frame {
     Done,
     /// The order cannot be carried out; everything that was changed is restored.
     Refused(Refusal),
-    /// What had to be mended; sent where something had to be.
+    /// What had to be repaired; sent where something had to be.
     Corrections(Vec<Correction>),
     /// What is measured, by content.
     Identity(Box<Identity>),
@@ -217,7 +217,7 @@ pub enum Refusal {
         /// From the window's start.
         after: Span,
     },
-    /// The access point is not as it must be, and cannot be mended.
+    /// The access point is not as it must be, and cannot be repaired.
     #[error("{what} {was}, and cannot be mended: {why}")]
     Topology {
         /// What: `wlan0`, `steerd`.

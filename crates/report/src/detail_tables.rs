@@ -3,7 +3,7 @@
 //! Reads an [`Analysis`], gives [`Table`]s, as [`crate::tables`] does for those who read on.
 
 use analysis::{
-    Analysis, Cell, beside_name,
+    Analysis, Cell, host_load_name,
     quantity::{ABSENT, Unit},
 };
 use model::{run::Run, study::Subject};
@@ -161,7 +161,7 @@ pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
             subject_words(run.study.subject_of(variant)),
             curve.load.as_deref().unwrap_or("none").replace('`', ""),
             curve.mode.name().to_owned(),
-            beside_name(variant.beside).to_owned(),
+            host_load_name(variant.host_load).to_owned(),
             variant.about.clone().unwrap_or_default(),
         ]);
     }

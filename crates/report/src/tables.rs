@@ -8,7 +8,7 @@ use crate::table::{
     Table,
 };
 use analysis::{
-    Analysis, Cell, Comparison, Contrast, Curve, Estimate, Full, Other, Slope, beside_name,
+    Analysis, Cell, Comparison, Contrast, Curve, Estimate, Full, Other, Slope, host_load_name,
     quantity::{self, ABSENT, Unit},
 };
 
@@ -393,7 +393,7 @@ fn lab_row(row: &analysis::Row, unit: Unit) -> Vec<String> {
     vec![
         row.variant.clone(),
         row.mode.name().to_owned(),
-        beside_name(row.beside).to_owned(),
+        host_load_name(row.host_load).to_owned(),
         row.clients.to_string(),
         row.sum.n.to_string(),
         unit.mean(&row.sum),

@@ -82,7 +82,7 @@ fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
         .collect();
     let mut variants = vec![(BASE, 0)];
     variants.extend(sizes.iter().map(|(name, rounds)| (name.as_str(), *rounds)));
-    Ok(told(&bench.measure("pairs", &variants, pairs)?))
+    Ok(message(&bench.measure("pairs", &variants, pairs)?))
 }
 
 /// The table of a run that is there, whole or cut short; whether every promise holds.
@@ -93,11 +93,11 @@ fn run(root: &Path, pairs: Option<&str>) -> Result<bool> {
 fn again(run: &str) -> Result<bool> {
     let recorded =
         lab::run_folder::read::<Clients>(Path::new(run)).context("cannot read the run")?;
-    Ok(told(&analysis::analyse(&recorded.run, &recorded.trials)))
+    Ok(message(&analysis::analyse(&recorded.run, &recorded.trials)))
 }
 
 /// A row for every variant but the one that all are compared with.
-fn told(measured: &Analysis) -> bool {
+fn message(measured: &Analysis) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for cell in measured.cells.iter().filter(|cell| cell.variant != BASE) {
         if !names.contains(&cell.variant.as_str()) {

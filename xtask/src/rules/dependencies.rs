@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn a_dependency_without_a_reason_is_a_fault() {
         let manifest = "a\nserde = \"1\"\n";
-        let told = unjustified(&table(&["clap", "serde"]), REASONS, manifest);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].to_string().starts_with("Cargo.toml:2: nobody says what `serde`"));
+        let message = unjustified(&table(&["clap", "serde"]), REASONS, manifest);
+        assert_eq!(message.len(), 1);
+        assert!(message[0].to_string().starts_with("Cargo.toml:2: nobody says what `serde`"));
     }
 
     #[test]

@@ -82,11 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn the_other_direction_is_told_with_its_line() {
-        let told: Vec<_> =
+    fn the_other_direction_is_reported_with_its_line() {
+        let message: Vec<_> =
             faults(&package("lab", &["model", "report"])).iter().map(Fault::to_string).collect();
         assert_eq!(
-            told,
+            message,
             [
                 "crates/lab/Cargo.toml:2: `lab` must not depend on `report`; it may know model, linux"
             ]

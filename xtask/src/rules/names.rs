@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_name_nothing_are_told() {
+    fn words_that_name_nothing_are_reported() {
         for path in ["crates/lab/src/utils.rs", "tests/common/mod.rs", "xtask/src/TestHelper.rs.md"]
         {
             let expected = !path.contains("TestHelper");

@@ -48,9 +48,9 @@ const PUBLISHED: [[&str; 4]; 4] = [
     ["a task beside busy", "busy: slowdown at task", "2.2051x", "7.8 s → 17.2 s"],
 ];
 
-fn published([what, beside, value, words]: [&str; 4]) -> Published {
-    let [what, beside, value, words] = [what, beside, value, words].map(str::to_owned);
-    Published { what, beside, value, words: Some(words) }
+fn published([what, ours, value, words]: [&str; 4]) -> Published {
+    let [what, ours, value, words] = [what, ours, value, words].map(str::to_owned);
+    Published { what, ours, value, words: Some(words) }
 }
 
 /// What the study asks of its figures.

@@ -41,7 +41,7 @@ pub(super) fn all(study: &Study, table: &[Metric]) -> Vec<Published> {
 
 /// `None` for an entry that names no figure, which its reader has refused.
 fn one(asked: &Asked, place: &str, table: &[Metric]) -> Option<Published> {
-    let limit = limit::parse(&format!("{} <= {}", asked.beside, asked.value)).ok()?;
+    let limit = limit::parse(&format!("{} <= {}", asked.ours, asked.value)).ok()?;
     let Limited::Bound { metric: Asks::Figure(figure), value, .. } = &limit.asked else {
         return None;
     };

@@ -171,7 +171,7 @@ fn the_census_adds_up_over_trials() {
 fn what_was_published_stands_beside_ours_as_the_study_says() {
     let mut run = made::run();
     let mut absent = run.study.published[3].clone();
-    absent.beside = "busy: slowdown at bus".to_owned();
+    absent.ours = "busy: slowdown at bus".to_owned();
     run.study.published.push(absent);
     let published = analyse(&run, &made::trials()).published;
     let ours: Vec<f64> =

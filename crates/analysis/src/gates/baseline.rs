@@ -65,7 +65,7 @@ fn measured(study: &Study) -> BTreeMap<String, String> {
             subject: variant.subject.clone(),
             load: variant.load.clone(),
             mode: variant.mode,
-            beside: variant.beside,
+            host_load: variant.host_load,
             ..Variant::named(variant.name.clone())
         };
         put(variant_key(&variant.name), hash(&bare));

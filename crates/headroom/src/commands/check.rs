@@ -46,7 +46,7 @@ pub(super) fn of_clients(
     recorded: &Recorded,
     flags: &flags::Check,
 ) -> Result<Verdict, Failure> {
-    // What is wrong with the words is told before any work.
+    // What is wrong with the words is reported before any work.
     with_limits(&recorded.run, &flags.limits)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let analysis = analysed(recorded, &symbols, &flags.limits, None)?;
@@ -139,7 +139,7 @@ pub(super) fn write_files(
 /// Prints every verdict.
 pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
     let lines = verdict_lines::all(run, analysis);
-    let told = report::overall(run, analysis);
+    let message = report::overall(run, analysis);
     if options.json {
         let lines: Vec<Value> = lines
             .iter()
@@ -151,17 +151,17 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
             })
             .collect();
         output::json(
-            &json!({"verdict": told.verdict, "sentence": told.sentence, "verdicts": lines}),
+            &json!({"verdict": message.verdict, "sentence": message.sentence, "verdicts": lines}),
         );
     } else {
-        output::painted(plain(&lines, &told).trim_end());
+        output::painted(plain(&lines, &message).trim_end());
     }
 }
 
 /// Verdicts for people, coloured where the output is a terminal.
-pub(crate) fn plain(lines: &[VerdictLine], told: &Overall) -> String {
+pub(crate) fn plain(lines: &[VerdictLine], message: &Overall) -> String {
     let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
-    verdict_lines::plain(lines, told, colours)
+    verdict_lines::plain(lines, message, colours)
 }
 
 /// How a run ends.
@@ -223,7 +223,7 @@ fn read_baseline(path: &Path) -> Result<Baseline, String> {
         .map_err(|error| format!("cannot read the baseline {name}: {error}"))?;
     let wrong = |error| format!("{name} is no baseline: {error}");
     let value: Value = serde_json::from_str(&text).map_err(wrong)?;
-    // A later format may have other keys, and that is what is to be told then.
+    // A later format may have other keys, and that is what is to be reported then.
     match value.get("format").and_then(Value::as_u64) {
         Some(format) if format != u64::from(FORMAT) => Err(format!(
             "the baseline {name} has format {format}, this headroom reads {FORMAT}; save it again"

@@ -77,7 +77,7 @@ impl Verbs for Clients {
         name: &str,
         report: Option<String>,
     ) -> Result<Entry, String> {
-        // A limit that cannot be judged any more makes the run unreadable as a verdict, and is told.
+        // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
         let analysis = for_index(recorded, symbols).map_err(|failure| failure.sentence())?;
         Ok(index::entry(&recorded.run, &analysis, followed, (name, report)))
     }

@@ -285,8 +285,8 @@ mod tests {
             pairs: Pairs::Fixed(6),
             changes: Vec::new(),
         };
-        let told = asked(&versus(Expect::Faster));
-        assert_eq!(told, "Does bulk cost less CPU than brief at 1 client?");
+        let message = asked(&versus(Expect::Faster));
+        assert_eq!(message, "Does bulk cost less CPU than brief at 1 client?");
         let twice = Versus { difference: Difference::Nothing, ..versus(Expect::Same) };
         assert!(asked(&twice).contains("where brief is measured twice"));
     }

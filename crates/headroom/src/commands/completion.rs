@@ -30,7 +30,7 @@ use super::{
     check,
     kinds::Verbs,
     publish::Wanted,
-    targets::{self, Told},
+    targets::{self, Conclusion},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -76,7 +76,7 @@ impl Verbs for Completion {
             report::completion::page(&figures.completion, &recorded.run, &recorded.study_text);
         let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
         run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;
-        figures.told(recorded).conclude(options, html, wanted)
+        figures.message(recorded).conclude(options, html, wanted)
     }
 
     fn check(
@@ -85,8 +85,8 @@ impl Verbs for Completion {
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
         targets::refuse_saving(flags)?;
-        let told = Figures::of(recorded, &flags.limits)?.told(recorded);
-        told.check(options, &flags.outputs)
+        let message = Figures::of(recorded, &flags.limits)?.message(recorded);
+        message.check(options, &flags.outputs)
     }
 
     fn compare(
@@ -188,7 +188,7 @@ impl Figures {
         Ok(Self { completion, comparison })
     }
 
-    fn told(&self, recorded: &Recorded<Completion>) -> Told {
+    fn message(&self, recorded: &Recorded<Completion>) -> Conclusion {
         let completion = &self.completion;
         let (lines, overall, text) = match &self.comparison {
             Some(comparison) => {
@@ -206,7 +206,7 @@ impl Figures {
             }
         };
         let (run, question) = (&recorded.run, &completion.question);
-        Told {
+        Conclusion {
             json: serde_json::to_string(self).unwrap_or_default(),
             text,
             markdown: report::completion::markdown(completion),
@@ -223,13 +223,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strategies_keep_the_studys_order_and_an_unknown_one_is_told() {
+    fn strategies_keep_the_studys_order_and_an_unknown_one_is_reported() {
         let named = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             only(&Strategy::ALL, &names)
         };
         assert_eq!(named(&["event", "busy"]).unwrap(), [Strategy::Busy, Strategy::Event]);
-        let Err(Failure::Usage(told)) = named(&["evnet"]) else { panic!() };
-        assert_eq!(told, "the study has no strategy `evnet`; it has busy, event, hybrid, batch");
+        let Err(Failure::Usage(message)) = named(&["evnet"]) else { panic!() };
+        assert_eq!(message, "the study has no strategy `evnet`; it has busy, event, hybrid, batch");
     }
 }

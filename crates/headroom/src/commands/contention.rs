@@ -24,7 +24,7 @@ use serde_json::json;
 use super::{
     kinds::Verbs,
     publish::Wanted,
-    targets::{self, Told},
+    targets::{self, Conclusion},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -68,7 +68,7 @@ impl Verbs for Contention {
     ) -> Result<Verdict, Failure> {
         let analysed = analysed(recorded, wanted.limits)?;
         let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
-        told(recorded, &analysed).conclude(options, html, wanted)
+        message(recorded, &analysed).conclude(options, html, wanted)
     }
 
     fn check(
@@ -77,7 +77,7 @@ impl Verbs for Contention {
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
         targets::refuse_saving(flags)?;
-        told(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
+        message(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
     }
 
     fn compare(
@@ -185,11 +185,11 @@ fn analysed(recorded: &Recorded<Contention>, limits: &flags::Limits) -> Result<A
     Ok(analysis::contention::analyse(&run, &recorded.trials))
 }
 
-fn told(recorded: &Recorded<Contention>, analysed: &Analysed) -> Told {
+fn message(recorded: &Recorded<Contention>, analysed: &Analysed) -> Conclusion {
     let (verdict, sentence) = report::contention::overall(analysed);
     let lines = report::targets::lines(&analysed.targets);
     let (run, question) = (&recorded.run, &analysed.question);
-    Told {
+    Conclusion {
         json: serde_json::to_string(analysed).unwrap_or_default(),
         text: inert::lines(&report::contention::summary(analysed)).into_owned(),
         markdown: report::contention::markdown(analysed),
@@ -225,9 +225,9 @@ mod tests {
         only_controls(&mut study, &["none".to_owned()]).unwrap();
         assert!(study.controls.is_empty());
         assert_eq!(study.cells[1].controls, ["none"]);
-        let Err(Failure::Usage(told)) = only_controls(&mut study, &["lwo".to_owned()]) else {
+        let Err(Failure::Usage(message)) = only_controls(&mut study, &["lwo".to_owned()]) else {
             panic!()
         };
-        assert!(told.starts_with("the study has no control `lwo`"), "{told}");
+        assert!(message.starts_with("the study has no control `lwo`"), "{message}");
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
     };
     let (access_point, failure) = match looked {
         Ok(findings) => (findings, None),
-        // What was found before is told all the same.
+        // What was found before is reported all the same.
         Err(failure) => (Vec::new(), Some(failure)),
     };
     let findings = Findings { host, access_point };
@@ -330,10 +330,10 @@ mod tests {
     #[test]
     fn what_an_access_point_lacks_is_absent_and_never_zero() {
         let facts = facts(&Facts { pmu_absent: vec!["cycles".to_owned()], ..Facts::default() });
-        let told: Vec<_> = facts
+        let message: Vec<_> = facts
             .iter()
             .map(|finding| format!("{:?} {}: {}", finding.state, finding.about, finding.what))
             .collect();
-        insta::assert_snapshot!(told.join("\n"));
+        insta::assert_snapshot!(message.join("\n"));
     }
 }

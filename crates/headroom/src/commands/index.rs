@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_another_format_is_told_by_its_format() {
+    fn a_run_of_another_format_is_reported_by_its_format() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("run.json"), r#"{"format": 1, "shape": "of old"}"#).unwrap();
         let index = gathered(place.path());

@@ -203,7 +203,7 @@ impl<S: Serialize> Numbered<'_, S> {
 
 /// What an analysed run says, in every form.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Conclusion {
     /// For machines: one line.
     pub(super) json: String,
     /// For a terminal, inert but for colours.
@@ -220,7 +220,7 @@ pub(super) struct Told {
     pub(super) edited: Vec<String>,
 }
 
-impl Told {
+impl Conclusion {
     /// Prints every verdict, writes what CI reads, and gives the verdict.
     ///
     /// # Errors
@@ -285,8 +285,8 @@ mod tests {
             ("--gate cpu<=2%", "known are kept"),
             ("--baseline file", "--baseline is for runs of clients and subjects"),
         ] {
-            let Err(Failure::Usage(told)) = asked(words) else { panic!("{words}") };
-            assert!(told.contains(why), "{told}");
+            let Err(Failure::Usage(message)) = asked(words) else { panic!("{words}") };
+            assert!(message.contains(why), "{message}");
         }
     }
 
@@ -295,8 +295,10 @@ mod tests {
         let cells = ["a", "b"];
         assert_eq!(chosen(("cell", &cells), &[2]).unwrap(), ["b"]);
         for wrong in [0, 3] {
-            let Err(Failure::Usage(told)) = chosen(("cell", &cells), &[1, wrong]) else { panic!() };
-            assert_eq!(told, format!("the study has no cell {wrong}; it has 1 to 2"));
+            let Err(Failure::Usage(message)) = chosen(("cell", &cells), &[1, wrong]) else {
+                panic!()
+            };
+            assert_eq!(message, format!("the study has no cell {wrong}; it has 1 to 2"));
         }
     }
 }

@@ -13,11 +13,10 @@ use crate::{
     comparison::{Builds, Comparing},
     device::Device,
     exchange::unexpected,
-    objects, plan,
-    procedure::{Made, Prepared, TrialFiles},
+    functions, objects, plan,
+    procedure::{Finished, Prepared, TrialFiles},
     remote::{Address, Remote},
-    scout,
-    session::{self, Kept},
+    session::{self, Destination},
     study_file::StudyFile,
     vm::Failure,
 };
@@ -41,7 +40,7 @@ pub(super) fn prepare<'a>(
     let mut comparing = trials.comparing.cloned();
     let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
     let builds = builds.transpose()?.flatten();
-    let found = scout::find(lab, &mut device, &file, trials.symbols)?;
+    let found = functions::find(lab, &mut device, &file, trials.symbols)?;
     let plan = ClientTrials { comparing: comparing.as_ref(), ..*trials }.plan_of(&file, &found);
     Ok(Prepared {
         ground: Ground::Device(Box::new(OnDevice { device, builds }.into())),
@@ -147,22 +146,22 @@ impl OnDevice {
         lab: &Lab,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Made<Recording>, Error> {
+    ) -> Result<Finished<Recording>, Error> {
         let mut cost = HostCost::default();
-        let outcome = match self.measure(lab, planned, Kept { files, cost: &mut cost }) {
+        let outcome = match self.measure(lab, planned, Destination { files, cost: &mut cost }) {
             Ok(recording) => Outcome::Measured(Box::new(recording)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
             Err(error) => return Err(error),
         };
-        Ok(Made { outcome, cost, idle_before: None })
+        Ok(Finished { outcome, cost, idle_before: None })
     }
 
     fn measure(
         &mut self,
         lab: &Lab,
         planned: &PlannedTrial,
-        Kept { files, cost }: Kept<'_>,
+        Destination { files, cost }: Destination<'_>,
     ) -> Result<Recording, Error> {
         self.device.order(&Order::measure(planned.measure.clone()))?;
         let recording = session::listen(&mut self.device, &planned.measure, files, cost)?;

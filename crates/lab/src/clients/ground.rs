@@ -16,12 +16,12 @@ use super::{ClientTrials, Ground};
 use crate::{
     Error, Lab,
     comparison::Builds,
+    functions::{self, Found},
     image::{self, Image},
     plan,
     procedure::{Prepared, TrialFiles},
     run_folder::RunFolder,
     runner::{same_lab, side_by_side, take_all},
-    scout::{self, Found},
     session,
     study_file::StudyFile,
     vm::{
@@ -191,7 +191,7 @@ impl Virtual {
         let folder = scratch()?;
         let wanted = (*clients, study.access_point.mode);
         let mut machine = self.machine(lab, file, (wanted, folder.path()))?;
-        scout::find(lab, &mut machine, file, trials.symbols)
+        functions::find(lab, &mut machine, file, trials.symbols)
     }
 
     /// The snapshot that a trial starts from.

@@ -24,11 +24,11 @@ use crate::{
     Error, Lab,
     batch::Batch,
     comparison::{Comparing, Decided},
+    functions::{Found, Symbols},
     plan,
-    procedure::{Made, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
     remote::Address,
     run_folder::RunFolder,
-    scout::{Found, Symbols},
     session,
     study_file::StudyFile,
     vm::Failure,
@@ -154,7 +154,7 @@ impl Procedure for ClientTrials<'_> {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Made<Recording>, Error> {
+    ) -> Result<Finished<Recording>, Error> {
         match site.ground {
             Ground::Virtual(ground) => {
                 session::trial(site.lab, ground.snapshot_of(planned)?, planned, files)

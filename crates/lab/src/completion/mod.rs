@@ -20,7 +20,7 @@ use crate::{
     Error, Lab,
     batch::{Batch, counted_first},
     places::Wanted,
-    procedure::{Made, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
     request::Places,
     run_folder::RunFolder,
     runner::same_lab,
@@ -88,10 +88,10 @@ impl Procedure for CompletionTrials {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Made<Measured>, Error> {
+    ) -> Result<Finished<Measured>, Error> {
         if plan::lacks_rounds(&site.run.study, planned) {
             let why = "its task's work is unknown: the task alone could not be measured";
-            return Ok(Made::invalid(why));
+            return Ok(Finished::invalid(why));
         }
         request::made(site, planned.place, &planned.order, files)
     }

@@ -11,7 +11,7 @@ use model::{
 use super::{CompletionTrials, plan::mode_of};
 use crate::{
     Error,
-    procedure::{Made, Site, TrialFiles},
+    procedure::{Finished, Site, TrialFiles},
     request::{At, Ran, Request},
 };
 
@@ -42,10 +42,10 @@ pub(super) fn made(
     place: usize,
     order: &Order,
     files: &TrialFiles,
-) -> Result<Made<Measured>, Error> {
+) -> Result<Finished<Measured>, Error> {
     let began = Instant::now();
     let Some(place) = site.run.study.places.get(place) else {
-        return Ok(Made::invalid("the study has no such place"));
+        return Ok(Finished::invalid("the study has no such place"));
     };
     let at = At {
         lab: site.lab,
@@ -60,5 +60,5 @@ pub(super) fn made(
         Err(why) => Outcome::invalid(why),
     };
     let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
-    Ok(Made { outcome, cost, idle_before })
+    Ok(Finished { outcome, cost, idle_before })
 }

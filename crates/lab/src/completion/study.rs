@@ -13,7 +13,7 @@ use model::{
 
 use crate::study_file::{
     Fault,
-    lines::{Lines, Told},
+    lines::{Checked, Lines},
     maxima, shape_fault,
 };
 
@@ -83,14 +83,14 @@ impl Rules<'_> {
         lines.each(("place", &study.places), |place| &place.name, place)?;
         lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))?;
         for (at, one) in study.published.iter().enumerate() {
-            let told = limit::parse(&format!("{} <= {}", one.beside, one.value))
+            let message = limit::parse(&format!("{} <= {}", one.ours, one.value))
                 .and_then(|limit| study.known().check(&limit));
-            told.or_else(|why| lines.entry_fault(("published", at), ("beside", why)))?;
+            message.or_else(|why| lines.entry_fault(("published", at), ("beside", why)))?;
         }
         lines.limits(study.gates.as_ref(), &study.known())
     }
 
-    fn shape(&self) -> Told {
+    fn shape(&self) -> Checked {
         let shape = &self.study.completion;
         if shape.versus.is_some() && !self.text.is_empty() {
             let why = "headroom compare writes this key; leave it out, and say `headroom compare STUDY busy event`";
@@ -133,7 +133,7 @@ impl Rules<'_> {
     }
 }
 
-fn offered(load: &Load) -> Told {
+fn offered(load: &Load) -> Checked {
     if load.rates.is_empty() {
         return Err(("rates", "no rate; write for instance [440, 1000]".to_owned()));
     }

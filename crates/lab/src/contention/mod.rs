@@ -20,7 +20,7 @@ use crate::{
     Error, Lab,
     batch::{Batch, counted_first},
     places::Wanted,
-    procedure::{Made, Prepared, Procedure, Site, TrialFiles},
+    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
     request::Places,
     run_folder::RunFolder,
     runner::same_lab,
@@ -98,16 +98,16 @@ impl Procedure for ContentionTrials {
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,
-    ) -> Result<Made<Reading>, Error> {
+    ) -> Result<Finished<Reading>, Error> {
         let order = &planned.order;
         // Its traffic has a share of a rate that was not found.
         if order.traffic.as_ref().is_some_and(|traffic| traffic.paced.is_some()) {
             let why = "its rate is unknown: the traffic alone at full rate could not be measured";
-            return Ok(Made::invalid(why));
+            return Ok(Finished::invalid(why));
         }
         let cell = site.run.study.cells.get(planned.cell as usize);
         let Some(place) = cell.and_then(|cell| plan::place_of(&site.run.study, cell)) else {
-            return Ok(Made::invalid("the study has no such place"));
+            return Ok(Finished::invalid("the study has no such place"));
         };
         request::made(site, place, order, files)
     }

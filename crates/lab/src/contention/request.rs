@@ -12,7 +12,7 @@ use super::{ContentionTrials, plan::mode_of};
 use crate::{
     Error,
     cache_model::{self, Attached},
-    procedure::{Made, Site, TrialFiles},
+    procedure::{Finished, Site, TrialFiles},
     request::{At, Ran, Request},
     run_folder,
 };
@@ -45,7 +45,7 @@ pub(super) fn made(
     place: &Place,
     order: &Order,
     files: &TrialFiles,
-) -> Result<Made<Reading>, Error> {
+) -> Result<Finished<Reading>, Error> {
     let began = Instant::now();
     let is_modelled = place.on == Machine::Vm && order.marks;
     let counts = files.console_log.with_extension("caches");
@@ -69,7 +69,7 @@ pub(super) fn made(
         Err(why) => Outcome::invalid(why),
     };
     let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
-    Ok(Made { outcome, cost, idle_before })
+    Ok(Finished { outcome, cost, idle_before })
 }
 
 /// The record, with what the caches of its window were.

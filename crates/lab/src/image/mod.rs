@@ -76,7 +76,7 @@ struct Base {
 pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
-    // Before the packages: what is missing here is told before they are fetched.
+    // Before the packages: what is missing here is reported before they are fetched.
     let programs = find_programs(&lab.settings.device)?;
     let more = lab.settings.packages_with(more);
     let base_key = base_key(lab, &more);

@@ -149,7 +149,7 @@ fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
 /// The variants that measure a subject. What a host does beside a trial is a question about the lab, and
 /// has no stacks.
 fn plain(study: &Study) -> Vec<&Variant> {
-    study.variants.iter().filter(|variant| variant.beside.is_anything()).collect()
+    study.variants.iter().filter(|variant| variant.host_load.is_anything()).collect()
 }
 
 /// The client counts of trials with an instrument: those that are named, else the largest.

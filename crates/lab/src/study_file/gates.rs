@@ -108,7 +108,7 @@ impl Rules<'_> {
         }
         let every = self.study.trial.sample_every;
         let span = pause.span.as_nanos();
-        // A step of 0 has been told before.
+        // A step of 0 has been reported before.
         if span == 0 || !span.is_multiple_of(every.as_nanos().max(1)) {
             let why = format!("a span of {} is no whole number of {every} samples", pause.span);
             return self.fault(&at("span"), why);
@@ -149,15 +149,15 @@ impl Rules<'_> {
     fn own_consumers(&self) -> Result<(), Fault> {
         for variant in &self.study.variants {
             let Some(consumer) = &variant.pause else { continue };
-            let told = |why: String| {
+            let message = |why: String| {
                 let line = self.key_line(&variant.name, "pause");
                 Err(Fault { line, why: format!("variant `{}`: {why}", variant.name) })
             };
             if is_no_process(consumer) {
-                return told(no_process(consumer));
+                return message(no_process(consumer));
             }
             if self.study.pause.is_none() && !self.text.is_empty() {
-                return told(format!("`{consumer}` is to be paused, but there is no [pause]"));
+                return message(format!("`{consumer}` is to be paused, but there is no [pause]"));
             }
         }
         Ok(())
@@ -186,33 +186,33 @@ impl Rules<'_> {
         let place = &self.study.access_point;
         let mut seen = BTreeSet::new();
         for interface in &place.interfaces {
-            let told = |why: String| self.fault(&["access-point", "interface"], why);
+            let message = |why: String| self.fault(&["access-point", "interface"], why);
             let name = interface.name.as_str();
             if name.is_empty() || name.contains(['/', ' ']) {
-                return told(format!("`{name}` is no interface"));
+                return message(format!("`{name}` is no interface"));
             }
             if !seen.insert(name) {
-                return told(format!("the interface `{name}` stands there twice"));
+                return message(format!("the interface `{name}` stands there twice"));
             }
             if let Some(at) = interface.megahertz.filter(|at| !CHANNELS.contains(at)) {
-                return told(format!("`{name}` on {at} MHz; Wi-Fi is on 2412 to 7115"));
+                return message(format!("`{name}` on {at} MHz; Wi-Fi is on 2412 to 7115"));
             }
         }
         let mut seen = BTreeSet::new();
         for process in &place.processes {
-            let told = |why: String| self.fault(&["access-point", "process"], why);
+            let message = |why: String| self.fault(&["access-point", "process"], why);
             let name = process.name.as_str();
             if is_no_process(name) {
-                return told(no_process(name));
+                return message(no_process(name));
             }
             if !seen.insert(name) {
-                return told(format!("the process `{name}` stands there twice"));
+                return message(format!("the process `{name}` stands there twice"));
             }
             if let Some(command) = process.command.as_ref().filter(|words| is_no_command(words)) {
                 let why = format!(
                     "the command line of `{name}` is empty or has an open quote: `{command}`"
                 );
-                return told(why);
+                return message(why);
             }
         }
         Ok(())
@@ -289,7 +289,7 @@ fn shortest_span(settle: Span, every: Span) -> Span {
 mod tests {
     use super::super::parse;
 
-    fn told(keys: &str) -> String {
+    fn message(keys: &str) -> String {
         let text = format!(
             "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n\
              [[variant]]\nname = \"bulk\"\n{keys}\n"
@@ -299,45 +299,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_decision_is_told_with_its_line() {
-        let limit = |text: &str| told(&format!("[gates]\nlimits = [\"{text}\"]"));
+    fn what_is_wrong_with_a_decision_is_reported_with_its_line() {
+        let limit = |text: &str| message(&format!("[gates]\nlimits = [\"{text}\"]"));
         let faults = [
-            told("[gates]\nmonotonous = true"),
-            told("[gates]\nunknown-frames = \"2\""),
-            told("[profile]\nrepetitions = 0\n[gates]\nunknown-frames = \"1%\""),
-            told("[gates]\nunknown-frames = \"some\""),
-            told("[gates]\nparity = true"),
-            told("[gates]\nmemory-growth-kib = -1.0"),
+            message("[gates]\nmonotonous = true"),
+            message("[gates]\nunknown-frames = \"2\""),
+            message("[profile]\nrepetitions = 0\n[gates]\nunknown-frames = \"1%\""),
+            message("[gates]\nunknown-frames = \"some\""),
+            message("[gates]\nparity = true"),
+            message("[gates]\nmemory-growth-kib = -1.0"),
             limit("cpu"),
             limit("cpu <= 2%, slope <= 1us"),
             limit("bluk: cpu <= 2%"),
             limit("cpu at 61 clients <= 2%"),
             limit("transactions <= 1/s"),
             limit("no slower than baseline.json by much"),
-            told("[parity]\nleave = false"),
-            told("[parity]\nclients = \"'\""),
-            told("[parity]\nleave = true\nvariants = [\"bluk\"]"),
-            told("[pause]\nrepetitions = 1"),
-            told("[pause]\nprocess = \"/usr/bin/m\""),
-            told("[pause]\nprocess = \"m\"\ngroup = \"g\""),
-            told("[pause]\nprocess = \"m\"\nspan = \"1500ms\""),
-            told("[pause]\nprocess = \"m\"\nspan = \"2s\""),
-            told("[pause]\nprocess = \"m\"\nclients = [61]"),
-            told("[pause]\nprocess = \"m\"\nvariants = [\"everything\"]"),
-            told("[pause]\nprocess = \"m\"\nrepetitions = 0"),
-            told("pause = \"m\""),
-            told("pause = \"/m\"\n[pause]"),
-            told("[compare]\npairs = 5"),
-            told("[compare]\nmargin = \"0%\""),
-            told("[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 6"),
-            told(
+            message("[parity]\nleave = false"),
+            message("[parity]\nclients = \"'\""),
+            message("[parity]\nleave = true\nvariants = [\"bluk\"]"),
+            message("[pause]\nrepetitions = 1"),
+            message("[pause]\nprocess = \"/usr/bin/m\""),
+            message("[pause]\nprocess = \"m\"\ngroup = \"g\""),
+            message("[pause]\nprocess = \"m\"\nspan = \"1500ms\""),
+            message("[pause]\nprocess = \"m\"\nspan = \"2s\""),
+            message("[pause]\nprocess = \"m\"\nclients = [61]"),
+            message("[pause]\nprocess = \"m\"\nvariants = [\"everything\"]"),
+            message("[pause]\nprocess = \"m\"\nrepetitions = 0"),
+            message("pause = \"m\""),
+            message("pause = \"/m\"\n[pause]"),
+            message("[compare]\npairs = 5"),
+            message("[compare]\nmargin = \"0%\""),
+            message("[[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 6"),
+            message(
                 "[[access-point.interface]]\nname = \"a\"\n[[access-point.interface]]\nname = \"a\"",
             ),
-            told("[[access-point.process]]\nname = \"/sbin/x\"\nmust = \"rest\""),
-            told("[[access-point.process]]\nname = \"x\"\nmust = \"sleep\""),
-            told("[[access-point.process]]\nname = \"x\"\nmust = \"run\"\ncommand = \"'\""),
-            told("changes = [\"apply\"]"),
-            told("changes = [\"aply\"]\n[[count.function]]\nname = \"apply\"\nsymbol = \"f\""),
+            message("[[access-point.process]]\nname = \"/sbin/x\"\nmust = \"rest\""),
+            message("[[access-point.process]]\nname = \"x\"\nmust = \"sleep\""),
+            message("[[access-point.process]]\nname = \"x\"\nmust = \"run\"\ncommand = \"'\""),
+            message("changes = [\"apply\"]"),
+            message("changes = [\"aply\"]\n[[count.function]]\nname = \"apply\"\nsymbol = \"f\""),
         ];
         insta::assert_snapshot!(faults.join("\n"));
     }
@@ -351,6 +351,6 @@ mod tests {
                     [[access-point.interface]]\nname = \"wlan0\"\nmegahertz = 5180\n\
                     [[access-point.process]]\nname = \"steerd\"\nmust = \"rest\"\n\
                     [[count.function]]\nname = \"apply\"\nsymbol = \"f\"";
-        assert_eq!(told(good), "");
+        assert_eq!(message(good), "");
     }
 }

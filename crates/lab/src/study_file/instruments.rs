@@ -60,12 +60,12 @@ impl Rules<'_> {
         let mut seen = BTreeSet::new();
         for function in &count.functions {
             let name = function.name.as_str();
-            let told =
+            let message =
                 |why: String| self.fault(&at("function"), format!("function `{name}`: {why}"));
             if name.is_empty() || !seen.insert(name) {
-                return told("each function has a name of its own".to_owned());
+                return message("each function has a name of its own".to_owned());
             }
-            self.function(function).or_else(told)?;
+            self.function(function).or_else(message)?;
         }
         Ok(())
     }
@@ -134,7 +134,7 @@ impl Rules<'_> {
 mod tests {
     use super::super::parse;
 
-    fn told(keys: &str) -> String {
+    fn message(keys: &str) -> String {
         let text = format!(
             "question = \"?\"\n[access-point]\nclients = [18, 60]\n[subject]\nprocess = \"s\"\n\
              [[variant]]\nname = \"a\"\n{keys}\n"
@@ -144,20 +144,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_an_instrument_is_told_with_its_line() {
-        let function = |keys: &str| told(&format!("[[count.function]]\n{keys}"));
+    fn what_is_wrong_with_an_instrument_is_reported_with_its_line() {
+        let function = |keys: &str| message(&format!("[[count.function]]\n{keys}"));
         let faults = [
-            told("[profile]\nfrequency = 0"),
-            told("[profile]\nfrequency = 1000000"),
-            told("[profile]\nstack-bytes = 65535"),
-            told("[profile]\nstack-bytes = 100"),
-            told("[profile]\nclients = [114]"),
-            told("[profile]\nscope = \"everything\""),
-            told("[profile]\nfrequencies = 1"),
-            told("[count]\nfunction = []"),
-            told("[count]\nread = \"cat\""),
-            told("[count]\nvariants = [\"b\"]\n[[count.function]]\nname = \"f\"\nsymbol = \"f\""),
-            told("[count]\nread = \"'\"\n[[count.function]]\nname = \"f\"\nsymbol = \"f\""),
+            message("[profile]\nfrequency = 0"),
+            message("[profile]\nfrequency = 1000000"),
+            message("[profile]\nstack-bytes = 65535"),
+            message("[profile]\nstack-bytes = 100"),
+            message("[profile]\nclients = [114]"),
+            message("[profile]\nscope = \"everything\""),
+            message("[profile]\nfrequencies = 1"),
+            message("[count]\nfunction = []"),
+            message("[count]\nread = \"cat\""),
+            message(
+                "[count]\nvariants = [\"b\"]\n[[count.function]]\nname = \"f\"\nsymbol = \"f\"",
+            ),
+            message("[count]\nread = \"'\"\n[[count.function]]\nname = \"f\"\nsymbol = \"f\""),
             function("name = \"f\""),
             function("name = \"f\"\nsymbol = \"f\"\nkernel = \"f\""),
             function("name = \"f\"\nkernel = \"f\"\nof = \"libc.so.6\""),
@@ -176,7 +178,7 @@ mod tests {
         let good = "[profile]\nclients = [18, 60]\nscope = { group = \"wifi\" }\n[count]\nread = \"cat /x\"\n\
                     [[count.function]]\nname = \"rpcs\"\nsymbol = \"0x1000\"\n\
                     [[count.function]]\nname = \"dumps\"\nkernel = \"f\"\nper = \"rpcs\"\ncensus = true\nargument = 0";
-        assert_eq!(told(good), "");
-        assert_eq!(told("[profile]\nrepetitions = 0"), "");
+        assert_eq!(message(good), "");
+        assert_eq!(message("[profile]\nrepetitions = 0"), "");
     }
 }

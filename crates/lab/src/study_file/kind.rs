@@ -89,15 +89,15 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_does_not_exist_is_told_with_the_nearest_one() {
-        let told = |text: &str| of(text).unwrap_err();
-        let fault = told("question = \"?\"\n[contenton]\n");
+    fn a_kind_that_does_not_exist_is_reported_with_the_nearest_one() {
+        let message = |text: &str| of(text).unwrap_err();
+        let fault = message("question = \"?\"\n[contenton]\n");
         assert_eq!(
             (fault.line, &*fault.why),
             (2, "unknown key `contenton`; did you mean `contention`?")
         );
-        assert!(told("question = \"?\"\n").why.contains("says what kind of study it is"));
-        let both = told("[access-point]\n\n[contention]\n");
+        assert!(message("question = \"?\"\n").why.contains("says what kind of study it is"));
+        let both = message("[access-point]\n\n[contention]\n");
         assert_eq!(both.line, 3);
         assert!(both.why.starts_with("both [access-point] and [contention]"), "{}", both.why);
     }

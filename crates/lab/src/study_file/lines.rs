@@ -16,7 +16,7 @@ use super::{Fault, line_at};
 pub(crate) const NAME: usize = 64;
 
 /// What is wrong, and in which key of its table.
-pub(crate) type Told = Result<(), (&'static str, String)>;
+pub(crate) type Checked = Result<(), (&'static str, String)>;
 
 /// The text of a study; empty for one that has no lines any more.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,8 @@ impl Lines<'_> {
     pub(crate) fn limits(self, gates: Option<&Limits>, known: &Known) -> Result<(), Fault> {
         let limits = gates.iter().flat_map(|gates| &gates.limits);
         for text in limits {
-            let told = limit::parse(text).and_then(|limit| known.check(&limit));
-            told.or_else(|why| self.fault(&["gates", "limits"], why))?;
+            let message = limit::parse(text).and_then(|limit| known.check(&limit));
+            message.or_else(|why| self.fault(&["gates", "limits"], why))?;
         }
         Ok(())
     }
@@ -80,24 +80,24 @@ impl Lines<'_> {
         self,
         (what, all): (&str, &[T]),
         name: impl Fn(&T) -> &str,
-        look: impl Fn(usize, &T) -> Told,
+        look: impl Fn(usize, &T) -> Checked,
     ) -> Result<(), Fault> {
         let mut names = BTreeSet::new();
         for (at, one) in all.iter().enumerate() {
             let name = name(one);
             let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
-            let told = named(what, name)
+            let message = named(what, name)
                 .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
                 .and_then(|()| {
                     look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
                 });
-            told.or_else(|told| self.entry_fault((what, at), told))?;
+            message.or_else(|message| self.entry_fault((what, at), message))?;
         }
         Ok(())
     }
 
     /// Nobody can ask for counted time of the machine that headroom runs on.
-    pub(crate) fn place(self, at: usize, (on, mode): (Machine, Mode)) -> Told {
+    pub(crate) fn place(self, at: usize, (on, mode): (Machine, Mode)) -> Checked {
         if on == Machine::Host && mode == Mode::Counted && self.says(("place", at), "mode") {
             let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
             return Err(("mode", why.to_owned()));
@@ -107,7 +107,7 @@ impl Lines<'_> {
 }
 
 /// A name that can be a word of a command line and of a file's name.
-fn named(what: &str, name: &str) -> Told {
+fn named(what: &str, name: &str) -> Checked {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
     if name.len() > NAME {
         let why = format!("a {what} name of {} letters; at most {NAME}", name.len());
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn entries_have_plain_names_of_their_own() {
-        let told = |names: &[&str]| {
+        let message = |names: &[&str]| {
             let look = |_, _: &&str| Ok(());
             Lines(TEXT).each(("place", names), |name| name, look).map_err(|fault| fault.why)
         };
-        told(&["a", "b-2.x"]).unwrap();
-        assert_eq!(told(&["a", "a"]).unwrap_err(), "two [[place]] are named `a`");
+        message(&["a", "b-2.x"]).unwrap();
+        assert_eq!(message(&["a", "a"]).unwrap_err(), "two [[place]] are named `a`");
         for wrong in ["", ".a", "-a", "A", "a b"] {
-            assert!(told(&[wrong]).unwrap_err().contains("use a-z"), "{wrong:?}");
+            assert!(message(&[wrong]).unwrap_err().contains("use a-z"), "{wrong:?}");
         }
     }
 }

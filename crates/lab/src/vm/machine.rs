@@ -164,12 +164,12 @@ impl Machine {
     ///
     /// As [`Device::frame`].
     pub fn wait_until_up(&mut self, mut joined: impl FnMut(u32, u32)) -> Result<Frame, Error> {
-        let mut told = None;
+        let mut message = None;
         self.channel.expect(Allowance::boot(self.clients));
         self.channel.next("the clients to join", &mut |guest| {
-            if guest.console.associated() != told {
-                told = guest.console.associated();
-                told.into_iter().for_each(|(now, of)| joined(now, of));
+            if guest.console.associated() != message {
+                message = guest.console.associated();
+                message.into_iter().for_each(|(now, of)| joined(now, of));
             }
         })
     }
@@ -267,7 +267,7 @@ impl Peer for Guest {
         if let Some(what) = self.console.panic() {
             return Failure::Panic { what, console };
         }
-        let stderr = self.said.as_ref().map(LastWords::told).unwrap_or_default();
+        let stderr = self.said.as_ref().map(LastWords::message).unwrap_or_default();
         Failure::Died { status, stderr, console }
     }
 

@@ -1,6 +1,6 @@
 //! Snapshots: an access point with all of its clients, kept as a file from which trials start.
 //!
-//! One for each image, topology, client count, mode and QEMU. Made once, checked, and used by many
+//! One for each image, topology, client count, mode and QEMU. Finished once, checked, and used by many
 //! machines at the same time.
 
 use std::{
@@ -183,9 +183,9 @@ fn born(hello: Frame, census: Frame, associated_ms: u64) -> Result<Born, Failure
 ///
 /// [`Failure::Clients`] with the first disagreement.
 pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
-    let told = |text: String| Err(Failure::Clients(text));
+    let message = |text: String| Err(Failure::Clients(text));
     if census.interfaces.len() != shape.radios as usize {
-        return told(format!(
+        return message(format!(
             "{} access-point interfaces, {} planned",
             census.interfaces.len(),
             shape.radios
@@ -195,7 +195,7 @@ pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
         let planned = share(shape.clients, shape.radios, radio);
         let (kernel, hostapd) = (interface.kernel, interface.hostapd);
         if kernel != Some(planned) || hostapd != Some(planned) {
-            return told(format!(
+            return message(format!(
                 "{} has {} by the kernel and {} by hostapd, {planned} were planned",
                 interface.name,
                 counted(kernel),

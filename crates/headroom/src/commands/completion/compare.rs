@@ -171,11 +171,11 @@ mod tests {
         let words = format!("headroom compare study.toml {words}");
         let flags = Flags::try_parse_from(words.split(' ')).unwrap();
         let Verb::Compare(flags) = flags.verb else { panic!() };
-        let told = |failure| match failure {
-            Failure::Usage(told) => told,
+        let message = |failure| match failure {
+            Failure::Usage(message) => message,
             other => panic!("{other:?}"),
         };
-        refuse_others(&flags).and_then(|()| question(&study(), &flags)).map_err(told)
+        refuse_others(&flags).and_then(|()| question(&study(), &flags)).map_err(message)
     }
 
     /// Where, beside which load, at which rate.
@@ -187,17 +187,17 @@ mod tests {
 
     #[test]
     fn a_comparison_is_at_one_point_the_field_reports_where_none_is_named() {
-        let told = |words: &str| {
+        let message = |words: &str| {
             let (place, load, rate) = point(&format!("busy event{words}"));
             format!("{place} {load} {rate}")
         };
-        assert_eq!(told(""), "ap full 440");
-        assert_eq!(told(" --load task --place host"), "host task 990");
-        assert_eq!(told(" --load small"), "ap small 440");
-        assert_eq!(told(" --rate 440"), "ap full 440");
-        assert_eq!(told(" --rate 100"), "ap small 100");
-        assert_eq!(told(" --rate 990"), "ap task 990");
-        assert_eq!(told(" --load small --rate 7000"), "ap small 7000");
+        assert_eq!(message(""), "ap full 440");
+        assert_eq!(message(" --load task --place host"), "host task 990");
+        assert_eq!(message(" --load small"), "ap small 440");
+        assert_eq!(message(" --rate 440"), "ap full 440");
+        assert_eq!(message(" --rate 100"), "ap small 100");
+        assert_eq!(message(" --rate 990"), "ap task 990");
+        assert_eq!(message(" --load small --rate 7000"), "ap small 7000");
     }
 
     #[test]
@@ -239,8 +239,8 @@ mod tests {
         ] {
             let study = asked(words).unwrap();
             let run = Run { study: study.clone(), ..analysis::completion::made::run() };
-            let told = analysis::completion::analyse(&run, &[]);
-            let page = report::completion::page(&told, &run, "").unwrap();
+            let message = analysis::completion::analyse(&run, &[]);
+            let page = report::completion::page(&message, &run, "").unwrap();
             let start = "headroom compare study.toml ";
             let (_, again) = page.split_once(start).unwrap();
             let (again, _) = again.split_once('\n').unwrap();
@@ -249,30 +249,30 @@ mod tests {
     }
 
     #[test]
-    fn what_the_study_does_not_have_is_told() {
-        let told = |words: &str| asked(words).unwrap_err();
+    fn what_the_study_does_not_have_is_reported() {
+        let message = |words: &str| asked(words).unwrap_err();
         assert_eq!(
-            told("busy evnet"),
+            message("busy evnet"),
             "the study has no strategy `evnet`; it has busy, event, hybrid, batch"
         );
-        assert!(told("busy busy").contains("compared with itself"));
+        assert!(message("busy busy").contains("compared with itself"));
         assert_eq!(
-            told("busy event --place here"),
+            message("busy event --place here"),
             "the study has no place `here`; it has ap, host"
         );
         assert_eq!(
-            told("busy event --load all"),
+            message("busy event --load all"),
             "the study has no load `all`; it has small, full, task"
         );
         assert_eq!(
-            told("busy event --rate 5"),
+            message("busy event --rate 5"),
             "the study offers no 5 frames/s; it has 100, 440, 990, 7000"
         );
         assert_eq!(
-            told("busy event --load full --rate 990"),
+            message("busy event --load full --rate 990"),
             "load `full` offers no 990 frames/s; it has 440"
         );
-        assert!(told("busy event --window 0s").contains("measures nothing"));
+        assert!(message("busy event --window 0s").contains("measures nothing"));
     }
 
     #[test]
@@ -287,9 +287,12 @@ mod tests {
             "busy event --symbols folder",
             "busy event --junit file",
         ] {
-            let told = asked(words).unwrap_err();
+            let message = asked(words).unwrap_err();
             let word = words.split(' ').find(|word| word.starts_with("--")).unwrap();
-            assert!(told.starts_with(word) && told.contains("means nothing"), "{words}: {told}");
+            assert!(
+                message.starts_with(word) && message.contains("means nothing"),
+                "{words}: {message}"
+            );
         }
         asked("busy event --expect faster --margin 1% --on vm").unwrap();
     }
@@ -297,12 +300,15 @@ mod tests {
     #[test]
     fn words_of_completion_studies_are_refused_elsewhere() {
         let point = Point { rate: Some(440), ..Point::default() };
-        let Err(Failure::Usage(told)) =
+        let Err(Failure::Usage(message)) =
             targets::refuse_point(std::path::Path::new("scale.toml"), &point)
         else {
             panic!()
         };
-        assert_eq!(told, "--rate is for completion studies, and scale.toml is none; leave it out");
+        assert_eq!(
+            message,
+            "--rate is for completion studies, and scale.toml is none; leave it out"
+        );
         targets::refuse_point(std::path::Path::new("scale.toml"), &Point::default()).unwrap();
     }
 }

@@ -99,7 +99,7 @@ fn counted_blocks_have_their_phase_and_real_ones_have_none() {
 }
 
 #[test]
-fn a_task_has_the_work_of_its_place_or_is_told_to_lack_it() {
+fn a_task_has_the_work_of_its_place_or_is_reported_to_lack_it() {
     let study = parse(STUDY).unwrap();
     let rounds = |place: usize, rounds: &Rounds| {
         let plan = trials(&study, rounds);

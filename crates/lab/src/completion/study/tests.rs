@@ -1,4 +1,4 @@
-//! Completion studies that are right, and the line that is told of each that is wrong.
+//! Completion studies that are right, and the line that is reported of each that is wrong.
 
 use model::study::Mode;
 
@@ -48,8 +48,8 @@ fn a_good_study_is_read_with_its_defaults() {
 }
 
 #[test]
-fn what_is_written_wrongly_is_told_with_its_line_and_what_was_meant() {
-    let told = [
+fn what_is_written_wrongly_is_reported_with_its_line_and_what_was_meant() {
+    let message = [
         fault("window = \"1s\"", "windwo = \"1s\""),
         fault("\"event\"", "\"evnet\""),
         fault("bytes = 66", "byte = 60"),
@@ -73,7 +73,7 @@ fn what_is_written_wrongly_is_told_with_its_line_and_what_was_meant() {
         fault("bytes = 66", "bytes = 10"),
         fault("task-ms = 1000", "task-ms = 1"),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(message.join("\n"));
 }
 
 #[test]

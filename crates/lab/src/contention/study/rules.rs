@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 use crate::study_file::{
     Fault,
-    lines::{Lines, Told},
+    lines::{Checked, Lines},
     maxima, nearest,
 };
 
@@ -55,8 +55,12 @@ impl Rules<'_> {
             |at, place| road(place).and_then(|()| lines.place(at, (place.on, place.mode))),
         )?;
         let window = study.contention.window;
-        let told = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        lines.each(("traffic", &study.traffics), |one| &one.name, |_, one| told(&one.traffic))?;
+        let message = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
+        lines.each(
+            ("traffic", &study.traffics),
+            |one| &one.name,
+            |_, one| message(&one.traffic),
+        )?;
         lines.each(
             ("application", &study.applications),
             |one| &one.name,
@@ -73,12 +77,12 @@ impl Rules<'_> {
             return lines.fault(&[], why.to_owned());
         }
         for (at, cell) in study.cells.iter().enumerate() {
-            self.cell(cell).or_else(|told| lines.entry_fault(("cell", at), told))?;
+            self.cell(cell).or_else(|message| lines.entry_fault(("cell", at), message))?;
         }
         lines.limits(study.gates.as_ref(), &study.known())
     }
 
-    fn shape(&self) -> Told {
+    fn shape(&self) -> Checked {
         let shape = &self.study.contention;
         let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000_000);
         if shape.window.as_nanos() == 0 || !whole(shape.window) {
@@ -105,7 +109,7 @@ impl Rules<'_> {
         Ok(())
     }
 
-    fn cell(&self, cell: &Cell) -> Told {
+    fn cell(&self, cell: &Cell) -> Checked {
         let study = self.study;
         let places: Vec<&str> = study.places.iter().map(|place| place.name.as_str()).collect();
         let traffics: Vec<&str> = study.traffics.iter().map(|one| one.name.as_str()).collect();
@@ -144,7 +148,7 @@ impl Rules<'_> {
 }
 
 /// Only a virtual access point has radios.
-fn road(place: &Place) -> Told {
+fn road(place: &Place) -> Checked {
     if place.on == Machine::Host && place.road == Road::Radio {
         let why = "this machine has no radios of its own; write road = \"veth\"";
         return Err(("road", why.to_owned()));
@@ -152,7 +156,7 @@ fn road(place: &Place) -> Told {
     Ok(())
 }
 
-fn known(what: &'static str, name: &str, all: &[&str]) -> Told {
+fn known(what: &'static str, name: &str, all: &[&str]) -> Checked {
     if all.contains(&name) {
         return Ok(());
     }
@@ -163,7 +167,7 @@ fn known(what: &'static str, name: &str, all: &[&str]) -> Told {
     Err((what, why))
 }
 
-fn traffic(traffic: &Traffic) -> Told {
+fn traffic(traffic: &Traffic) -> Checked {
     let is_udp = traffic.flow == Flow::Udp;
     if traffic.rate.is_some() && traffic.paced.is_some() {
         let why = "`rate` and `paced` both say how fast; leave one out";
@@ -203,7 +207,7 @@ fn traffic(traffic: &Traffic) -> Told {
 }
 
 /// A window that ends in the middle of a burst would lose what a control only made later.
-fn bursts(traffic: &Traffic, window: Span) -> Told {
+fn bursts(traffic: &Traffic, window: Span) -> Checked {
     let Some((on, off)) = traffic.bursts else { return Ok(()) };
     if on.as_nanos() == 0 || off.as_nanos() == 0 {
         return Err(("bursts", "a burst and a pause are longer than 0s".to_owned()));
@@ -217,7 +221,7 @@ fn bursts(traffic: &Traffic, window: Span) -> Told {
     Ok(())
 }
 
-fn application(application: &Application) -> Told {
+fn application(application: &Application) -> Checked {
     stressor("stressor", &application.stressor)?;
     if !(1..=MOST_WORKERS).contains(&application.workers) {
         let why =
@@ -237,7 +241,7 @@ fn application(application: &Application) -> Told {
     }
 }
 
-fn stressor(key: &'static str, word: &str) -> Told {
+fn stressor(key: &'static str, word: &str) -> Checked {
     let plain = |name: &str| {
         !name.is_empty()
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
@@ -248,7 +252,7 @@ fn stressor(key: &'static str, word: &str) -> Told {
     }
 }
 
-fn control(named: &NamedControl) -> Told {
+fn control(named: &NamedControl) -> Checked {
     let wrong = |why: String| Err(("control", why));
     match &named.control {
         Control::None => wrong("no control needs no entry: every cell has it already".to_owned()),

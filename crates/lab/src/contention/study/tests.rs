@@ -1,4 +1,4 @@
-//! Contention studies that are right, and the line that is told of each that is wrong.
+//! Contention studies that are right, and the line that is reported of each that is wrong.
 
 use model::{cache::Size, contention::Control, span::Span};
 
@@ -86,8 +86,8 @@ fn a_study_survives_being_written_and_read() {
 }
 
 #[test]
-fn keys_and_values_that_are_wrong_are_told_with_their_line() {
-    let told = [
+fn keys_and_values_that_are_wrong_are_reported_with_their_line() {
+    let message = [
         fault("question", "qestion"),
         fault("blocks", "blokcs"),
         fault("\"32KiB\", ways = 2", "\"48KiB\", ways = 2"),
@@ -109,12 +109,12 @@ fn keys_and_values_that_are_wrong_are_told_with_their_line() {
         fault("four-cases", "for-cases"),
         fault("[[control]]", "[[control]"),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(message.join("\n"));
 }
 
 #[test]
-fn what_cannot_be_fought_is_told_with_its_line() {
-    let told = [
+fn what_cannot_contend_is_reported_with_its_line() {
+    let message = [
         fault("\"5s\"", "\"1500ms\""),
         fault("\"5s\"", "\"0s\""),
         fault("\"5s\"", "\"5m\""),
@@ -157,7 +157,7 @@ fn what_cannot_be_fought_is_told_with_its_line() {
         fault("role = \"no-harm\"", "role = \"harm\""),
         fault(&GOOD[GOOD.find("[[cell]]").unwrap()..], ""),
     ];
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(message.join("\n"));
 }
 
 #[test]

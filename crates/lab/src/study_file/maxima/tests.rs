@@ -1,4 +1,4 @@
-//! Numbers at their most, which are right, and one above, which are told with their line; and that nothing of the
+//! Numbers at their most, which are right, and one above, which are reported with their line; and that nothing of the
 //! kind ends a program (issue 16).
 
 use crate::{completion, contention, study_file};
@@ -11,13 +11,13 @@ const CONTENTION: &str = "question = \"?\"\n[[place]]\nname = \"h\"\non = \"host
 const COMPLETION: &str = "question = \"?\"\n[[place]]\nname = \"h\"\non = \"host\"\n\
     [[load]]\nname = \"l\"\nbytes = 66\nrates = [1, 2, 3, 4]\n";
 
-fn told<T>(parsed: Result<T, study_file::Fault>) -> String {
+fn message<T>(parsed: Result<T, study_file::Fault>) -> String {
     parsed.map_or_else(|fault| format!("{}: {}", fault.line, fault.why), |_| "taken".to_owned())
 }
 
 fn clients(tables: &str, variants: usize) -> String {
     let variants = (0..variants).map(|at| format!("[[variant]]\nname = \"v{at}\"\n"));
-    told(study_file::parse(&format!("{CLIENTS}{tables}\n{}", variants.collect::<String>())))
+    message(study_file::parse(&format!("{CLIENTS}{tables}\n{}", variants.collect::<String>())))
 }
 
 fn trial(keys: &str) -> String {
@@ -58,10 +58,12 @@ fn a_study_of_clients_may_ask_for_so_much_and_no_more() {
 
 #[test]
 fn a_study_of_another_kind_may_ask_for_so_much_and_no_more() {
-    let contended =
-        |keys: &str| told(contention::study::parse(&format!("{CONTENTION}[contention]\n{keys}")));
-    let completed =
-        |keys: &str| told(completion::study::parse(&format!("{COMPLETION}[completion]\n{keys}")));
+    let contended = |keys: &str| {
+        message(contention::study::parse(&format!("{CONTENTION}[contention]\n{keys}")))
+    };
+    let completed = |keys: &str| {
+        message(completion::study::parse(&format!("{COMPLETION}[completion]\n{keys}")))
+    };
     let places = |of: &str| {
         (0..257)
             .map(|at| format!("[[place]]\nname = \"p{at}\"\non = \"host\"\n{of}"))

@@ -20,14 +20,14 @@ const LOCK: &str = "lock";
 
 /// A run's folder that this process alone writes to.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct WholeFiles {
     folder: Folder,
     events: Mutex<File>,
     sums: Mutex<Sums>,
     _lock: File,
 }
 
-impl Kept {
+impl WholeFiles {
     /// Takes a folder, and makes these folders in it.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl Kept {
     ///
     /// # Errors
     ///
-    /// As [`Kept::write`].
+    /// As [`WholeFiles::write`].
     pub(crate) fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.folder.replace(name, bytes).map_err(Error::file("write", self.path_of(name)))
     }
@@ -90,7 +90,7 @@ impl Kept {
         self.write_bytes(name, &bytes)
     }
 
-    /// Keeps an event. The log is a convenience: a full disk is told by what matters more.
+    /// Keeps an event. The log is a convenience: a full disk is reported by what matters more.
     pub(crate) fn log(&self, event: &Event) {
         let Ok(mut line) = serde_json::to_vec(event) else { return };
         line.push(b'\n');

@@ -1,4 +1,4 @@
-//! The access point as it must be before a trial: what is not is mended in a real guest, and told.
+//! The access point as it must be before a trial: what is not is repaired in a real guest, and reported.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn a_radio_on_another_channel_is_switched_and_its_clients_follow() {
 }
 
 #[test]
-fn what_is_in_order_is_left_alone_and_what_cannot_be_mended_is_told() {
+fn what_is_in_order_is_left_alone_and_what_cannot_be_repaired_is_reported() {
     let place = Place::with_guests();
     place.write("study.toml", &study(""));
     let words = ["run", "study.toml", "--out", "run", "--json"];
