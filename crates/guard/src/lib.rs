@@ -34,6 +34,7 @@ pub mod bounds;
 pub mod characterize;
 pub mod command;
 pub mod decide;
+pub mod dispatch;
 pub mod doctor;
 pub mod groups;
 pub mod journal;

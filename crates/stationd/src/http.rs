@@ -9,7 +9,8 @@ use std::os::fd::OwnedFd;
 use listen::{Activity, Answer, Format, Hosts, Occupant, Page, Parsed, Places, Request, Standing};
 
 use crate::{
-    daemon::{
+    metrics::{Scrape, Source},
+    net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
         listener::{Accepted, Listener},
@@ -18,7 +19,6 @@ use crate::{
         tally::Reason,
         token::Token,
     },
-    metrics::{Scrape, Source},
 };
 
 /// A request's head is not longer.

@@ -26,6 +26,7 @@ pub mod http;
 pub mod identity;
 pub mod metrics;
 pub mod monitor;
+pub mod net;
 pub mod options;
 #[cfg(feature = "planted")]
 mod plant;

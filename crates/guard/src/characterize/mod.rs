@@ -20,7 +20,7 @@ use self::{
     words::Words,
 };
 use crate::{
-    command::{Told, failure::Failure, flags, print, sources, verbs::json},
+    command::{Ended, failure::Failure, flags, print, sources, verbs::json},
     groups::Hierarchies,
     run::signals::Signals,
 };
@@ -33,7 +33,7 @@ const LONGEST_S: f64 = 86_400.0;
 /// # Errors
 ///
 /// Where it cannot begin, there is nothing to draw, a file cannot be written, or a signal came.
-pub fn characterize(flags: &flags::Characterize, name: &str) -> Told {
+pub fn characterize(flags: &flags::Characterize, name: &str) -> Ended {
     let policy = sources::policy(&flags.policy)?;
     let signals = Signals::listen().map_err(|error| Failure::environment(&error))?;
     let cpus = linux::system::cpus().len() as u32;

@@ -1,7 +1,7 @@
-//! The verbs, the same in `guard` and in `headroom guard`: parse, dispatch, print, exit code.
+//! The command line, the same in `guard` and in `headroom guard`: words, ends, lines out, and verbs that end at once.
 //!
-//! [`flags`] has the words, [`failure`] the ends; each verb is a function of its own here or in [`verbs`], and
-//! what it does is another module's.
+//! [`flags`] has the words, [`failure`] the ends, [`verbs`] what is done at once. Which verb is which function is
+//! [`crate::dispatch`]'s.
 
 pub mod ask;
 pub mod failure;
@@ -15,33 +15,7 @@ use model::inert;
 
 pub use flags::{Guard, Program};
 
-use self::{
-    failure::{ENVIRONMENT, Failure, PASS},
-    flags::Verb,
-};
-use crate::{characterize, run};
-
-/// Does what was typed and tells how it ended; the exit code. `name` is what the program is called in its lines.
-pub fn carry_out(guard: &Guard, name: &str) -> u8 {
-    let told = match &guard.verb {
-        Verb::Run(flags) => run::run(flags, name),
-        Verb::Check(flags) => verbs::check(flags),
-        Verb::Status(flags) => verbs::status(flags),
-        Verb::Set(flags) => verbs::set(flags),
-        Verb::Reload(flags) => verbs::reload(flags),
-        Verb::Restore(flags) => verbs::restore(flags),
-        Verb::Replay(flags) => verbs::replay(flags),
-        Verb::Characterize(flags) => characterize::characterize(flags, name),
-        Verb::Doctor(flags) => verbs::doctor(flags),
-    };
-    match told {
-        Ok(text) => print(&text),
-        Err(failure) => {
-            tell(name, &failure.line);
-            failure.code
-        }
-    }
-}
+use self::failure::{ENVIRONMENT, Failure, PASS};
 
 /// To the standard output. A reader that has left is no fault of ours.
 pub(crate) fn print(text: &str) -> u8 {
@@ -64,7 +38,7 @@ pub(crate) fn say(name: &str, line: &str) {
 }
 
 /// What a verb gives: the text for its standard output.
-pub type Told = Result<String, Failure>;
+pub type Ended = Result<String, Failure>;
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use model::inert;
 use serde::Serialize;
 
 use super::{
-    Told,
+    Ended,
     ask::ask,
     failure::{ENVIRONMENT, Failure, INVALID},
     flags,
@@ -49,7 +49,7 @@ struct CheckedApplication<'a> {
 /// # Errors
 ///
 /// Where the policy is refused.
-pub fn check(flags: &flags::Check) -> Told {
+pub fn check(flags: &flags::Check) -> Ended {
     let policy = Sources::read(&flags.policy, None)?.written;
     let hierarchies = Hierarchies::find();
     let found = Applications::find(&policy, &hierarchies).map_err(|refusal| {
@@ -113,7 +113,7 @@ fn application(out: &mut String, application: &Application) {
 /// # Errors
 ///
 /// Where no guard answers.
-pub fn status(flags: &flags::Status) -> Told {
+pub fn status(flags: &flags::Status) -> Ended {
     let text = ask(&flags.place.state, "status")?;
     let status: Status = serde_json::from_str(&text).map_err(|error| Failure {
         code: ENVIRONMENT,
@@ -135,7 +135,7 @@ pub fn status(flags: &flags::Status) -> Told {
 /// # Errors
 ///
 /// Where no guard answers.
-pub fn set(flags: &flags::Set) -> Told {
+pub fn set(flags: &flags::Set) -> Ended {
     ask(&flags.place.state, &format!("set {}", flags.aggressiveness))
 }
 
@@ -144,7 +144,7 @@ pub fn set(flags: &flags::Set) -> Told {
 /// # Errors
 ///
 /// Where no guard answers, or the policy is refused.
-pub fn reload(flags: &flags::Reload) -> Told {
+pub fn reload(flags: &flags::Reload) -> Ended {
     ask(&flags.place.state, "reload").map_err(|failure| match failure.code {
         // What is refused is the policy.
         INVALID => Failure::usage(failure.line),
@@ -157,7 +157,7 @@ pub fn reload(flags: &flags::Reload) -> Told {
 /// # Errors
 ///
 /// Where a guard runs, or something cannot be put back.
-pub fn restore(flags: &flags::Restore) -> Told {
+pub fn restore(flags: &flags::Restore) -> Ended {
     let report =
         journal::restore(&flags.place.state).map_err(|error| Failure::environment(&error))?;
     if !report.failed.is_empty() {
@@ -192,7 +192,7 @@ pub fn restore(flags: &flags::Restore) -> Told {
 /// # Errors
 ///
 /// None now.
-pub fn doctor(flags: &flags::Doctor) -> Told {
+pub fn doctor(flags: &flags::Doctor) -> Ended {
     let findings = examination::examine(Path::new("/"));
     Ok(if flags.json { json(&findings) } else { examination::text(&findings) })
 }
@@ -202,7 +202,7 @@ pub fn doctor(flags: &flags::Doctor) -> Told {
 /// # Errors
 ///
 /// Where the record cannot be read, or does not come out as it says.
-pub fn replay(flags: &flags::Replay) -> Told {
+pub fn replay(flags: &flags::Replay) -> Ended {
     let file = &flags.record;
     let report = match &flags.policy {
         None => recorder::replay(file),

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use self::{life::Life, signals::Signals};
 use crate::{
     command::{
-        Told,
+        Ended,
         failure::{Failure, INVALID},
         flags, say, tell,
     },
@@ -30,7 +30,7 @@ use crate::{
 /// # Errors
 ///
 /// Where it cannot begin, where its senses fail, and where something cannot be put back.
-pub fn run(flags: &flags::Run, name: &str) -> Told {
+pub fn run(flags: &flags::Run, name: &str) -> Ended {
     let signals = Signals::listen().map_err(|error| Failure::environment(&error))?;
     let mut life = Life::begin(flags, signals, name)?;
     let lived = catch_unwind(AssertUnwindSafe(|| life.live(flags)));

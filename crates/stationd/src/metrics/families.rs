@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     address,
-    daemon::tally::Reason,
+    net::tally::Reason,
     points::Point,
     table::{Counted, Gauge, Row},
 };

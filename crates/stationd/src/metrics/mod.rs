@@ -20,8 +20,8 @@ use self::{
 };
 use crate::{
     address,
-    daemon::tally::Tally,
     engine::Engine,
+    net::tally::Tally,
     points::Point,
     table::{Row, Slot},
 };

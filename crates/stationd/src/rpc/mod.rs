@@ -29,7 +29,8 @@ use self::{
     request::{Fault, LIMIT},
 };
 use crate::{
-    daemon::{
+    datamodel::Owner,
+    net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
         listener::{Accepted, Listener},
@@ -37,7 +38,6 @@ use crate::{
         tally::Reason,
         token::Token,
     },
-    datamodel::Owner,
     trace::Level,
 };
 
