@@ -22,8 +22,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::{
     beside,
-    measure::End,
-    session::{Session, Woken},
+    session::{End, Session, Woken},
 };
 
 /// The name of the program.

@@ -30,6 +30,7 @@ pub mod census;
 mod completion;
 pub mod contention;
 pub mod definitions;
+pub mod dispatch;
 pub mod facts;
 mod fetch;
 pub mod groups;

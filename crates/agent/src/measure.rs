@@ -17,7 +17,7 @@ use linux::{error::chain, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Measure, Refusal},
 };
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     programs,
     resident::{PATIENCE, Resident},
     sampler::{Parties, Sampler},
-    session::{Session, Stop, Woken},
+    session::{End, Session, Stop, Woken},
     started, state,
     subject::{self, Beside, Subject},
     topology::{self, Mended},
@@ -40,29 +40,6 @@ const LOAD_PATIENCE_NS: u64 = PATIENCE.as_nanos() as u64;
 
 /// More samples than this are a slip of the pen: a window of a day at 1 Hz has fewer.
 const MOST_SAMPLES: u64 = 100_000;
-
-/// What ended a measurement before its end.
-#[derive(Debug)]
-pub enum End {
-    /// It cannot be carried out.
-    Refused(Refusal),
-    /// Another order came.
-    Order(Box<Order>),
-    /// The agent stops.
-    Stop(Stop),
-}
-
-impl From<Refusal> for End {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Stop> for End {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
 
 /// Carries an order out. `Done` is the caller's to say, after everything here is dropped.
 ///

@@ -13,7 +13,13 @@ use model::{
     wire::{Census, InterfaceCensus, Refusal},
 };
 
-use crate::{census, hostapd::Control, identity::address, measure::End, reading, session::Session};
+use crate::{
+    census,
+    hostapd::Control,
+    identity::address,
+    reading,
+    session::{End, Session},
+};
 
 /// Everybody may take this long to notice that a client has left, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;

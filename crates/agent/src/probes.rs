@@ -32,7 +32,7 @@ use crate::{
     recorder::refusal,
     returns,
     scope::Scope,
-    spans::{Calls, Hit, Pairing},
+    spans::{Calls, Hit, Pairing, Which},
 };
 
 /// One CPU's ring, bytes: some 20,000 hits.
@@ -52,15 +52,6 @@ const REGISTERS: usize = HEADER + 4 * 8;
 
 /// Registers of a thread of 64 bits (`PERF_SAMPLE_REGS_ABI_64`), or of the machine's only width.
 const OWN_WIDTH: u64 = if cfg!(target_pointer_width = "64") { 2 } else { 1 };
-
-/// A probe's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Which {
-    /// The probe's place in the order.
-    pub(crate) probe: usize,
-    /// Whether the function has returned.
-    pub(crate) returns: bool,
-}
 
 /// Probes in their places.
 #[derive(Debug)]

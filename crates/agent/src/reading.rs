@@ -13,8 +13,7 @@ use rustix::{
 };
 
 use crate::{
-    measure::End,
-    session::{Session, Woken},
+    session::{End, Session, Woken},
     words::{self, Words},
 };
 

@@ -24,10 +24,9 @@ use crate::{
     bystanders::Bystanders,
     kernel,
     mapped::MappedFiles,
-    measure::End,
     records::{Batch, Tail},
     scope::Scope,
-    session::{Session, Woken},
+    session::{End, Session, Woken},
 };
 
 /// One CPU's ring, bytes: 60 full copies of 32 KiB.

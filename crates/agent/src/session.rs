@@ -1,7 +1,6 @@
-//! The agent's life: say who we are, take an order, carry it out, again.
+//! The stream and the signals, waited for together: the only place that waits.
 //!
-//! Here is the only place that waits. Talks to the stream and to signals; what an order means is in
-//! [`crate::measure`].
+//! What an order means is [`crate::dispatch`]'s to know.
 
 use std::{
     io,
@@ -9,7 +8,7 @@ use std::{
 };
 
 use linux::{process::Signals, system::monotonic_ns};
-use model::wire::{Frame, Order, PROTOCOL};
+use model::wire::{Frame, Order, PROTOCOL, Refusal};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::Signal,
@@ -20,11 +19,8 @@ use rustix::{
 };
 
 use crate::{
-    census, completion, contention, facts, fetch, locate,
-    measure::{End, measure},
-    programs, put,
+    census, facts,
     stream::{Lost, Stream},
-    subject,
 };
 
 /// How often a port without a host is looked at, ns. Polling it would return at once.
@@ -45,6 +41,29 @@ pub enum Stop {
     /// The kernel does not let us wait.
     #[error("cannot wait")]
     Wait(#[source] io::Error),
+}
+
+/// What ended an order before its end.
+#[derive(Debug)]
+pub enum End {
+    /// It cannot be carried out.
+    Refused(Refusal),
+    /// Another order came.
+    Order(Box<Order>),
+    /// The agent stops.
+    Stop(Stop),
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
 }
 
 /// What ended a wait.
@@ -70,8 +89,6 @@ pub struct Session {
     /// The kernel may let `poll` itself sleep a thousandth longer than it was asked to, which is late by
     /// 1 ms each second; a timer of absolute time is not late.
     timer: OwnedFd,
-    /// What was put here in this conversation.
-    files: put::Files,
 }
 
 impl Session {
@@ -85,99 +102,41 @@ impl Session {
         let signals = Signals::block(&[Signal::CHILD, term, int, hup])?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Self { stream, signals, timer, files: put::Files::default() })
+        Ok(Self { stream, signals, timer })
     }
 
-    /// Serves until the stream ends or a signal comes; a port whose host left is served again.
+    /// Whether the stream is a port that no host has open.
+    pub(crate) fn has_no_host(&self) -> bool {
+        self.stream.awaits_host()
+    }
+
+    /// Waits for a host, and forgets what the one before it sent.
     ///
     /// # Errors
     ///
-    /// [`Stop`], always: there is no other way out.
-    pub fn run(&mut self) -> Result<(), Stop> {
-        loop {
-            self.await_host()?;
-            self.stream.forget();
-            let served = self.serve();
-            self.files = put::Files::default();
-            match served {
-                Err(Stop::Lost(_)) if self.stream.awaits_host() => {}
-                ended => return ended,
-            }
-        }
-    }
-
-    fn await_host(&mut self) -> Result<(), Stop> {
+    /// [`Stop`] of a signal.
+    pub(crate) fn await_host(&mut self) -> Result<(), Stop> {
         while self.stream.awaits_host() {
             let timeout = timespec(HOST_CHECK_NS);
             let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
             poll(&mut fds, Some(&timeout)).map_err(|errno| Stop::Wait(errno.into()))?;
             self.take_signal()?;
         }
+        self.stream.forget();
         Ok(())
     }
 
-    fn serve(&mut self) -> Result<(), Stop> {
-        self.introduce(None)?;
-        let mut next = None;
-        loop {
-            let order = match next.take() {
-                Some(order) => order,
-                None => self.next_order()?,
-            };
-            next = self.obey(&order)?;
-        }
-    }
-
-    fn next_order(&mut self) -> Result<Order, Stop> {
+    /// Waits for an order.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`] where the stream ends or a signal asks for an end.
+    pub(crate) fn next_order(&mut self) -> Result<Order, Stop> {
         loop {
             if let Woken::Order(order) = self.wait(None, &[])? {
                 return Ok(order);
             }
         }
-    }
-
-    /// Carries an order out; answers the order that cut it short, if one did.
-    fn obey(&mut self, order: &Order) -> Result<Option<Order>, Stop> {
-        match order {
-            Order::Introduce { subject } => self.introduce(subject.as_deref()).map(|()| None),
-            Order::Measure(shape) => {
-                let ended = measure(self, shape);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-            Order::Locate(names) => self.send(&Frame::Located(locate::all(names))).map(|()| None),
-            Order::Fetch(wanted) => match fetch::send(self, wanted) {
-                Ok(()) => Ok(None),
-                Err(end) => self.conclude(Err(end)),
-            },
-            Order::Put(piece) => {
-                let taken = self.files.take(piece);
-                self.conclude(taken.map(|()| Frame::Done).map_err(End::from))
-            }
-            Order::Contention(order) => {
-                let ended = contention::make(self, order);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-            Order::Completion(order) => {
-                let ended = completion::measure(self, order);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-        }
-    }
-
-    /// Says how an order ended; answers the order that cut it short, if one did.
-    fn conclude(&mut self, ended: Result<Frame, End>) -> Result<Option<Order>, Stop> {
-        match ended {
-            Ok(frame) => self.send(&frame).map(|()| None),
-            Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
-            Err(End::Order(order)) => Ok(Some(*order)),
-            Err(End::Stop(stop)) => Err(stop),
-        }
-    }
-
-    fn introduce(&mut self, subject: Option<&str>) -> Result<(), Stop> {
-        let pids = subject.and_then(|name| subject::pids_of(name).ok()).unwrap_or_default();
-        self.hello(programs::running(&pids))?;
-        self.census()
     }
 
     /// Says who we are, and what the programs in question are.

@@ -10,9 +10,8 @@ use linux::system::monotonic_ns;
 use model::wire::{Refusal, StartOrder};
 
 use crate::{
-    measure::End,
     resident::{Keep, Resident},
-    session::{Session, Woken},
+    session::{End, Session, Woken},
     subject,
 };
 

@@ -1,7 +1,7 @@
 //! One trial's raw counters as figures: what was spent in the window, by whom, and how often.
 //!
 //! Reads a [`Trial`] and gives [`TrialFigures`], or the reason why the trial cannot be used. The rates
-//! themselves are made in [`crate::window`]; it knows nothing of other trials.
+//! themselves are made in [`window`]; it knows nothing of other trials.
 //!
 //! # How a rate is made
 //!
@@ -10,13 +10,16 @@
 //! counts up to its last sample; the control group misses neither, which is why it comes first.
 //! A counter that falls makes the trial invalid: there is no honest reading of it.
 
+mod window;
+
 use model::{
     study::{HostLoad, Mode},
     trial::{HostCost, Outcome, Recording, Trial, TrialId},
 };
 use serde::Serialize;
 
-use crate::{census, counters::Source, window::Window};
+pub(crate) use self::window::Window;
+use crate::{census, counters::Source};
 
 /// Nanoseconds that one instruction takes in counted mode (`-icount shift=1` is 2^1 ns).
 pub const NANOSECONDS_PER_INSTRUCTION: f64 = 2.0;

@@ -1,12 +1,13 @@
 //! Two variants at one client count, decided: what was found, whether that is what was to be shown, and why.
 //!
 //! Finds the pairs and the evidence around them, and has [`rule`] decide. What may be looked at when is in
-//! [`crate::looks`]; what makes two sides comparable in [`crate::strict`].
+//! [`sequential`]; what makes two sides comparable in [`crate::strict`].
 
 #[cfg(test)]
 pub(crate) mod made;
 mod ran;
 mod rule;
+pub mod sequential;
 mod words;
 
 use std::collections::BTreeSet;
@@ -21,7 +22,6 @@ use model::{
 use crate::{
     compare,
     figures::Part,
-    looks,
     measured::Measured,
     paired::{self, Paired},
     power, strict,
@@ -30,7 +30,7 @@ use crate::{
 
 pub(crate) use rule::finding;
 
-/// The error that is allowed in a comparison, over all looks together.
+/// The error that is allowed in a comparison, over all interim analyses together.
 pub const ERROR: f64 = 0.05;
 
 /// All that a run decides: its own comparison where it is one, else each variant against its base at the
@@ -41,7 +41,9 @@ pub fn judgements(run: &Run, trials: &[Trial]) -> Vec<Judgement> {
 
 pub(crate) fn all(measured: &Measured) -> Vec<Judgement> {
     match &measured.run.versus {
-        Some(versus) => looks::progress(measured, versus).into_judgement().into_iter().collect(),
+        Some(versus) => {
+            sequential::progress(measured, versus).into_judgement().into_iter().collect()
+        }
         None => of_study(measured),
     }
 }

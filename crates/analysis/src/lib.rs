@@ -41,7 +41,6 @@ pub mod gates;
 pub mod judge;
 mod lab;
 mod ledger;
-pub mod looks;
 mod measured;
 pub mod metrics;
 pub mod ordered;
@@ -58,7 +57,6 @@ mod stats;
 pub mod strict;
 mod validity;
 pub mod verdicts;
-mod window;
 
 use std::collections::BTreeMap;
 

@@ -18,12 +18,11 @@ use model::{
 
 use self::rhythm::{Rhythm, Shape};
 use crate::{
-    figures::TrialFigures,
+    figures::{TrialFigures, Window},
     measured::Measured,
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     verdicts::PauseFigures,
-    window::Window,
 };
 
 /// The beginning of a span that is in no figure, where the study says nothing of it.

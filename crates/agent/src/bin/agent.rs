@@ -8,7 +8,9 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions, pause,
+    burner, calibrate, contention, definitions,
+    dispatch::Dispatch,
+    pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -53,9 +55,9 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> ExitCode {
-    let mut session = Stream::standard().and_then(Session::new);
-    let stop = match session.as_mut() {
-        Ok(session) => session.run(),
+    let session = Stream::standard().and_then(Session::new);
+    let stop = match session {
+        Ok(session) => Dispatch::new(session).run(),
         Err(error) => {
             complain(&format!("cannot serve: {error}"));
             return ExitCode::FAILURE;

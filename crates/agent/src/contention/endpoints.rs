@@ -23,7 +23,7 @@ use rustix::{
 };
 
 use super::{group::Group, refused, road::Road};
-use crate::{measure::End, session::Session};
+use crate::session::{End, Session};
 
 /// The endpoints' priority in the round-robin class: the least.
 const PRIORITY: u8 = 1;

@@ -31,10 +31,7 @@ use model::{
 };
 
 use self::{group::Group, road::Road, tidy::Tidier, trial::Trial};
-use crate::{
-    measure::End,
-    session::{Session, Woken},
-};
+use crate::session::{End, Session, Woken};
 
 /// The agent's priority while a trial is made: above [`prober::PRIORITY`].
 const PRIORITY: u8 = 3;

@@ -19,10 +19,7 @@ use super::{
     prober::Prober,
     road::Road,
 };
-use crate::{
-    measure::End,
-    session::{Session, Woken},
-};
+use crate::session::{End, Session, Woken};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -16,7 +16,12 @@ use model::{
 };
 
 use super::{Fault, Mended};
-use crate::{measure::End, pause::Watchdog, session::Session, subject, words::Words};
+use crate::{
+    pause::Watchdog,
+    session::{End, Session},
+    subject,
+    words::Words,
+};
 
 /// A signal takes effect within this, or not at all; and how often is looked, ns.
 const SIGNALLED: (u64, u64) = (2_000_000_000, 10_000_000);

@@ -19,8 +19,7 @@ use super::{
 use crate::{
     census,
     hostapd::{self, Control},
-    measure::End,
-    session::Session,
+    session::{End, Session},
 };
 
 /// hostapd may take this long until an access point is on the air, and how often it is looked at, ns. It

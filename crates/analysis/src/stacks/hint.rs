@@ -19,6 +19,8 @@ use std::ops::Range;
 
 use super::unwind::Cpu;
 
+pub use super::spin::Spin;
+
 /// Of a longer function the rest is not read: it would be time for one that is made up to take it.
 const LONGEST: usize = 1 << 16;
 
@@ -33,18 +35,6 @@ pub struct HintLoop {
     round: Vec<Range<u64>>,
     /// The part of it that runs only once the hint has: from there to the loop's beginning.
     past: Vec<Range<u64>>,
-}
-
-/// Where in a loop with a hint an instruction is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spin {
-    /// In none.
-    #[default]
-    None,
-    /// On the way to the hint. It is there too where nothing has to be waited for.
-    Round,
-    /// At the hint or behind it: the loop does wait.
-    Past,
 }
 
 impl HintLoop {

@@ -26,6 +26,7 @@ pub mod perf_data;
 pub mod profile;
 pub mod resolve;
 pub mod space;
+mod spin;
 pub mod symbols;
 mod tree;
 mod unknown;

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::Serialize;
 
-use crate::stacks::hint::Spin;
+use crate::stacks::spin::Spin;
 
 /// Folded stacks of one or several captures of the same thing.
 #[derive(Clone, Debug, Default, PartialEq)]

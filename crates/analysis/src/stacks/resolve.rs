@@ -5,13 +5,11 @@
 //! costs a look-up. Contents come from [`Files`]; what was missing or wrong is told by
 //! [`Resolver::faults`]. Counting stacks is `fold`'s business.
 
-mod bare;
 mod code;
 mod inlined;
 mod interned;
 mod loading;
 mod sites;
-mod spins;
 mod walk;
 
 use std::{collections::BTreeMap, fmt};

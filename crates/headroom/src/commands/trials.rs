@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use analysis::{looks, quantity::count};
+use analysis::{judge::sequential, quantity::count};
 use lab::{
     clients::{ClientTrials, Target},
     missing::Needs,
@@ -37,7 +37,7 @@ pub(super) fn plain<'a>(target: &'a Target, symbols: &'a SymbolFolders) -> Clien
 
 /// Whether the pairs so far decide a comparison.
 fn decided(run: &Run, trials: &[Trial]) -> bool {
-    !matches!(looks::decide(run, trials), looks::Progress::GoOn(_))
+    !matches!(sequential::decide(run, trials), sequential::Progress::GoOn(_))
 }
 
 /// Carries trials out where they are to be made.

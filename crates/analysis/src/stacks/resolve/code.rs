@@ -1,10 +1,12 @@
 //! One file with everything that is read from it.
 
+mod spins;
+
+use self::spins::Spins;
 use super::{
     inlined::Inlined,
     interned::Interned,
     sites::{Key, Rules, Site, Sites},
-    spins::Spins,
 };
 use crate::stacks::{
     hint::Spin,

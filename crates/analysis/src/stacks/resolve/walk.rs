@@ -1,9 +1,11 @@
 //! From frame to frame, through whatever files the addresses are in.
 
+mod bare;
+
 use std::collections::BTreeSet;
 
+use self::bare::VDSO;
 use super::{
-    bare::{self, VDSO},
     code::Code,
     interned::Interned,
     loading::Loading,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::code::Code;
+use super::Code;
 use crate::stacks::{
     hint::{self, HintLoop},
     profile::Frame,
@@ -14,11 +14,11 @@ use crate::stacks::{
 
 /// By the functions' first addresses.
 #[derive(Debug, Default)]
-pub(super) struct Spins {
+pub(in super::super) struct Spins {
     functions: BTreeMap<u64, Vec<Owned>>,
     /// The kernel's own code in every process: it tries again where a clock was set meanwhile, which is no
     /// waiting, and has the hint there, and a barrier that looks like one.
-    pub(super) is_kernels: bool,
+    pub(in super::super) is_kernels: bool,
 }
 
 /// A loop, and the functions that it is in, innermost first: names of inlined ones and of what they are in.

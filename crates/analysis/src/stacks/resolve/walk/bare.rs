@@ -6,13 +6,10 @@
 //! above it leads to a program's or a thread's beginning. On AArch64 the function's own instructions say
 //! where it keeps its return address. Anything less would draw callers that never were.
 
-use super::{
-    code::Code,
-    sites::Rules,
-    walk::{Around, Known, Place},
-};
+use super::{Around, Known, Place};
 use crate::stacks::{
     profile::Cause,
+    resolve::{code::Code, sites::Rules},
     unwind::{
         Cpu, End, State,
         bare::{Call, call_before, interrupted, is_thread_end, is_trampoline, jumps_to},

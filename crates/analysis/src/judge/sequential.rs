@@ -10,8 +10,8 @@ use model::{
     verdict::{Pairs, Verdict, Versus},
 };
 
+use super::{ERROR, Evidence, Look, Question, judge};
 use crate::{
-    judge::{ERROR, Evidence, Look, Question, judge},
     measured::Measured,
     verdicts::{Finding, Judgement},
 };

@@ -11,13 +11,11 @@ use model::{
     wire::{Measure, Work},
 };
 
-use crate::{
-    counters::{self, Source},
-    figures::{
-        Cpu, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, OtherFigures, Ran, Readings,
-        RoundFigures, Step, ThreadFigures,
-    },
+use super::{
+    Cpu, IoFigures, MemoryFigures, NANOSECONDS_PER_INSTRUCTION, OtherFigures, Ran, Readings,
+    RoundFigures, Step, ThreadFigures,
 };
+use crate::counters::{self, Source};
 
 /// A recording's samples with the time between them.
 pub(crate) struct Window<'a> {
