@@ -26,7 +26,7 @@ static inline void store(word *to, word value)
     *(volatile word *)to = value;
 }
 
-/* Marsaglia's xorshift, «Xorshift RNGs», Journal of Statistical Software 8 (14), 2003. */
+/* Marsaglia's xorshift, “Xorshift RNGs”, Journal of Statistical Software 8 (14), 2003. */
 static word random_state = 88172645463325252ul;
 
 static word drawn(void)

@@ -1,7 +1,7 @@
 //! A load that stays: its programs are started together, once, and must run until they are ended.
 //!
 //! Starts and ends programs through [`crate::resident`]. An end that nobody asked for ends the
-//! measurement, and so does an end that says «I failed»: a consumer that checks what it reads can
+//! measurement, and so does an end that says “I failed”: a consumer that checks what it reads can
 //! thus make the trial invalid.
 
 use std::{

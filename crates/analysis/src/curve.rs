@@ -38,7 +38,7 @@ pub struct Slope {
     /// Slopes between neighbouring counts.
     pub segments: Vec<Segment>,
     /// Last segment's slope over the first one's, minus 1; with three counts or more, where the first is
-    /// above 0. 0.1 is «the last client costs a tenth more than the first ones».
+    /// above 0. 0.1 is “the last client costs a tenth more than the first ones”.
     pub curvature: Option<f64>,
     /// Clients until one core is full.
     pub full: Full,

@@ -42,7 +42,7 @@ pub struct Row {
     pub shift: Option<Estimate>,
     /// The variant that the shift is against.
     pub against: Option<String>,
-    /// How many different sums of nanoseconds there are; 1 is «bit-exact».
+    /// How many different sums of nanoseconds there are; 1 is “bit-exact”.
     pub distinct: u32,
     /// Whether there are two or more trials and all counted the same nanoseconds.
     pub bit_exact: bool,

@@ -522,7 +522,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "The kernel lost 5 records beside 90 samples, in 1 trial (found@18#1.stacks).",
+                "The kernel lost 5 records and kept 90 samples, in 1 trial (found@18#1.stacks).",
                 "The kernel throttled the sampling in 1 trial (found@18#1.stacks).",
                 "Stacks are not whole in 1 trial (found@18#1.stacks): it breaks off.",
                 "Code in found@18 is from files that were replaced, deleted or cannot be read: \

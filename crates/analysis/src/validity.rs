@@ -295,17 +295,17 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
     let uses = |mode| measured.variants().iter().any(|variant| measured.mode(variant) == mode);
     let mut doubts = Vec::new();
     if measured.run.study.trial.perturb == Perturb::Nothing {
-        doubts.push(Doubt::OneState);
+        doubts.push(Doubt::OneState {});
     }
     if uses(Mode::Counted) {
-        doubts.push(Doubt::Counted);
+        doubts.push(Doubt::Counted {});
     }
     // A device has its own time and its own radios; both of these frame the virtual one.
     if measured.run.study.access_point.kind == Target::Vm {
         if uses(Mode::RealTime) {
-            doubts.push(Doubt::RealTime);
+            doubts.push(Doubt::RealTime {});
         }
-        doubts.push(Doubt::Simulated);
+        doubts.push(Doubt::Simulated {});
     }
     doubts
 }
@@ -342,7 +342,7 @@ mod tests {
         };
         assert_eq!(variant, "hostapd-cli");
         assert!((0.15..0.25).contains(curvature), "{curvature}");
-        assert_eq!(rest, [Doubt::Counted, Doubt::Simulated]);
+        assert_eq!(rest, [Doubt::Counted {}, Doubt::Simulated {}]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
  *
  * Arguments: l1i=SIZE:WAYS:LINE l1d=… l2=… (bytes; the lines of one length) out=FILE
  *
- * The file: a line with the version and the geometry, then a line for each mark, «open», «close», and «end»
+ * The file: a line with the version and the geometry, then a line for each mark, “open”, “close”, and “end”
  * when QEMU ends in good order, each with its number and nine counts of programs and nine of the kernel:
  *   instructions, L1i misses, loads, their L1d misses, stores, their L1d misses,
  *   L2 misses of fetches, of loads, of stores.

@@ -96,7 +96,7 @@ pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// serde says «unknown field `x`, expected one of `a`, `b`»; people want the one they meant.
+/// serde says “unknown field `x`, expected one of `a`, `b`”; people want the one they meant.
 fn nearest_key(message: &str) -> Option<String> {
     let (kind, rest) = ["unknown field", "unknown variant"]
         .into_iter()

@@ -1,6 +1,6 @@
 //! What an access point says of itself: the facts that decide what can be measured there.
 //!
-//! Every field that a machine may lack is an `Option` or says «absent»; nothing is guessed.
+//! Every field that a machine may lack is an `Option` or says “absent”; nothing is guessed.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Facts {
     pub page_size: u64,
     /// Memory that the kernel manages, KiB.
     pub memory_kib: u64,
-    /// Hardware events that `perf_event_open` gives here; empty is «no PMU».
+    /// Hardware events that `perf_event_open` gives here; empty is “no PMU”.
     pub pmu_events: Vec<String>,
     /// Hardware events that were asked for and refused.
     pub pmu_absent: Vec<String>,

@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(lines("a\u{1b}]0;x\u{7}b\n\tc"), "a\\u{1b}]0;x\\u{7}b\n\tc");
         assert_eq!(lines("\u{9b}1\u{202e}\u{2066}\r"), "\\u{9b}1\\u{202e}\\u{2066}\\u{d}");
         assert_eq!(line("one\nheadroom: two"), "one\\u{a}headroom: two");
-        let plain = "µs – 5 %, `x`, « »; 漢字\n";
+        let plain = "µs – 5 %, `x`, “ ”; 漢字\n";
         assert!(matches!(lines(plain), Cow::Borrowed(same) if same == plain));
     }
 

@@ -230,7 +230,7 @@ pub enum Refusal {
     /// Stacks cannot be recorded here, or calls not counted.
     #[error("{what}: {why}")]
     Instrument {
-        /// What was tried, as «cannot sample cpu-clock».
+        /// What was tried, as “cannot sample cpu-clock”.
         what: String,
         /// The system's words, and what to do.
         why: String,
@@ -246,7 +246,7 @@ pub enum Refusal {
     /// A trial cannot be made here.
     #[error("{what}: {why}")]
     Contention {
-        /// What was tried, as «cannot make the veth pair».
+        /// What was tried, as “cannot make the veth pair”.
         what: String,
         /// The system's words, and what to do.
         why: String,
@@ -254,7 +254,7 @@ pub enum Refusal {
     /// `txd` cannot measure here.
     #[error("{what}: {why}")]
     Completion {
-        /// What was tried, as «cannot run txd».
+        /// What was tried, as “cannot run txd”.
         what: String,
         /// Its last words, and what to do.
         why: String,

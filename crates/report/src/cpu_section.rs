@@ -1,4 +1,4 @@
-//! The section «Where the CPU goes»: flame graphs, and the tables that say the same in numbers.
+//! The section “Where the CPU goes”: flame graphs, and the tables that say the same in numbers.
 //!
 //! The same for a run and for a recording without one. Empty where nothing was profiled or counted.
 

@@ -1,4 +1,4 @@
-//! The section «Fixes»: each comparison that was decided, as a card.
+//! The section “Fixes”: each comparison that was decided, as a card.
 //!
 //! Before and after, the effect with its interval, the pairs as dots, what happens more seldom, and which
 //! parts of the profile are gone. Every figure is the analysis's.

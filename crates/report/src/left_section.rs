@@ -1,4 +1,4 @@
-//! The section «What is left»: the cheapest stage, how far it stands above the lower bound, and where its
+//! The section “What is left”: the cheapest stage, how far it stands above the lower bound, and where its
 //! CPU still goes.
 //!
 //! The cheapest stage is the one with the smallest sum among the variants with the first one's subject: a

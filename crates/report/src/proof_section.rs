@@ -1,4 +1,4 @@
-//! The section «Proof»: who makes the subject work, shown by stopping it.
+//! The section “Proof”: who makes the subject work, shown by stopping it.
 
 use analysis::{Analysis, quantity::Unit, verdicts::PauseFigures};
 use askama::Template;

@@ -23,7 +23,7 @@ const COLUMNS: usize = 100;
 
 /// Functions of a profile that the terminal shows.
 const FUNCTIONS: usize = 20;
-/// Of the samples at least this share is «every stack»: an unknown root must not hide the trunk.
+/// Of the samples at least this share is “every stack”: an unknown root must not hide the trunk.
 const TRUNK: f64 = 0.999;
 /// Columns that a function's name gets there, and a module's.
 const NAME_COLUMNS: usize = 46;

@@ -1,7 +1,7 @@
 //! The subject's own counters: two texts, read as the window opened and as it closed.
 //!
 //! The format is Prometheus' and OpenMetrics' text: `name{label="value"} 12.5`, comments begin with `#`
-//! (github.com/prometheus/docs, «Exposition formats»). What is declared a gauge is no counter, and what
+//! (github.com/prometheus/docs, “Exposition formats”). What is declared a gauge is no counter, and what
 //! falls is none either.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,7 +29,7 @@ pub enum Purpose {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}")]
 pub struct Error {
-    /// What was tried, as «sample cpu-clock in thread 7».
+    /// What was tried, as “sample cpu-clock in thread 7”.
     pub what: String,
     /// What kind of thing that is.
     pub purpose: Purpose,

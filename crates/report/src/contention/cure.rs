@@ -26,7 +26,7 @@ pub(super) struct Cured {
     pub(super) unharmed: Vec<Card>,
     /// Where Wi-Fi was faster than alone.
     pub(super) above_alone: Vec<String>,
-    /// Whether a `–` of «restored» needs its reason.
+    /// Whether a `–` of “restored” needs its reason.
     pub(super) has_unrestored: bool,
     /// Whether figures of one block have no interval.
     pub(super) is_one_block: bool,
