@@ -1,10 +1,11 @@
 //! What a daemon needs to serve strangers, once for guard and for stationd.
 //!
 //! Who may stay when places run out, which `Host` is served, what the head of an HTTP request asks for,
-//! and short answers. All of it is pure: sockets and clocks are the daemons', and so is what they serve.
+//! short answers, and metrics as text. All of it is pure: sockets and clocks are the daemons', and so is what they serve.
 
 mod answer;
 mod host;
+pub mod metrics;
 mod places;
 mod request;
 

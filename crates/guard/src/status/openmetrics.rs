@@ -3,80 +3,64 @@
 //! <https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md>. A value that this device
 //! does not tell has no sample. Names begin with `headroom_guard_`; CPU is told in seconds of one CPU.
 
-use std::fmt::Write;
+use std::io::Write;
 
 pub use listen::Format;
+use listen::metrics::{self, Family, Kind, quoted};
 
 use super::{Application, Status};
 use crate::decide::Condition;
 
 /// All metrics of a status.
 pub fn text(status: &Status, format: Format) -> String {
-    let mut page = Page { text: String::with_capacity(4096), format };
+    let mut page = Page { text: Vec::with_capacity(4096), format };
     whole(&mut page, status);
     interfaces(&mut page, status);
     applications(&mut page, &status.applications);
     own(&mut page, status);
-    if format == Format::OpenMetrics {
-        page.text.push_str("# EOF\n");
-    }
-    page.text
+    metrics::end(format, &mut page.text);
+    // It was written by `str`s alone.
+    String::from_utf8_lossy(&page.text).into_owned()
+}
+
+/// What every name begins with.
+const PREFIX: &str = "headroom_guard_";
+
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") }
 }
 
 struct Page {
-    text: String,
+    text: Vec<u8>,
     format: Format,
 }
 
 impl Page {
     /// A family of metrics, and its samples: labels (with their braces, or none) and value.
-    fn family(&mut self, (name, unit): (&str, &str), kind: &str, help: &str) {
-        let name = if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") };
-        // The older format has the suffix in the family's name too.
-        let older = kind == "counter" && self.format == Format::Prometheus;
-        let name = if older { format!("{name}_total") } else { name };
-        let _ = writeln!(self.text, "# HELP headroom_guard_{name} {help}");
-        let _ = writeln!(self.text, "# TYPE headroom_guard_{name} {kind}");
-        if self.format == Format::OpenMetrics && !unit.is_empty() {
-            let _ = writeln!(self.text, "# UNIT headroom_guard_{name} {unit}");
-        }
+    fn family(&mut self, (name, unit): (&str, &str), kind: Kind, help: &str) {
+        let name = format!("{PREFIX}{}", with_unit(name, unit));
+        Family { name: &name, unit, kind, help }.write(self.format, &mut self.text);
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        let _ = write!(self.text, "headroom_guard_{name}");
+        let _ = write!(self.text, "{PREFIX}{name}");
         for (nth, (label, text)) in labels.iter().enumerate() {
-            let _ = write!(self.text, "{}{label}=\"", if nth == 0 { '{' } else { ',' });
-            self.text.extend(text.chars().flat_map(escaped));
-            self.text.push('"');
+            let _ = write!(self.text, "{}{label}=", if nth == 0 { '{' } else { ',' });
+            quoted(text, &mut self.text);
         }
-        if !labels.is_empty() {
-            self.text.push('}');
-        }
-        let _ = writeln!(self.text, " {value}");
+        let _ = writeln!(self.text, "{} {value}", if labels.is_empty() { "" } else { "}" });
     }
 
     fn gauge(&mut self, (name, unit): (&str, &str), help: &str, value: Option<f64>) {
         let Some(value) = value else { return };
-        self.family((name, unit), "gauge", help);
-        let name = if unit.is_empty() { name.to_owned() } else { format!("{name}_{unit}") };
-        self.sample(&name, &[], value);
+        self.family((name, unit), Kind::Gauge, help);
+        self.sample(&with_unit(name, unit), &[], value);
     }
 
     fn counter(&mut self, (name, unit): (&str, &str), help: &str, value: f64) {
-        self.family((name, unit), "counter", help);
-        let unit = if unit.is_empty() { String::new() } else { format!("_{unit}") };
-        self.sample(&format!("{name}{unit}_total"), &[], value);
+        self.family((name, unit), Kind::Counter, help);
+        self.sample(&format!("{}_total", with_unit(name, unit)), &[], value);
     }
-}
-
-/// A character of a label's value as both formats write it.
-fn escaped(c: char) -> impl Iterator<Item = char> {
-    let (escape, c) = match c {
-        '\n' => (true, 'n'),
-        '"' | '\\' => (true, c),
-        c => (false, c),
-    };
-    escape.then_some('\\').into_iter().chain([c])
 }
 
 const CONDITIONS: [(Condition, &str); 6] = [
@@ -89,7 +73,7 @@ const CONDITIONS: [(Condition, &str); 6] = [
 ];
 
 fn whole(page: &mut Page, status: &Status) {
-    page.family(("build_info", ""), "gauge", "Version of the guard that runs.");
+    page.family(("build_info", ""), Kind::Gauge, "Version of the guard that runs.");
     page.sample("build_info", &[("version", &status.version)], 1.0);
     page.gauge(
         ("aggressiveness", ""),
@@ -112,7 +96,7 @@ fn whole(page: &mut Page, status: &Status) {
         status.kept,
     );
     page.gauge(("target", "ratio"), "Share of Wi-Fi's work that is wanted.", Some(status.target));
-    page.family(("condition", ""), "gauge", "1 for Wi-Fi's condition now, 0 for the others.");
+    page.family(("condition", ""), Kind::Gauge, "1 for Wi-Fi's condition now, 0 for the others.");
     for (condition, name) in CONDITIONS {
         let now = condition == status.condition;
         page.sample("condition", &[("condition", name)], f64::from(u8::from(now)));
@@ -137,7 +121,7 @@ fn interfaces(page: &mut Page, status: &Status) {
         return;
     }
     for (name, help, value) in families {
-        page.family(name, "gauge", help);
+        page.family(name, Kind::Gauge, help);
         for one in &status.interfaces {
             let name = format!("{}_{}", name.0, name.1);
             page.sample(&name, &[("device", &one.name)], value(one));
@@ -145,7 +129,7 @@ fn interfaces(page: &mut Page, status: &Status) {
     }
     page.family(
         ("interface_drops", ""),
-        "counter",
+        Kind::Counter,
         "Packets that a protected interface or its queue dropped.",
     );
     for one in &status.interfaces {
@@ -155,35 +139,43 @@ fn interfaces(page: &mut Page, status: &Status) {
 
 fn applications(page: &mut Page, applications: &[Application]) {
     type Value = fn(&Application) -> Option<f64>;
-    let families: [((&str, &str), &str, &str, Value); 10] = [
-        (("application_running", ""), "gauge", "1 where an application has a process.", |one| {
-            Some(f64::from(u8::from(one.runs)))
-        }),
-        (("application_bounded", ""), "gauge", "1 where an application is bounded.", |one| {
+    let families: [((&str, &str), Kind, &str, Value); 10] = [
+        (
+            ("application_running", ""),
+            Kind::Gauge,
+            "1 where an application has a process.",
+            |one| Some(f64::from(u8::from(one.runs))),
+        ),
+        (("application_bounded", ""), Kind::Gauge, "1 where an application is bounded.", |one| {
             Some(f64::from(u8::from(!one.bounds.are_none())))
         }),
-        (("application_weight", ""), "gauge", "Weight against 1024 of one unbounded.", |one| {
+        (("application_weight", ""), Kind::Gauge, "Weight against 1024 of one unbounded.", |one| {
             Some(f64::from(one.bounds.weight))
         }),
-        (("application_idle_class", ""), "gauge", "1 where it runs in the idle class.", |one| {
-            Some(f64::from(u8::from(one.bounds.idle)))
-        }),
-        (("application_allowed", "cpus"), "gauge", "CPUs that it is packed onto.", |one| {
+        (
+            ("application_idle_class", ""),
+            Kind::Gauge,
+            "1 where it runs in the idle class.",
+            |one| Some(f64::from(u8::from(one.bounds.idle))),
+        ),
+        (("application_allowed", "cpus"), Kind::Gauge, "CPUs that it is packed onto.", |one| {
             one.bounds.cpus.as_ref().map(|cpus| cpus.len() as f64)
         }),
-        (("application_quota", "cpus"), "gauge", "CPUs that its quota allows.", |one| {
+        (("application_quota", "cpus"), Kind::Gauge, "CPUs that its quota allows.", |one| {
             one.bounds.quota.map(|quota| quota.get())
         }),
-        (("application_memory_high", "bytes"), "gauge", "Memory that slows it down.", |one| {
+        (("application_memory_high", "bytes"), Kind::Gauge, "Memory that slows it down.", |one| {
             one.bounds.memory_high_kib.map(|kib| kib as f64 * 1024.0)
         }),
-        (("application_used", "cpus"), "gauge", "CPUs that it has now, itself.", |one| {
+        (("application_used", "cpus"), Kind::Gauge, "CPUs that it has now, itself.", |one| {
             Some(one.cpus)
         }),
-        (("application_fair", "cpus"), "gauge", "CPUs that it would have unbounded.", |one| {
+        (("application_fair", "cpus"), Kind::Gauge, "CPUs that it would have unbounded.", |one| {
             one.fair_cpus
         }),
-        (("application_cpu", "seconds"), "counter", "CPU time of its own.", |one| Some(one.cpu_s)),
+        (("application_cpu", "seconds"), Kind::Counter, "CPU time of its own.", |one| {
+            Some(one.cpu_s)
+        }),
     ];
     for (name, kind, help, value) in families {
         let samples: Vec<_> =
@@ -192,11 +184,10 @@ fn applications(page: &mut Page, applications: &[Application]) {
             continue;
         }
         page.family(name, kind, help);
-        let unit = if name.1.is_empty() { String::new() } else { format!("_{}", name.1) };
-        let total = if kind == "counter" { "_total" } else { "" };
+        let sample = with_unit(name.0, name.1) + kind.suffix();
         for (application, value) in samples {
             let labels = [("application", application.as_str())];
-            page.sample(&format!("{}{unit}{total}", name.0), &labels, value);
+            page.sample(&sample, &labels, value);
         }
     }
 }

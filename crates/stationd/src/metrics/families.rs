@@ -7,27 +7,15 @@
 //! station. Its `node_wifi_station_info` speaks of the network that a client has joined, and its beacon
 //! losses are a client's too; access points have neither.
 
-use super::{
-    Samples, Source,
-    text::{Number, quoted},
-};
+use listen::metrics::{self, Kind, quoted};
+
+use super::{Samples, Source, text::Number};
 use crate::{
     address,
     net::tally::Reason,
     points::Point,
     table::{Counted, Gauge, Row},
 };
-
-/// How a metric behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// It only rises.
-    Counter,
-    /// It rises and falls.
-    Gauge,
-    /// It is 1, and its labels are what it tells.
-    Info,
-}
 
 /// Whom a metric has samples of.
 pub(super) enum Of {
@@ -46,6 +34,13 @@ pub(super) struct Family {
     pub(super) help: &'static str,
     pub(super) kind: Kind,
     pub(super) of: Of,
+}
+
+impl Family {
+    /// What it is, for the page. node_exporter's names have no unit where OpenMetrics would have one.
+    pub(super) fn head(&self) -> metrics::Family<'static> {
+        metrics::Family { name: self.name, unit: "", kind: self.kind, help: self.help }
+    }
 }
 
 const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> Family {

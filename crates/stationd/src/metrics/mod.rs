@@ -11,12 +11,15 @@ mod families;
 pub mod own;
 pub mod text;
 
-use listen::Format;
+use listen::{
+    Format,
+    metrics::{self, Kind, quoted},
+};
 
 use self::{
-    families::{FAMILIES, Family, Kind, Of},
+    families::{FAMILIES, Family, Of},
     own::Own,
-    text::{Number, quoted},
+    text::Number,
 };
 use crate::{
     address,
@@ -78,9 +81,7 @@ impl Scrape {
             }
             (self.family, self.slot) = (self.family + 1, None);
         }
-        if self.format == Format::OpenMetrics {
-            out.extend_from_slice(b"# EOF\n");
-        }
+        metrics::end(self.format, out);
         true
     }
 
@@ -94,7 +95,7 @@ impl Scrape {
         let slot = match self.slot {
             Some(slot) => slot,
             None => {
-                head(family, self.format, out);
+                family.head().write(self.format, out);
                 0
             }
         };
@@ -206,12 +207,7 @@ impl Samples<'_> {
 
     /// One sample, and when its counter began.
     fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        let suffix: &[u8] = match self.family.kind {
-            Kind::Counter => b"_total",
-            Kind::Gauge => b"",
-            Kind::Info => b"_info",
-        };
-        self.line(suffix, value, &labels);
+        self.line(self.family.kind.suffix().as_bytes(), value, &labels);
         if let Created::At(moment) = self.created {
             self.line(b"_created", moment, &labels);
         }
@@ -224,23 +220,5 @@ impl Samples<'_> {
         self.out.push(b' ');
         value.write(self.out);
         self.out.push(b'\n');
-    }
-}
-
-/// What a family is.
-fn head(family: &Family, format: Format, out: &mut Vec<u8>) {
-    // The older format names a family as its samples are named, and knows no info.
-    let (suffix, kind) = match (format, family.kind) {
-        (Format::OpenMetrics, Kind::Counter) => ("", "counter"),
-        (Format::OpenMetrics, Kind::Info) => ("", "info"),
-        (Format::Prometheus, Kind::Counter) => ("_total", "counter"),
-        (Format::Prometheus, Kind::Info) => ("_info", "gauge"),
-        (_, Kind::Gauge) => ("", "gauge"),
-    };
-    for part in ["# HELP ", family.name, suffix, " ", family.help, "\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
-    for part in ["# TYPE ", family.name, suffix, " ", kind, "\n"] {
-        out.extend_from_slice(part.as_bytes());
     }
 }
