@@ -108,7 +108,7 @@ impl Sshd {
     fn start(place: &Place) -> Option<Self> {
         let original = Path::new("/usr/sbin/sshd");
         if !original.exists() {
-            eprintln!("skipped: no sshd here");
+            skip::skip!("no sshd here");
             return None;
         }
         let (sshd, key) = (place.path("counted-sshd"), place.path("key"));
@@ -163,7 +163,7 @@ fn the_sshd_that_headroom_comes_through_is_counted_and_the_load_starts() {
     let ended = headroom.words(["--json", "--load", &load]).env("PATH", path).run();
     if ended.exit_code() == Some(3) {
         ended.says("run the agent as root");
-        return eprintln!("skipped: no probes can be made here");
+        return skip::skip!("no probes can be made here");
     }
     let analysis = ended.code(0).last_json();
     // Each login forks three times: the connection, its process without rights, and the session's command.

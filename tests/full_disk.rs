@@ -21,7 +21,7 @@ impl Disk {
         match mount("tmpfs", at, "tmpfs", MountFlags::empty(), Some(c"size=1m")) {
             Ok(()) => Some(Self(at.to_owned())),
             Err(errno) => {
-                eprintln!("skipped: cannot mount a small disk ({errno}); root can");
+                skip::skip!("cannot mount a small disk ({errno}); root can");
                 None
             }
         }

@@ -4,7 +4,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stderr,
     reason = "what a test cannot do ends the test, and a skip is printed"
 )]
 
@@ -30,7 +29,7 @@ const DIES: &str = "import os; os.kill(os.getpid(), 11)";
 /// The refusal of a window in which a bystander runs a script of Python; `None` where nothing is watched here.
 fn refused(instrument: Instrument, script: &str) -> Option<String> {
     if Tracing::open().is_err() {
-        eprintln!("skipped: no tracefs here");
+        skip::skip!("no tracefs here");
         return None;
     }
     let subject = Subject::idle();
@@ -40,7 +39,7 @@ fn refused(instrument: Instrument, script: &str) -> Option<String> {
         match agent.frame() {
             Frame::Sample(_) => break,
             Frame::Refused(refusal) => {
-                eprintln!("skipped: {refusal}");
+                skip::skip!("{refusal}");
                 return None;
             }
             _ => {}

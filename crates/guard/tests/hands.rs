@@ -280,10 +280,7 @@ impl Below {
             let mount = Path::new("/sys/fs/cgroup").join(controller);
             let top = mount.join(&name);
             if let Err(error) = fs::create_dir(&top) {
-                println!(
-                    "skipped: no version 1 hierarchy to write to at {}: {error}",
-                    mount.display()
-                );
+                skip::skip!("no version 1 hierarchy to write to at {}: {error}", mount.display());
                 return None;
             }
             below.tops.push(top.clone());

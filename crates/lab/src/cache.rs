@@ -546,7 +546,7 @@ mod tests {
     ) -> Option<bool> {
         const NOBODY: u32 = 65_534;
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: only root can become another user");
+            skip::skip!("only root can become another user");
             return None;
         }
         use std::os::unix::fs::PermissionsExt;

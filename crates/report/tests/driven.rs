@@ -1,7 +1,7 @@
 //! The whole story in a real browser that is driven as a person drives it: clicks, zooms, searches, and
 //! figures that equal the analysis's own; at the width of a desk and of a telephone.
 //!
-//! Skips, saying why, where there is no Chromium. `REPORT_SHOTS=DIR` writes a picture of each section there.
+//! Skips, saying why, where there is no Chromium.
 
 #[path = "chromium/driven.rs"]
 mod driven;
@@ -9,8 +9,6 @@ mod driven;
 mod installed;
 mod story;
 mod tree;
-
-use std::{env, fs, path::PathBuf};
 
 use analysis::{
     Analysis,
@@ -186,30 +184,4 @@ fn an_error_on_the_page_would_be_seen() {
     let Some(browser) = browser() else { return };
     let page = Page::open(&browser, "<script>throw new Error('as it should')</script>", DESK);
     assert!(page.wrong.iter().any(|wrong| wrong.contains("as it should")), "{:?}", page.wrong);
-}
-
-#[test]
-fn pictures_for_eyes() {
-    let Some(folder) = env::var_os("REPORT_SHOTS").map(PathBuf::from) else {
-        println!("skipped: set REPORT_SHOTS to a folder to get pictures of every section there");
-        return;
-    };
-    let Some(browser) = browser() else { return };
-    let html = match env::var_os("REPORT_PAGE") {
-        Some(file) => fs::read_to_string(file).expect("the page is read"),
-        None => {
-            let (run, analysis) = story::run();
-            report::html(&run, &analysis, "question = \"SYNTHETIC\"").expect("it is laid out")
-        }
-    };
-    for (name, size) in [("desk", DESK), ("telephone", TELEPHONE)] {
-        let mut page = Page::open(&browser, &html, size);
-        let ids = page.read("[...document.querySelectorAll('section')].map((s) => s.getAttribute('aria-labelledby'))");
-        for id in ids.as_array().unwrap().iter().filter_map(Value::as_str) {
-            let picture = page.picture(&format!("section[aria-labelledby='{id}']"));
-            fs::write(folder.join(format!("{name}-{id}.png")), picture).unwrap();
-        }
-        fs::write(folder.join(format!("{name}-top.png")), page.picture("header")).unwrap();
-        fs::write(folder.join(format!("{name}-main.png")), page.picture("main")).unwrap();
-    }
 }

@@ -252,9 +252,6 @@ fn large(paths: usize) -> ProfileFigures {
 fn a_page_of_400_000_paths_stays_small_and_opens_quickly() {
     let page = page_of(&[large(400_000)], &[]);
     println!("400 000 paths: a page of {:.2} MB", page.len() as f64 / 1e6);
-    if let Some(folder) = std::env::var_os("REPORT_OUT") {
-        std::fs::write(std::path::Path::new(&folder).join("large.html"), &page).unwrap();
-    }
     assert!(page.len() < 10_000_000, "{} bytes", page.len());
     assert!(!page.contains("callers’ own, and no search"), "nothing is folded");
     let steps = "write(performance.now() - opened); let t = performance.now(); type('function_1.*9$');\

@@ -334,13 +334,13 @@ mod tests {
     fn a_group_is_made_bounded_and_leaves_nothing() {
         let group = match Group::make() {
             Ok(group) => group,
-            Err(why) => return eprintln!("skipped: {why}"),
+            Err(why) => return skip::skip!("{why}"),
         };
         let folders = group.folders().to_vec();
         assert!(folders.iter().all(|folder| folder.exists()) && group.used_ns() == Some(0));
         if let Err(why) = group.set_weight(512).and_then(|()| group.set_quota(Some(Share::of(0.5))))
         {
-            eprintln!("skipped: {why}");
+            skip::skip!("{why}");
         }
         drop(group);
         assert!(!folders.iter().any(|folder| folder.exists()));

@@ -63,7 +63,7 @@ fn made(agent: &mut Agent, order: Contended) -> Option<Record> {
             Some(*record)
         }
         Frame::Refused(why) => {
-            eprintln!("skipped: {why}");
+            skip::skip!("{why}");
             None
         }
         other => panic!("expected a record, got {other:?}"),
@@ -157,7 +157,7 @@ fn guard_is_built() -> bool {
     let beside = std::path::Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
     let built = beside.is_file();
     if !built {
-        eprintln!("skipped: {} is not built: cargo build --package guard", beside.display());
+        skip::skip!("{} is not built: cargo build --package guard", beside.display());
     }
     built
 }
@@ -200,7 +200,7 @@ fn an_agent_that_is_killed_or_left_leaves_nothing() {
             stressed()
         });
         if !begun {
-            eprintln!("skipped: this order does not begin here; the other tests say why");
+            skip::skip!("this order does not begin here; the other tests say why");
             return;
         }
         if kill {

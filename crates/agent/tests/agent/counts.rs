@@ -84,7 +84,7 @@ impl Counting {
         match compiler.status() {
             Ok(status) if status.success() => {}
             other => {
-                eprintln!("skipped: no C compiler here: {other:?}");
+                skip::skip!("no C compiler here: {other:?}");
                 return None;
             }
         }
@@ -203,7 +203,7 @@ pub(crate) fn counted(order: &Order) -> Option<Counts> {
                     text.contains("without probes") || text.contains("run the agent as root"),
                     "{text}"
                 );
-                eprintln!("skipped: {text}");
+                skip::skip!("{text}");
                 return None;
             }
             other => panic!("unexpected {other:?}"),
@@ -269,7 +269,7 @@ fn a_known_number_of_calls_is_counted_exactly() {
     agent.census();
     match agent.frame() {
         Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
         other => panic!("unexpected {other:?}"),
     }
     for _ in 0..3 {
@@ -308,7 +308,7 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
     agent.census();
     match agent.frame() {
         Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
         other => panic!("unexpected {other:?}"),
     }
     assert_ne!(program.first_byte(), original, "there is a breakpoint");
@@ -335,7 +335,7 @@ fn what_an_agent_leaves_that_is_killed_with_its_second_process_goes_with_the_nex
     agent.census();
     match agent.frame() {
         Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return eprintln!("skipped: {refusal}"),
+        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
         other => panic!("unexpected {other:?}"),
     }
     let second = agent::subject::pids_of("headroom-watch").unwrap().into_iter();

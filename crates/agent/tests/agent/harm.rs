@@ -85,7 +85,7 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
 fn skipped<T>(refusal: &Refusal) -> Option<T> {
     let text = refusal.to_string();
     assert!(text.contains("without probes") || text.contains("run the agent as root"), "{text}");
-    eprintln!("skipped: {text}");
+    skip::skip!("{text}");
     None
 }
 
@@ -177,7 +177,7 @@ impl Sshd {
     /// `None`, with the reason, where there is no sshd.
     fn start() -> Option<Self> {
         if !Path::new("/usr/sbin/sshd").exists() {
-            eprintln!("skipped: no sshd here");
+            skip::skip!("no sshd here");
             return None;
         }
         let copy = Copied::of("/usr/sbin/sshd");

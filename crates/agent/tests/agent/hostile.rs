@@ -35,7 +35,7 @@ struct Scene {
 impl Scene {
     fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: only root can play another user");
+            skip::skip!("only root can play another user");
             return None;
         }
         let scene = Self { place: tempfile::tempdir().unwrap() };

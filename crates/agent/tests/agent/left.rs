@@ -9,7 +9,7 @@ fn measuring(subject: &Subject) -> Option<Agent> {
     let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
     agent.begun();
     if folders_of(agent.pid()).is_empty() {
-        eprintln!("skipped: the agent can make no control group here");
+        skip::skip!("the agent can make no control group here");
         return None;
     }
     Some(agent)

@@ -388,7 +388,7 @@ fn groups(name: &str) -> Vec<PathBuf> {
     };
     let folders: Vec<PathBuf> = folders.filter(usable).collect();
     if folders.is_empty() {
-        eprintln!("skipped: no control group with a freezer can be made here");
+        skip::skip!("no control group with a freezer can be made here");
     }
     folders
 }
@@ -549,7 +549,7 @@ fn whoever_talks_to_the_subject_is_named_with_the_way() {
     through(format!("tcp {address}"));
     let module = linux::sockets::unix_of(own);
     if module.is_err_and(|error| error.is_refusal(rustix::io::Errno::NOENT)) {
-        eprintln!("skipped: this kernel has no unix_diag");
+        skip::skip!("this kernel has no unix_diag");
         return;
     }
     through(format!("unix {}", stream.display()));

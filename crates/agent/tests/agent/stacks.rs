@@ -38,7 +38,7 @@ fn capture(order: &Order, samples: usize) -> Option<Capture> {
     let recorder = match agent.frame() {
         Frame::Recorder(recorder) => *recorder,
         Frame::Refused(refusal) => {
-            eprintln!("skipped: {refusal}");
+            skip::skip!("{refusal}");
             return None;
         }
         other => panic!("unexpected {other:?}"),
@@ -141,7 +141,7 @@ fn a_busy_subject_gives_samples_for_its_cpu_time_between_the_first_and_the_last_
 #[test]
 fn perf_reads_what_is_sent() {
     if Command::new("perf").arg("--version").output().is_err() {
-        return eprintln!("skipped: no perf here");
+        return skip::skip!("no perf here");
     }
     let subject = Subject::busy();
     let Some(capture) = capture(&with(Scope::Subject, measure(&subject.name, 3)), 4) else {
@@ -228,12 +228,12 @@ fn the_whole_machine_is_recorded_with_the_agent_in_it() {
 #[test]
 fn a_control_group_is_recorded_and_nobody_else() {
     let Some(tree) = linux::cgroup::Mounts::find().unwrap().of_events() else {
-        return eprintln!("skipped: no hierarchy for performance events is mounted");
+        return skip::skip!("no hierarchy for performance events is mounted");
     };
     let name = format!("headroom-test.{}", std::process::id());
     let group = tree.mount.join(&name);
     if let Err(error) = linux::cgroup::create(&group) {
-        return eprintln!("skipped: {error}");
+        return skip::skip!("{error}");
     }
     let (inside, outside) = (Subject::busy(), Subject::busy());
     linux::cgroup::enter(&group, inside.pid()).unwrap();

@@ -242,7 +242,7 @@ impl Drop for Busy {
 #[test]
 fn a_busy_loop_is_seen_in_its_own_group_and_in_no_other() {
     let Some(group) = Group::new() else {
-        println!("skipped: no writable version 1 hierarchy with cpuacct here");
+        skip::skip!("no writable version 1 hierarchy with cpuacct here");
         return;
     };
     let loops =

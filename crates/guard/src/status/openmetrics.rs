@@ -245,7 +245,7 @@ mod tests {
     fn promtool_has_nothing_to_say() {
         let page = text(&example(), Format::Prometheus);
         let Some((fine, said)) = fed("promtool", &["check", "metrics"], &page) else {
-            return println!("skipped: no promtool (Debian package prometheus)");
+            return skip::skip!("no promtool (Debian package prometheus)");
         };
         assert!(fine && said.is_empty(), "{said}");
     }
@@ -261,10 +261,10 @@ print(len(list(text_string_to_metric_families(sys.stdin.read()))))
         // Debian's own Python has Debian's packages.
         let page = text(&example(), Format::OpenMetrics);
         let Some((fine, said)) = fed("/usr/bin/python3", &["-c", STRICT], &page) else {
-            return println!("skipped: no python3");
+            return skip::skip!("no python3");
         };
         if said.contains("No module named 'prometheus_client'") {
-            return println!("skipped: no Debian package python3-prometheus-client");
+            return skip::skip!("no Debian package python3-prometheus-client");
         }
         let families = page.lines().filter(|line| line.starts_with("# TYPE")).count();
         assert!(fine && said.trim() == families.to_string(), "{said}");

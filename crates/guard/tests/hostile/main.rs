@@ -41,7 +41,7 @@ fn wrong(attack: &Attack) -> Option<String> {
 #[test]
 fn no_trap_of_another_user_has_guard_write_hang_or_fill_memory() {
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: only root can play another user");
+        return skip::skip!("only root can play another user");
     }
     let failed: Vec<String> = ATTACKS.iter().filter_map(wrong).collect();
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), ATTACKS.len(), failed.join("\n"));
@@ -50,7 +50,7 @@ fn no_trap_of_another_user_has_guard_write_hang_or_fill_memory() {
 #[test]
 fn a_user_who_exchanges_the_folder_while_guard_starts_wins_nothing() {
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("skipped: only root can play another user");
+        return skip::skip!("only root can play another user");
     }
     let scene = Scene::new();
     let victims = scene.path("victims");
@@ -118,7 +118,7 @@ fn what_is_mounted_over_a_group_is_not_written_to() {
     command.args(["--mount", "sh", "-c", &script]).arg(scene::guard());
     let ended = scene::end(command);
     if ended.said.contains("mount:") || ended.said.contains("unshare:") {
-        return eprintln!("skipped: {}", ended.said.trim());
+        return skip::skip!("{}", ended.said.trim());
     }
     assert_eq!(ended.code, Some(3), "{}", ended.said);
     assert_eq!(std::fs::read_to_string(fake.join("cpu.shares")).unwrap(), "1024\n");

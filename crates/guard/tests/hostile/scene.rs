@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Read, Write},
+    io::Read,
     os::unix::{
         fs::{MetadataExt, PermissionsExt, chown},
         process::CommandExt,
@@ -185,11 +185,7 @@ impl Group {
         match fs::create_dir(&path) {
             Ok(()) => Some(Self(path)),
             Err(error) => {
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "skipped: no group of version 1 at {}: {error}",
-                    path.display()
-                );
+                skip::skip!("no group of version 1 at {}: {error}", path.display());
                 None
             }
         }

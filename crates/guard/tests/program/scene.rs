@@ -58,11 +58,11 @@ impl Scene {
             .iter()
             .all(|tree| tree.join("cpu.shares").exists() || tree.join("cpuacct.usage").exists())
         {
-            println!("skipped: no hierarchies of version 1 at /sys/fs/cgroup/cpu and cpuacct");
+            skip::skip!("no hierarchies of version 1 at /sys/fs/cgroup/cpu and cpuacct");
             return None;
         }
         if let Err(error) = enter_new_network_namespace() {
-            println!("skipped: no network namespace of our own: {error}");
+            skip::skip!("no network namespace of our own: {error}");
             return None;
         }
         Links::open().unwrap().set_up(1).unwrap();
@@ -76,7 +76,7 @@ impl Scene {
                 continue;
             }
             if cgroup::create(&ours).is_err() {
-                println!("skipped: {} cannot be made", ours.display());
+                skip::skip!("{} cannot be made", ours.display());
                 return None;
             }
             groups.push(folder);

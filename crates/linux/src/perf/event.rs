@@ -222,7 +222,7 @@ mod tests {
         let attributes = Attributes::new(SOFTWARE, CPU_CLOCK).flags(flag::DISABLED);
         let event = match Event::open(&attributes, Target::Thread(0)) {
             Ok(event) => event,
-            Err(error) => return eprintln!("skipped: perf_event_open: {error}"),
+            Err(error) => return skip::skip!("perf_event_open: {error}"),
         };
         assert_eq!(event.read().expect("it is open").count, 0);
         event.enable().expect("it is open");

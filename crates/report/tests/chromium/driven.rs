@@ -153,17 +153,6 @@ impl Page {
         ((number(0), number(1)), (number(2), number(3)))
     }
 
-    /// A picture of an element, PNG; for eyes.
-    pub(crate) fn picture(&mut self, selector: &str) -> Vec<u8> {
-        let clip = self.read(&format!(
-            "(() => {{ const b = document.querySelector({selector:?}).getBoundingClientRect(); \
-             return {{x: 0, y: b.top + scrollY, width: innerWidth, height: Math.min(b.height, 4000), scale: 1}}; }})()"
-        ));
-        let order = json!({ "clip": clip, "captureBeyondViewport": true });
-        let answer = self.order("Page.captureScreenshot", order);
-        from_base64(answer["data"].as_str().unwrap_or_default())
-    }
-
     fn order(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": parameters });
@@ -212,18 +201,4 @@ impl Drop for Page {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Base64 as RFC 4648 §4 has it; pictures come as that.
-fn from_base64(text: &str) -> Vec<u8> {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let value = |letter: u8| LETTERS.iter().position(|known| *known == letter).map(|at| at as u32);
-    let values: Vec<u32> = text.bytes().filter_map(value).collect();
-    let mut bytes = Vec::with_capacity(values.len() / 4 * 3);
-    for four in values.chunks(4) {
-        let bits = four.iter().fold(0, |bits, value| bits << 6 | value) << (6 * (4 - four.len()));
-        let whole = bits.to_be_bytes();
-        bytes.extend(whole[1..four.len()].iter());
-    }
-    bytes
 }

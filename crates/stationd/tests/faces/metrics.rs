@@ -33,7 +33,7 @@ fn promtool_has_nothing_to_say_but_of_node_exporters_names() {
     let daemon = Daemon::start(&[]);
     let Some((_, said)) = fed("promtool", &["check", "metrics"], &page(&daemon, "text/plain"))
     else {
-        return println!("skipped: no promtool (Debian package prometheus)");
+        return skip::skip!("no promtool (Debian package prometheus)");
     };
     let ours: Vec<_> = said
         .lines()
@@ -56,10 +56,10 @@ fn the_strict_parser_takes_the_whole_page() {
     let page = page(&daemon, "application/openmetrics-text;version=1.0.0");
     // Debian's own Python has Debian's packages.
     let Some((fine, said)) = fed("/usr/bin/python3", &["-c", STRICT], &page) else {
-        return println!("skipped: no python3");
+        return skip::skip!("no python3");
     };
     if said.contains("No module named 'prometheus_client'") {
-        return println!("skipped: no Debian package python3-prometheus-client");
+        return skip::skip!("no Debian package python3-prometheus-client");
     }
     assert!(fine && said.trim() == STATIONS.to_string(), "{said}");
 }
@@ -101,7 +101,7 @@ fn a_real_prometheus_scrapes_it() {
         .arg(format!("--web.listen-address=127.0.0.1:{theirs}"))
         .stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else {
-        return println!("skipped: no Debian package prometheus");
+        return skip::skip!("no Debian package prometheus");
     };
     let query = "GET /api/v1/query?query=count(node_wifi_station_signal_dbm) HTTP/1.0\r\n\r\n";
     let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

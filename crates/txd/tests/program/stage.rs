@@ -41,14 +41,17 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Why TAPs cannot be made here; `None` where they can.
-pub(crate) fn no_taps() -> Option<String> {
+/// Whether TAPs can be made here; says so where they cannot.
+pub(crate) fn has_taps() -> bool {
     let made = thread::spawn(|| {
         link::enter_new_network_namespace()?;
         linux::tap::Tap::open("txd-test").map(drop)
     });
-    let result = made.join().expect("it does not panic");
-    result.err().map(|why| format!("skipped: no TAP can be made here: {why}"))
+    let made = made.join().expect("it does not panic");
+    if let Err(why) = &made {
+        skip::skip!("no TAP can be made here: {why}");
+    }
+    made.is_ok()
 }
 
 /// Whether a program is on the path; says so where it is not.
@@ -56,7 +59,7 @@ pub(crate) fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|folder| folder.join(program).exists());
     if !found {
-        say(&format!("skipped: {program} is not installed"));
+        skip::skip!("{program} is not installed");
     }
     found
 }
@@ -75,8 +78,7 @@ pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 impl Stage {
     /// `txd run` with these words, its second interface moved to the far namespace; `None` where that cannot be.
     pub(crate) fn set(words: &[&str]) -> Option<Self> {
-        if let Some(why) = no_taps() {
-            say(&why);
+        if !has_taps() {
             return None;
         }
         let near = new_namespace();

@@ -1,20 +1,17 @@
-//! Writes the fixture's report to `$REPORT_OUT`, to be looked at; skipped without that variable.
+//! Writes the fixture's pages into a folder, for people to look at: `cargo run -p report --example pages -- DIR`.
 
+#[path = "../tests/story/mod.rs"]
 mod story;
 
-use std::{env, fs, path::PathBuf};
+use std::{env, error::Error, fs, path::PathBuf};
 
 use analysis::fixture;
 
 const STUDY: &str =
     "question = \"SYNTHETIC\"\n\n[access-point]\nkind = \"vm\"\nclients = [18, 60, 114]\n";
 
-#[test]
-fn write_the_fixture_for_eyes() {
-    let Some(folder) = env::var_os("REPORT_OUT").map(PathBuf::from) else {
-        println!("skipped: set REPORT_OUT to a folder to get the fixture's pages there");
-        return;
-    };
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(env::args_os().nth(1).ok_or("name a folder")?);
     let (scale, check) = (fixture::run(), fixture::self_check());
     let stations = fixture::stations();
     let pages = [
@@ -28,24 +25,25 @@ fn write_the_fixture_for_eyes() {
     ];
     for (name, run, trials) in pages {
         let analysis = analysis::analyse(run, &trials);
-        let page = report::html(run, &analysis, STUDY).unwrap();
-        fs::write(folder.join(format!("{name}.html")), page).unwrap();
-        fs::write(folder.join(format!("{name}.txt")), report::text::table(&analysis)).unwrap();
+        let page = report::html(run, &analysis, STUDY)?;
+        fs::write(folder.join(format!("{name}.html")), page)?;
+        fs::write(folder.join(format!("{name}.txt")), report::text::table(&analysis))?;
     }
     let (run, analysis) = story::run();
-    let page = report::html(&run, &analysis, STUDY).unwrap();
-    fs::write(folder.join("story.html"), page).unwrap();
+    let page = report::html(&run, &analysis, STUDY)?;
+    fs::write(folder.join("story.html"), page)?;
     let (run, analysis) = fixture::profiled();
-    let page = report::html(&run, &analysis, STUDY).unwrap();
-    fs::write(folder.join("profiled.html"), page).unwrap();
+    let page = report::html(&run, &analysis, STUDY)?;
+    fs::write(folder.join("profiled.html"), page)?;
     let functions: String = analysis.profiles.iter().map(report::text::functions).collect();
     let counts = report::text::counts(&analysis.counts, &analysis.own_counters);
-    fs::write(folder.join("profiled.txt"), format!("{functions}{counts}")).unwrap();
+    fs::write(folder.join("profiled.txt"), format!("{functions}{counts}"))?;
     let recorded = report::Recorded {
         title: "SYNTHETIC: stationd on its own",
         profiles: &analysis.profiles[..1],
         differences: &[],
         notes: &["Recorded with `perf record`; no counter was read beside it.".to_owned()],
     };
-    fs::write(folder.join("recorded.html"), report::profile_html(&recorded).unwrap()).unwrap();
+    fs::write(folder.join("recorded.html"), report::profile_html(&recorded)?)?;
+    Ok(())
 }
