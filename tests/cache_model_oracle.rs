@@ -1,4 +1,4 @@
-//! The cache model beside `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses
+//! The cache model alongside `valgrind --tool=cachegrind` of the same geometry, on a program whose pattern of accesses
 //! is known (`programs/cache_patterns.c`).
 //!
 //! Both count one program by virtual addresses, so every figure can be compared. The two models were written
@@ -16,7 +16,7 @@ use model::cache::{Cache, Geometry, Size};
 
 use crate::harness::{Place, cache};
 
-/// How far each figure may be from cachegrind's: a share of it, and beside that so many events, for what lies
+/// How far each figure may be from cachegrind's: a share of it, and alongside that so many events, for what lies
 /// on the stack, whose place the two choose differently.
 const APART: f64 = 0.0005;
 const EVENTS: u64 = 32;

@@ -1,4 +1,4 @@
-//! `headroom doctor`: what can be measured, what cannot, and how to mend it.
+//! `headroom doctor`: what can be measured, what cannot, and how to repair it.
 
 use crate::harness::Place;
 
@@ -24,7 +24,7 @@ fn what_is_missing_is_reported_with_how_to_mend_it() {
 #[test]
 fn a_cache_that_cannot_be_written_is_reported_with_the_rest() {
     let place = Place::without_guests();
-    // Nobody can write in there, root included.
+    // No one can write in there, root included.
     let ended = place.headroom(["doctor", "--host", "--cache", "/proc/self/fdinfo"]).run();
     ended.prints("/proc/self/fdinfo cannot be written to").prints("virtual access point");
     // A file where the images' folder would be.

@@ -31,7 +31,7 @@ fn without_device_programs_the_advice_comes_before_any_long_work() {
     let (device, cache) = (place.folder("device"), place.path("cache"));
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
     let ended = headroom.env("HEADROOM_DEVICE", device).env("HEADROOM_CACHE", &cache).run();
-    ended.code(4).says("`headroom-init` was not found beside headroom; run `make build`");
+    ended.code(4).says("`headroom-init` was not found alongside headroom; run `make build`");
     ended.in_one_line();
     assert!(!cache.join("base").exists(), "packages were fetched for nothing");
 }
@@ -49,7 +49,7 @@ fn a_cache_that_cannot_be_made_is_reported_by_its_path() {
 fn a_mirror_that_does_not_answer_is_reported_in_mmdebstraps_words() {
     let place = Place::without_guests();
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
-    // Nothing listens on the discard port, so this fails at once and asks nobody.
+    // Nothing listens on the discard port, so this fails at once and asks no one.
     let headroom = headroom.env("HEADROOM_MIRROR", "http://127.0.0.1:9/debian");
     let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
     ended.code(4).says("mmdebstrap failed").in_one_line();

@@ -1,7 +1,7 @@
 //! A program that forks, starts threads and starts programs fails in nothing on a virtual access point, whatever
 //! measures it, and each of its calls is counted: functions of its own and of the kernel.
 //!
-//! On the machine that runs the tests that is asked by the agent's own `harm.rs`, with an sshd beside it.
+//! On the machine that runs the tests that is asked by the agent's own `harm.rs`, with an sshd alongside it.
 
 use std::process::Command;
 

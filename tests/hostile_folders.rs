@@ -2,7 +2,7 @@
 //! outside the folder is read for long, written, truncated or removed.
 //!
 //! Every folder begins as an honest one, of each kind of study; an attack changes one thing in it. What the lab
-//! does with hostile caches is tested beside `lab::cache`, and with hostile devices in [`crate::hostile_device`].
+//! does with hostile caches is tested alongside `lab::cache`, and with hostile devices in [`crate::hostile_device`].
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ enum Ends {
 
 use Ends::{PassedOver, Refused};
 
-/// A folder in which a run lies beside a file that must stay as it is.
+/// A folder in which a run lies alongside a file that must stay as it is.
 struct Hostile {
     place: Place,
 }

@@ -1,4 +1,4 @@
-//! Files that were made to fill, hang or move the machine of whoever reads them: one clear line, the documented code,
+//! Files that were made to fill, hang or move the machine of anyone who reads them: one clear line, the documented code,
 //! at most 5 s and 256 MiB, and nothing written elsewhere (issue 16).
 //!
 //! The files are made here, bombs among them. No guest is raised.
@@ -130,9 +130,9 @@ fn a_policy_that_would_fill_or_hang_this_machine_is_refused() {
     place.write("large.toml", &"# nothing\n".repeat(200_000));
     place.write("deep.toml", &format!("x = {}", "[".repeat(400_000)));
     place.write("key.toml", &format!("{} = 1", "x".repeat(900_000)));
-    place.write("beside.toml", "");
-    place.folder("beside.d");
-    pipe(&place, "beside.d/one.toml");
+    place.write("alongside.toml", "");
+    place.folder("alongside.d");
+    pipe(&place, "alongside.d/one.toml");
     place.write("files.toml", "");
     place.folder("files.d");
     (0..64).for_each(|at| drop(place.write(&format!("files.d/{at}.toml"), "")));
@@ -151,9 +151,9 @@ fn a_policy_that_would_fill_or_hang_this_machine_is_refused() {
             Case("guard check deep.toml", 2, "deep.toml:1: "),
             Case("guard check key.toml", 2, "unknown key `xxx"),
             Case(
-                "guard check beside.toml",
+                "guard check alongside.toml",
                 2,
-                "beside.d/one.toml: it is a pipe, not a regular file",
+                "alongside.d/one.toml: it is a pipe, not a regular file",
             ),
             Case("guard check files.toml", 2, "64 files of policy; at most 63"),
             Case("guard replay /dev/zero", 2, "it is a device, not a regular file"),

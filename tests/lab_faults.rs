@@ -64,7 +64,7 @@ fn a_guest_that_panics_is_reported_with_its_consoles_end() {
 fn an_agent_that_goes_silent_is_given_up_when_patience_ends() {
     let place = Place::with_guests();
     let study = faulty("sh -c 'sleep 3; pkill -STOP headroom-agent'");
-    // It is also the patience with an access point that is raised first, beside whatever else runs here.
+    // It is also the patience with an access point that is raised first, alongside whatever else runs here.
     let ended = place.run_study(&study).words(["--patience", "15s"]).run();
     let (why, _) = the_reason(&ended, &place.run());
     assert!(why.contains("silent for 15 s while waiting for the next sample"), "{why}");

@@ -1,4 +1,4 @@
-//! Integration tests: each drives the real `headroom` beside it, and the real guests that it raises.
+//! Integration tests: each drives the real `headroom` alongside it, and the real guests that it raises.
 //!
 //! Nothing is mocked. A test is a sentence; [`harness`] has the words that it is written in. Tests
 //! that need a guest share one cache, so the first of them makes the image and the access point and
@@ -6,7 +6,7 @@
 //!
 //! | variable | meaning | default |
 //! | --- | --- | --- |
-//! | `HEADROOM_BIN` | the binary to drive | `release/headroom` beside the tests |
+//! | `HEADROOM_BIN` | the binary to drive | `release/headroom` alongside the tests |
 //! | `HEADROOM_CACHE` | images and snapshots | `headroom-cache` in the target folder |
 
 #![expect(

@@ -1,4 +1,4 @@
-//! Whoever dies in the middle of a pause: the monitor runs again within two seconds.
+//! Anyone who dies in the middle of a pause: the monitor runs again within two seconds.
 //!
 //! | who | where | who resumes |
 //! | --- | --- | --- |
@@ -50,7 +50,7 @@ struct Own {
 }
 
 impl Own {
-    /// Names are the whole machine's, and 15 bytes of them count: nobody else has one with our number.
+    /// Names are the whole machine's, and 15 bytes of them count: no one else has one with our number.
     fn start(place: &Place, role: &str) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -97,7 +97,7 @@ impl Stopped {
         let stopped = || (consumer.state() == 'T').then_some(());
         if eventually(PATIENCE, stopped).is_none() {
             running.signal(Signal::INT);
-            panic!("nobody was stopped:\n{}", running.end());
+            panic!("no one was stopped:\n{}", running.end());
         }
         let agent = place.processes().into_iter().find(|one| one.name == "headroom-agent");
         let agent = agent.expect("an agent at work").pid.cast_unsigned();
@@ -171,8 +171,8 @@ fn after_ctrl_c_the_consumer_runs_within_two_seconds_and_nothing_is_left() {
 }
 
 /// What runs in the guest: a monitor, and a look at it until it was stopped and runs again. Then it waits
-/// until nobody is left whom the agent has started for the pause. The word before each line is not in the
-/// script beside the line, so that the terminal's echo of the script is none of them.
+/// until no one is left whom the agent has started for the pause. The word before each line is not in the
+/// script alongside the line, so that the terminal's echo of the script is none of them.
 const WATCH: &str = r#"
 say() { echo "weather $*"; }
 look() {

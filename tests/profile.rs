@@ -78,7 +78,7 @@ fn stacks_go_to_other_tools_and_a_report_is_made_again_from_the_folder() {
     let words = ["profile", "study.toml", "--variant", "found", "--out", "run"];
     place.headroom(words).run().code(0).prints("Where the CPU of found at 6 clients goes");
     let first = place.run().report();
-    // Nothing but the folder is needed: the cache, and the programs beside headroom, may be gone.
+    // Nothing but the folder is needed: the cache, and the programs alongside headroom, may be gone.
     let again = place.headroom(["report", "run", "--out", "again.html"]);
     again.env("HEADROOM_CACHE", place.folder("empty")).run().code(0);
     assert!(first == fs::read_to_string(place.path("again.html")).unwrap());
@@ -137,7 +137,7 @@ fn this_machine_is_profiled_as_a_device_is() {
     busy.kill().unwrap();
     busy.wait().unwrap();
     if ended.stderr.contains("perf_event") {
-        skip::skip!("this machine lets nobody sample: {}", ended.stderr);
+        skip::skip!("this machine lets no one sample: {}", ended.stderr);
         return;
     }
     let analysis = ended.code(0).last_json();
@@ -160,7 +160,7 @@ fn waits(place: &Place, strategy: &str) -> Option<Vec<Value>> {
     driver.kill().unwrap();
     driver.wait().unwrap();
     if !ran || ended.stderr.contains("perf_event") {
-        skip::skip!("no interfaces here, or nobody may sample: {}", ended.stderr);
+        skip::skip!("no interfaces here, or no one may sample: {}", ended.stderr);
         return None;
     }
     let analysis = ended.code(0).last_json();
@@ -208,7 +208,7 @@ fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
     busy.wait().unwrap();
     assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "the agent was left there");
     if ended.stderr.contains("perf_event") {
-        skip::skip!("this machine lets nobody sample: {}", ended.stderr);
+        skip::skip!("this machine lets no one sample: {}", ended.stderr);
         return;
     }
     let analysis = ended.code(0).last_json();

@@ -1,4 +1,4 @@
-//! Studies whose subject is started for the trial, whose load stays, and which count others beside it.
+//! Studies whose subject is started for the trial, whose load stays, and which count others alongside it.
 
 use model::sample::{Account, Rounds};
 
@@ -38,9 +38,9 @@ fn subject_load_and_others_are_counted_in_the_same_window() {
         let names: Vec<_> = sample.others.iter().map(|other| other.name.as_str()).collect();
         assert_eq!((names, sample.rounds), (vec!["hostapd"], Rounds::default()));
     }
-    assert!(usage(&last.subject) > usage(&first.subject), "nobody was served");
+    assert!(usage(&last.subject) > usage(&first.subject), "no one was served");
     let load = |sample: &model::sample::Sample| usage(sample.load.as_ref().unwrap());
-    assert!(load(last) > load(first), "nobody read");
+    assert!(load(last) > load(first), "no one read");
     assert!(usage(&last.others[0].account) >= usage(&first.others[0].account));
     let programs: Vec<_> = recording.facts.programs.iter().map(|one| one.name.as_str()).collect();
     for name in ["busybox", "hostapd", "sh"] {

@@ -93,7 +93,7 @@ page single
     let between = |from, to| Between { parts: &parts, from, to };
     let one = between("start", "one");
     assert_eq!(one.transactions(), 0.0, "static parameters were written in steady state");
-    // A page reads too where nobody has within the last half second; else a round may share its reading.
+    // A page reads too where no one has within the last half second; else a round may share its reading.
     let polls = one.more("stationd_dumps_total");
     assert!((19.0 * RADIOS..=21.0 * RADIOS).contains(&polls), "{polls} dumps");
     let ten = between("one", "ten");

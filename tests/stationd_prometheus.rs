@@ -22,12 +22,12 @@ const PARSER: &str = "import sys\n\
     families = list(parse(sys.stdin.read()))\n\
     print(sum(len(one.samples) for one in families if one.name == 'node_wifi_station_signal_dbm'))\n";
 
-/// A port that nobody has.
+/// A port that no one has.
 fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// A page as text; `None` while nobody serves it.
+/// A page as text; `None` while no one serves it.
 fn get(port: u16, path: &str, accept: &str) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Page, Parts, Place, in_guest};
 
-/// Stations here stay away once they are sent away, until they are reported to come back.
+/// Stations here stay away once they are sent away, until they are asked to come back.
 const WORDS: &str = r#"
 gone() { ! iw dev $1 station get $2 >/dev/null 2>&1; }
 settled() { [ $(hostapd_cli -i $1 sta $2 | grep -c AUTHORIZED) = 1 ]; }
@@ -46,7 +46,7 @@ listen WiFi.AccessPoint.1.AssociatedDevice.
 wpa_cli -i sta0 sta_autoconnect 0
 part met; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
 brief wlan0 >/dev/null
-# What is moved now is polled by nobody.
+# What is moved now is polled by no one.
 ip netns exec clients ping -q -c 5 -i 0.002 -W 1 -s 300 -I sta0 10.0.0.1 >/dev/null
 part iw; iw dev wlan0 station get $first
 hostapd_cli -i wlan0 deauthenticate $first
@@ -64,7 +64,7 @@ hostapd_cli -i wlan0 disassociate $second
 within 5 gone wlan0 $second
 hostapd_cli -i wlan0 disassociate $first
 within 5 gone wlan0 $first
-part nobody; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+part no one; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
 part end; metrics
 part told; told
 "#;
@@ -96,7 +96,7 @@ part told; told
     let packets = (counter(&parts, "iw", "rx packets"), counter(&parts, "iw", "tx packets") + 1);
     assert_eq!(counters, [&json!(rx), &json!(tx), &json!(packets.0), &json!(packets.1)]);
     assert_eq!((&last["MACAddress"], &last["Exact"]), (&json!(first), &json!(true)));
-    // It is another session, and its number nobody had before.
+    // It is another session, and its number no one had before.
     assert_eq!(
         parts.result("back"),
         json!({ device(2) + "MACAddress": second, device(3) + "MACAddress": first })
@@ -108,7 +108,7 @@ part told; told
 
 /// After the last station of the first access point was sent away too.
 fn nobody_is_left(parts: &Parts, left: &[Value]) {
-    assert_eq!(parts.result("nobody"), json!({}));
+    assert_eq!(parts.result("no one"), json!({}));
     let paths: Vec<_> = left.iter().map(|left| left["path"].as_str().unwrap()).collect();
     assert_eq!(
         paths,
@@ -121,7 +121,7 @@ fn nobody_is_left(parts: &Parts, left: &[Value]) {
         (metric(&page, "sessions_ended_total"), metric(&page, "sessions_ended_exact_total")),
         (3.0, 3.0)
     );
-    // With nobody there, everything that was moved was moved by who has left.
+    // With no one there, everything that was moved was moved by who has left.
     assert_eq!(metric(&page, "receive_bytes_total"), metric(&page, "ended_receive_bytes_total"));
     let sum: u64 = left.iter().map(|left| left["values"]["TxBytes"].as_u64().unwrap()).sum();
     assert_eq!(metric(&page, "transmit_bytes_total"), sum as f64);

@@ -145,7 +145,7 @@ fn compare(parts: &Parts, clients: usize) -> usize {
                 keys.len() == 14 && KEYS.iter().all(|key| station.get(*key).is_some()),
                 "{keys:?}"
             );
-            // hwsim surveys no channel that is in use, so nobody knows the noise; never 0.
+            // hwsim surveys no channel that is in use, so no one knows the noise; never 0.
             assert_eq!(station["SignalNoiseRatio"], json!(null));
         }
         let brief = of_reply(&reply);

@@ -56,7 +56,7 @@ fn a_shell_script_is_a_subject() {
 #[test]
 fn what_works_in_a_shell_there_works_in_a_study() {
     let place = Place::with_guests();
-    // `nc`, `awk` and `wget` are nobody's but BusyBox's in this image.
+    // `nc`, `awk` and `wget` are no one's but BusyBox's in this image.
     let study = Study::small().repetitions(1).load("applets", "sh -c 'nc --help; echo 1 | awk 1'");
     place.run_study(&study).run().code(0);
     assert_eq!(place.run().recordings()[0].samples.last().unwrap().rounds.failed, 0);

@@ -73,7 +73,7 @@ fn ctrl_c_ends_the_access_point() {
     assert_eq!(place.left(), []);
 }
 
-/// A page of the access point, as a browser on this machine would get it; `None` while nobody serves.
+/// A page of the access point, as a browser on this machine would get it; `None` while no one serves.
 fn page(port: u16) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -86,7 +86,7 @@ fn page(port: u16) -> Option<String> {
 #[test]
 fn a_port_of_the_host_leads_to_a_service_of_the_access_point() {
     let place = Place::with_guests();
-    // The kernel gives a port that nobody has; it is free again at once.
+    // The kernel gives a port that no one has; it is free again at once.
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
     let forward = format!("{port}:9810");
     let serve = "echo measured > /tmp/page; busybox httpd -f -p 9810 -h /tmp";

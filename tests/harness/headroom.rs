@@ -37,7 +37,7 @@ pub(crate) fn binary() -> PathBuf {
     binary
 }
 
-/// A program for the device, as headroom finds it beside itself.
+/// A program for the device, as headroom finds it alongside itself.
 pub(crate) fn device_program(name: &str) -> PathBuf {
     let program = target().join("x86_64-unknown-linux-gnu/device").join(name);
     assert!(program.is_file(), "{} is not there: run make build", program.display());
@@ -55,7 +55,7 @@ impl Headroom {
     pub(super) fn new(folder: &Path, mark: &str) -> Self {
         let mut command = Command::new(binary());
         command.current_dir(folder).env(MARK, mark).env("HEADROOM_CACHE", cache());
-        // Wherever the tests run: no device programs but those beside the binary.
+        // Wherever the tests run: no device programs but those alongside the binary.
         command.env_remove("HEADROOM_DEVICE");
         Self { command, stdin: String::new() }
     }
@@ -82,7 +82,7 @@ impl Headroom {
         self.start().end()
     }
 
-    /// Runs it with a standard output that nobody reads, as behind `| head -1` when `head` has ended.
+    /// Runs it with a standard output that no one reads, as behind `| head -1` when `head` has ended.
     pub(crate) fn run_unread(mut self) -> Ended {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -41,7 +41,7 @@ impl Place {
         Self::with(Some(Turn::one()))
     }
 
-    /// For tests that measure time or noise: nobody else runs guests meanwhile.
+    /// For tests that measure time or noise: no one else runs guests meanwhile.
     pub(crate) fn alone() -> Self {
         Self::with(Some(Turn::all()))
     }

@@ -12,7 +12,7 @@ use super::{
     study::Study,
 };
 
-/// A copy of the shared cache that nobody else uses. Hard links make it cheap, so it lies beside the
+/// A copy of the shared cache that no one else uses. Hard links make it cheap, so it lies alongside the
 /// cache; a file must be changed by way of a copy.
 #[derive(Debug)]
 pub(crate) struct PrivateCache(tempfile::TempDir);

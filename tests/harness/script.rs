@@ -1,6 +1,6 @@
 //! A script in a guest that has stationd running, and what it printed, in named parts.
 //!
-//! The console is pid 1's too, so everything is collected in a file and shown at the end. Beside the real
+//! The console is pid 1's too, so everything is collected in a file and shown at the end. Alongside the real
 //! programs a script has these words:
 //!
 //! | word | what it does |

@@ -25,7 +25,7 @@ cargo xtask COMMAND
 Commands:
   check          the rules of CONTRIBUTING.md, formatting and lints
   check --rules  the rules alone, in a second
-  against-perf   our recording of stacks beside `perf record`, in one guest (needs `make build`)
+  against-perf   our recording of stacks alongside `perf record`, in one guest (needs `make build`)
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
                  --of RUN: from a run that is there
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)

@@ -1,4 +1,4 @@
-//! What one sample costs from registers and stack to frames: by frame, by sample, and beside a copy of the
+//! What one sample costs from registers and stack to frames: by frame, by sample, and alongside a copy of the
 //! same stack.
 //!
 //! `cargo bench -p analysis --bench unwind`. Needs a C compiler; the programs are those of the test
@@ -22,11 +22,11 @@ mod program;
 
 use program::{Here, Told, build};
 
-/// Each is measured so often, and the fastest is told: what disturbs only ever adds.
+/// Each is measured so often, and the fastest is reported: what disturbs only ever adds.
 const ROUNDS: usize = 7;
 
 fn main() -> io::Result<()> {
-    // Whoever tests all targets wants to know that it runs, not how fast.
+    // Anyone who tests all targets wants to know that it runs, not how fast.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let samples = if is_bench { 20_000 } else { 2 };
     let mut out = io::stdout().lock();

@@ -37,7 +37,7 @@ pub fn core_of(run: &Run, mode: Mode) -> String {
 /// A slope that over all clients makes so small a part of the whole is none, whatever its interval.
 const FLAT: f64 = 1e-3;
 
-/// What the host does beside a trial, as words.
+/// What the host does alongside a trial, as words.
 pub const fn host_load_name(host_load: HostLoad) -> &'static str {
     match host_load {
         HostLoad::Anything => "whatever is quickest",
@@ -60,7 +60,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Vec<String> {
         cost(run, analysis)
     };
     if !analysis.asks_for_cpu() {
-        // Nobody asked what it costs.
+        // No one asked what it costs.
         sentences = analysis.pauses.iter().map(|pause| format!("{}.", pause.sentence)).collect();
         if sentences.is_empty() {
             sentences = profiles::dearest(analysis);
@@ -229,7 +229,7 @@ fn ratio(comparison: &Comparison) -> Option<String> {
         )
     } else {
         format!(
-            "At {} `{}` and `{}` cannot be told apart: a ratio of {}.",
+            "At {} `{}` and `{}` cannot be distinguished: a ratio of {}.",
             count(comparison.clients, "client"),
             comparison.variant,
             comparison.base,
@@ -314,7 +314,7 @@ fn lab_sentence(row: &Row) -> String {
         format!("; {} × real time", quantity::number(speed.mean, None))
     });
     format!(
-        "`{}` ({}, {}, beside it: {}): {agree}{shift}{speed}.",
+        "`{}` ({}, {}, host load: {}): {agree}{shift}{speed}.",
         row.variant,
         row.mode.name(),
         count(row.clients, "client"),

@@ -23,7 +23,7 @@ use crate::{
 
 mod own;
 
-/// More groups of a census than this nobody reads; those with the most time are kept.
+/// More groups of a census than this no one reads; those with the most time are kept.
 const MOST_GROUPS: usize = 256;
 /// The smallest, the median, and so on to the largest.
 const QUANTILES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 1.0];
@@ -169,7 +169,7 @@ fn group(argument: Option<u64>, mut calls: Vec<u64>) -> Option<CensusGroup> {
     })
 }
 
-/// Whether a count is a lower bound: calls were lost, or nobody in question has a file that others have. That
+/// Whether a count is a lower bound: calls were lost, or no one in question has a file that others have. That
 /// others have it as well, as they have the C library, takes nothing from the count.
 fn is_partial(counted: &Counted) -> bool {
     counted.lost > 0 || counted.probed == 0 && counted.mapped_by.is_some_and(|mapped| mapped > 0)

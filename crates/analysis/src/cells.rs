@@ -54,7 +54,7 @@ pub struct Other {
     pub cpu: Option<Estimate>,
 }
 
-/// A thread of the subject over a cell's trials. Threads of one name are told apart by their order of
+/// A thread of the subject over a cell's trials. Threads of one name are distinguished by their order of
 /// creation, because numbers may differ from trial to trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Thread {
@@ -121,7 +121,7 @@ pub struct Cell {
     pub clients: u32,
     /// Its mode.
     pub mode: Mode,
-    /// What the host does beside it.
+    /// What the host does alongside it.
     pub host_load: HostLoad,
     /// The process whose CPU is the question.
     pub subject: String,

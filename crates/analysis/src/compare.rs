@@ -209,7 +209,7 @@ mod tests {
     fn a_base_in_another_mode_or_unknown_is_no_base() {
         let mut run = fixture::self_check();
         for variant in &mut run.study.variants {
-            variant.against = vec!["real-time-idle".to_owned(), "nobody".to_owned()];
+            variant.against = vec!["real-time-idle".to_owned(), "no one".to_owned()];
         }
         let found = analyse(&run, &fixture::trials(&run)).comparisons;
         let pairs: Vec<_> =

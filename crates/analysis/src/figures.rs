@@ -47,7 +47,7 @@ pub enum Part {
     Subject,
     /// The programs that make it work.
     Load,
-    /// Other processes that the study counts beside it, together.
+    /// Other processes that the study counts alongside it, together.
     Others,
     /// headroom's own agent; in no sum.
     Agent,
@@ -176,7 +176,7 @@ pub struct TrialFigures {
     pub id: TrialId,
     /// Its mode.
     pub mode: Mode,
-    /// What the host did beside it.
+    /// What the host did alongside it.
     pub host_load: HostLoad,
     /// From the first sample to the last, s.
     pub window_s: f64,
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(of(&trial).unwrap_err().why, "no window: 1 sample");
     }
 
-    /// A trial of a stage of the fixture: subject, a load that stays, and hostapd beside them.
+    /// A trial of a stage of the fixture: subject, a load that stays, and hostapd alongside them.
     fn stage() -> Trial {
         fixture::trials(&fixture::stations()).remove(0)
     }

@@ -152,7 +152,7 @@ struct Part {
     verdict: Verdict,
     /// A sentence without its point.
     sentence: String,
-    /// The figure over its limit: where several pass, the one that is nearest is told.
+    /// The figure over its limit: where several pass, the one that is nearest is reported.
     used: f64,
 }
 

@@ -1,7 +1,7 @@
 //! The lab measured by itself: do repetitions agree, does the host's other work move the figure, and how
 //! fast is it.
 //!
-//! Computed for every run; shown where the study asks about it (a variant that sets `beside`, or more
+//! Computed for every run; shown where the study asks about it (a variant that sets `alongside`, or more
 //! than one mode). Knows nothing of the subject.
 
 use model::study::{HostLoad, Mode, Variant};
@@ -31,7 +31,7 @@ pub struct Row {
     pub clients: u32,
     /// Its mode.
     pub mode: Mode,
-    /// What the host does beside it.
+    /// What the host does alongside it.
     pub host_load: HostLoad,
     /// Subject, load and others, µs of CPU a second. Its `cv` is the repeatability.
     pub sum: Estimate,

@@ -96,7 +96,7 @@ pub struct Analysis {
     pub planned: u32,
     /// Valid trials: what all figures rest on.
     pub valid: u32,
-    /// Every process beside subject and load that some variant counts, each once.
+    /// Every process alongside subject and load that some variant counts, each once.
     pub others: Vec<String>,
     /// One variant at one client count, each.
     pub cells: Vec<Cell>,
@@ -131,7 +131,7 @@ pub struct Analysis {
     pub pauses: Vec<verdicts::PauseFigures>,
     /// Limits, and whether they were kept.
     pub gates: Vec<verdicts::Gate>,
-    /// What had to be mended on the access point.
+    /// What had to be repaired on the access point.
     pub corrections: Vec<verdicts::Corrected>,
     /// What the run took.
     pub ledger: verdicts::Ledger,
@@ -196,7 +196,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     analysis
 }
 
-/// What had to be mended, before valid trials and others, by trial.
+/// What had to be repaired, before valid trials and others, by trial.
 fn corrections(trials: &[Trial]) -> Vec<verdicts::Corrected> {
     let latest: BTreeMap<_, _> = trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
     let of = |(id, trial): (&TrialId, &Trial)| match &trial.outcome {

@@ -118,7 +118,7 @@ impl<'a> Measured<'a> {
     }
 
     /// The idle variant whose cost may be taken from a variant's: same mode and subject, and where there
-    /// is a choice the same thing beside it.
+    /// is a choice the same thing alongside it.
     pub(crate) fn idle_for(&self, variant: &Variant) -> Option<&'a Variant> {
         if self.is_idle(variant) {
             return None;
@@ -137,7 +137,7 @@ impl<'a> Measured<'a> {
     }
 
     /// The variant that shows what the host's other work does: same mode, subject and load, nothing
-    /// beside it.
+    /// alongside it.
     pub(crate) fn undisturbed(&self, variant: &Variant) -> Option<&'a Variant> {
         let study = &self.run.study;
         self.variants().iter().find(|other| {

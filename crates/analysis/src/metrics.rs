@@ -20,7 +20,7 @@ use crate::{
 /// One figure at one point of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
-    /// Where, as people read it: `threaded beside stream, ap`; empty for the whole run.
+    /// Where, as people read it: `threaded alongside stream, ap`; empty for the whole run.
     pub point: String,
     /// What limits may call the point.
     #[serde(skip)]
@@ -259,7 +259,7 @@ impl Bound {
         format!("{sign} {}", self.unit.words(self.value))
     }
 
-    /// Every row by its bounds; the one nearest to missing it is told.
+    /// Every row by its bounds; the one nearest to missing it is reported.
     fn on_every(self, limit: &Limit, rows: &[&Metric]) -> Target {
         let verdict = Verdict::of_all(rows.iter().map(|row| self.of_interval(row.bounds())));
         let of_verdict = rows.iter().filter(|row| self.of_interval(row.bounds()) == verdict);

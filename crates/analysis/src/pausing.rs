@@ -131,7 +131,7 @@ fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, Str
     let rates: Vec<_> = pauses.spans.iter().map(|span| (span.state, rate(span))).collect();
     let stopped = beside(&rates, PauseState::Stopped);
     let [running, stopped_rate] = stopped.ok_or(
-        "no stopped span lies beside a running one with two samples in each; pause for longer",
+        "no stopped span is next to a running one with two samples in each; pause for longer",
     )?;
     let sham = beside(&rates, PauseState::Sham);
     Ok(Seen {

@@ -20,7 +20,7 @@ use crate::stats::{Estimate, t_quantile_at};
 
 /// The share of experiments in which an effect is to be found.
 pub const POWER: f64 = 0.8;
-/// Nobody measures more pairs than this.
+/// No one measures more pairs than this.
 const MOST_PAIRS: u32 = 1000;
 /// Intervals of Simpson's rule, even: with these 9 digits are right.
 const STEPS: u32 = 400;

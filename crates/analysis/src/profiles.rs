@@ -15,7 +15,7 @@ use crate::{
 pub struct ProfileFigures {
     /// The variant; for a recording what it is called.
     pub variant: String,
-    /// Clients; `None` where nobody counted them.
+    /// Clients; `None` where no one counted them.
     pub clients: Option<u32>,
     /// The event that was sampled.
     pub event: String,
@@ -331,7 +331,7 @@ pub struct CensusGroup {
     pub histogram: Vec<u64>,
 }
 
-/// The subject's own counters beside ours.
+/// The subject's own counters alongside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnCounter {
     /// The variant.

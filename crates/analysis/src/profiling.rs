@@ -1,6 +1,6 @@
 //! Folded stacks and trials to the figures of [`crate::profiles`].
 //!
-//! Whoever calls opens files and folds; here samples become costs. What the counters of a capture's own
+//! Anyone who calls opens files and folds; here samples become costs. What the counters of a capture's own
 //! window measured is shared out among its samples.
 
 mod doubts;

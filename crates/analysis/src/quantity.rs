@@ -10,7 +10,7 @@ use crate::stats::{Estimate, Interval};
 /// What stands where there is no figure.
 pub const ABSENT: &str = "–";
 
-/// Digits that a figure gets at most: beyond 1e-5 nobody reads on.
+/// Digits that a figure gets at most: beyond 1e-5 no one reads on.
 const MOST_DIGITS: i32 = 5;
 
 /// Digits that a figure gets without an interval.
@@ -150,7 +150,7 @@ pub fn cpu(estimate: &Estimate) -> String {
     format!("{} {}", unit.mean(estimate), unit.name)
 }
 
-/// The same with four digits, where the interval is not told beside it: `23.04 ms`.
+/// The same with four digits, where the interval is not reported alongside it: `23.04 ms`.
 pub fn cpu_short(us_per_second: f64) -> String {
     let unit = cpu_unit(us_per_second);
     format!("{} {}", unit.plain(us_per_second), unit.name)

@@ -14,14 +14,14 @@ use crate::{
     stats::Estimate,
 };
 
-/// Up to so many working variants, a study is told variant by variant.
+/// Up to so many working variants, a study is reported variant by variant.
 const TOLD_ONE_BY_ONE: usize = 4;
 
 /// The variants that work, at one client count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
     /// Whether the study is one of stages: many variants, or such that name their bases, bring a subject
-    /// of their own, or have a published figure beside them.
+    /// of their own, or have a published figure alongside them.
     pub asked: bool,
     /// The largest client count at which a working variant has a valid trial; 0 where there is none.
     pub clients: u32,
@@ -113,7 +113,7 @@ fn stage(measured: &Measured, cells: &[Cell], variant: &Variant, clients: u32) -
         cpu: here.map(|cell| cell.cpu).unwrap_or_default(),
         others: here.map(|cell| cell.others.clone()).unwrap_or_default(),
         against: Vec::new(),
-        // Figures of two client counts do not stand beside each other.
+        // Figures of two client counts do not stand alongside each other.
         published: variant.published.as_ref().and_then(|published| {
             Some(Elsewhere {
                 clients: published.clients,

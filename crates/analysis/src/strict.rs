@@ -1,7 +1,7 @@
 //! Whether two sides differ in nothing but what their comparison names, by content.
 //!
-//! Reads identities, facts and plans of trials and lists what differs beside the named difference, one line
-//! each; any such line makes a comparison invalid. What had to be mended before a trial is no difference:
+//! Reads identities, facts and plans of trials and lists what differs alongside the named difference, one line
+//! each; any such line makes a comparison invalid. What had to be repaired before a trial is no difference:
 //! it is listed elsewhere. Trials whose plan did not ask for identities have none, and nothing is said of it.
 
 use std::{collections::BTreeSet, fmt::Debug};

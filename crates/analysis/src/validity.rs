@@ -30,7 +30,7 @@ const FEWEST_REPETITIONS: u32 = 6;
 const CURVATURE: f64 = 0.1;
 /// The agent's budget, µs a second: 1 % of a core.
 const AGENT_BUDGET: f64 = 10_000.0;
-/// A fall of less than a hundred-thousandth of a core changes nobody's mind, µs of CPU a second. In
+/// A fall of less than a hundred-thousandth of a core changes no one's mind, µs of CPU a second. In
 /// counted mode even an interrupt more or less is beyond the noise.
 const FALL_US: f64 = 10.0;
 /// Growth of less than four pages a window is allocator noise, KiB.
@@ -182,7 +182,7 @@ fn counter_doubts(seen: &[Seen]) -> Vec<Doubt> {
     doubts
 }
 
-/// What is amiss with processes beside subject and load, name by name.
+/// What is amiss with processes alongside subject and load, name by name.
 fn other_doubts(seen: &[Seen]) -> Vec<Doubt> {
     let others = seen.iter().flat_map(|seen| &seen.figures.others);
     let names: BTreeSet<_> = others.map(|other| other.name.clone()).collect();

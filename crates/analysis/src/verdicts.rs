@@ -75,13 +75,13 @@ pub struct Judgement {
     pub margin: f64,
     /// The smallest true relative effect that so many pairs with this spread find in 4 of 5 experiments.
     pub detectable: Option<f64>,
-    /// Pairs that it would probably take to decide; `None` where it is decided or nobody can tell.
+    /// Pairs that it would probably take to decide; `None` where it is decided or no one can tell.
     pub pairs_needed: Option<u32>,
     /// Error that is allowed at this look: 0.05 where there is one look.
     pub level: f64,
     /// This look and all looks, where the comparison went on until it was decided.
     pub look: Option<(u32, u32)>,
-    /// What differs beside what is named, one line each.
+    /// What differs alongside what is named, one line each.
     pub strangers: Vec<String>,
     /// The functions that the variant changes, with their calls in one window.
     pub ran: Vec<Ran>,
@@ -136,9 +136,9 @@ pub struct PauseFigures {
     /// Second by second of one trial, for a picture: seconds from the window's start, µs a second, and the
     /// state's name (`runs`, `stopped`, `sham`).
     pub series: Vec<(f64, f64, String)>,
-    /// Pass where the share can be told from 0 and the control did not move; invalid where the control
+    /// Pass where the share can be distinguished from 0 and the control did not move; invalid where the control
     /// moved, clients left, a trial is missing, or the subject's own period explains the share; fail where the
-    /// share cannot be told from 0.
+    /// share cannot be distinguished from 0.
     pub verdict: Verdict,
     /// One sentence.
     pub sentence: String,
@@ -189,7 +189,7 @@ pub struct Ledger {
     pub stopped_s: f64,
     /// Records of stacks, samples.
     pub samples: u64,
-    /// What whoever ran it said of hours and costs.
+    /// What anyone who ran it said of hours and costs.
     pub effort: Option<Effort>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p headroom --bench million [-- VARIANT]`. A real recording from the lab, of a variant of
 //! `studies/station-stats.toml`, is written again and again until it is that long: 7 GB in the temporary
-//! folder for hostapd, 14 GB for stationd. The product reads it as it would perf's, beside a plain read of
+//! folder for hostapd, 14 GB for stationd. The product reads it as it would perf's, alongside a plain read of
 //! the same file. It judges nothing. Needs `make build`'s programs for the device, and Chromium for
 //! the last line.
 

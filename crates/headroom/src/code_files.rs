@@ -28,7 +28,7 @@ use model::{
 
 use crate::{flags, options::Options};
 
-/// Deeper than this nobody keeps build output, and a link may lead in circles.
+/// Deeper than this no one keeps build output, and a link may lead in circles.
 const DEEPEST: usize = 12;
 
 /// Folders of unstripped and debug files: the user's, the build's own, and the system's.
@@ -52,7 +52,7 @@ impl SymbolFolders {
     /// The user's folders first, then the programs that the build made for the device.
     pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Self {
         let mut folders = typed.folders.clone();
-        // Beside headroom there may be anything: only the build's own folders are looked through.
+        // Alongside headroom there may be anything: only the build's own folders are looked through.
         folders.extend(options.device().iter().filter(|folder| !folder.ends_with(".")).cloned());
         let mut by_id = typed.folders.clone();
         by_id.push(PathBuf::from("/usr/lib/debug"));

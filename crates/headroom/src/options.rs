@@ -159,7 +159,7 @@ fn cache_folder() -> Result<PathBuf, Failure> {
     Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
 }
 
-/// Beside headroom: where an installation puts the device's programs, and where cargo does.
+/// Alongside headroom: where an installation puts the device's programs, and where cargo does.
 fn device_folders() -> Vec<PathBuf> {
     let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The standard output and the lines of the error output. Whoever reads them may leave at any time, as `head` does;
+//! The standard output and the lines of the error output. Anyone who reads them may leave at any time, as `head` does;
 //! that is no failure.
 //!
 //! What is printed has names in it that others chose, so all of it is made inert here, but for the colours that
@@ -44,6 +44,6 @@ pub(crate) fn tell(text: impl Display) {
         shown.truncate(shown.floor_char_boundary(LONGEST));
         shown.push('…');
     }
-    // Nobody is left to be reported where even this fails.
+    // No one is left to be reported where even this fails.
     let _ = writeln!(io::stderr().lock(), "{shown}");
 }

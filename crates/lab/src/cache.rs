@@ -1,6 +1,6 @@
 //! The cache: entries that are made once, named by what they are made of, and checked before use.
 //!
-//! An entry is a folder `KIND/KEY`. It is made beside its place and moved there whole, with the
+//! An entry is a folder `KIND/KEY`. It is made alongside its place and moved there whole, with the
 //! SHA-256 of each of its files, so a half-made or damaged entry is seen and made again. Two
 //! headrooms that want the same entry wait for each other. Knows nothing of what entries hold.
 //!
@@ -27,10 +27,10 @@ const SUMS: &str = "sums.json";
 /// The longest list of sums, bytes: an entry has a handful of files.
 const LONGEST_SUMS: u64 = 64 << 10;
 
-/// The longest description of an entry's content, bytes: JSON that its maker put beside it.
+/// The longest description of an entry's content, bytes: JSON that its maker put alongside it.
 pub(crate) const LONGEST_DESCRIPTION: u64 = 16 << 20;
 
-/// The endings of what stands beside an entry while it is made or used.
+/// The endings of what stands alongside an entry while it is made or used.
 const LOCK: &str = ".lock";
 const PARTIAL: &str = ".partial";
 
@@ -127,7 +127,7 @@ impl Cache {
         entry.iter().for_each(touch);
     }
 
-    /// Removes entries of a kind that nobody has used for so long, and what killed runs left half made; returns
+    /// Removes entries of a kind that no one has used for so long, and what killed runs left half made; returns
     /// the bytes.
     ///
     /// # Errors
@@ -169,13 +169,13 @@ impl Entries {
         Folder::open(root)?.folder(kind).map(Self)
     }
 
-    /// Waits until nobody else is at an entry; `None` where the cache cannot be written.
+    /// Waits until no one else is at an entry; `None` where the cache cannot be written.
     fn lock(&self, key: &str) -> Result<Option<File>, Error> {
         let name = beside(key, LOCK);
         let locked = || loop {
             let file = self.0.lock_file(&name)?;
             file.lock()?;
-            // Whoever had it before may have taken the entry away, and its lock with it.
+            // Anyone who had it before may have taken the entry away, and its lock with it.
             if file.metadata()?.nlink() > 0 {
                 return Ok(file);
             }
@@ -212,13 +212,13 @@ impl Entries {
         self.0.rename(&name, key).map_err(self.failed("make", key))
     }
 
-    /// Removes what was being made when its headroom was killed: nobody has its lock.
+    /// Removes what was being made when its headroom was killed: no one has its lock.
     fn sweep(&self) {
         let entries = self.0.entries().unwrap_or_default();
         for key in entries.iter().filter_map(|entry| entry.name.strip_suffix(PARTIAL)) {
             let lock = self.0.lock_file(beside(key, LOCK));
             if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-                // It is in nobody's way where it stays.
+                // It is in no one's way where it stays.
                 let _ = self.0.remove_tree(beside(key, PARTIAL));
             }
         }
@@ -401,7 +401,7 @@ mod tests {
         let cache = Cache::at(root.path()).trusting_unchanged_files();
         let path = cache.obtain(NAME, fill).unwrap().path;
         let used = |at| File::open(path.join(SUMS)).unwrap().set_modified(at).unwrap();
-        // The damage is older than the last use: nobody looks.
+        // The damage is older than the last use: no one looks.
         fs::write(path.join("content"), "hellO").unwrap();
         used(SystemTime::now() + Duration::from_secs(60));
         assert!(!cache.obtain(NAME, never).unwrap().made);

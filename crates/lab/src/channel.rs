@@ -31,7 +31,7 @@ const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A reason is no longer than this, bytes; what is longer is cut.
 const LONGEST_REASON: usize = 4096;
 
-/// Whoever is at the other end, as it is known beside the stream.
+/// Anyone who is at the other end, as it is known alongside the stream.
 pub(crate) trait Peer {
     /// Why it is no more.
     fn death(&mut self) -> Failure;

@@ -1,5 +1,5 @@
 //! What a comparison adds to a run: the two sides, the programs that are put on the access point for them, and
-//! whoever says when it is decided.
+//! anyone who says when it is decided.
 //!
 //! Both builds of a program are put on one access point, and the snapshot that every pair starts from holds
 //! both: the sides differ in one letter of a path. What the figures mean is not known here.

@@ -60,15 +60,15 @@ pub enum Error {
         /// The end of what it said.
         tail: String,
     },
-    /// The static programs for the access point are not beside headroom.
+    /// The static programs for the access point are not next to headroom.
     #[error(
-        "the device program `{0}` was not found beside headroom; run `make build`, or name its folder in HEADROOM_DEVICE"
+        "the device program `{0}` was not found next to headroom; run `make build`, or name its folder in HEADROOM_DEVICE"
     )]
     NoDeviceProgram(String),
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
-    /// ssh does not get to a device: no such host, nobody who answers, nobody who lets us in.
+    /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {
         /// The device, as ssh calls it.
@@ -121,7 +121,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A file error, with a full disk told apart.
+    /// A file error, with a full disk distinguished.
     pub(crate) fn file(
         verb: &'static str,
         path: impl Into<PathBuf>,

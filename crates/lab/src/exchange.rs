@@ -44,7 +44,7 @@ impl Allowance {
                 Self::silent([order.offset, order.warm_up, order.window].map(Duration::from))
             }
             Order::Completion(order) => {
-                // A task beside frames ends later than alone.
+                // A task alongside frames ends later than alone.
                 const LONGEST_TASK: Duration = Duration::from_secs(60);
                 let task = order.task_rounds.map_or(Duration::ZERO, |_| LONGEST_TASK);
                 let spans = [order.offset_ns, order.warm_up_ns, order.window_ns];
@@ -269,7 +269,7 @@ mod tests {
         let census = || Frame::Census(Default::default());
         let mut preamble = Preamble::default();
         let mut take = |frame| preamble.take(&frame, "the answer");
-        assert!(take(census()).is_err(), "nobody has said who counts");
+        assert!(take(census()).is_err(), "no one has said who counts");
         for frame in [hello(), census(), hello(), census()] {
             take(frame).unwrap();
         }

@@ -1,6 +1,6 @@
 //! Where the functions begin whose calls a study counts: looked up before the plan is made.
 //!
-//! The access point is asked for the files, and whoever knows symbols for the places in them. A function is
+//! The access point is asked for the files, and anyone who knows symbols for the places in them. A function is
 //! counted in the variants that have it: one without a file of its own in each variant whose subject's
 //! program has the symbol. Places go into the plan, so that a trial is one order, as every other.
 

@@ -96,7 +96,7 @@ pub(crate) fn see_off(child: &mut Child, leave: Leave) {
         }
     }
     if leave.with_group {
-        // Before it is reaped: until then the group's number is nobody else's.
+        // Before it is reaped: until then the group's number is no one else's.
         let _ = kill_process_group(pid, Signal::KILL);
     }
     let _ = child.wait();

@@ -167,7 +167,7 @@ fn state(perturb: Perturb, repetition: u32) -> Option<State> {
     }
 }
 
-/// How the access point must look. Nobody mends a device that was not asked for: there, only what the study
+/// How the access point must look. No one repairs a device that was not asked for: there, only what the study
 /// names is asserted.
 fn topology(study: &Study) -> Option<TopologyOrder> {
     let place = &study.access_point;
@@ -215,7 +215,7 @@ pub(crate) fn load_bytes(load: &Load, radios: u32) -> usize {
     encode(&load_order(load, radios)).map_or(usize::MAX, |bytes| bytes.len())
 }
 
-/// The batches of a plan, in order. Trials that may run beside anything share one batch as long as
+/// The batches of a plan, in order. Trials that may run alongside anything share one batch as long as
 /// they follow each other.
 pub fn batches(plan: impl IntoIterator<Item = PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
     let mut batches: Vec<Batch<PlannedTrial>> = Vec::new();

@@ -195,7 +195,7 @@ impl<R> Finished<R> {
     }
 }
 
-/// Where what a trial says is kept, beside its reading.
+/// Where what a trial says is kept, alongside its reading.
 #[derive(Clone, Debug)]
 pub struct TrialFiles {
     /// The console's log.

@@ -43,7 +43,7 @@ const PACE: u32 = 1;
 const CARRIED: &str = "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT HUP INT TERM && \
     head -c $LENGTH >\"$d/headroom-agent\" && chmod 700 \"$d/headroom-agent\" && \"$d/headroom-agent\"";
 
-/// Where an access point is that nobody has to raise.
+/// Where an access point is that no one has to raise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// This machine.
@@ -165,7 +165,7 @@ impl Remote {
         let agent = agent_program(&lab.settings.device)?;
         let mut command = host::bound("TERM");
         match address {
-            // What the agent starts beside the machine's programs, as guard and txd, is beside the agent.
+            // What the agent starts alongside the machine's programs, as guard and txd, is alongside the agent.
             Address::Local => command.arg(&agent).env("PATH", before_path(agent.parent())),
             Address::Ssh(destination) => {
                 host::require("ssh", "openssh-client")?;

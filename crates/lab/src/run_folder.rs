@@ -1,6 +1,6 @@
 //! The run folder: complete after every trial, readable after a crash, used by one headroom at a time.
 //!
-//! Each file is written beside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
+//! Each file is written alongside its place and moved there whole. [`model::run`] has the layout; `SHA256SUMS`
 //! tells of trials that were edited since.
 
 pub(crate) mod sums;
@@ -201,7 +201,7 @@ pub fn stacks_name(id: &str) -> String {
     format!("stacks/{id}.perf.data")
 }
 
-/// The proof of a recording, below a run's folder, beside its stacks.
+/// The proof of a recording, below a run's folder, alongside its stacks.
 pub fn proof_name(id: &TrialId) -> String {
     proof_of(&stacks_name(&id.to_string()))
 }
@@ -359,7 +359,7 @@ pub(crate) fn new_file(path: &Path) -> Result<File, Error> {
     below(path, |folder, name| folder.new_file(name))
 }
 
-/// Writes a file so that it is there whole or not at all, also after a loss of power, and beside others that
+/// Writes a file so that it is there whole or not at all, also after a loss of power, and alongside others that
 /// write the same one.
 ///
 /// # Errors
@@ -510,7 +510,7 @@ mod tests {
         });
         assert_eq!(fs::read(&to).unwrap(), [7; 4096]);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a partial file is left");
-        // Whoever may read what a program usually writes may read this too.
+        // Anyone who may read what a program usually writes may read this too.
         let usual = place.path().join("usual");
         fs::write(&usual, "").unwrap();
         let permissions = |path: &Path| fs::metadata(path).unwrap().permissions();

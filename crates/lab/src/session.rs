@@ -47,7 +47,7 @@ pub fn trial(
     Ok(Finished { outcome, cost, idle_before: None })
 }
 
-/// Where a trial puts what it learns beside the recording.
+/// Where a trial puts what it learns alongside the recording.
 pub(crate) struct Destination<'a> {
     pub(crate) files: &'a TrialFiles,
     pub(crate) cost: &'a mut HostCost,

@@ -28,7 +28,7 @@ pub(crate) struct StackFile {
 }
 
 impl StackFile {
-    /// Begins a file, and keeps the recorder's proof beside it.
+    /// Begins a file, and keeps the recorder's proof alongside it.
     pub(crate) fn begin(path: &Path, recorder: &mut Recorder) -> Result<Self, Error> {
         let records = std::mem::take(&mut recorder.proof.records);
         let mut proof = file_start(&recorder.attributes, records.len() as u64);
@@ -75,7 +75,7 @@ fn partial_of(name: &str) -> String {
     format!("{name}.partial")
 }
 
-/// The name of the proof of a recording, beside its stacks.
+/// The name of the proof of a recording, alongside its stacks.
 pub(crate) fn proof_of(name: &str) -> String {
     format!("{}.proof.perf.data", name.trim_end_matches(".perf.data"))
 }

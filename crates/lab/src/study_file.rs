@@ -113,7 +113,7 @@ fn nearest_key(message: &str) -> Option<String> {
 
 /// What somebody meant who wrote `wrong`, if one of these is close.
 pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Nobody mistypes that much, and a distance costs the product of both lengths.
+    // No one mistypes that much, and a distance costs the product of both lengths.
     let known = if wrong.len() > lines::NAME { &[] } else { known };
     let distances =
         known.iter().map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate));

@@ -31,7 +31,7 @@ const LONGEST_RECORDING: u64 = 4 << 30;
 /// Of a recording so much may be mappings and names of processes, bytes.
 const MAPPINGS: u64 = 64 << 20;
 
-/// A stack's head beside its copy: registers, the kernel's own frames, times; bytes.
+/// A stack's head alongside its copy: registers, the kernel's own frames, times; bytes.
 const STACK_HEAD: u64 = 4096;
 
 /// CPUs that an access point may have, whatever it says.

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
 use lab::{completion, contention, study_file};
 
-/// Programs of ours, and what the guides need beside them.
+/// Programs of ours, and what the guides need alongside them.
 const PROGRAMS: [&str; 7] =
     ["headroom", "target/release/headroom", "guard", "stationd", "station-monitor", "txd", "make"];
 

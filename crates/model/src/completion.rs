@@ -35,18 +35,18 @@ pub struct Study {
     /// What the study asks of its figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<Limits>,
-    /// What was published of the same things, to be shown beside ours.
+    /// What was published of the same things, to be shown alongside ours.
     #[serde(default, rename = "published", skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
 }
 
-/// A figure from elsewhere, shown beside ours at every place and never calculated with.
+/// A figure from elsewhere, shown alongside ours at every place and never calculated with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Published {
     /// What it is, in words.
     pub what: String,
-    /// Which of ours it stands beside, as a limit names it: `busy: waiting at full`.
+    /// Which of ours it stands alongside, as a limit names it: `busy: waiting at full`.
     pub ours: String,
     /// The value: `6.6%`, `2.2x`, or a number.
     pub value: String,
@@ -82,7 +82,7 @@ pub const FIGURES: [(&str, &str); 13] = [
         "waiting, of rate × completion time, less 1; where all frames are carried and no task runs",
     ),
     ("path-ratio", "CPU of the transmit path, of the first strategy's"),
-    ("task-ratio", "the task's time, of that beside the first strategy"),
+    ("task-ratio", "the task's time, of that alongside the first strategy"),
     ("slowdown", "the task's time, of the task alone"),
     ("p50", "median latency of a frame"),
     ("p99", "99th percentile of it"),
@@ -167,7 +167,7 @@ pub struct Place {
     pub mode: Mode,
 }
 
-/// A load: frames at a rate, perhaps with a CPU task beside it.
+/// A load: frames at a rate, perhaps with a CPU task alongside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Load {
@@ -177,7 +177,7 @@ pub struct Load {
     pub rates: Vec<u32>,
     /// Bytes of a frame, with its Ethernet header.
     pub bytes: u32,
-    /// A CPU task beside it, of so much work as takes this many milliseconds alone at the place (measured there
+    /// A CPU task alongside it, of so much work as takes this many milliseconds alone at the place (measured there
     /// first). Also tried without any frames. The window then ends with the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_ms: Option<u32>,
@@ -236,7 +236,7 @@ pub struct Order {
     /// The agent waits this long before it starts `txd`, ns: the block's phase. `txd` never hears of it.
     #[serde(default)]
     pub offset_ns: u64,
-    /// Work of a CPU task beside it, in rounds of `txd measure`'s own loop.
+    /// Work of a CPU task alongside it, in rounds of `txd measure`'s own loop.
     pub task_rounds: Option<u64>,
 }
 
@@ -314,7 +314,7 @@ pub struct Command {
     pub name: String,
     /// How many were completed.
     pub count: u64,
-    /// Of them, those whose end nobody awaited: how long they took is not known, and in none of the times.
+    /// Of them, those whose end no one awaited: how long they took is not known, and in none of the times.
     #[serde(default)]
     pub deferred: u64,
     /// Total time, ns.

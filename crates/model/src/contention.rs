@@ -1,4 +1,4 @@
-//! Contention: Wi-Fi's traffic beside an application, under a control, as one trial at one place.
+//! Contention: Wi-Fi's traffic alongside an application, under a control, as one trial at one place.
 //!
 //! An [`Order`] says what is tried, a [`Record`] what was counted; both are plain values that cross the wire. The study
 //! that plans orders is [`Study`]. Raw counters only: kept shares, intervals and verdicts are `analysis`'.
@@ -44,7 +44,7 @@ pub struct Study {
     /// Controls by name; `none` and `alone` need no entry.
     #[serde(rename = "control")]
     pub controls: Vec<NamedControl>,
-    /// What is tried: traffic beside an application at a place.
+    /// What is tried: traffic alongside an application at a place.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
     /// What the study asks of its figures.
@@ -137,7 +137,7 @@ pub struct Traffic {
     /// The runner measures that first and orders `rate`.
     #[serde(default)]
     pub paced: Option<Share>,
-    /// How the endpoints are scheduled. At normal priority they starve beside an application, and what looks
+    /// How the endpoints are scheduled. At normal priority they starve alongside an application, and what looks
     /// like lost Wi-Fi is theirs.
     #[serde(default)]
     pub endpoints: Endpoints,
@@ -183,7 +183,7 @@ pub enum Flow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoints {
-    /// `SCHED_RR`, priority 1: they cannot starve beside an application.
+    /// `SCHED_RR`, priority 1: they cannot starve alongside an application.
     #[default]
     RealTime,
     /// As any process.
@@ -255,7 +255,7 @@ pub enum Control {
     Guard(String),
 }
 
-/// What is tried: traffic beside an application at a place, under every control.
+/// What is tried: traffic alongside an application at a place, under every control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Cell {

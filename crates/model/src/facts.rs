@@ -71,6 +71,6 @@ pub enum Cgroup {
     V1,
     /// Only the unified one.
     V2,
-    /// Controllers of version 1, and a unified tree beside them.
+    /// Controllers of version 1, and a unified tree alongside them.
     Hybrid,
 }

@@ -40,7 +40,7 @@ pub struct KernelIdentity {
 pub enum Role {
     /// Its CPU is the question.
     Subject,
-    /// Counted beside it.
+    /// Counted alongside it.
     Other,
     /// Makes it work.
     Load,

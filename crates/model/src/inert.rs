@@ -2,7 +2,7 @@
 //!
 //! Names of processes and functions, questions and answers of devices can hold anything: escape sequences that move a
 //! terminal's cursor or set its title, marks that turn the order of letters round. They are shown as what they are,
-//! by their numbers. Which text is whose is not asked: whoever writes to a terminal sends everything through here.
+//! by their numbers. Which text is whose is not asked: anyone who writes to a terminal sends everything through here.
 //! Markdown, XML and HTML have their own rules, in `report`.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! What a window may record beside its counters: stacks, or calls of functions.
+//! What a window may record alongside its counters: stacks, or calls of functions.
 //!
 //! Orders to the agent, and what it answers. The agent copies what the kernel gives and knows no symbol:
 //! records are those of `perf_event_open(2)`, bit for bit, but that a stack copy is cut to the bytes that
@@ -14,7 +14,7 @@ use crate::{
     pause::PauseOrder,
 };
 
-/// What is recorded in a window beside counters. An instrument costs CPU, so its windows are in no CPU
+/// What is recorded in a window alongside counters. An instrument costs CPU, so its windows are in no CPU
 /// figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -210,7 +210,7 @@ pub struct CountsOrder {
     /// The functions; each has a name of its own.
     pub probes: Vec<Probe>,
     /// A command whose output is kept as it is when the window opens and when it closes: the subject's
-    /// own counters, to be set beside ours.
+    /// own counters, to be set alongside ours.
     pub read: Option<Vec<String>>,
 }
 

@@ -9,7 +9,7 @@ use crate::{instrument::Instrument, span::Span, topology::TopologyOrder};
 pub struct Measure {
     /// Whose CPU is the question.
     pub subject: SubjectOrder,
-    /// Names of other processes whose CPU is counted beside it. One that does not run is absent.
+    /// Names of other processes whose CPU is counted alongside it. One that does not run is absent.
     pub others: Vec<String>,
     /// What to run, and how often.
     pub load: Option<LoadOrder>,
@@ -21,7 +21,7 @@ pub struct Measure {
     pub window: Span,
     /// From one sample to the next.
     pub sample_every: Span,
-    /// What is recorded beside counters; `None` for a window whose CPU is the figure.
+    /// What is recorded alongside counters; `None` for a window whose CPU is the figure.
     pub instrument: Option<Instrument>,
     /// How the access point must look; repaired before anything else, reported by [`Frame::Corrections`](crate::wire::Frame::Corrections).
     pub topology: Option<TopologyOrder>,

@@ -35,7 +35,7 @@ pub struct Account {
     pub memory: Option<Memory>,
 }
 
-/// A party beside subject and load.
+/// A party alongside subject and load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Other {
     /// The process name.

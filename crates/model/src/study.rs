@@ -228,7 +228,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Who is paused; `None` where the study names nobody.
+    /// Who is paused; `None` where the study names no one.
     pub fn target(&self) -> Option<pause::Target> {
         let process = self.process.clone().map(pause::Target::Process);
         process.or_else(|| self.group.clone().map(pause::Target::Group))
@@ -285,7 +285,7 @@ impl Default for Compare {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Gates {
-    /// The variants whose CPU, stacks and memory are judged; empty is every one. Rivals that are shown beside
+    /// The variants whose CPU, stacks and memory are judged; empty is every one. Rivals that are shown alongside
     /// them need not keep these limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
@@ -463,7 +463,7 @@ pub struct Variant {
     /// The process that trials which pause stop in this variant, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
-    /// What somebody else published of the same thing, to be shown beside it.
+    /// What somebody else published of the same thing, to be shown alongside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
 }
@@ -491,7 +491,7 @@ impl Variant {
     }
 }
 
-/// A figure from elsewhere: shown beside ours and never calculated with.
+/// A figure from elsewhere: shown alongside ours and never calculated with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Published {
@@ -549,7 +549,7 @@ impl<'de> Deserialize<'de> for VariantLoad {
     }
 }
 
-/// What the host does beside a trial.
+/// What the host does alongside a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostLoad {
@@ -572,7 +572,7 @@ impl HostLoad {
 }
 
 impl Study {
-    /// Whether calls are counted in a variant. What a host does beside a trial is a question about the lab,
+    /// Whether calls are counted in a variant. What a host does alongside a trial is a question about the lab,
     /// and is answered by CPU figures alone.
     pub fn counts_in(&self, variant: &Variant) -> bool {
         let named = self.count.as_ref().map_or(&[][..], |count| &count.variants);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is asserted. The agent mends what it can, and refuses where it cannot.
+/// What is asserted. The agent repairs what it can, and refuses where it cannot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopologyOrder {
     /// Access-point interfaces that must be there, up, and enabled; empty: those that there are.

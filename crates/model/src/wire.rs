@@ -218,7 +218,7 @@ pub enum Refusal {
         after: Span,
     },
     /// The access point is not as it must be, and cannot be repaired.
-    #[error("{what} {was}, and cannot be mended: {why}")]
+    #[error("{what} {was}, and cannot be repaired: {why}")]
     Topology {
         /// What: `wlan0`, `steerd`.
         what: String,

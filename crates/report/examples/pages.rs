@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         title: "SYNTHETIC: stationd on its own",
         profiles: &analysis.profiles[..1],
         differences: &[],
-        notes: &["Recorded with `perf record`; no counter was read beside it.".to_owned()],
+        notes: &["Recorded with `perf record`; no counter was read alongside it.".to_owned()],
     };
     fs::write(folder.join("recorded.html"), report::profile_html(&recorded)?)?;
     Ok(())

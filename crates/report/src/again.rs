@@ -42,7 +42,7 @@ pub(crate) fn same(run: &Run) -> Vec<Fact> {
     let unsaid: Vec<_> =
         run.overrides.iter().filter(|each| flag(each).is_none()).cloned().collect();
     facts.push(Fact {
-        name: "Changed beside the study file",
+        name: "Changed on the command line",
         value: unsaid.join("; "),
         code: true,
     });
@@ -73,7 +73,7 @@ fn flag(change: &str) -> Option<String> {
 }
 
 /// The comparison that the run was. A build or an image that was named by a path is named by its hash here:
-/// whoever runs it again has it elsewhere.
+/// anyone who runs it again has it elsewhere.
 fn compare(run: &Run, versus: &Versus) -> String {
     let variant = match &versus.difference {
         Difference::Nothing => "--a-a".to_owned(),

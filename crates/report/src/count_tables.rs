@@ -1,4 +1,4 @@
-//! Tables about counted calls: how often, how long, and the subject's own counters beside them.
+//! Tables about counted calls: how often, how long, and the subject's own counters alongside them.
 //!
 //! Every number comes from the analysis; here it gets its unit, its digits and its little picture.
 

@@ -1,7 +1,7 @@
 //! The picture of the answer: CPU against clients, a line a variant.
 //!
-//! Means are joined by straight pieces; each trial is a dot beside its mean, and the interval is a
-//! whisker. Labels stand at the line's ends, so nobody hunts through a legend. Both axes say the same:
+//! Means are joined by straight pieces; each trial is a dot alongside its mean, and the interval is a
+//! whisker. Labels stand at the line's ends, so no one hunts through a legend. Both axes say the same:
 //! CPU time each second on the left, per cent of one core on the right. Where a study compares many
 //! variants that lie far apart, the scale is one of decades: on a plain one the cheap ones would all lie on
 //! the axis.
@@ -26,7 +26,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Names beside the lines' ends or below the picture need room, whatever its usual height.
+    /// Names alongside the lines' ends or below the picture need room, whatever its usual height.
     fn for_curves(self, curves: usize) -> Self {
         if !self.is_narrow() {
             let needed = self.top + self.bottom + LABEL_HEIGHT * curves as f64;
@@ -47,7 +47,7 @@ impl Frame {
 /// For a page that is wide enough.
 const WIDE: Frame =
     Frame { width: 1040.0, height: 400.0, left: 62.0, right: 210.0, top: 26.0, bottom: 44.0 };
-/// For a telephone: labels go above the line's end instead of beside it.
+/// For a telephone: labels go above the line's end instead of alongside it.
 const NARROW: Frame =
     Frame { width: 344.0, height: 330.0, left: 44.0, right: 44.0, top: 26.0, bottom: 42.0 };
 
@@ -272,7 +272,7 @@ impl<'a> Chart<'a> {
             .collect()
     }
 
-    /// Each trial beside its mean: to the right, but at the right edge to the left, where no axis label
+    /// Each trial alongside its mean: to the right, but at the right edge to the left, where no axis label
     /// stands.
     fn dots(&self, curve: &Curve) -> String {
         let last = curve.counts.iter().max().copied().unwrap_or(0);

@@ -151,7 +151,7 @@ pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
             (Text, "subject", ""),
             (Text, "load", ""),
             (Text, "mode", ""),
-            (Text, "beside it", ""),
+            (Text, "host load", ""),
             (Text, "about", ""),
         ],
     );
@@ -172,7 +172,7 @@ fn subject_words(subject: &Subject) -> String {
     let start = subject.start.as_ref().map(|start| format!(", started for each trial: {start}"));
     let others = match subject.others.as_slice() {
         [] => String::new(),
-        others => format!("; counted beside it: {}", others.join(", ")),
+        others => format!("; counted alongside it: {}", others.join(", ")),
     };
     format!("{}{}{others}", subject.process, start.unwrap_or_default())
 }

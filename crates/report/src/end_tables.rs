@@ -1,4 +1,4 @@
-//! The short tables of the story's end: gates, what was mended on the access point, and what it all took.
+//! The short tables of the story's end: gates, what was repaired on the access point, and what it all took.
 
 use analysis::{Analysis, quantity::count, verdicts::Ledger};
 
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Each limit, and whether it was kept. The sentence is what people read, so it stands beside the name.
+/// Each limit, and whether it was kept. The sentence is what people read, so it stands alongside the name.
 pub(crate) fn gates(analysis: &Analysis) -> Table {
     let columns = [(Head, "gate", ""), (Text, "verdict", ""), (Text, "why", "")];
     let mut table = Table::new("Limits that the run must keep", &columns);
@@ -24,7 +24,7 @@ pub(crate) fn gates(analysis: &Analysis) -> Table {
     table
 }
 
-/// What had to be mended. The same correction before many trials is one row.
+/// What had to be repaired. The same correction before many trials is one row.
 pub(crate) fn corrections(analysis: &Analysis) -> Table {
     let mut table = Table::new(
         "Repaired on the access point before a trial",

@@ -48,7 +48,7 @@ struct Card {
     open: bool,
     /// Whose CPU that is.
     whose: String,
-    /// Lengths of the two bars, per cent of the dearer one, and what stands beside them.
+    /// Lengths of the two bars, per cent of the dearer one, and what stands alongside them.
     sides: Vec<Side>,
     chart: String,
     figures: Vec<Figure>,

@@ -1,7 +1,7 @@
 //! Flame graphs for the page: which pictures there are, which is shown first, and the data of all.
 //!
 //! The pictures themselves are drawn by `templates/flames.js` from what [`encode`] writes. Numbers come
-//! from the analysis; what a page cannot carry is folded, and told. Pure.
+//! from the analysis; what a page cannot carry is folded, and reported. Pure.
 
 pub(crate) mod encode;
 pub(crate) mod still;
@@ -36,7 +36,7 @@ pub(crate) struct View {
     /// What the panes are called: one name, or the one before and the one after.
     pub(crate) before: String,
     pub(crate) after: String,
-    /// Clients; empty where nobody counted them.
+    /// Clients; empty where no one counted them.
     pub(crate) clients: String,
     /// Whether costs are CPU; otherwise they are samples.
     pub(crate) cpu: bool,

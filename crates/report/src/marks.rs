@@ -1,4 +1,4 @@
-//! How variants are told apart in pictures: colour, shape and dash together.
+//! How variants are distinguished in pictures: colour, shape and dash together.
 //!
 //! Twelve shapes and dashes and eight colours, so that a print in grey or a reader who does not see
 //! colours loses nothing. The colours are in the style sheet (`.s0` … `.s7`), after M. Okabe and K. Ito,
@@ -6,7 +6,7 @@
 
 /// How many variants get a shape and a dash of their own; then they repeat.
 const STYLES: usize = 12;
-/// How many colours there are: more could not be told apart.
+/// How many colours there are: more could not be distinguished.
 const COLOURS: usize = 8;
 
 /// Dashes by style; empty is a solid line.

@@ -3,7 +3,7 @@
 //! Puts together what the analysis decided; it decides nothing of its own. What counts: every gate, every
 //! pause, the judgement that the run was made for, and whether all trials of the plan are there and valid.
 //! Judgements of a study that is no comparison are findings and do not count: that `iw` is dearer than the
-//! daemon fails nobody.
+//! daemon fails no one.
 
 use analysis::{Analysis, quantity::count, verdicts::PauseFigures};
 use model::{run::Run, verdict::Verdict};
@@ -64,7 +64,7 @@ fn decisions(run: &Run, analysis: &Analysis) -> Vec<Decided> {
 }
 
 /// Whether a pause counts for the run's verdict: where several consumers are ranked, that one of them causes nothing is
-/// a finding and fails nobody.
+/// a finding and fails no one.
 pub(crate) fn counts(run: &Run, pause: &PauseFigures) -> bool {
     let asked = run.study.pause.as_ref();
     let ranks = asked.is_some_and(|asked| asked.process.is_none() && asked.group.is_none());
@@ -113,7 +113,7 @@ fn stopped(sentence: &str) -> String {
     if ends { sentence.to_owned() } else { format!("{sentence}.") }
 }
 
-/// A sentence without the verdict's word, which stands beside it.
+/// A sentence without the verdict's word, which stands alongside it.
 pub(crate) fn bare(sentence: &str) -> &str {
     let words = [Verdict::Pass, Verdict::Fail, Verdict::Invalid].map(Verdict::name);
     let without = |word: &str| sentence.strip_prefix(word)?.strip_prefix(": ");

@@ -49,7 +49,7 @@ pub(crate) struct Page<'a> {
     lab_chart: String,
     /// Where the CPU goes; empty where nothing was profiled or counted.
     cpu: String,
-    /// Who was paused, and what that showed; empty where nobody was.
+    /// Who was paused, and what that showed; empty where no one was.
     proof: String,
     /// Comparisons that were decided.
     fixes: String,

@@ -34,7 +34,7 @@ struct Section {
     table: String,
 }
 
-/// The section as HTML; empty where nobody was paused.
+/// The section as HTML; empty where no one was paused.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! Every variant at the largest client count as one bar: subject, load and other processes, stacked.
 //!
-//! The bar's parts differ in their filling, not only in colour: full, pale, striped. Beside it stand its
+//! The bar's parts differ in their filling, not only in colour: full, pale, striped. Alongside it stand its
 //! figure, how many times its base that is, and what others published, which is of another core and
 //! therefore no mark on our scale.
 
@@ -36,7 +36,7 @@ const WIDE: Frame = Frame {
     bar_top: 5.0,
     bar_height: 15.0,
 };
-/// For a telephone: words stand above and below the bar instead of beside it.
+/// For a telephone: words stand above and below the bar instead of alongside it.
 const NARROW: Frame = Frame {
     width: 344.0,
     row: 58.0,

@@ -91,7 +91,7 @@ fn processes(each: &Comparison) -> String {
     if each.same_subject() {
         return each.variant_subject.clone();
     }
-    format!("{} beside {}", each.variant_subject, each.base_subject)
+    format!("{} alongside {}", each.variant_subject, each.base_subject)
 }
 
 /// Which process is the subject of which variants, as a sentence; `None` where it is the same in all.

@@ -44,7 +44,7 @@ pub(crate) fn has_idle(analysis: &Analysis) -> bool {
     analysis.cells.iter().any(|cell| cell.minus_idle.is_some())
 }
 
-/// What stands beside subject and load in sums, as words.
+/// What stands alongside subject and load in sums, as words.
 pub(crate) fn summed(analysis: &Analysis) -> String {
     match analysis.others.as_slice() {
         [] => "subject and load".to_owned(),
@@ -96,7 +96,7 @@ fn summary_row(analysis: &Analysis, cell: &Cell, whole: bool) -> Vec<String> {
     row
 }
 
-/// The figure of one process beside subject and load.
+/// The figure of one process alongside subject and load.
 pub(crate) fn other(unit: Unit, others: &[Other], name: &str) -> String {
     let found = others.iter().find(|other| other.name == name);
     mean(unit, found.and_then(|other| other.cpu.as_ref()))
@@ -365,7 +365,7 @@ pub(crate) fn lab(analysis: &Analysis) -> Table {
         &[
             (Head, "variant", ""),
             (Text, "mode", ""),
-            (Text, "beside it", ""),
+            (Text, "host load", ""),
             (Number, "clients", ""),
             (Number, "n", ""),
             (Number, "mean", &name),

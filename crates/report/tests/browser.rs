@@ -1,4 +1,4 @@
-//! The page in a real browser: it lays out, fits a narrow screen, and asks nobody for anything.
+//! The page in a real browser: it lays out, fits a narrow screen, and asks no one for anything.
 //!
 //! Skips, saying why, where there is no Chromium.
 

@@ -160,7 +160,7 @@ fn with_few_targets() -> Contention {
         target("Wi-Fi kept under guard", "97.1 % [96.8, 97.4]", Verdict::Pass),
         target(
             "loss restored",
-            "80.2 % [79.9, 80.5] in a cell with a\tvery long name that nobody would want to read on a terminal",
+            "80.2 % [79.9, 80.5] in a cell with a\tvery long name that no one would want to read on a terminal",
             Verdict::Fail,
         ),
         target("use of all CPUs", "–", Verdict::Invalid),

@@ -173,23 +173,23 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
         peer.window()?;
         peer.say(&piece(9, false))
     }),
-    ("counts-that-nobody-ordered", |peer| {
+    ("counts-that-no one-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Counts(Box::default()))
     }),
-    ("pauses-that-nobody-ordered", |peer| {
+    ("pauses-that-no one-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Pauses(Box::default()))
     }),
-    ("peers-that-nobody-ordered", |peer| {
+    ("peers-that-no one-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Peers(Vec::new()))
     }),
-    ("contention-that-nobody-ordered", |peer| {
+    ("contention-that-no one-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Contended(Box::default()))
     }),
-    ("programs-that-nobody-asked-for", |peer| {
+    ("programs-that-no one-asked-for", |peer| {
         peer.window()?;
         peer.say(&Frame::Located(Vec::new()))
     }),
@@ -259,7 +259,7 @@ fn main() -> ExitCode {
         return written.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     let name = env::var("HOSTILE_ATTACK").unwrap_or_default();
-    // What it cannot write nobody reads any more.
+    // What it cannot write no one reads any more.
     let _ = Peer::new().play(&name);
     ExitCode::SUCCESS
 }
@@ -464,7 +464,7 @@ fn linger(name: &str) -> io::Result<()> {
     if name.contains("end") && !name.starts_with("endless") { Ok(()) } else { sleep() }
 }
 
-/// Stays whoever asks it to go, and ends by itself before anybody would call it left over.
+/// Stays anyone who asks it to go, and ends by itself before anybody would call it left over.
 fn sleep() -> io::Result<()> {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;

@@ -1,6 +1,6 @@
 //! `cargo xtask sensitivity`: what the lab finds, and how often it cries wolf.
 //!
-//! A build of stationd that has a cost of known size in every reply is measured beside itself, pair by pair,
+//! A build of stationd that has a cost of known size in every reply is measured alongside itself, pair by pair,
 //! each pair in a machine state of its own; comparisons are then drawn from the pairs. Needs `make build`.
 //! The judgement is `analysis`'s own; here are the plan, the draws and the table. It is no part of `xtask`, which
 //! so is built in seconds: this takes the whole analysis.

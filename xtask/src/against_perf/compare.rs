@@ -27,7 +27,7 @@ impl Compared {
     }
 }
 
-/// Our functions, the largest first, beside perf's.
+/// Our functions, the largest first, alongside perf's.
 pub(super) fn functions(ours: &Recording, theirs: &Recording) -> Vec<Compared> {
     let mut large: Vec<&Function> =
         ours.functions.iter().filter(|function| function.share >= LEAST).collect();

@@ -1,4 +1,4 @@
-//! `cargo xtask against-perf`: our recording of stacks beside Debian's `perf record`, in one guest.
+//! `cargo xtask against-perf`: our recording of stacks alongside Debian's `perf record`, in one guest.
 //!
 //! Subject, load, event, rate and window are the same, and both get the same symbol table; the lab counts
 //! instructions, so the costs do not depend on the host. `ours` and `perf` record, `compare` judges, and

@@ -40,7 +40,7 @@ fn unjustified(table: &BTreeSet<String>, reasons: &str, manifest: &str) -> Vec<F
     without
         .map(|name| {
             Fault::at("Cargo.toml", line_of_key(manifest, name)).is(
-                format!("nobody says what `{name}` is for"),
+                format!("no one says what `{name}` is for"),
                 format!("give it a line in {PAGE}, or do without it"),
             )
         })
@@ -147,7 +147,7 @@ mod tests {
         let manifest = "a\nserde = \"1\"\n";
         let message = unjustified(&table(&["clap", "serde"]), REASONS, manifest);
         assert_eq!(message.len(), 1);
-        assert!(message[0].to_string().starts_with("Cargo.toml:2: nobody says what `serde`"));
+        assert!(message[0].to_string().starts_with("Cargo.toml:2: no one says what `serde`"));
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn allowed_lints(source: &Source) -> Vec<Fault> {
         .map(|(at, _)| {
             Fault::at(&source.path, line_at(&source.code, at)).is(
                 "a lint is allowed without a word",
-                "mend it, or write `#[expect(…, reason = \"…\")]`",
+                "repair it, or write `#[expect(…, reason = \"…\")]`",
             )
         })
         .collect()

@@ -59,7 +59,7 @@ fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> 
     all.max_by_key(|point| (point.bytes, std::cmp::Reverse(point.rate)))
 }
 
-/// The point beside a task, over a bus that takes no time or over one that does.
+/// The point alongside a task, over a bus that takes no time or over one that does.
 fn beside_task<'a>(
     completion: &'a Completion,
     place: &str,
@@ -81,7 +81,7 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
         .filter_map(|strategy| {
             let slowdown =
                 beside_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
-            Some(format!("{:.3} × beside {}", slowdown.mean, strategy.name()))
+            Some(format!("{:.3} × alongside {}", slowdown.mean, strategy.name()))
         })
         .collect();
     let rate = Strategy::ALL
@@ -100,7 +100,7 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
 fn of_bus(completion: &Completion, place: &str) -> Option<String> {
     let each = Strategy::ALL.into_iter().filter_map(|strategy| {
         let slowdown = beside_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
-        Some(format!("{:.2} × beside {}", slowdown.mean, strategy.name()))
+        Some(format!("{:.2} × alongside {}", slowdown.mean, strategy.name()))
     });
     let each: Vec<String> = each.collect();
     let point =

@@ -1,4 +1,4 @@
-//! Two sides at one point, decided as `headroom compare` decides all pairs, and told with what a completion study
+//! Two sides at one point, decided as `headroom compare` decides all pairs, and reported with what a completion study
 //! knows: what is compared, at which rate, of which load.
 //!
 //! A side goes by a name and need not be a strategy of its own, so that the same one twice is a question too. Which
@@ -78,7 +78,7 @@ impl Question {
     fn what(&self) -> &'static str {
         match self.by {
             By::Path => "transmit path",
-            By::Task => "task beside it",
+            By::Task => "task alongside it",
         }
     }
 
@@ -95,7 +95,7 @@ impl Question {
 }
 
 /// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none. Means
-/// are shares of one core, or beside a task seconds.
+/// are shares of one core, or alongside a task seconds.
 pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
     let values =
         |[base, variant]: &[&Measured; 2]| Some((question.value(variant)?, question.value(base)?));

@@ -17,7 +17,7 @@ use model::{
 /// Blocks: as many as a comparison needs.
 pub const BLOCKS: u32 = 6;
 
-/// The study: one counted place, two loads of frames and one beside a task.
+/// The study: one counted place, two loads of frames and one alongside a task.
 pub fn study() -> Study {
     let load = |name: &str, rates: &[u32], (bytes, task_ms): (u32, Option<u32>)| Load {
         name: name.to_owned(),
@@ -40,12 +40,12 @@ pub fn study() -> Study {
     }
 }
 
-/// What it is, beside which of ours, its value, and its words.
+/// What it is, alongside which of ours, its value, and its words.
 const PUBLISHED: [[&str; 4]; 4] = [
     ["busy waiting, of one core", "busy: waiting at full", "6.6%", "6.6 %"],
     ["frames/s that fill the core", "busy: full-rate", "6700", "6,700"],
     ["the path under event, of busy’s", "event: path-ratio at full", "10%", "“about one tenth”"],
-    ["a task beside busy", "busy: slowdown at task", "2.2051x", "7.8 s → 17.2 s"],
+    ["a task alongside busy", "busy: slowdown at task", "2.2051x", "7.8 s → 17.2 s"],
 ];
 
 fn published([what, ours, value, words]: [&str; 4]) -> Published {

@@ -1,4 +1,4 @@
-//! Transmit completion: what each way to wait for a card costs, against rate and beside a task. Pure.
+//! Transmit completion: what each way to wait for a card costs, against rate and alongside a task. Pure.
 //!
 //! Every figure is of one trial's window; an interval is Student's over blocks. The busy loop's own time
 //! (`waiting`) is what the field report speaks of; the transmit path's CPU (`path`) has the copy of the frame and
@@ -59,7 +59,7 @@ pub struct Completion {
     pub commands: Vec<Command>,
     /// Trials that were made twice in counted time.
     pub repeats: Vec<Repeat>,
-    /// The field report's figures beside ours.
+    /// The field report's figures alongside ours.
     pub published: Vec<Published>,
     /// The same as one table.
     pub table: Vec<Metric>,
@@ -124,7 +124,7 @@ pub struct Point {
     pub rest_us: Option<Estimate>,
     /// Share of the window in which interrupts are masked.
     pub masked: Estimate,
-    /// CPU of the trial's own threads beside the driver, which make the frames and stand for the air.
+    /// CPU of the trial's own threads alongside the driver, which make the frames and stand for the air.
     pub beside: Estimate,
     /// Frames a second that came out.
     pub sent: Estimate,
@@ -144,14 +144,14 @@ pub struct Point {
     pub error: Option<Estimate>,
     /// How long a word of 16 bits takes on the bus to the card, ns; 0: no longer than its copy.
     pub bus_word_ns: u64,
-    /// The task beside it.
+    /// The task alongside it.
     pub task: Option<Task>,
     /// Frames that came out twice, out of order or damaged, and those that are in none of sent, dropped and queued,
     /// over all blocks.
     pub faults: Faults,
 }
 
-/// A task beside frames.
+/// A task alongside frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
     /// From its start to its end, s.
@@ -169,7 +169,7 @@ pub struct Faults {
     pub reordered: u64,
     /// Frames whose sum was wrong.
     pub damaged: u64,
-    /// Frames that came out and that nobody saw.
+    /// Frames that came out and that no one saw.
     pub missing: u64,
     /// Frames that were accepted and then neither sent, nor dropped with a reason, nor still queued; the other way
     /// round too.
@@ -200,7 +200,7 @@ pub struct Alone {
 pub enum By {
     /// CPU of the transmit path.
     Path,
-    /// The time that the task beside it takes.
+    /// The time that the task alongside it takes.
     Task,
 }
 
@@ -266,7 +266,7 @@ pub struct Command {
     pub name: String,
     /// How many were completed.
     pub count: u64,
-    /// Of them, those whose end nobody awaited.
+    /// Of them, those whose end no one awaited.
     pub deferred: u64,
     /// From its issue until its completion was seen, µs, of the others: mean, shortest, longest.
     pub mean_us: Option<f64>,

@@ -170,7 +170,7 @@ fn added(all: Faults, one: &Measured) -> Faults {
     }
 }
 
-/// How long the task took beside it, and against the task alone in the same block.
+/// How long the task took alongside it, and against the task alone in the same block.
 fn task(
     made: &Made<'_>,
     (place, load): (usize, usize),

@@ -1,6 +1,6 @@
-//! Figures that were published of the same things, beside ours at every place.
+//! Figures that were published of the same things, alongside ours at every place.
 //!
-//! What was published, and which of ours it stands beside, is the study's to say.
+//! What was published, and which of ours it stands alongside, is the study's to say.
 
 use model::{
     completion::{Published as Asked, Study},

@@ -75,7 +75,7 @@ fn of_saturation(completion: &Completion, one: &Saturation) -> Vec<Metric> {
     let cause = point.rest_us.map(|rest| {
         format!(
             "1 ÷ completion time is of the command alone; here each frame also costs the driver {:.0} µs of copies \
-             and system calls, and the trial’s own source and air take {} of a core beside the path’s {}",
+             and system calls, and the trial’s own source and air take {} of a core alongside the path’s {}",
             rest.mean,
             percent(point.beside.mean),
             percent(point.path.mean)

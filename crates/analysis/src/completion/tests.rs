@@ -215,7 +215,7 @@ fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
     let mut trials = made::trials();
     for trial in &mut trials {
         let Outcome::Measured(measured) = &mut trial.outcome else { continue };
-        // Every other block has a task beside event that another process slowed.
+        // Every other block has a task alongside event that another process slowed.
         let is_slowed =
             trial.planned.order.strategy == Some(Strategy::Event) && trial.planned.block % 2 == 0;
         if is_slowed {

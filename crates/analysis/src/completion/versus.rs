@@ -1,6 +1,6 @@
 //! Each strategy against the study's first one: pairs inside a block, decided as [`super::judge`] decides them.
 //!
-//! Beside a task the task's time is the question, else the CPU of the transmit path.
+//! Alongside a task the task's time is the question, else the CPU of the transmit path.
 
 use model::{completion::Strategy, verdict::Difference};
 

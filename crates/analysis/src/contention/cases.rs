@@ -1,4 +1,4 @@
-//! The four cases of the field report, beside its published tables.
+//! The four cases of the field report, alongside its published tables.
 
 use model::{
     cache::Window,

@@ -77,7 +77,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{:.1} %", 100.0 * value))
 }
 
-/// Who waited, in a sentence: the thread that carries packets, or nobody.
+/// Who waited, in a sentence: the thread that carries packets, or no one.
 fn mechanism(blocks: &[Block<'_>]) -> String {
     let carriers = ["ksoftirqd", "napi", "driver", "kworker"];
     let waits = carriers.map(|carrier| {
@@ -100,7 +100,7 @@ fn mechanism(blocks: &[Block<'_>]) -> String {
     }
 }
 
-/// Nobody waited: the work was done in interrupts, dearer or later than alone.
+/// No one waited: the work was done in interrupts, dearer or later than alone.
 fn inline(blocks: &[Block<'_>]) -> String {
     let dropped = |record: &model::contention::Record| {
         Some(record.cpus.iter().map(|cpu| cpu.dropped).sum::<u64>() as f64)

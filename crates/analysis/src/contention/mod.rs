@@ -1,6 +1,6 @@
 //! Contention: what an application takes from Wi-Fi, and what each control gives back. Pure.
 //!
-//! A cell is one traffic beside one application at one place. Its trials come in blocks, and every figure is a
+//! A cell is one traffic alongside one application at one place. Its trials come in blocks, and every figure is a
 //! ratio inside a block, so that what drifts between blocks is in none of them. Intervals are Student's over
 //! blocks; claims use the interval's bound. Wi-Fi kept is capped at 1: more than alone is no win.
 //!
@@ -55,12 +55,12 @@ pub struct Contention {
     pub counted: u32,
 }
 
-/// One traffic beside one application at one place.
+/// One traffic alongside one application at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     /// Its place in the study, from 0.
     pub number: u32,
-    /// `saturated beside stream ×4, virtual`.
+    /// `saturated alongside stream ×4, virtual`.
     pub name: String,
     /// The place's name.
     pub place: String,
@@ -325,10 +325,10 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
     (cell, left_out)
 }
 
-/// `saturated beside stream ×4, virtual`.
+/// `saturated alongside stream ×4, virtual`.
 fn name_of(run: &Run, number: usize) -> String {
     let cell = &run.study.cells[number];
     let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
     let application = cell.application.as_deref().unwrap_or("no application");
-    format!("{traffic} beside {application}, {}", cell.place)
+    format!("{traffic} alongside {application}, {}", cell.place)
 }

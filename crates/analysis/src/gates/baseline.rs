@@ -153,7 +153,7 @@ pub(super) fn no_slower(
         Part::fail(words)
     } else {
         Part::invalid(format!(
-            "{words}, which cannot be told so closely: more repetitions would tell"
+            "{words}, which cannot be decided so closely: use more repetitions"
         ))
     };
     Part { used: at_most, ..part }

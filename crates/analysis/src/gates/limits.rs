@@ -54,13 +54,13 @@ struct Cells<'a> {
 impl Cells<'_> {
     fn variants(&self) -> impl Iterator<Item = &Variant> {
         let wanted = self.limit.variant.as_deref();
-        // Of an idle variant's CPU nobody asks for a share of a hundredth, unless they name it.
+        // Of an idle variant's CPU no one asks for a share of a hundredth, unless they name it.
         let only_working = matches!(self.limit.asked, Asked::NoSlower { .. });
         let is = move |variant: &&Variant| match wanted {
             Some(name) => variant.name == name,
             None => !only_working || self.evidence.works(variant),
         };
-        // A limit that names a variant means it, whoever else is judged.
+        // A limit that names a variant means it, anyone who else is judged.
         let all = || self.evidence.run.study.variants.iter().collect();
         wanted.map_or_else(|| self.evidence.variants(), |_| all()).into_iter().filter(is)
     }

@@ -54,7 +54,7 @@ fn a_study_without_gates_is_asked_nothing() {
 #[test]
 fn cpu_that_rises_with_its_clients_passes() {
     let gates = || Gates { monotonic: true, ..Gates::default() };
-    // The subject of `iw-dump` works for nobody; the tool itself does, and is counted.
+    // The subject of `iw-dump` works for no one; the tool itself does, and is counted.
     let only = |name: &'static str| {
         move |run: &mut Run, trials: &mut Vec<Trial>| {
             run.study.variants.retain(|variant| variant.name == name);
@@ -66,7 +66,7 @@ fn cpu_that_rises_with_its_clients_passes() {
     says(one(gates(), only("iw-dump")), Verdict::Pass, "`iw-dump` rises");
     let reversed = |run: &mut Run, trials: &mut Vec<Trial>| {
         only("hostapd-cli")(run, trials);
-        // Whoever had 114 clients had 18, and the other way round.
+        // Anyone who had 114 clients had 18, and the other way round.
         let swap = |id: &mut TrialId, census: Option<&mut Recording>| {
             id.clients = 132 - id.clients;
             for each in census.into_iter().flat_map(|it| [&mut it.before, &mut it.after]) {

@@ -21,7 +21,7 @@ use crate::{
 pub enum Progress {
     /// More pairs are wanted. What can be said so far is no verdict; `None` where the run compares nothing.
     GoOn(Option<Box<Judgement>>),
-    /// It is decided; more pairs would not change the verdict, or cannot mend what makes it invalid.
+    /// It is decided; more pairs would not change the verdict, or cannot repair what makes it invalid.
     Decided(Box<Judgement>),
     /// All pairs are done and it is not decided.
     BudgetSpent(Box<Judgement>),

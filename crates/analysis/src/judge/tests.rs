@@ -141,7 +141,7 @@ fn a_change_that_never_ran_is_a_no_op_whatever_the_figures_say() {
     let (mut run, mut trials) = compared(&pairs(6, -0.2, (0.001, 1)));
     versus(&mut run).changes = vec!["apply".to_owned()];
     let found = judged(&run, &trials);
-    assert_eq!((found.verdict, found.ran[0].calls), (Verdict::Pass, None), "nobody counted it");
+    assert_eq!((found.verdict, found.ran[0].calls), (Verdict::Pass, None), "no one counted it");
     trials.push(counted(&trials, "after", ("apply", 0)));
     let found = judged(&run, &trials);
     assert_eq!((found.finding, found.verdict), (Finding::NoOp, Verdict::Invalid));

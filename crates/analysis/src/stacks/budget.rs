@@ -1,7 +1,7 @@
 //! How many bytes the explanation of stacks may take: one budget for a report, passed to whatever reads or unpacks.
 //!
 //! A file of a few KiB can say that it unpacks to gigabytes, and a table of a few MiB can name one string a million
-//! times. Whoever makes more of bytes than he was given asks here first, and does without where the answer is no:
+//! times. Anyone who makes more of bytes than he was given asks here first, and does without where the answer is no:
 //! that is a doubt of the recording's, never the end of the report.
 
 use std::sync::{

@@ -1,7 +1,7 @@
 //! Two profiles against each other: absolute cost, inclusively, path by path and function by function.
 //!
 //! Repetition r of both variants starts from the same state, so captures are paired by repetition, and a
-//! change counts as told apart where Student's 95 % interval of the paired differences leaves out 0.
+//! change counts as distinguished where Student's 95 % interval of the paired differences leaves out 0.
 //! What vanished and what is new is kept: it is a path with a cost of 0 on one side.
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use crate::stacks::{
     resolve::Resolver,
 };
 
-/// Whoever makes frames out of addresses.
+/// Anyone who makes frames out of addresses.
 pub trait Resolve {
     /// Takes what happened. For a sample puts its stack into `out`, places in [`Resolve::frames`],
     /// outermost first and the process before all, and says `true`.
@@ -59,7 +59,7 @@ pub struct Folded {
     pub captures: Vec<FoldedCapture>,
 }
 
-/// What a capture told beside its stacks.
+/// What a capture told alongside its stacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldedCapture {
     /// What the recording says of itself.

@@ -1,5 +1,5 @@
-//! What a recording tells, one thing after the other: the words between whoever reads a recording and
-//! whoever explains it.
+//! What a recording tells, one thing after the other: the words between anyone who reads a recording and
+//! anyone who explains it.
 //!
 //! Neutral about where it comes from: our own recorder, or somebody's `perf record`. Borrowed, because a
 //! recording is larger than the memory that it is read with.
@@ -114,7 +114,7 @@ pub enum Architecture {
     Aarch64,
     /// 32-bit ARM.
     Arm,
-    /// Another one; its name is told, and its user stacks are not unwound.
+    /// Another one; its name is reported, and its user stacks are not unwound.
     Other,
 }
 

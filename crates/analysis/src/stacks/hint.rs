@@ -1,7 +1,7 @@
 //! Loops in machine code that tell the CPU that they wait: those with its spin-wait hint.
 //!
-//! Whoever writes such a loop is told to put the hint into it (`pause`, `yield`; Rust's `spin_loop` and C's
-//! `cpu_relax` are nothing else), and nobody puts it anywhere else: so a busy wait is known by its code,
+//! Authors of such loops are advised to put the hint into them (`pause`, `yield`; Rust's `spin_loop` and C's
+//! `cpu_relax` are nothing else), and no one puts it anywhere else: so a busy wait is known by its code,
 //! whatever it is called. This part finds the hints of one function and the instructions that are run again
 //! with each of them. Samples are counted by others; no byte of the code is run.
 //!
@@ -89,7 +89,7 @@ enum Flow {
     Jump(u64),
     /// The next or another one.
     Branch(u64),
-    /// Nobody knows, or nothing here.
+    /// No one knows, or nothing here.
     End,
 }
 

@@ -1,7 +1,7 @@
 //! Symbols as people write them: Rust's without their hash, C++'s with parameters, C's as they are.
 //!
 //! What a compiler appended is kept (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`), because it says which
-//! code ran; `.llvm.…` is a number of nobody's interest, and goes.
+//! code ran; `.llvm.…` is a number of no one's interest, and goes.
 
 use std::fmt::{self, Write};
 

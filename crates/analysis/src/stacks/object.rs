@@ -23,7 +23,7 @@ use crate::stacks::{budget::Budget, happening::Architecture};
 /// More sections than any linker writes; beyond it somebody plays.
 const MOST_SECTIONS: usize = 1 << 17;
 
-/// Longer names of sections are nobody's that we ask for.
+/// Longer names of sections are no one's that we ask for.
 const LONGEST_NAME: usize = 64;
 
 /// Why a file is no ELF file that can be used.
@@ -352,7 +352,7 @@ fn sections<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Vec<Se
     table.iter().take(MOST_SECTIONS).map(one).collect()
 }
 
-/// Bytes as digits, the way build ids are told.
+/// Bytes as digits, the way build ids are reported.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

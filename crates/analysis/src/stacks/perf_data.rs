@@ -63,7 +63,7 @@ pub enum Corrupt {
     },
 }
 
-/// What a recording tells beside its samples.
+/// What a recording tells alongside its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
     /// Samples.
@@ -177,7 +177,7 @@ impl<R: Read + Seek> Recording<R> {
     ///
     /// # Errors
     ///
-    /// [`Corrupt::NoSamples`] where there was none: everything else has been told then.
+    /// [`Corrupt::NoSamples`] where there was none: everything else has been reported then.
     pub fn each(&mut self, tell: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
         let mut teller = Teller {
             told: &mut self.told,

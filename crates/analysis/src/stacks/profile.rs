@@ -90,7 +90,7 @@ pub enum Naming {
     Named,
     /// Made up from a function's start (`fun_1a2b0`), because the code has no symbols.
     Synthesised,
-    /// Nobody knows what was here, or what called it.
+    /// No one knows what was here, or what called it.
     Unknown(Cause),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Puts together which file is where (`space`), who called (`unwind`) and what that is called (`symbols`,
 //! debug information, `kernel`). What was found for an address is kept, so that the second sample there
-//! costs a look-up. Contents come from [`Files`]; what was missing or wrong is told by
+//! costs a look-up. Contents come from [`Files`]; what was missing or wrong is reported by
 //! [`Resolver::faults`]. Counting stacks is `fold`'s business.
 
 mod code;
@@ -51,7 +51,7 @@ impl fmt::Debug for Resolver<'_> {
     }
 }
 
-/// The kernel's addresses are kept like those of one more file, which nobody can map.
+/// The kernel's addresses are kept like those of one more file, which no one can map.
 const KERNEL_FILE: u32 = u32::MAX;
 
 impl<'f> Resolver<'f> {
@@ -199,7 +199,7 @@ impl<'f> Resolver<'f> {
     }
 }
 
-/// The frame for what nobody knows.
+/// The frame for what no one knows.
 fn unknown(interned: &mut Interned, cause: Cause, (module, kernel): (&str, bool)) -> u32 {
     let module = interned.module(module, kernel);
     interned.frame(Frame {

@@ -133,7 +133,7 @@ const USER: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Below this share of a profile nobody asks whether it is waiting.
+/// Below this share of a profile no one asks whether it is waiting.
 const WORTH_SAYING: f64 = 0.01;
 /// Clients, and the subject's cost, must differ by so much before “it does not grow” means anything.
 const CLIENTS_RATIO: f64 = 3.0;

@@ -1,4 +1,4 @@
-//! One difference at a time, beside the named one.
+//! One difference at a time, alongside the named one.
 
 use model::{
     identity::{KernelIdentity, Overlay},

@@ -48,7 +48,7 @@ fn expected() -> Value {
     computed
 }
 
-/// Relative tolerance: digits beyond it are nobody's.
+/// Relative tolerance: digits beyond it are no one's.
 const CLOSE: f64 = 1e-7;
 
 fn close(what: &str, ours: f64, theirs: f64) {

@@ -28,7 +28,7 @@ fn what_is_no_recording_is_refused_in_words() {
 #[test]
 fn no_samples_are_an_error_that_says_what_to_do() {
     let (seen, _, outcome) = read(&file(&[name(7, "stationd", 0)]));
-    assert_eq!(seen.len(), 1, "the rest was told");
+    assert_eq!(seen.len(), 1, "the rest was reported");
     let error = outcome.unwrap_err();
     assert!(matches!(&error, Corrupt::NoSamples { event, fault: None } if event == "cpu-clock"));
     assert!(error.to_string().ends_with("record while it works, as root"), "{error}");

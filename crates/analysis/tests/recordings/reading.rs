@@ -1,4 +1,4 @@
-//! What is in a recording is told, in order of time.
+//! What is in a recording is reported, in order of time.
 
 use std::io::Cursor;
 

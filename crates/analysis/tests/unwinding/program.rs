@@ -22,13 +22,13 @@ pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBu
     build_of("chain.c", &format!("chain-{name}"), (compiler, flags))
 }
 
-/// Builds one of the sources beside this file, in the same way.
+/// Builds one of the sources alongside this file, in the same way.
 pub(crate) fn build_of(
     source: &str,
     name: &str,
     (compiler, flags): (&str, &[&str]),
 ) -> Option<PathBuf> {
-    // Tests run beside each other, so no two write one file.
+    // Tests run alongside each other, so no two write one file.
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/unwinding").join(source);
     let run = Command::new(compiler)
@@ -186,7 +186,7 @@ impl Seen {
 /// The files of this machine.
 #[derive(Debug, Default)]
 pub(crate) struct Here {
-    /// A debug file for whoever asks.
+    /// A debug file for anyone who asks.
     pub(crate) debug: Option<PathBuf>,
     /// What takes the place of the file of this name.
     pub(crate) instead: Option<(String, Vec<u8>)>,

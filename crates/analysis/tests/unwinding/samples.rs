@@ -1,4 +1,4 @@
-//! Samples around the user's stack: kernels, chains, processes that nobody knows.
+//! Samples around the user's stack: kernels, chains, processes that no one knows.
 
 use std::sync::Arc;
 

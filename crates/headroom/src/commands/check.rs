@@ -79,7 +79,7 @@ pub(crate) fn analysed(
 }
 
 /// Judges the gates of a run and of the command line. To be called when the analysis holds everything else,
-/// profiles included. Baselines are looked for from here, beside the study where `near` is its folder, and in
+/// profiles included. Baselines are looked for from here, alongside the study where `near` is its folder, and in
 /// the run's folder.
 ///
 /// # Errors

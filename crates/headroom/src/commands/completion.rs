@@ -65,7 +65,7 @@ impl Verbs for Completion {
         Ok(runner::resume(&lab, &CompletionTrials, &recorded.path)?)
     }
 
-    /// Beside the page are the figures.
+    /// Alongside the page are the figures.
     fn publish(
         options: &Options,
         recorded: &Recorded<Self>,

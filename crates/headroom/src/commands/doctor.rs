@@ -1,4 +1,4 @@
-//! `headroom doctor`: what can be measured here, what cannot, and how to mend it.
+//! `headroom doctor`: what can be measured here, what cannot, and how to repair it.
 //!
 //! The host is looked at, then an access point is raised and asked. A finding is a value; printing it
 //! comes last.
@@ -145,7 +145,7 @@ fn device_programs(options: &Options) -> Finding {
     let found = options.device().iter().find(|folder| folder.join("headroom-agent").is_file());
     match found.and_then(|folder| folder.canonicalize().ok()) {
         Some(folder) => Finding::works(about, folder.display().to_string()),
-        None => Finding::missing(about, "the device's static programs are not beside headroom")
+        None => Finding::missing(about, "the device's static programs are not next to headroom")
             .mend("make build, or name their folder with --device"),
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Export) -> Result<Verdict,
     };
     match &flags.out {
         Some(path) => run_folder::write_whole(path, &bytes)?,
-        // Whoever reads it may leave at any time; that is no failure.
+        // Anyone who reads it may leave at any time; that is no failure.
         None => drop(io::stdout().lock().write_all(&bytes)),
     }
     Ok(Verdict::Pass)

@@ -1,6 +1,6 @@
 //! `headroom index`: many runs on one page, and one figure from run to run.
 //!
-//! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops nobody.
+//! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops no one.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ fn title(folder: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Why a folder cannot be read, which stands beside its name already.
+/// Why a folder cannot be read, which stands alongside its name already.
 fn why_not(error: lab::Error) -> String {
     match error {
         lab::Error::NotARun { why, .. } => why,

@@ -25,7 +25,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) page: &'a Path,
     /// Where names come from.
     pub(crate) symbols: &'a SymbolFolders,
-    /// Limits beside the study's.
+    /// Limits alongside the study's.
     pub(crate) limits: &'a flags::Limits,
     /// The study's folder, where baselines may lie.
     pub(crate) near: Option<&'a Path>,
@@ -74,7 +74,7 @@ pub(crate) fn publish(
 /// What a person said of their hours and costs, in a run's folder.
 const EFFORT: &str = "effort.json";
 
-/// What was said of the run before; `None` where nobody said anything.
+/// What was said of the run before; `None` where no one said anything.
 fn effort(run: &Path) -> Result<Option<Effort>, Failure> {
     let file = run.join(EFFORT);
     let text = Folder::open(run).and_then(|run| run.read(EFFORT, file::WRITTEN));

@@ -87,7 +87,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         let known = study.variants.iter().map(|variant| variant.name.as_str());
         Failure::unless_known("variant", &flags.variant, known)?;
         study.variants.retain(|variant| variant.is_meant(&flags.variant));
-        // Nobody is compared with a variant that was left out.
+        // No one is compared with a variant that was left out.
         study
             .variants
             .iter_mut()

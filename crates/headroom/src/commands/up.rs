@@ -102,7 +102,7 @@ fn check(flags: &flags::Up) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Told before any long work: QEMU would say so only once the guest is there.
+/// Reported before any long work: QEMU would say so only once the guest is there.
 fn is_free(Forward { host, guest }: Forward) -> Result<(), Failure> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, host)).map(drop).map_err(|error| {
         Failure::Environment(format!(
@@ -188,7 +188,7 @@ fn run_script(lab: &Lab, machine: &mut Machine, line: Line) -> io::Result<Verdic
     }
 }
 
-/// Whether anybody still reads what was written. Whoever left, as `head` does, has what it wanted.
+/// Whether anybody still reads what was written. Anyone who left, as `head` does, has what it wanted.
 fn is_read(written: io::Result<()>) -> io::Result<bool> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),

@@ -35,10 +35,10 @@ pub(crate) struct Check {
     pub(crate) symbols: Symbols,
 }
 
-/// Limits beside those of the study.
+/// Limits alongside those of the study.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Limits {
-    /// A limit that the run must keep, beside the study's; may be given again
+    /// A limit that the run must keep, alongside the study's; may be given again
     #[arg(long = "gate", value_name = "LIMIT", value_parser = limit::parse)]
     pub(crate) gates: Vec<Limit>,
     /// The baseline of limits that name one; alone: no slower than it, by the study's margin

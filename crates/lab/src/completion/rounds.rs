@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn work_grows_until_an_attempt_is_long_enough_and_then_fits() {
-        // 2 µs a round, 40 ms beside: what a start costs is not a round's.
+        // 2 µs a round, 40 ms alongside: what a start costs is not a round's.
         let takes = |rounds: u64| 40_000_000 + rounds * 2_000;
         let (mut rounds, mut attempts) = (FIRST, 0);
         let fits = loop {

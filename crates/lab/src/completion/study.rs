@@ -33,7 +33,7 @@ const BYTES: RangeInclusive<u32> = 66..=1514;
 /// A word of 16 bits over the slowest bus that a card of this kind had: ISA with wait states, twice over.
 const LONGEST_WORD: Span = Span::from_nanos(10_000);
 
-/// Nobody offers more frames a second to a card of 11 Mb/s.
+/// No one offers more frames a second to a card of 11 Mb/s.
 const MOST_RATE: u32 = 100_000;
 
 /// A shorter task is all noise, a longer one is silence.
@@ -85,7 +85,7 @@ impl Rules<'_> {
         for (at, one) in study.published.iter().enumerate() {
             let message = limit::parse(&format!("{} <= {}", one.ours, one.value))
                 .and_then(|limit| study.known().check(&limit));
-            message.or_else(|why| lines.entry_fault(("published", at), ("beside", why)))?;
+            message.or_else(|why| lines.entry_fault(("published", at), ("ours", why)))?;
         }
         lines.limits(study.gates.as_ref(), &study.known())
     }

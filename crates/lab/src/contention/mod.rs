@@ -1,4 +1,4 @@
-//! Contention studies: Wi-Fi's traffic beside applications, trial by trial, under one control after the other.
+//! Contention studies: Wi-Fi's traffic alongside applications, trial by trial, under one control after the other.
 //!
 //! A trial is one order to an agent and one record back; what the records mean is `analysis`' work. Counted trials
 //! do not feel the host and share its cores; a trial in real time has the host for itself, after a gate.

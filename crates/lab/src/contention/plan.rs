@@ -3,7 +3,7 @@
 //! A block holds every arm of its cell once, in an order of its own, between two trials of the baseline: what the
 //! host does meanwhile falls on all arms alike, and shows in the baselines. Blocks go through all cells before
 //! the next begins, so that an interrupted run has whole blocks of every cell. Trials with modelled caches are
-//! beside those, at the end: they are slow and say nothing of time.
+//! alongside those, at the end: they are slow and say nothing of time.
 
 use model::random::Random;
 use std::time::Duration;

@@ -283,7 +283,7 @@ impl BaseMaker<'_> {
     }
 }
 
-/// What the tar has, beside ordinary files.
+/// What the tar has, alongside ordinary files.
 #[derive(Default)]
 struct Contents {
     kernel: Option<Place>,

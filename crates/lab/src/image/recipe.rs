@@ -5,7 +5,7 @@ use model::name::PackageName;
 /// The Debian release that the guest is.
 pub(super) const SUITE: &str = "bookworm";
 
-/// The packages that it is made from, beside what they depend on.
+/// The packages that it is made from, alongside what they depend on.
 pub(super) const PACKAGES: [&str; 18] = [
     "bash",
     "busybox-static",

@@ -1,6 +1,6 @@
 //! A program as a device has it: without symbols and debug information, which stay on the host.
 //!
-//! Whoever explains stacks finds them again by the build's id, which is kept.
+//! Anyone who explains stacks finds them again by the build's id, which is kept.
 
 use object::build::elf::{Builder, SectionData};
 

@@ -1,4 +1,4 @@
-//! Trials with an instrument: what a study wants to see beside CPU figures.
+//! Trials with an instrument: what a study wants to see alongside CPU figures.
 //!
 //! Pure. Each instrument costs CPU or changes what happens, so its trials are in no CPU figure.
 
@@ -146,7 +146,7 @@ fn with(mut trial: PlannedTrial, instrument: Instrument) -> PlannedTrial {
     trial
 }
 
-/// The variants that measure a subject. What a host does beside a trial is a question about the lab, and
+/// The variants that measure a subject. What a host does alongside a trial is a question about the lab, and
 /// has no stacks.
 fn plain(study: &Study) -> Vec<&Variant> {
     study.variants.iter().filter(|variant| variant.host_load.is_anything()).collect()

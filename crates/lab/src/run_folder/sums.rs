@@ -1,6 +1,6 @@
 //! `SHA256SUMS` of a run folder: what each trial's file was when it was written, as `sha256sum -c` reads it.
 //!
-//! Shows that a file was edited by accident or in good faith. Whoever wants to deceive can write new sums; this
+//! Shows that a file was edited by accident or in good faith. Anyone who wants to deceive can write new sums; this
 //! is no signature.
 
 use std::collections::BTreeMap;

@@ -95,7 +95,7 @@ impl Rules<'_> {
                 return self.fault(&at("group"), why);
             }
             (None, None) if !own => {
-                let why = "nobody is paused; name a `process` or a `group`".to_owned();
+                let why = "nothing is paused; name a `process` or a `group`".to_owned();
                 return self.fault(&["pause"], why);
             }
             (Some(name), None) if is_no_process(name) => {

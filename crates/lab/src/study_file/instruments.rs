@@ -1,4 +1,4 @@
-//! The rules for `[profile]` and `[count]`: what may be recorded beside counters, and where.
+//! The rules for `[profile]` and `[count]`: what may be recorded alongside counters, and where.
 
 use std::collections::BTreeSet;
 

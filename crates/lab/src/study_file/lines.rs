@@ -96,7 +96,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// Nobody can ask for counted time of the machine that headroom runs on.
+    /// No one can ask for counted time of the machine that headroom runs on.
     pub(crate) fn place(self, at: usize, (on, mode): (Machine, Mode)) -> Checked {
         if on == Machine::Host && mode == Mode::Counted && self.says(("place", at), "mode") {
             let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";

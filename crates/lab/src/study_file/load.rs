@@ -76,7 +76,7 @@ impl<S> StudyFile<S> {
 }
 
 impl StudyFile {
-    /// A study that nobody wrote down: its text is made from it, so that it can be carried out again.
+    /// A study that no one wrote down: its text is made from it, so that it can be carried out again.
     ///
     /// # Errors
     ///

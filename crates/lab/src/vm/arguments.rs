@@ -83,7 +83,7 @@ impl Shape {
         needed.div_ceil(256) * 256
     }
 
-    /// Everything that a snapshot's content depends on beside the image and QEMU.
+    /// Everything that a snapshot's content depends on alongside the image and QEMU.
     pub fn key(&self) -> String {
         // The ports are no part of the guest: one snapshot serves them all.
         let arguments = [self.machine(), self.line_to_host(false)].concat().join(" ");
@@ -161,7 +161,7 @@ impl Shape {
         // An oops ends the trial as a panic does: a machine in that state measures nothing.
         // `norandmaps` and `nokaslr`: one layout, so that a repetition repeats. `mitigations=off`: the
         // emulated CPU has no leaks, and an access point's core has none of x86's mitigations.
-        // `cryptomgr.notests`: two seconds of self-tests that nobody reads.
+        // `cryptomgr.notests`: two seconds of self-tests that no one reads.
         let forward = if self.forward.is_some() { " headroom.forward=yes" } else { "" };
         let wan = if self.wan { " headroom.wan=yes" } else { "" };
         format!(

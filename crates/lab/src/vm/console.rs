@@ -181,7 +181,7 @@ fn read(mut input: UnixStream, mut log: File, shown: &Mutex<Shown>) {
         let length = bytes.len().min((LONGEST_LOG - kept) as usize);
         kept += log.write_all(&bytes[..length]).map_or(0, |()| length as u64);
     }
-    // Whoever reads along learns that there is nothing more to come.
+    // Anyone who reads along learns that there is nothing more to come.
     shown.lock().unwrap_or_else(PoisonError::into_inner).tap = None;
 }
 

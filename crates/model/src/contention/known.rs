@@ -34,7 +34,7 @@ impl Study {
     }
 }
 
-/// The figures that limits can be put on, each with what it is. Beside them, for every control, `work-against-NAME`
+/// The figures that limits can be put on, each with what it is. Alongside them, for every control, `work-against-NAME`
 /// (guard's work at the Wi-Fi that this control keeps, of the control's) and `work-over-NAME` (work, of the
 /// control's).
 pub const FIGURES: [(&str, &str); 18] = [

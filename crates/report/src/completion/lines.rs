@@ -1,7 +1,7 @@
 //! Pictures of one load at one place: CPU of the transmit path against rate, and latency against rate.
 //!
 //! Means are joined by straight pieces. In the first a dashed line is rate × completion time, which is what a loop
-//! costs whoever runs it; in the second a thin line is the 99th percentile, on a scale of decades.
+//! costs anyone who runs it; in the second a thin line is the 99th percentile, on a scale of decades.
 
 use analysis::completion::{Completion, Point};
 use model::completion::{Load, Strategy};
@@ -31,7 +31,7 @@ const NAME_HEIGHT: f64 = 15.0;
 /// One strategy's line.
 struct Series {
     strategy: Strategy,
-    /// Rate, value, and what a reader is told there.
+    /// Rate, value, and what a reader is reported there.
     points: Vec<(f64, f64, String)>,
     /// A second value at the same rates.
     above: Vec<(f64, f64)>,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Completion + Run ─► lines ───────► CPU and latency against rate   ┐
-//!                 ├► task_chart ─► the task beside each strategy  ├► page (askama)
+//!                 ├► task_chart ─► the task alongside each strategy  ├► page (askama)
 //!                 ├► tables ─────► figures, A/B, census, targets  ┘
 //!                 └► summary ────► terminal, Markdown
 //! ```
@@ -141,7 +141,7 @@ impl<'a> Page<'a> {
             (true, "answer", "Answer"),
             (true, "published", "The report’s figures"),
             (true, "rates", "Against rate"),
-            (true, "task", "A task beside it"),
+            (true, "task", "A task alongside it"),
             (true, "versus", "A/B"),
             (true, "census", "Commands"),
             (true, "targets", "Limits"),

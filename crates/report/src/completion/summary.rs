@@ -51,7 +51,7 @@ pub fn summary(completion: &Completion) -> String {
     text + &targets::text(&completion.targets, room)
 }
 
-/// The points that a terminal shows: those of the largest frames, and beside a task.
+/// The points that a terminal shows: those of the largest frames, and alongside a task.
 fn telling(completion: &Completion) -> Vec<&Point> {
     let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
     let is_telling = |point: &&Point| point.task.is_some() || point.bytes == largest;

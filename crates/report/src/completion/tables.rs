@@ -33,10 +33,10 @@ fn plain(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// What was published, beside ours.
+/// What was published, next to ours.
 pub(super) fn published(completion: &Completion) -> Table {
     let mut table = Table::new(
-        "What was published, beside ours",
+        "What was published, next to ours",
         &[
             (Head, "what", ""),
             (Text, "place", ""),
@@ -130,13 +130,13 @@ pub(super) fn off(point: &Point) -> String {
     }
 }
 
-/// Every task, alone and beside each strategy.
+/// Every task, alone and alongside each strategy.
 pub(super) fn tasks(completion: &Completion) -> Table {
     let mut table = Table::new(
         "",
         &[
             (Head, "place", ""),
-            (Text, "beside", ""),
+            (Text, "alongside", ""),
             (Number, "task", "s"),
             (Quiet, "interval", "95 %"),
             (Number, "slowed", "×"),
@@ -293,7 +293,7 @@ pub(super) fn loads(run: &Run) -> Table {
             (Head, "load", ""),
             (Number, "frame", "bytes"),
             (Text, "frames/s offered", ""),
-            (Text, "beside a task of", ""),
+            (Text, "alongside a task of", ""),
             (Text, "16 bits on the bus", ""),
         ],
     );

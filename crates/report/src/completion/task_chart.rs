@@ -1,4 +1,4 @@
-//! The picture of a task: how long it takes alone and beside each strategy, a bar each.
+//! The picture of a task: how long it takes alone and alongside each strategy, a bar each.
 //!
 //! A pale bar is the task alone; the rest of each other bar, behind the line, is what frames took from it.
 
@@ -34,7 +34,7 @@ struct Bar {
     figure: String,
 }
 
-/// Both sizes of the picture; the style sheet shows the one that fits. Empty where nothing was tried beside it.
+/// Both sizes of the picture; the style sheet shows the one that fits. Empty where nothing was tried alongside it.
 pub(super) fn draw(completion: &Completion, (place, load): (&str, &str), rate: u32) -> String {
     let is_it = |point: &&Point| point.place == place && point.load == load && point.rate == rate;
     let beside: Vec<Bar> = Strategy::ALL

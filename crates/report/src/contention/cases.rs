@@ -188,7 +188,7 @@ const PAIRS: [Pair; 3] = [
     ("L2 load misses", |counts| counts.l2_loads, |published| published.l2),
 ];
 
-/// The modelled caches of each case, each share beside the published one.
+/// The modelled caches of each case, each share alongside the published one.
 fn caches(cases: &FourCases) -> Table {
     let mut columns = vec![(Head, "case", "")];
     for (name, ..) in PAIRS {

@@ -1,6 +1,6 @@
 //! The section of harm: which cells lose Wi-Fi without control, by how much, and which mechanism takes it.
 //!
-//! Gate 0 is decided by `analysis::contention`; here it is told.
+//! Gate 0 is decided by `analysis::contention`; here it is reported.
 
 use analysis::{
     contention::{Cell, Contention},
@@ -23,7 +23,7 @@ pub(super) fn words() -> String {
     format!("{:.0} %", 100.0 * analysis::contention::KEPT)
 }
 
-/// What stands beside a cell's name: its verdict and two sentences.
+/// What stands alongside a cell's name: its verdict and two sentences.
 pub(super) struct Told {
     pub(super) name: String,
     /// `fail` where there is harm, `invalid` where it was not measured: the colours of verdicts.
@@ -78,13 +78,13 @@ pub(super) fn table(cells: &[&Cell]) -> Table {
             (Head, "cell", ""),
             (Text, "Gate 0", ""),
             (Number, "alone", "Mb/s"),
-            (Number, "beside it", "Mb/s"),
+            (Number, "alongside it", "Mb/s"),
             (Number, "Wi-Fi kept", "%"),
             (Quiet, "95 % interval", "%"),
             (Number, "p99 alone", "µs"),
             (Number, "p99", "× alone"),
             (Number, "sender waited alone", "% of window"),
-            (Number, "beside it", "% of window"),
+            (Number, "alongside it", "% of window"),
             (Number, "offered", "% of alone"),
         ],
     );

@@ -1,4 +1,4 @@
-//! Names beside marks of a picture, placed so that none covers another or a mark.
+//! Names alongside marks of a picture, placed so that none covers another or a mark.
 //!
 //! Greedy: names come in the order of their weight, each takes the first free place around its mark, and one
 //! that finds none is left out: the mark's title still has it.

@@ -1,7 +1,7 @@
 //! Trees of calls as the text that a page carries.
 //!
 //! Names stand once for all trees; a node is four small numbers. Where all of it would be too much for a
-//! page, the smallest subtrees are left out, and how much that was is told. Knows nothing of HTML.
+//! page, the smallest subtrees are left out, and how much that was is reported. Knows nothing of HTML.
 //!
 //! # Format
 //!
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// Name, depth, told apart, and the two values.
+    /// Name, depth, distinguished, and the two values.
     fn decoded(encoded: &Encoded, tree: usize) -> Vec<(String, u32, bool, [f64; 2])> {
         let mut names = Reader::of(&encoded.names);
         let texts: Vec<_> = (0..names.number()).map(|_| names.text()).collect();

@@ -49,7 +49,7 @@ pub(crate) fn draw(profile: &ProfileFigures, title: &str) -> String {
     )
 }
 
-/// The nodes that are shown, and where each begins. Whoever is shown has its callers shown: they are wider.
+/// The nodes that are shown, and where each begins. Anyone who is shown has its callers shown: they are wider.
 fn widest(nodes: &[Node], total: f64) -> Vec<(&Node, f64)> {
     let mut begins = vec![0.0];
     let mut placed = Vec::new();

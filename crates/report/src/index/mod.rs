@@ -17,7 +17,7 @@ use crate::{Error, identity, marks, overall, prose};
 /// One run of the index.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// The folder, as it is told.
+    /// The folder, as it is reported.
     pub folder: String,
     /// Its report, as a link from the page; `None` where none was written.
     pub report: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! Folded stacks have no times any more, so samples stand one behind the other as far apart as they
 //! weigh, by process. A frame is an address in a made-up symbol table of its module: so the profiler
-//! shows the module beside the function.
+//! shows the module alongside the function.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ pub fn firefox(name: &str, profile: &Profile, frequency: Option<u32>) -> io::Res
     let profile = &*profile.without_loops();
     let per_sample = frequency.and_then(|hz| 1_000_000_000_u64.checked_div(u64::from(hz)));
     let interval = per_sample.unwrap_or(USUAL_INTERVAL).max(1);
-    // Nobody knows when this was recorded: 1970 says so.
+    // No one knows when this was recorded: 1970 says so.
     let start = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
     let mut processed = Processed::new(name, start, SamplingInterval::from_nanos(interval));
     processed.set_symbolicated(true);

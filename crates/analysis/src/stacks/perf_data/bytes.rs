@@ -1,4 +1,4 @@
-//! Numbers and texts out of bytes that nobody vouches for: whatever is not there is `None`.
+//! Numbers and texts out of bytes that no one vouches for: whatever is not there is `None`.
 
 /// Bytes that are read from the front, in the recording's byte order.
 #[derive(Clone, Copy, Debug)]

@@ -197,7 +197,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// The first one that gives samples is the one that is told.
+    /// The first one that gives samples is the one that is reported.
     pub(super) fn new(all: Vec<Event>) -> Self {
         let ids = all.iter().enumerate();
         let by_id = ids.flat_map(|(at, event)| event.ids.iter().map(move |id| (*id, at))).collect();
@@ -205,7 +205,7 @@ impl Events {
         Self { all, by_id, chosen }
     }
 
-    /// The event that is told; the default one where there is none at all.
+    /// The event that is reported; the default one where there is none at all.
     pub(super) fn chosen(&self) -> Event {
         self.all.get(self.chosen).cloned().unwrap_or_default()
     }

@@ -7,13 +7,13 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::records::Record;
 
-/// A recording without rounds is told in pieces of this size, bytes: memory has an end.
+/// A recording without rounds is reported in pieces of this size, bytes: memory has an end.
 const MOST: usize = 64 << 20;
 
 /// Memory that is not worth giving back, bytes.
 const SMALL: usize = 256;
 
-/// What a record takes beside its body: its slot, its place in the order, and the allocator's own.
+/// What a record takes alongside its body: its slot, its place in the order, and the allocator's own.
 const AROUND: usize = 96;
 
 /// Records that wait for their turn.
@@ -28,12 +28,12 @@ pub(super) struct Rounds {
     newest: u64,
     newest_before: u64,
     told: u64,
-    /// Records that came after a later one was told.
+    /// Records that came after a later one was reported.
     pub(super) late: u64,
 }
 
 impl Rounds {
-    /// Takes a record and leaves another one, to be written over. What may be told then.
+    /// Takes a record and leaves another one, to be written over. What may be reported then.
     pub(super) fn put(&mut self, time: u64, record: &mut Record) -> Option<u64> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Record::default());
@@ -51,7 +51,7 @@ impl Rounds {
         (self.bytes > MOST).then_some(u64::MAX)
     }
 
-    /// A round is over: what may be told up to which time.
+    /// A round is over: what may be reported up to which time.
     pub(super) fn finish_round(&mut self) -> u64 {
         std::mem::replace(&mut self.newest_before, self.newest)
     }

@@ -29,7 +29,7 @@ const OUTERMOST: [&str; 8] = [
     "_dl_start_user",
 ];
 
-/// The code at a program's entry is a few instructions long where nobody says how long it is.
+/// The code at a program's entry is a few instructions long where no one says how long it is.
 const ENTRY_BYTES: u64 = 48;
 
 /// What returns from a signal's handler: glibc's and musl's name for it.

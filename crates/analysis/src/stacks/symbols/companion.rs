@@ -1,11 +1,11 @@
-//! Files that speak of another file's code: the packed one within it, and the separate one beside it.
+//! Files that speak of another file's code: the packed one within it, and the separate one alongside it.
 
 use thiserror::Error;
 
 use super::xz;
 use crate::stacks::object::Elf;
 
-/// Larger packed tables are nobody's; unpacked they would fill the memory.
+/// Larger packed tables are no one's; unpacked they would fill the memory.
 const MOST_PACKED: usize = 16 << 20;
 
 /// How often the decoder holds what it unpacks: its dictionary, its block, and what it gives.

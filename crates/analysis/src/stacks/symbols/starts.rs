@@ -1,5 +1,5 @@
-//! Where a function begins, for whoever counts calls: a probe in the middle of an instruction would break
-//! the program, so only proven starts are told.
+//! Where a function begins, for anyone who counts calls: a probe in the middle of an instruction would break
+//! the program, so only proven starts are reported.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::stacks::{names::readable, object::Elf, unwind::Table};
 /// So many names are listed where several fit.
 const MOST_LISTED: usize = 8;
 
-/// So many similar names are told where none fits.
+/// So many similar names are reported where none fits.
 const MOST_NEAR: usize = 5;
 
 /// The functions of a file that can be counted.

@@ -29,7 +29,7 @@ pub fn preserved(state: &State, stack: &Stack<'_>, (slot, code): (u64, &[u8])) -
                 let at = slot.wrapping_sub(8 * (place as u64 + 1));
                 stack.word(super::Cpu::X86_64, at).ok()
             }
-            // Whoever does not push it does not change it. A byte that only looks like a push forbids no
+            // Anyone who does not push it does not change it. A byte that only looks like a push forbids no
             // more than to know it.
             None if !has_push(rest, number) => state.get(number),
             None => None,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::stacks::profile::Cause;
 
-/// What one step needs beside the frame.
+/// What one step needs alongside the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
     /// Whose code it is.

@@ -88,7 +88,7 @@ impl Table {
     /// The place of the function that an address is in.
     pub fn place(&self, address: u64) -> Option<usize> {
         let place = self.entries.partition_point(|entry| entry.start <= address).checked_sub(1)?;
-        // Behind the end is nobody's, though a search by starts finds somebody.
+        // Behind the end is no one's, though a search by starts finds somebody.
         (address < self.entries.get(place)?.end).then_some(place)
     }
 
@@ -97,7 +97,7 @@ impl Table {
         self.place(address).and_then(|place| self.entries.get(place).copied())
     }
 
-    /// Where an entry is described, for whoever decodes it.
+    /// Where an entry is described, for anyone who decodes it.
     pub(super) fn source(&self, entry: &Entry) -> Option<(&Source, usize)> {
         Some((self.sources.get(usize::from(entry.source))?, entry.offset))
     }

@@ -2,7 +2,7 @@
 //!
 //! The loop's samples are those with it anywhere in the stack: what it calls from there is asked again and
 //! again whether the wait is over. A loop that is entered and left without ever waiting looks alike, as a
-//! lock's does that nobody holds: so some of its own samples must be behind the hint.
+//! lock's does that no one holds: so some of its own samples must be behind the hint.
 
 use std::collections::BTreeMap;
 

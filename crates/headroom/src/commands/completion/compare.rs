@@ -1,4 +1,4 @@
-//! `headroom compare` of a completion study: which two strategies, where, beside which load, and how often.
+//! `headroom compare` of a completion study: which two strategies, where, alongside which load, and how often.
 //!
 //! What is left of the study is the question alone, so that the runner of whole studies makes its pairs and the
 //! analysis of whole studies judges them. What they came to is [`super::judged`]'s to tell.
@@ -178,7 +178,7 @@ mod tests {
         refuse_others(&flags).and_then(|()| question(&study(), &flags)).map_err(message)
     }
 
-    /// Where, beside which load, at which rate.
+    /// Where, alongside which load, at which rate.
     fn point(words: &str) -> (String, String, u32) {
         let study = asked(words).unwrap();
         assert_eq!((study.places.len(), study.loads.len(), study.loads[0].rates.len()), (1, 1, 1));

@@ -1,7 +1,7 @@
 //! What a comparison of two strategies came to, told as other comparisons are: effect, interval, p, sentence.
 //!
 //! The pairs are judged by [`analysis::completion::judge`], as those of a whole study are, and that by the judge of all
-//! comparisons. Here is only which trials are whose, what a run of one question tells beside its verdict, and what
+//! comparisons. Here is only which trials are whose, what a run of one question tells alongside its verdict, and what
 //! else must hold for the verdict to be one.
 
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub(super) struct Comparison {
     /// Whole pairs, and those of the plan.
     pub(super) pairs: u32,
     pub(super) planned: u32,
-    /// Means of both sides: shares of one core, or beside a task seconds.
+    /// Means of both sides: shares of one core, or alongside a task seconds.
     pub(super) before: Option<Estimate>,
     pub(super) after: Option<Estimate>,
     /// `variant ÷ base − 1`.
@@ -217,7 +217,7 @@ pub(super) fn overall(lines: &[VerdictLine]) -> Overall {
     Overall { verdict, sentence: worst.map(sentence).unwrap_or_default() }
 }
 
-/// A sentence without its verdict's word, which stands beside it.
+/// A sentence without its verdict's word, which stands alongside it.
 fn why(verdict: Verdict, sentence: &str) -> &str {
     sentence.strip_prefix(&format!("{verdict}: ")).unwrap_or(sentence)
 }

@@ -257,7 +257,7 @@ fn control(named: &NamedControl) -> Checked {
     match &named.control {
         Control::None => wrong("no control needs no entry: every cell has it already".to_owned()),
         Control::Weight(weight) if !WEIGHTS.contains(weight) => {
-            wrong(format!("a weight of {weight}; the kernel has 2 to 262144, 1024 is everybody's"))
+            wrong(format!("a weight of {weight}; the kernel has 2 to 262144, 1024 is the default"))
         }
         Control::Quota(share) if !(0.001..=1.0).contains(&share.get()) => {
             wrong(format!("a quota of {share}; write 0.1% to 100% of all CPUs"))

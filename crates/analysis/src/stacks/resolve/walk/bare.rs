@@ -23,7 +23,7 @@ const FURTHEST: u64 = 512;
 /// How far another call may be. Further up, what an earlier call left behind looks like one.
 const NEAR: u64 = 24;
 
-/// How far a function may begin before the instruction, bytes, where nobody says where it begins.
+/// How far a function may begin before the instruction, bytes, where no one says where it begins.
 const LONGEST: u64 = 4096;
 
 /// Frames above a likely caller that have to lead to an end.
@@ -41,7 +41,7 @@ pub(super) fn caller(
     place: Place,
     state: &State,
 ) -> Result<State, End> {
-    // A word on the stack may lead into any file but the kernel's, which calls nobody.
+    // A word on the stack may lead into any file but the kernel's, which calls no one.
     let (process, files) = around.at;
     for file in process.mappings().iter().map(|mapping| mapping.file) {
         if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
