@@ -31,6 +31,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What the chosen packages change in a study, as a run records it: `packages = lldpd, snmpd`.
+    pub fn change(&self) -> Option<String> {
+        let names: Vec<&str> = self.packages.iter().map(|name| name.as_str()).collect();
+        (!names.is_empty()).then(|| format!("packages = {}", names.join(", ")))
+    }
+
     /// The chosen packages and these, each once, in the order of their names: one set makes one image.
     pub fn packages_with(&self, more: &[PackageName]) -> Vec<PackageName> {
         let all: BTreeSet<&PackageName> = self.packages.iter().chain(more).collect();

@@ -50,7 +50,7 @@ pub fn run<P: Procedure>(
         headroom: env!("CARGO_PKG_VERSION").to_owned(),
         began_unix: host::unix_now(),
         study,
-        overrides: file.overrides.clone(),
+        overrides: file.overrides.iter().cloned().chain(lab.settings.change()).collect(),
         study_name: file.name.clone(),
         study_sha256: file.sha256.to_string(),
         plan,

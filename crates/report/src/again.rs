@@ -41,11 +41,7 @@ pub(crate) fn same(run: &Run) -> Vec<Fact> {
     // What no flag of `run` says, and was changed none the less, must be seen.
     let unsaid: Vec<_> =
         run.overrides.iter().filter(|each| flag(each).is_none()).cloned().collect();
-    facts.push(Fact {
-        name: "Changed on the command line",
-        value: unsaid.join("; "),
-        code: true,
-    });
+    facts.push(Fact { name: "Changed on the command line", value: unsaid.join("; "), code: true });
     facts.retain(|fact| !fact.value.is_empty());
     facts
 }
@@ -68,6 +64,7 @@ fn flag(change: &str) -> Option<String> {
         "repetitions" | "window" => format!("--{name} {value}"),
         "variants" => list("variant"),
         "only" => list("only"),
+        "packages" => list("package"),
         _ => return None,
     })
 }
@@ -98,8 +95,9 @@ fn compare(run: &Run, versus: &Versus) -> String {
         words.push(format!("--expect {}", versus.expect.name()));
     }
     words.extend(versus.changes.iter().map(|symbol| format!("--changes {}", quoted(symbol))));
-    let window = run.overrides.iter().filter(|each| each.starts_with("window = "));
-    words.extend(window.filter_map(|each| flag(each)));
+    let kept =
+        |each: &&String| ["window = ", "packages = "].iter().any(|key| each.starts_with(key));
+    words.extend(run.overrides.iter().filter(kept).filter_map(|each| flag(each)));
     words.join(" ")
 }
 
@@ -121,7 +119,7 @@ mod tests {
     #[test]
     fn a_comparison_is_run_again_as_one() {
         let mut run = fixture::run();
-        run.overrides = vec!["window = 5s".to_owned()];
+        run.overrides = vec!["window = 5s".to_owned(), "packages = lldpd".to_owned()];
         let mut versus = Versus {
             base: "idle".to_owned(),
             variant: "iw-dump".to_owned(),
@@ -136,7 +134,7 @@ mod tests {
         assert_eq!(
             commands(&run)[1],
             "headroom compare study.toml idle iw-dump --clients 114 --margin 0.1% --up-to 24 --expect same \
-             --changes a::b --window 5s"
+             --changes a::b --window 5s --package lldpd"
         );
         versus.difference = Difference::Nothing;
         run.versus = Some(versus);
@@ -152,6 +150,7 @@ mod tests {
             "window = 5s",
             "variants = idle, it's one",
             "only = cpu",
+            "packages = lldpd, snmpd",
             "peers = 3",
         ]
         .map(str::to_owned)
@@ -163,7 +162,7 @@ mod tests {
         );
         assert_eq!(
             commands[1],
-            r"headroom run study.toml --clients 18,60 --repetitions 2 --window 5s --variant idle --variant 'it'\''s one' --only cpu"
+            r"headroom run study.toml --clients 18,60 --repetitions 2 --window 5s --variant idle --variant 'it'\''s one' --only cpu --package lldpd --package snmpd"
         );
         let beside = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
         assert_eq!(beside.map(|fact| fact.value), Some("peers = 3".to_owned()));

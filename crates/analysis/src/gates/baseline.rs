@@ -152,9 +152,7 @@ pub(super) fn no_slower(
     } else if low > 0.0 {
         Part::fail(words)
     } else {
-        Part::invalid(format!(
-            "{words}, which cannot be decided so closely: use more repetitions"
-        ))
+        Part::invalid(format!("{words}, which cannot be decided so closely: use more repetitions"))
     };
     Part { used: at_most, ..part }
 }

@@ -12,6 +12,12 @@ const FIRST: u32 = 110;
 /// No script is longer that is read, bytes.
 pub(super) const LONGEST_SCRIPT: u64 = 256 << 10;
 
+/// So many letters of what was asked for are shown,
+const LONGEST_SHOWN: usize = 80;
+
+/// and so many of them.
+const MOST_SHOWN: usize = 8;
+
 /// Options of the four programs that are followed by a value.
 const VALUED: [&str; 14] = [
     "--home",
@@ -35,6 +41,8 @@ const VALUED: [&str; 14] = [
 pub(super) struct Accounts {
     users: Vec<User>,
     groups: Vec<String>,
+    /// What was asked for and is not known without running the script.
+    unmade: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -70,7 +78,9 @@ impl Accounts {
 
     fn take(&mut self, program: &str, words: &[String]) {
         let (mut names, mut home) = (Vec::new(), "/nonexistent".to_owned());
-        let mut words = words.iter().take_while(|word| !ends_command(word));
+        let words_of: Vec<String> =
+            words.iter().take_while(|word| !ends_command(word)).cloned().collect();
+        let mut words = words_of.iter();
         while let Some(word) = words.next() {
             let (option, joined) = word
                 .split_once('=')
@@ -91,7 +101,10 @@ impl Accounts {
             ("adduser" | "useradd", [name]) => self.user(name, home),
             ("addgroup" | "groupadd", [name]) => self.group(name),
             // `adduser USER GROUP` makes a member, and a name that is made up at run time is not known here.
-            _ => {}
+            _ => {
+                let asked = words_of.join(" ").chars().take(LONGEST_SHOWN).collect::<String>();
+                self.unmade.push(format!("{program} {asked}"));
+            }
         }
     }
 
@@ -108,6 +121,18 @@ impl Accounts {
         if !self.groups.iter().any(|group| group == name) {
             self.groups.push(name.to_owned());
         }
+    }
+
+    /// What was made and what was not, in one line; `None` where no script asked for anything.
+    pub(super) fn summary(&self) -> Option<String> {
+        let made = (!self.groups.is_empty()).then(|| format!("made {}", self.groups.join(", ")));
+        let shown = self.unmade.iter().take(MOST_SHOWN).map(|asked| format!("`{asked}`"));
+        let shown: Vec<String> = shown.collect();
+        let rest = self.unmade.len().saturating_sub(MOST_SHOWN);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let unmade = (!shown.is_empty()).then(|| format!("not made: {}{more}", shown.join(", ")));
+        let parts: Vec<String> = made.into_iter().chain(unmade).collect();
+        (!parts.is_empty()).then(|| format!("accounts of packages: {}", parts.join("; ")))
     }
 
     /// Lines of `/etc/passwd`, behind those of the image's own.
@@ -198,6 +223,23 @@ mod tests {
         );
         assert_eq!(passwd, "Debian-snmp:x:110:110::/var/lib/snmp:/bin/false\n");
         assert_eq!(group, "Debian-snmp:x:110:\nssl-cert:x:111:\n");
+    }
+
+    #[test]
+    fn what_is_made_and_what_is_not_is_one_line() {
+        let summary = |script: &str| {
+            let mut accounts = Accounts::default();
+            accounts.read(script);
+            accounts.summary()
+        };
+        assert_eq!(summary("echo hello"), None);
+        assert_eq!(
+            summary("adduser --system _lldpd\nadduser --quiet _lldpd adm\nuseradd \"$1\" || true")
+                .unwrap(),
+            "accounts of packages: made _lldpd; not made: `adduser --quiet _lldpd adm`, `useradd $1`"
+        );
+        let many = "groupadd \"$1\"\n".repeat(10);
+        assert!(summary(&many).unwrap().ends_with("`groupadd $1` and 2 more"));
     }
 
     #[test]

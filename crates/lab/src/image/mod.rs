@@ -192,7 +192,10 @@ fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error
     let tar = folder.join("packages.tar");
     packages::fetch(&tar, more, lab)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    BaseMaker { tar: &tar, folder, more: !more.is_empty() }.make()?;
+    let accounts = BaseMaker { tar: &tar, folder, more: !more.is_empty() }.make()?;
+    if let Some(step) = accounts.summary().filter(|_| !more.is_empty()) {
+        lab.emit(Event::ImageStep { step });
+    }
     fs::remove_file(&tar).map_err(Error::file("remove", tar))
 }
 
@@ -205,7 +208,8 @@ struct BaseMaker<'a> {
 }
 
 impl BaseMaker<'_> {
-    fn make(&self) -> Result<(), Error> {
+    /// Makes it; the accounts that packages asked for.
+    fn make(&self) -> Result<Accounts, Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
@@ -214,7 +218,8 @@ impl BaseMaker<'_> {
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules, &contents.accounts)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
-        self.write_facts(&kernel, contents.packages)
+        self.write_facts(&kernel, contents.packages)?;
+        Ok(contents.accounts)
     }
 
     fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
