@@ -1,25 +1,17 @@
 //! The verbs, the same in `guard` and in `headroom guard`: parse, dispatch, print, exit code.
 //!
-//! [`flags`] has the words, [`failure`] the ends; each verb is a function of its own here or in [`verbs`], and
-//! what it does is another module's.
+//! [`crate::flags`] has the words, [`crate::failure`] the ends; each verb is a function of its own here or in
+//! [`verbs`], and what it does is another module's.
 
-pub mod ask;
-pub mod failure;
-pub mod flags;
-pub mod sources;
 pub mod verbs;
 
-use std::io::{self, Write};
-
-use model::inert;
-
-pub use flags::{Guard, Program};
-
-use self::{
-    failure::{ENVIRONMENT, Failure, PASS},
+pub use crate::flags::{Guard, Program};
+use crate::{
+    characterize,
     flags::Verb,
+    output::{complain, print},
+    run,
 };
-use crate::{characterize, run};
 
 /// Does what was typed and tells how it ended; the exit code. `name` is what the program is called in its lines.
 pub fn carry_out(guard: &Guard, name: &str) -> u8 {
@@ -37,34 +29,11 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
     match told {
         Ok(text) => print(&text),
         Err(failure) => {
-            tell(name, &failure.line);
+            complain(name, &failure.line);
             failure.code
         }
     }
 }
-
-/// To the standard output. A reader that has left is no fault of ours.
-pub(crate) fn print(text: &str) -> u8 {
-    match io::stdout().write_all(inert::lines(text).as_bytes()) {
-        Ok(()) => PASS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
-        Err(_) => ENVIRONMENT,
-    }
-}
-
-/// One line to the error output.
-pub(crate) fn tell(name: &str, line: &str) {
-    // Nobody is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "{name}: {}", inert::lines(line));
-}
-
-/// One line to the standard output while a verb is at work. A reader that has left is no fault of ours.
-pub(crate) fn say(name: &str, line: &str) {
-    let _ = writeln!(io::stdout(), "{name}: {}", inert::lines(line));
-}
-
-/// What a verb gives: the text for its standard output.
-pub type Told = Result<String, Failure>;
 
 #[cfg(test)]
 mod tests {

@@ -112,15 +112,15 @@ impl Occupant for Connection {
     }
 }
 
-/// The open doors and who stands in them.
+/// The open sockets and who stands in them.
 #[derive(Debug)]
-pub struct Doors {
+pub struct Sockets {
     listeners: Vec<Listener>,
     hosts: Hosts,
     control: PathBuf,
 }
 
-impl Doors {
+impl Sockets {
     /// Opens the control socket, and the metrics where they are wanted, for these hosts. The caller holds the
     /// folder's lock: a socket that is there already is a dead guard's, and is replaced.
     ///
@@ -152,19 +152,20 @@ impl Doors {
     }
 
     /// Whether somebody is in: who stalls is let go in time.
-    pub fn has_guests(&self) -> bool {
+    pub fn has_connections(&self) -> bool {
         self.listeners.iter().any(|listener| !listener.connections.is_empty())
     }
 
     /// Lets in who waits, reads what was said, answers who has asked, and lets go who stalls.
     pub fn serve(&mut self, now_ns: u64, answer: &mut dyn FnMut(Request) -> Answer) {
         for listener in &mut self.listeners {
-            listener.serve(now_ns, &mut Desk { kind: listener.kind, hosts: &self.hosts, answer });
+            listener
+                .serve(now_ns, &mut Responder { kind: listener.kind, hosts: &self.hosts, answer });
         }
     }
 }
 
-impl Drop for Doors {
+impl Drop for Sockets {
     fn drop(&mut self) {
         // A folder that is gone already has no socket either.
         let _ = fs::remove_file(&self.control);
@@ -195,9 +196,9 @@ impl Listener {
     }
 
     /// Those who are in come first: what they have asked is answered before anybody wants their place.
-    fn serve(&mut self, now_ns: u64, desk: &mut Desk<'_>) {
+    fn serve(&mut self, now_ns: u64, responder: &mut Responder<'_>) {
         for place in 0..PLACES as u32 {
-            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, desk)) {
+            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, responder)) {
                 self.connections.take(place);
             }
         }
@@ -206,7 +207,7 @@ impl Listener {
             let Ok(socket) = accept_with(&self.socket, flags) else { return };
             let is_allowed = self.kind == Kind::Metrics || is_ours(&socket);
             let mut newcomer = Connection::new(socket, is_allowed, now_ns);
-            if newcomer.stays(now_ns, desk) {
+            if newcomer.stays(now_ns, responder) {
                 self.admit(newcomer, now_ns);
             }
         }
@@ -226,13 +227,13 @@ impl Listener {
 }
 
 /// Where requests of one socket are answered.
-struct Desk<'a> {
+struct Responder<'a> {
     kind: Kind,
     hosts: &'a Hosts,
     answer: &'a mut dyn FnMut(Request) -> Answer,
 }
 
-impl Desk<'_> {
+impl Responder<'_> {
     fn asked(&self, said: &[u8]) -> Asked {
         match self.kind {
             Kind::Control => control_request(said),
@@ -277,15 +278,16 @@ impl Connection {
     }
 
     /// Whether there is something to wait for still.
-    fn stays(&mut self, now_ns: u64, desk: &mut Desk<'_>) -> bool {
+    fn stays(&mut self, now_ns: u64, responder: &mut Responder<'_>) -> bool {
         let Some(complete) = self.read() else { return false };
-        let asked = match desk.asked(&self.said) {
+        let asked = match responder.asked(&self.said) {
             Asked::Whole { .. } if !self.is_allowed => {
                 Asked::Wrong(b"refused\nonly root controls this guard\n".to_vec())
             }
             asked => asked,
         };
-        if let Some(reply) = desk.reply(asked, complete || self.said.len() >= LONGEST_REQUEST) {
+        if let Some(reply) = responder.reply(asked, complete || self.said.len() >= LONGEST_REQUEST)
+        {
             self.send(&reply);
             return false;
         }
@@ -406,19 +408,19 @@ mod tests {
 
     use super::*;
 
-    fn open_with_metrics(folder: &tempfile::TempDir) -> Doors {
+    fn open_with_metrics(folder: &tempfile::TempDir) -> Sockets {
         let address = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         let hosts = Hosts::named(["ap.lan".to_owned()]);
-        Doors::open(&folder.path().join("control"), address, hosts).unwrap()
+        Sockets::open(&folder.path().join("control"), address, hosts).unwrap()
     }
 
-    fn address(doors: &Doors) -> SocketAddr {
-        rustix::net::getsockname(&doors.listeners[1].socket).unwrap().try_into().unwrap()
+    fn address(sockets: &Sockets) -> SocketAddr {
+        rustix::net::getsockname(&sockets.listeners[1].socket).unwrap().try_into().unwrap()
     }
 
-    fn served(doors: &mut Doors, now_ns: u64) -> Vec<Request> {
+    fn served(sockets: &mut Sockets, now_ns: u64) -> Vec<Request> {
         let mut asked = Vec::new();
-        doors.serve(now_ns, &mut |request| {
+        sockets.serve(now_ns, &mut |request| {
             asked.push(request);
             Answer::Done("here\n".to_owned())
         });
@@ -429,26 +431,26 @@ mod tests {
     fn a_request_that_comes_in_pieces_is_answered_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
-        let mut guest = UnixStream::connect(&path).unwrap();
-        guest.write_all(b"set ").unwrap();
-        assert_eq!(served(&mut doors, 0), []);
-        assert_eq!(doors.descriptors().count(), 2);
-        guest.write_all(b"60\n").unwrap();
-        assert_eq!(served(&mut doors, 0), [Request::Set(60)]);
+        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(b"set ").unwrap();
+        assert_eq!(served(&mut sockets, 0), []);
+        assert_eq!(sockets.descriptors().count(), 2);
+        client.write_all(b"60\n").unwrap();
+        assert_eq!(served(&mut sockets, 0), [Request::Set(60)]);
         let mut answer = String::new();
-        guest.read_to_string(&mut answer).unwrap();
+        client.read_to_string(&mut answer).unwrap();
         assert_eq!(answer, "done\nhere\n");
-        assert_eq!(doors.descriptors().count(), 1);
+        assert_eq!(sockets.descriptors().count(), 1);
     }
 
     #[test]
     fn only_its_owner_reaches_the_socket_and_it_goes_with_the_guard() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let doors = Doors::open(&path, None, Hosts::default()).unwrap();
+        let sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        drop(doors);
+        drop(sockets);
         assert!(!path.exists());
     }
 
@@ -458,9 +460,9 @@ mod tests {
         let path = folder.path().join("control");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        drop(Doors::open(&path, None, Hosts::default()).unwrap());
+        drop(Sockets::open(&path, None, Hosts::default()).unwrap());
         fs::write(&path, "mine").unwrap();
-        assert!(Doors::open(&path, None, Hosts::default()).is_err());
+        assert!(Sockets::open(&path, None, Hosts::default()).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
@@ -468,14 +470,14 @@ mod tests {
     fn who_stalls_or_goes_is_let_go() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
+        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
         let stalls = UnixStream::connect(&path).unwrap();
         let goes = UnixStream::connect(&path).unwrap();
         goes.shutdown(Shutdown::Both).unwrap();
-        assert_eq!(served(&mut doors, 0), []);
-        assert_eq!(doors.descriptors().count(), 2);
-        served(&mut doors, PATIENCE_NS);
-        assert_eq!(doors.descriptors().count(), 1);
+        assert_eq!(served(&mut sockets, 0), []);
+        assert_eq!(sockets.descriptors().count(), 2);
+        served(&mut sockets, PATIENCE_NS);
+        assert_eq!(sockets.descriptors().count(), 1);
         drop(stalls);
     }
 
@@ -493,14 +495,14 @@ mod tests {
     #[test]
     fn metrics_are_served_over_http_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
-        let mut doors = open_with_metrics(&folder);
-        let address = address(&doors);
+        let mut sockets = open_with_metrics(&folder);
+        let address = address(&sockets);
         let mut get = |request: &str| {
-            let mut guest = TcpStream::connect(address).unwrap();
-            guest.write_all(request.as_bytes()).unwrap();
-            let asked = served(&mut doors, 0);
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(request.as_bytes()).unwrap();
+            let asked = served(&mut sockets, 0);
             let mut answer = String::new();
-            guest.read_to_string(&mut answer).unwrap();
+            client.read_to_string(&mut answer).unwrap();
             (asked, answer)
         };
         let (asked, answer) = get("GET /metrics HTTP/1.1\r\nHost: ap.lan:9811\r\n\
@@ -528,17 +530,17 @@ mod tests {
     #[test]
     fn who_fills_a_socket_keeps_nobody_out_and_the_longest_silent_leave() {
         let folder = tempfile::tempdir().unwrap();
-        let mut doors = open_with_metrics(&folder);
-        let address = address(&doors);
+        let mut sockets = open_with_metrics(&folder);
+        let address = address(&sockets);
         let silent: Vec<TcpStream> =
             (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut control = UnixStream::connect(folder.path().join("control")).unwrap();
         control.write_all(b"status\n").unwrap();
-        assert_eq!(served(&mut doors, 0), [Request::Status]);
-        assert_eq!(doors.descriptors().count(), 2 + PLACES);
+        assert_eq!(served(&mut sockets, 0), [Request::Status]);
+        assert_eq!(sockets.descriptors().count(), 2 + PLACES);
         let mut one = TcpStream::connect(address).unwrap();
         one.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-        assert_eq!(served(&mut doors, 1).len(), 1);
+        assert_eq!(served(&mut sockets, 1).len(), 1);
         silent[0].set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
         assert_eq!((&silent[0]).read(&mut [0]).unwrap(), 0, "the first is let go");
         silent[19].set_nonblocking(true).unwrap();
