@@ -9,16 +9,16 @@ use std::os::fd::OwnedFd;
 use listen::{Activity, Answer, Format, Hosts, Occupant, Page, Parsed, Places, Request, Standing};
 
 use crate::{
-    daemon::{
+    metrics::{Scrape, Source},
+    net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
         listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
         poller::Interest,
-        tally::Reason,
         token::Token,
     },
-    metrics::{Scrape, Source},
+    tally::Reason,
 };
 
 /// A request's head is not longer.

@@ -13,15 +13,8 @@
 //!   so that what the kernel still says of its former holder reaches nobody else.
 //! - The sockets that it made are removed when it is dropped.
 
-pub mod connection;
-pub mod listener;
 pub mod once;
-pub mod outbox;
-pub mod poller;
 pub mod start;
-pub mod tally;
-pub mod timeouts;
-pub mod token;
 
 use std::{
     io,
@@ -34,19 +27,20 @@ use linux::{
 };
 use listen::Hosts;
 
-use self::{
-    listener::{ListenError, Listener},
-    poller::{Interest, Poller},
-    tally::Tally,
-    timeouts::Timeouts,
-    token::Token,
-};
 use crate::{
     engine::Engine,
     http::Http,
     metrics::own::Own,
+    net::{
+        Turn,
+        listener::{ListenError, Listener},
+        poller::{Interest, Poller},
+        timeouts::Timeouts,
+        token::Token,
+    },
     options::{Metrics, Options},
     rpc::{Limits, Rpc},
+    tally::Tally,
     trace::Level,
 };
 
@@ -73,22 +67,6 @@ pub enum Error {
     /// The kernel does not let it wait.
     #[error("cannot wait for descriptors")]
     Wait(#[source] io::Error),
-}
-
-/// What one turn works with.
-pub struct Turn<'a> {
-    /// What is known of all stations.
-    pub engine: &'a mut Engine,
-    /// Which descriptors are waited for.
-    pub poller: &'a Poller,
-    /// What is to happen later.
-    pub timeouts: &'a mut Timeouts,
-    /// What consumers cost.
-    pub tally: &'a mut Tally,
-    /// The daemon itself.
-    pub own: &'a mut Own,
-    /// Now, ns since boot.
-    pub now_ns: u64,
 }
 
 /// The daemon.

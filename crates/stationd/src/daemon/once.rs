@@ -9,8 +9,14 @@ use std::{
 
 use linux::system::boottime_ns;
 
-use super::poller::{Interest, Poller};
-use crate::{address, engine::Engine, full, points::Point, rpc::text};
+use crate::{
+    address,
+    engine::Engine,
+    full,
+    net::poller::{Interest, Poller},
+    points::Point,
+    rpc::text,
+};
 
 /// hostapd answers within its event loop; more than this is not waited for.
 const PATIENCE_NS: u64 = 2_000_000_000;

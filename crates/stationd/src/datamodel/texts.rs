@@ -5,7 +5,9 @@
 
 use std::{borrow::Borrow, collections::BTreeSet, rc::Rc};
 
-use super::value::Shared;
+/// A text that several objects share. It is one word wide, so that a [`super::value::Cell`] is two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shared(pub(super) Rc<Box<str>>);
 
 impl Borrow<str> for Shared {
     fn borrow(&self) -> &str {

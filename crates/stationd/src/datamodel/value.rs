@@ -4,11 +4,14 @@
 //! same one, because stations of one make have the same capabilities. It knows no names and no types of
 //! parameters.
 
-use std::{borrow::Cow, io::Write, rc::Rc};
+use std::{borrow::Cow, io::Write};
 
 use linux::nl80211::Address;
 
-use super::{texts::Texts, time};
+use super::{
+    texts::{Shared, Texts},
+    time,
+};
 use crate::address;
 
 /// A value, to be read or set.
@@ -124,10 +127,6 @@ pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     }
     out.push(b'"');
 }
-
-/// A text that several objects share. It is one word wide, so that a [`Cell`] is two.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Shared(pub(super) Rc<Box<str>>);
 
 /// A value as it is kept.
 #[derive(Clone, Debug, Default, PartialEq)]

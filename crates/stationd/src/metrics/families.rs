@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     address,
-    daemon::tally::Reason,
     points::Point,
     table::{Counted, Gauge, Row},
+    tally::Reason,
 };
 
 /// How a metric behaves.

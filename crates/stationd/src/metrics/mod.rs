@@ -20,10 +20,10 @@ use self::{
 };
 use crate::{
     address,
-    daemon::tally::Tally,
     engine::Engine,
     points::Point,
     table::{Row, Slot},
+    tally::Tally,
 };
 
 /// One family's samples of a daemon, or one station's, take less.

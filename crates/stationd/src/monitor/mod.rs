@@ -21,7 +21,7 @@ use self::{
     consumer::{Consumer, Got},
     flags::Flags,
 };
-use crate::daemon::poller::{Interest, Poller};
+use crate::net::poller::{Interest, Poller};
 
 /// stationd may be about to begin.
 const BEGIN_NS: u64 = 10_000_000_000;

@@ -4,8 +4,8 @@ use linux::sockets::Peer;
 use listen::{Activity, Occupant, Standing};
 
 use crate::{
-    daemon::{Turn, connection::Connection, token::Token},
     datamodel::SubscriptionId,
+    net::{Turn, connection::Connection, token::Token},
     table::PointId,
 };
 

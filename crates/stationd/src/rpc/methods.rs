@@ -13,10 +13,10 @@ use super::{
     },
 };
 use crate::{
-    daemon::{Turn, outbox::Letter},
     datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
     full,
+    net::{Turn, outbox::Letter},
     table::PointId,
 };
 

@@ -29,15 +29,15 @@ use self::{
     request::{Fault, LIMIT},
 };
 use crate::{
-    daemon::{
+    datamodel::Owner,
+    net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
         listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
-        tally::Reason,
         token::Token,
     },
-    datamodel::Owner,
+    tally::Reason,
     trace::Level,
 };
 
