@@ -265,6 +265,34 @@ impl fmt::Display for Error {
     }
 }
 
+fn wrong(place: &str, what: String) -> Error {
+    Error::Wrong { place: place.to_owned(), what }
+}
+
+/// A word of the command line that is none of the known flags.
+pub(crate) fn unknown(word: &lexopt::Arg<'_>, known: &'static str) -> Error {
+    let word = match word {
+        lexopt::Arg::Long(name) => format!("--{name}"),
+        lexopt::Arg::Short(letter) => format!("-{letter}"),
+        lexopt::Arg::Value(text) => text.to_string_lossy().into_owned(),
+    };
+    wrong(&word, format!("unknown flag{}", nearest(&word, known.split(' '))))
+}
+
+impl From<lexopt::Error> for Error {
+    fn from(error: lexopt::Error) -> Self {
+        match error {
+            lexopt::Error::MissingValue { option: Some(flag) } => {
+                wrong(&flag, "a value is missing behind it (--help shows examples)".to_owned())
+            }
+            lexopt::Error::UnexpectedValue { option, .. } => {
+                wrong(&option, "it takes no value".to_owned())
+            }
+            other => wrong("the command line", other.to_string()),
+        }
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {

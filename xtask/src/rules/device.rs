@@ -13,7 +13,7 @@ const KEPT_OUT: [(&[&str], &str); 4] = [
         "copies leave the device, the host knows the symbols",
     ),
     (&["askama", "maud", "minijinja", "tera"], "pages are made on the host"),
-    (&["clap", "clap_builder"], "its few words are read by hand"),
+    (&["clap", "clap_builder"], "lexopt is enough for a few flags"),
 ];
 
 /// Crates that one program has all the same, and why it may.
