@@ -6,14 +6,16 @@
 
 use std::os::fd::OwnedFd;
 
-use listen::{Activity, Answer, Format, Hosts, Occupant, Page, Parsed, Places, Request, Standing};
+use listen::{
+    Accepted, Activity, Answer, Format, Hosts, Listener, Occupant, Page, Parsed, Places, Request,
+    Standing,
+};
 
 use crate::{
     metrics::{Scrape, Source},
     net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
-        listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
         poller::Interest,
         token::Token,

@@ -6,23 +6,18 @@
 //! What an answer says is the loop's.
 
 use std::{
-    fs, io,
-    net::{SocketAddr, TcpListener},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::{
-            fs::{FileTypeExt, PermissionsExt},
-            net::UnixListener,
-        },
-    },
-    path::{Path, PathBuf},
+    net::SocketAddr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
 };
 
 use linux::sockets;
-use listen::{Activity, Format, Hosts, Occupant, Page, Parsed, Places, Standing};
+use listen::{
+    Accepted, Activity, Format, Hosts, ListenError, Occupant, Page, Parsed, Places, Standing,
+};
 use rustix::{
     io::Errno,
-    net::{Shutdown, SocketFlags, accept_with, shutdown},
+    net::{Shutdown, shutdown},
     process::getuid,
 };
 
@@ -37,27 +32,15 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// Bytes behind a request that are taken and thrown away: TCP would take back an answer that is closed over them.
 const THROWN_AWAY: usize = 64 * 1024;
 
-/// A door cannot be opened.
+/// A socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The control socket.
-    #[error("cannot open the control socket {}: use another folder with --state", path.display())]
-    Control {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot open the control socket: use another folder with --state")]
+    Control(#[source] ListenError),
     /// The metrics.
-    #[error("cannot listen at {address}: is the port somebody else's?")]
-    Metrics {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot serve metrics: is the port in use?")]
+    Metrics(#[source] ListenError),
 }
 
 /// What somebody wants.
@@ -92,7 +75,7 @@ enum Kind {
 #[derive(Debug)]
 struct Listener {
     kind: Kind,
-    socket: OwnedFd,
+    socket: listen::Listener,
     connections: Places<Connection>,
 }
 
@@ -117,7 +100,6 @@ impl Occupant for Connection {
 pub struct Sockets {
     listeners: Vec<Listener>,
     hosts: Hosts,
-    control: PathBuf,
 }
 
 impl Sockets {
@@ -128,19 +110,13 @@ impl Sockets {
     ///
     /// [`Error`].
     pub fn open(control: &Path, metrics: Option<SocketAddr>, hosts: Hosts) -> Result<Self, Error> {
-        let socket = open_control(control)
-            .map_err(|source| Error::Control { path: control.to_owned(), source })?;
+        let socket = listen::Listener::unix(control, 0o600).map_err(Error::Control)?;
         let mut listeners = vec![Listener::new(Kind::Control, socket)];
         if let Some(address) = metrics {
-            let open = || -> io::Result<OwnedFd> {
-                let listener = TcpListener::bind(address)?;
-                listener.set_nonblocking(true)?;
-                Ok(listener.into())
-            };
-            let socket = open().map_err(|source| Error::Metrics { address, source })?;
+            let socket = listen::Listener::tcp(address).map_err(Error::Metrics)?;
             listeners.push(Listener::new(Kind::Metrics, socket));
         }
-        Ok(Self { listeners, hosts, control: control.to_owned() })
+        Ok(Self { listeners, hosts })
     }
 
     /// Everything that is worth waking up for.
@@ -165,33 +141,13 @@ impl Sockets {
     }
 }
 
-impl Drop for Sockets {
-    fn drop(&mut self) {
-        // A folder that is gone already has no socket either.
-        let _ = fs::remove_file(&self.control);
-    }
-}
-
-fn open_control(path: &Path) -> io::Result<OwnedFd> {
-    if let Ok(there) = fs::symlink_metadata(path) {
-        if !there.file_type().is_socket() {
-            return Err(io::Error::other("something else has its name"));
-        }
-        fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener.into())
-}
-
 /// Only root and guard's own user control it, also where somebody opened the socket's permissions to others.
 fn is_ours(socket: &OwnedFd) -> bool {
     sockets::peer(socket).is_ok_and(|peer| peer.uid == 0 || peer.uid == getuid().as_raw())
 }
 
 impl Listener {
-    fn new(kind: Kind, socket: OwnedFd) -> Self {
+    fn new(kind: Kind, socket: listen::Listener) -> Self {
         Self { kind, socket, connections: Places::new(PLACES) }
     }
 
@@ -203,8 +159,7 @@ impl Listener {
             }
         }
         for _ in 0..AT_ONCE {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let Ok(socket) = accept_with(&self.socket, flags) else { return };
+            let Accepted::Connection(socket) = self.socket.accept() else { return };
             let is_allowed = self.kind == Kind::Metrics || is_ours(&socket);
             let mut newcomer = Connection::new(socket, is_allowed, now_ns);
             if newcomer.stays(now_ns, responder) {
@@ -401,9 +356,13 @@ fn http(answer: listen::Answer<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::{
+        fs,
         io::{Read, Write},
         net::{Shutdown, TcpStream},
-        os::unix::net::UnixStream,
+        os::unix::{
+            fs::PermissionsExt,
+            net::{UnixListener, UnixStream},
+        },
     };
 
     use super::*;

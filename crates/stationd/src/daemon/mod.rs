@@ -25,7 +25,7 @@ use linux::{
     seccomp::{self, Purpose},
     system::boottime_ns,
 };
-use listen::Hosts;
+use listen::{Hosts, ListenError, Listener};
 
 use crate::{
     engine::Engine,
@@ -33,7 +33,6 @@ use crate::{
     metrics::own::Own,
     net::{
         Turn,
-        listener::{ListenError, Listener},
         poller::{Interest, Poller},
         timeouts::Timeouts,
         token::Token,

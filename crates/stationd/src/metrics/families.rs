@@ -7,27 +7,15 @@
 //! station. Its `node_wifi_station_info` speaks of the network that a client has joined, and its beacon
 //! losses are a client's too; access points have neither.
 
-use super::{
-    Samples, Source,
-    text::{Number, quoted},
-};
+use listen::openmetrics::{self, Kind, quoted};
+
+use super::{Samples, Source, text::Number};
 use crate::{
     address,
     points::Point,
     table::{Counted, Gauge, Row},
     tally::Reason,
 };
-
-/// How a metric behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// It only rises.
-    Counter,
-    /// It rises and falls.
-    Gauge,
-    /// It is 1, and its labels are what it tells.
-    Info,
-}
 
 /// Whom a metric has samples of.
 pub(super) enum Of {
@@ -41,15 +29,12 @@ pub(super) enum Of {
 
 /// One metric.
 pub(super) struct Family {
-    /// Without `_total` and `_info`.
-    pub(super) name: &'static str,
-    pub(super) help: &'static str,
-    pub(super) kind: Kind,
+    pub(super) about: openmetrics::Family,
     pub(super) of: Of,
 }
 
 const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> Family {
-    Family { name, help, kind, of }
+    Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
 /// All metrics, in the order of the page.

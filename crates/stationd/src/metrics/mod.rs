@@ -4,19 +4,21 @@
 //! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
 //! daemon's memory.
 //!
-//! Formats: <https://prometheus.io/docs/instrumenting/exposition_formats/>,
-//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! How either format writes it is `listen`'s.
 
 mod families;
 pub mod own;
 pub mod text;
 
-use listen::Format;
+use listen::{
+    Format,
+    openmetrics::{self, Kind, quoted},
+};
 
 use self::{
-    families::{FAMILIES, Family, Kind, Of},
+    families::{FAMILIES, Family, Of},
     own::Own,
-    text::{Number, quoted},
+    text::Number,
 };
 use crate::{
     address,
@@ -78,9 +80,7 @@ impl Scrape {
             }
             (self.family, self.slot) = (self.family + 1, None);
         }
-        if self.format == Format::OpenMetrics {
-            out.extend_from_slice(b"# EOF\n");
-        }
+        openmetrics::end(self.format, out);
         true
     }
 
@@ -94,7 +94,7 @@ impl Scrape {
         let slot = match self.slot {
             Some(slot) => slot,
             None => {
-                head(family, self.format, out);
+                family.about.head(self.format, out);
                 0
             }
         };
@@ -163,7 +163,7 @@ struct Samples<'a> {
 
 impl Samples<'_> {
     fn since(&self, source: &Source<'_>, boot_ns: u64) -> Created {
-        match (self.family.kind, self.format) {
+        match (self.family.about.kind, self.format) {
             (Kind::Counter, Format::OpenMetrics) => Created::At(source.wall(boot_ns)),
             _ => Created::No,
         }
@@ -206,41 +206,18 @@ impl Samples<'_> {
 
     /// One sample, and when its counter began.
     fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        let suffix: &[u8] = match self.family.kind {
-            Kind::Counter => b"_total",
-            Kind::Gauge => b"",
-            Kind::Info => b"_info",
-        };
-        self.line(suffix, value, &labels);
+        self.family.about.sample(self.out);
+        self.rest(value, &labels);
         if let Created::At(moment) = self.created {
-            self.line(b"_created", moment, &labels);
+            self.family.about.created(self.out);
+            self.rest(moment, &labels);
         }
     }
 
-    fn line(&mut self, suffix: &[u8], value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        self.out.extend_from_slice(self.family.name.as_bytes());
-        self.out.extend_from_slice(suffix);
+    fn rest(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         labels(self.out);
         self.out.push(b' ');
         value.write(self.out);
         self.out.push(b'\n');
-    }
-}
-
-/// What a family is.
-fn head(family: &Family, format: Format, out: &mut Vec<u8>) {
-    // The older format names a family as its samples are named, and knows no info.
-    let (suffix, kind) = match (format, family.kind) {
-        (Format::OpenMetrics, Kind::Counter) => ("", "counter"),
-        (Format::OpenMetrics, Kind::Info) => ("", "info"),
-        (Format::Prometheus, Kind::Counter) => ("_total", "counter"),
-        (Format::Prometheus, Kind::Info) => ("_info", "gauge"),
-        (_, Kind::Gauge) => ("", "gauge"),
-    };
-    for part in ["# HELP ", family.name, suffix, " ", family.help, "\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
-    for part in ["# TYPE ", family.name, suffix, " ", kind, "\n"] {
-        out.extend_from_slice(part.as_bytes());
     }
 }

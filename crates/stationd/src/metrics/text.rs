@@ -1,4 +1,4 @@
-//! The text of a sample: names, labels and numbers as both formats write them.
+//! The numbers of samples, as both formats write them.
 //!
 //! Numbers are whole numbers with a decimal point somewhere, so that nothing is rounded and no float is
 //! formatted. Pure.
@@ -54,19 +54,6 @@ impl Number {
     }
 }
 
-/// Appends a label's value between quotes.
-pub fn quoted(value: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for byte in value.bytes() {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            byte => out.push(byte),
-        }
-    }
-    out.push(b'"');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,12 +72,5 @@ mod tests {
         assert_eq!(text(Number::from_ms(-1)), "-0.001");
         assert_eq!(text(Number::from_us(1_000_007)), "1.000007");
         assert_eq!(text(Number::from_kbps(866_700)), "866700000");
-    }
-
-    #[test]
-    fn what_would_end_a_label_is_escaped() {
-        let mut out = Vec::new();
-        quoted("a\"b\\c\nd é", &mut out);
-        assert_eq!(out, "\"a\\\"b\\\\c\\nd é\"".as_bytes());
     }
 }

@@ -3,7 +3,6 @@
 //! Knows bytes, places and moments; what they say is the faces' to know.
 
 pub mod connection;
-pub mod listener;
 pub mod outbox;
 pub mod poller;
 pub mod timeouts;

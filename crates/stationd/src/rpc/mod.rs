@@ -19,7 +19,7 @@ mod shares;
 use std::os::fd::OwnedFd;
 
 use linux::sockets::{self, Peer};
-use listen::Places;
+use listen::{Accepted, Listener, Places};
 
 pub(crate) use self::methods::text;
 use self::{
@@ -33,7 +33,6 @@ use crate::{
     net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
-        listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
         token::Token,
     },
