@@ -25,7 +25,7 @@ use rustix::{
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Somebody does already.
-    #[error("{path} is in use: the daemon runs already, or give another path")]
+    #[error("{path} is in use by a daemon that runs: give another path")]
     Taken {
         /// The path.
         path: String,
