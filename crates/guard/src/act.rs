@@ -1,6 +1,6 @@
 //! Bounds to the kernel: one lever at a time, old value journalled first, verified by reading back.
 //!
-//! [`Hands::apply`] is told the whole wanted state and writes only what differs from it, so that applying the
+//! [`Levers::apply`] is told the whole wanted state and writes only what differs from it, so that applying the
 //! same again writes nothing. A lever that takes two writes is pulled whole or not at all. What a bound does
 //! not name is as it was before guard: a bound never loosens what a person had set.
 //!
@@ -52,7 +52,7 @@ const RETRY_NS: u64 = 60_000_000_000;
 /// What a pull of a lever needs to know.
 const WIFI: &str = "wifi";
 
-/// How the hands work.
+/// How the levers work.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder of the journal and the lock.
@@ -87,7 +87,7 @@ pub enum Beat {
     Fine,
     /// It was gone, and another watches now.
     Renewed,
-    /// It has restored everything, because we were stuck. Drop these hands and open others.
+    /// It has restored everything, because we were stuck. Drop these levers and open others.
     TakenOver,
 }
 
@@ -115,9 +115,9 @@ struct Wanted {
     interfaces: Vec<String>,
 }
 
-/// The hands: everything that guard changes, they change. Dropping them puts everything back.
+/// The levers: everything that guard changes, they change. Dropping them puts everything back.
 #[derive(Debug)]
-pub struct Hands {
+pub struct Levers {
     journal: Journal,
     hierarchies: Hierarchies,
     state: PathBuf,
@@ -131,7 +131,7 @@ pub struct Hands {
     taken: bool,
 }
 
-impl Hands {
+impl Levers {
     /// Takes the state folder, puts back what an earlier guard left, and starts the watchdog.
     ///
     /// # Errors
@@ -140,11 +140,11 @@ impl Hands {
     pub fn open(hierarchies: Hierarchies, options: Options) -> Result<(Self, Report), Error> {
         let files = Box::new(Disk::at(hierarchies.root()));
         let watch = options.watchdog;
-        let (mut hands, report) = Self::with(files, hierarchies, options)?;
+        let (mut levers, report) = Self::with(files, hierarchies, options)?;
         if watch {
-            hands.watchdog = Some(hands.new_watchdog()?);
+            levers.watchdog = Some(levers.new_watchdog()?);
         }
-        Ok((hands, report))
+        Ok((levers, report))
     }
 
     /// The same with another world, and without a watchdog, which could not follow there.
@@ -158,7 +158,7 @@ impl Hands {
         options: Options,
     ) -> Result<(Self, Report), Error> {
         let (journal, report) = Journal::open(files, &options.state)?;
-        let hands = Self {
+        let levers = Self {
             journal,
             hierarchies,
             state: options.state,
@@ -170,7 +170,7 @@ impl Hands {
             looks: 0,
             taken: false,
         };
-        Ok((hands, report))
+        Ok((levers, report))
     }
 
     fn new_watchdog(&self) -> Result<Watchdog, Error> {
@@ -337,7 +337,7 @@ impl Hands {
     }
 }
 
-impl Drop for Hands {
+impl Drop for Levers {
     fn drop(&mut self) {
         self.restore();
     }

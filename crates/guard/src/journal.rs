@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use files::{Disk, Files, Life};
+pub use files::{Disk, Files, Origin};
 pub use knob::Knob;
 pub(crate) use knob::{list, listed, schema};
 use ledger::{Ledger, Value};
@@ -253,7 +253,7 @@ impl Journal {
         from: &Path,
         to: &Path,
     ) -> Result<Set, Failure> {
-        let Some(life) = self.files.life(pid) else { return Ok(Set::Same) };
+        let Some(life) = self.files.origin(pid) else { return Ok(Set::Same) };
         let (from, file) = (from.to_owned(), to.join("cgroup.procs"));
         let moved = Record::Moved { pid, born: life.born, from: from.clone(), to: to.to_owned() };
         self.note(moved)?;
@@ -449,7 +449,8 @@ impl Journal {
             return Ok(());
         }
         let files = &self.files;
-        self.ledger.forget_moves(|pid, born| files.life(pid).is_none_or(|life| life.born != born));
+        self.ledger
+            .forget_moves(|pid, born| files.origin(pid).is_none_or(|life| life.born != born));
         if self.ledger.len() < MOST_HELD {
             return Ok(());
         }
@@ -497,7 +498,7 @@ impl Journal {
     /// What tells a file from another that has its name later; of a thread, when it started.
     fn inode(&self, path: &Path, knob: Knob) -> io::Result<u64> {
         let Some(tid) = thread_of(path, knob) else { return self.files.inode(path) };
-        let life = self.files.life(tid).ok_or(Errno::SRCH)?;
+        let life = self.files.origin(tid).ok_or(Errno::SRCH)?;
         Ok(life.born)
     }
 }

@@ -1,7 +1,7 @@
 //! guard: Wi-Fi keeps its throughput while other applications run.
 //!
 //! A policy says what is protected and what may be bounded; readings say how the access point is; a pure
-//! function decides; one hand applies, and a journal puts everything back. Nothing here kills a process,
+//! function decides; one actuator applies, and a journal puts everything back. Nothing here kills a process,
 //! makes one real-time, or moves an interrupt.
 //!
 //! ```text
@@ -27,21 +27,28 @@
 //! | [`status`] | who is bounded, why, what it costs: for people, JSON, OpenMetrics |
 //! | [`characterize`] | this device's curve of Wi-Fi kept against application work kept |
 //! | [`doctor`] | what is misplaced on this device |
+//! | [`flags`], [`sources`] | what was typed; the policy and the curve that it names |
+//! | [`failure`], `output` | how a verb ends, and what is printed |
+//! | [`control`] | asking the guard that runs |
 //! | [`command`] | the verbs, the same in `guard` and `headroom guard` |
 
 pub mod act;
 pub mod bounds;
 pub mod characterize;
 pub mod command;
+pub mod control;
 pub mod decide;
-pub mod dispatch;
 pub mod doctor;
+pub mod failure;
+pub mod flags;
 pub mod groups;
 pub mod journal;
+mod output;
 pub mod policy;
 pub mod reading;
 pub mod recorder;
 pub mod run;
 pub mod sense;
+pub mod sources;
 pub mod status;
 pub mod watchdog;

@@ -6,19 +6,21 @@
 
 use std::os::fd::OwnedFd;
 
-use listen::{Activity, Answer, Format, Hosts, Occupant, Page, Parsed, Places, Request, Standing};
+use listen::{
+    Accepted, Activity, Answer, Format, Hosts, Listener, Occupant, Page, Parsed, Places, Request,
+    Standing,
+};
 
 use crate::{
     metrics::{Scrape, Source},
     net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
-        listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
         poller::Interest,
-        tally::Reason,
         token::Token,
     },
+    tally::Reason,
 };
 
 /// A request's head is not longer.

@@ -7,7 +7,7 @@
 //! ```text
 //! nl80211 ─► kernel ─► table ─┬─► brief, metrics            from the live columns
 //! hostapd ─► identity ─┘      └─► datamodel ─► full, Get, Subscribe
-//!                                  rpc, http: the faces       daemon: the loop
+//!                  rpc, http: the faces      net: their sockets      daemon: the loop
 //! ```
 //!
 //! It steers no station, writes no configuration, and speaks to nobody outside of the machine.
@@ -34,4 +34,5 @@ pub mod points;
 pub mod pull;
 pub mod rpc;
 pub mod table;
+pub mod tally;
 pub mod trace;

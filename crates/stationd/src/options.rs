@@ -95,92 +95,64 @@ pub(crate) struct Key {
     set: fn(&mut Options, &str) -> Result<(), String>,
 }
 
+/// A key whose value is read so, into that field.
+macro_rules! key {
+    ($name:literal, $values:literal, $field:ident, $read:expr) => {
+        Key {
+            name: $name,
+            values: $values,
+            set: |options, text| $read(text).map(|value| options.$field = value),
+        }
+    };
+}
+
+/// A key whose value is one of a few words.
+macro_rules! words {
+    ($name:literal, $values:literal, $field:ident, $words:expr) => {
+        key!($name, $values, $field, |text| value::word(text, $words))
+    };
+}
+
 /// Every key, in the order of the help.
 pub(crate) const KEYS: [Key; 14] = [
-    Key {
-        name: "socket",
-        values: "PATH: requests are taken here",
-        set: |options, text| value::path(text).map(|path| options.socket = path),
-    },
-    Key {
-        name: "socket-mode",
-        values: "OCTAL: its permissions",
-        set: |options, text| value::mode(text).map(|mode| options.socket_mode = mode),
-    },
-    Key {
-        name: "metrics",
-        values: "ADDRESS:PORT of this machine | unix:PATH | off",
-        set: |options, text| value::metrics(text).map(|metrics| options.metrics = metrics),
-    },
-    Key {
-        name: "hosts",
-        values: "NAME,…: the metrics are served under them, too",
-        set: |options, text| value::hosts(text).map(|names| options.hosts = names),
-    },
-    Key {
-        name: "max-age",
-        values: "DURATION: a reading this fresh is shared",
-        set: |options, text| value::duration(text).map(|age| options.max_age = age),
-    },
-    Key {
-        name: "hostapd",
-        values: "FOLDER of its control sockets | off",
-        set: |options, text| value::path_or_off(text).map(|folder| options.hostapd = folder),
-    },
-    Key {
-        name: "interfaces",
-        values: "NAME,… | all",
-        set: |options, text| value::names(text).map(|names| options.interfaces = names),
-    },
-    Key {
-        name: "trace",
-        values: "ZONE=LEVEL,…: *, none to debug, or a number",
-        set: |options, text| value::zones(text).map(|zones| options.trace = zones),
-    },
-    Key {
-        name: "trace-check",
-        values: "level | walk",
-        set: |options, text| {
-            let check = value::word(text, [("level", Way::Level), ("walk", Way::Walk)]);
-            check.map(|check| options.trace_check = check)
-        },
-    },
-    Key {
-        name: "write-back",
-        values: "on-change | each-poll",
-        set: |options, text| {
-            let ways = [("on-change", WriteBack::OnChange), ("each-poll", WriteBack::EachPoll)];
-            value::word(text, ways).map(|way| options.write_back = way)
-        },
-    },
-    Key {
-        name: "pull",
-        values: "bulk | per-station",
-        set: |options, text| {
-            let ways = [("bulk", Pull::Bulk), ("per-station", Pull::PerStation)];
-            value::word(text, ways).map(|way| options.pull = way)
-        },
-    },
-    Key {
-        name: "consumers",
-        values: "NUMBER: the most connections",
-        set: |options, text| value::number(text, 1..=4096).map(|most| options.consumers = most),
-    },
-    Key {
-        name: "request-limit",
-        values: "SIZE: the longest request",
-        set: |options, text| {
-            value::size(text, KIB..=16 * KIB * KIB).map(|most| options.request_limit = most)
-        },
-    },
-    Key {
-        name: "seccomp",
-        values: "on | off: refuse system calls that it does not need",
-        set: |options, text| {
-            let on = value::word(text, [("on", true), ("off", false)]);
-            on.map(|on| options.seccomp = on)
-        },
-    },
+    key!("socket", "PATH: requests are taken here", socket, value::path),
+    key!("socket-mode", "OCTAL: its permissions", socket_mode, value::mode),
+    key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
+    key!("hosts", "NAME,…: the metrics are served under them, too", hosts, value::hosts),
+    key!("max-age", "DURATION: a reading this fresh is shared", max_age, value::duration),
+    key!("hostapd", "FOLDER of its control sockets | off", hostapd, value::path_or_off),
+    key!("interfaces", "NAME,… | all", interfaces, value::names),
+    key!("trace", "ZONE=LEVEL,…: *, none to debug, or a number", trace, value::zones),
+    words!(
+        "trace-check",
+        "level | walk",
+        trace_check,
+        [("level", Way::Level), ("walk", Way::Walk)]
+    ),
+    words!(
+        "write-back",
+        "on-change | each-poll",
+        write_back,
+        [("on-change", WriteBack::OnChange), ("each-poll", WriteBack::EachPoll)]
+    ),
+    words!(
+        "pull",
+        "bulk | per-station",
+        pull,
+        [("bulk", Pull::Bulk), ("per-station", Pull::PerStation)]
+    ),
+    key!("consumers", "NUMBER: the most connections", consumers, |text| {
+        value::number(text, 1..=4096)
+    }),
+    key!("request-limit", "SIZE: the longest request", request_limit, |text| {
+        value::size(text, KIB..=16 * KIB * KIB)
+    }),
+    words!(
+        "seccomp",
+        "on | off: refuse system calls that it does not need",
+        seccomp,
+        [("on", true), ("off", false)]
+    ),
 ];
 
 impl Options {
@@ -261,6 +233,34 @@ impl fmt::Display for Error {
         match self {
             Self::File { path, source } => write!(out, "cannot read {}: {source}", path.display()),
             Self::Wrong { place, what } => write!(out, "{place}: {what}"),
+        }
+    }
+}
+
+fn wrong(place: &str, what: String) -> Error {
+    Error::Wrong { place: place.to_owned(), what }
+}
+
+/// A word of the command line that is none of the known flags.
+pub(crate) fn unknown(word: &lexopt::Arg<'_>, known: &'static str) -> Error {
+    let word = match word {
+        lexopt::Arg::Long(name) => format!("--{name}"),
+        lexopt::Arg::Short(letter) => format!("-{letter}"),
+        lexopt::Arg::Value(text) => text.to_string_lossy().into_owned(),
+    };
+    wrong(&word, format!("unknown flag{}", nearest(&word, known.split(' '))))
+}
+
+impl From<lexopt::Error> for Error {
+    fn from(error: lexopt::Error) -> Self {
+        match error {
+            lexopt::Error::MissingValue { option: Some(flag) } => {
+                wrong(&flag, "a value is missing behind it (--help shows examples)".to_owned())
+            }
+            lexopt::Error::UnexpectedValue { option, .. } => {
+                wrong(&option, "it takes no value".to_owned())
+            }
+            other => wrong("the command line", other.to_string()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use linux::cgroup::{self, Version};
 
-use super::{Hands, Step};
+use super::{Levers, Step};
 use crate::{
     bounds::{Bounds, FULL_WEIGHT, LEAST_WEIGHT, QUOTA_PERIOD_US},
     decide::Lever,
@@ -21,7 +21,7 @@ const LEAST_QUOTA_US: u32 = 1000;
 /// Quotas below a tenth of a CPU have a period this much longer, so that they are not below the kernel's least.
 const STRETCH: u32 = 2;
 
-impl Hands {
+impl Levers {
     /// Has one application bounded so.
     pub(super) fn bound(&mut self, application: &Application, bounds: &Bounds) {
         let weighed = bounds.weight < FULL_WEIGHT || bounds.idle;

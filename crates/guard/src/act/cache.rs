@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::{Hands, Step};
+use super::{Levers, Step};
 use crate::{
     bounds::Bounds,
     decide::Lever,
@@ -20,7 +20,7 @@ const CLASS: &str = "headroom-guard";
 /// The caches that are shared by all CPUs, the last first.
 const CACHES: [&str; 2] = ["L3", "L2"];
 
-impl Hands {
+impl Levers {
     /// Has applications fill no more of the cache than they may.
     pub(super) fn share_cache(&mut self, applications: &[Application], bounds: &[Bounds]) {
         let root = self.hierarchies.root().join("sys/fs/resctrl");
@@ -99,8 +99,8 @@ fn threads(process: &Path) -> Vec<u32> {
 
 /// The lines of `schemata` that give so much of each cache, from its lowest part up: at least as many parts as the
 /// kernel wants, in a row, as it wants them.
-fn masks(hands: &Hands, root: &Path, share: f64) -> Option<String> {
-    let files = hands.journal.files();
+fn masks(levers: &Levers, root: &Path, share: f64) -> Option<String> {
+    let files = levers.journal.files();
     let cache = CACHES.iter().find(|cache| root.join("info").join(cache).is_dir())?;
     let info = |name: &str| files.read(&root.join("info").join(cache).join(name)).ok();
     let whole = u64::from_str_radix(info("cbm_mask")?.trim(), 16).ok()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use linux::cgroup::{self, Version};
 
-use super::Hands;
+use super::Levers;
 use crate::{
     groups::{Application, Controller, Place, Tree, controllers, enabled, is_realtime_stat},
     journal::{Failure, Knob},
@@ -15,7 +15,7 @@ use crate::{
 /// The most that version 2 takes as a weight.
 const HEAVIEST: usize = 10_000;
 
-impl Hands {
+impl Levers {
     /// Sees to it that all of an application is in groups that have a controller.
     pub(super) fn house(
         &mut self,

@@ -11,7 +11,7 @@ use std::{
 
 use model::share::Share;
 
-use super::scenes::{Device, assert_same, hands};
+use super::scenes::{Device, assert_same, levers};
 use crate::{
     bounds::{Bounds, Placement},
     journal::fake::Fake,
@@ -77,17 +77,17 @@ fn die_and_restore(kill: u64) {
             break;
         }
     }
-    let Device { fake, hands: dying, before, .. } = device;
+    let Device { fake, levers: dying, before, .. } = device;
     fake.die_after(0, 0);
     drop(dying);
     // The first to restore dies, too, half of the time.
     fake.revive();
     if chance.below(2) == 0 {
         fake.die_after(chance.below(12), chance.below(300) as usize);
-        drop(hands(&fake));
+        drop(levers(&fake));
         fake.revive();
     }
-    let (_restored, report) = hands(&fake);
+    let (_restored, report) = levers(&fake);
     assert!(report.left.is_empty() && report.failed.is_empty(), "kill {kill}: {report}");
     assert_same(&before, &fake.snapshot());
     assert!(!fake.state().join("journal").exists(), "kill {kill}");
@@ -113,11 +113,11 @@ fn every_single_change_of_one_decision_is_a_place_to_die() {
         device.fake.die_after(kill / 2, 25);
         let bounds = Bounds { idle: true, ..super::scenes::all() };
         device.decide(vec![bounds.clone(), bounds], Placement::default());
-        let Device { fake, hands: dying, before, .. } = device;
+        let Device { fake, levers: dying, before, .. } = device;
         fake.die_after(0, 0);
         drop(dying);
         fake.revive();
-        let (_restored, report) = hands(&fake);
+        let (_restored, report) = levers(&fake);
         assert!(report.left.is_empty() && report.failed.is_empty(), "kill {kill}: {report}");
         assert_same(&before, &fake.snapshot());
     }

@@ -5,7 +5,7 @@
 
 use linux::cgroup::Version;
 
-use super::{Hands, Scene, Step, WIFI, bounding::version};
+use super::{Levers, Scene, Step, WIFI, bounding::version};
 use crate::{
     bounds::{FULL_WEIGHT, Placement},
     decide::Lever,
@@ -17,7 +17,7 @@ use crate::{
 /// The kernel's range towards more (setpriority(2)); guard never makes Wi-Fi weaker.
 const NICE: std::ops::RangeInclusive<i32> = -20..=0;
 
-impl Hands {
+impl Levers {
     /// Has Wi-Fi's threads placed so.
     pub(super) fn place(&mut self, placement: &Placement, scene: &Scene<'_>) {
         self.renice(placement.nice, scene.workers);

@@ -1,10 +1,10 @@
-//! Devices with applications on them, and hands in them, for the tests of this module.
+//! Devices with applications on them, and levers in them, for the tests of this module.
 
 use std::{collections::BTreeMap, path::Path};
 
 use model::share::Share;
 
-use super::{Hands, Options, Scene};
+use super::{Levers, Options, Scene};
 use crate::{
     bounds::{Bounds, Placement},
     decide::{Decision, Lever, Outcome},
@@ -17,14 +17,14 @@ use crate::{
     reading::{Interface, Worker, WorkerKind},
 };
 
-/// A fake device, its applications, and hands in it.
+/// A fake device, its applications, and levers in it.
 pub(super) struct Device {
     pub(super) fake: Fake,
-    pub(super) hands: Hands,
+    pub(super) levers: Levers,
     pub(super) applications: Applications,
     pub(super) workers: Vec<Worker>,
     pub(super) interfaces: Vec<Interface>,
-    /// As it was before hands were there.
+    /// As it was before levers were there.
     pub(super) before: BTreeMap<String, String>,
 }
 
@@ -44,14 +44,14 @@ pub(super) fn policy(rules: Vec<Rule>) -> Policy {
     policy
 }
 
-/// Hands on a fake.
+/// Levers on a fake.
 ///
 /// A lock that a guard has just let go may be held a moment longer: by a child of another test of this process,
 /// between its fork and its exec.
-pub(super) fn hands(fake: &Fake) -> (Hands, Report) {
+pub(super) fn levers(fake: &Fake) -> (Levers, Report) {
     for _ in 0..500 {
         let options = Options { state: fake.state(), writes_per_second: 1000, watchdog: false };
-        match Hands::with(Box::new(fake.clone()), fake.hierarchies(), options) {
+        match Levers::with(Box::new(fake.clone()), fake.hierarchies(), options) {
             Err(Error::Busy { .. }) => std::thread::sleep(std::time::Duration::from_millis(10)),
             made => return made.unwrap(),
         }
@@ -97,7 +97,7 @@ impl Device {
     pub(super) fn with(fake: Fake, rules: Vec<Rule>) -> Self {
         let before = fake.snapshot();
         let applications = Applications::find(&policy(rules), &fake.hierarchies()).unwrap();
-        let (hands, _) = hands(&fake);
+        let (levers, _) = levers(&fake);
         let worker = |tid, name: &str, kind| Worker {
             tid,
             name: name.to_owned(),
@@ -110,7 +110,7 @@ impl Device {
             worker(81, "kworker/0:1-phy0", WorkerKind::Driver),
         ];
         let interfaces = vec![Interface { name: "wlan0".to_owned(), ..Interface::default() }];
-        Self { fake, hands, applications, workers, interfaces, before }
+        Self { fake, levers, applications, workers, interfaces, before }
     }
 
     /// Bounds for the first application, and none for the others.
@@ -129,7 +129,7 @@ impl Device {
             workers: &self.workers,
             interfaces: &self.interfaces,
         };
-        self.hands.apply(&decision, &scene)
+        self.levers.apply(&decision, &scene)
     }
 
     /// The same, until a change by a person is seen.
@@ -139,7 +139,7 @@ impl Device {
 
     /// Puts everything back, and finds that it is as it was.
     pub(super) fn is_as_before(&mut self) -> Report {
-        let report = self.hands.restore();
+        let report = self.levers.restore();
         assert_same(&self.before, &self.fake.snapshot());
         assert!(!self.fake.state().join("journal").exists());
         report

@@ -1,9 +1,9 @@
-//! The hands on fake devices: each lever on each version, refusals, overruling, and restoring.
+//! The levers on fake devices: each lever on each version, refusals, overruling, and restoring.
 
 use model::share::Share;
 use rustix::io::Errno;
 
-use super::scenes::{Device, all, exists, group, hands, populate, process, refusal};
+use super::scenes::{Device, all, exists, group, levers, populate, process, refusal};
 use crate::{
     bounds::{Bounds, Placement},
     decide::Lever,
@@ -41,7 +41,7 @@ fn processes_get_a_group_of_guards_own_with_the_weight() {
     assert_eq!(device.fake.text(&format!("{OWN}/cgroup.procs")), "50\n51\n");
     assert_eq!(device.bound(weight(512)).writes, 0, "the same again");
     assert_eq!(device.bound(weight(256)).writes, 1);
-    assert_eq!(device.hands.bounded().len(), 1);
+    assert_eq!(device.levers.bounded().len(), 1);
     assert!(device.is_as_before().left.is_empty());
 }
 
@@ -53,7 +53,7 @@ fn whoever_starts_late_is_bounded_too() {
     device.before = device.fake.snapshot();
     device.bound(weight(512));
     assert_eq!(device.fake.text(&format!("{OWN}/cgroup.procs")), "50\n51\n52\n");
-    device.hands.restore();
+    device.levers.restore();
     assert_eq!(device.fake.text(&format!("{CPU}/cgroup.procs")), "12\n50\n51\n52\n80\n81\n");
 }
 
@@ -63,7 +63,7 @@ fn whoever_is_born_in_guards_group_goes_where_its_parent_was() {
     device.bound(weight(512));
     device.fake.lives(53, Living { comm: "child", parent: 50, ..Living::default() });
     device.fake.echo("53", &format!("{OWN}/cgroup.procs")).unwrap();
-    let report = device.hands.restore();
+    let report = device.levers.restore();
     assert!(report.failed.is_empty(), "{report}");
     assert_eq!(device.fake.text(&format!("{CPU}/cgroup.procs")), "12\n50\n51\n53\n80\n81\n");
     assert!(!exists(&device.fake, OWN));
@@ -205,7 +205,7 @@ fn a_release_is_as_before() {
         );
         device.bound(all());
         device.bound(Bounds::default());
-        assert!(device.hands.bounded().iter().all(|(path, ..)| !path.contains("miner")));
+        assert!(device.levers.bounded().iter().all(|(path, ..)| !path.contains("miner")));
         assert!(device.is_as_before().left.is_empty());
     }
 }
@@ -248,7 +248,7 @@ fn a_journal_that_takes_no_line_changes_nothing() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
     device.fake.refuse("guard/journal", Errno::NOSPC);
-    device.hands.restore();
+    device.levers.restore();
     assert_eq!(device.fake.snapshot(), device.before);
 }
 
@@ -288,7 +288,7 @@ fn what_a_person_has_changed_is_left_by_restoring_and_reported() {
     device.decide(vec![Bounds::default(), all()], Placement::default());
     let file = format!("{CPU}/apps/miner/cpu.shares");
     device.fake.echo("700", &file).unwrap();
-    let report = device.hands.restore();
+    let report = device.levers.restore();
     assert_eq!(report.left.len(), 1);
     assert!(report.left[0].contains("reads 700; guard left 512, before guard 1024"), "{report}");
     assert_eq!(device.fake.text(&file), "700\n");
@@ -304,7 +304,7 @@ fn a_group_that_vanishes_takes_its_bounds_with_it() {
     device.fake.vanishes(&format!("{CPU}/apps"));
     let outcome = device.decide(bounds, Placement::default());
     assert_eq!(outcome.overruled, Vec::<String>::new());
-    let report = device.hands.restore();
+    let report = device.levers.restore();
     assert!(report.failed.is_empty() && !report.vanished.is_empty(), "{report}");
     assert!(!device.fake.state().join("journal").exists());
 }
@@ -334,7 +334,7 @@ fn no_more_writes_than_allowed_and_the_rest_later() {
     let fake = Fake::v1();
     populate(&fake);
     let mut device = Device::with(fake, vec![group("miner", "/apps/miner")]);
-    device.hands.limiter = super::Limiter::of(1);
+    device.levers.limiter = super::Limiter::of(1);
     let first = device.bound(all());
     assert!(first.writes < 5, "{first:?}");
     let writes: u32 = (0..40)
@@ -354,7 +354,7 @@ fn two_guards_at_once_are_one_line() {
     let device = Device::on(Fake::v1());
     let options = super::Options { state: device.fake.state(), ..super::Options::default() };
     let files = Box::new(device.fake.clone());
-    let second = super::Hands::with(files, device.fake.hierarchies(), options);
+    let second = super::Levers::with(files, device.fake.hierarchies(), options);
     let error = second.map(drop).unwrap_err();
     assert!(matches!(error, Error::Busy { pid, .. } if pid == std::process::id()));
     assert!(error.to_string().contains("guard runs already as pid"), "{error}");
@@ -365,11 +365,11 @@ fn the_journal_of_another_boot_is_inert() {
     let mut device = Device::on(Fake::v1());
     device.bound(all());
     device.fake.die_after(0, 0);
-    drop(device.hands);
+    drop(device.levers);
     device.fake.revive();
     device.fake.reboot();
     let bounded = device.fake.snapshot();
-    let (_hands, report) = hands(&device.fake);
+    let (_hands, report) = levers(&device.fake);
     assert!(report.foreign_boot && report.restored.is_empty(), "{report}");
     assert_eq!(device.fake.snapshot(), bounded);
     assert!(!device.fake.state().join("journal").exists());
@@ -383,7 +383,7 @@ fn a_watchdog_that_took_over_has_the_last_word() {
     super::scenes::assert_same(&device.before, &device.fake.snapshot());
     device.bound(weight(128));
     super::scenes::assert_same(&device.before, &device.fake.snapshot());
-    assert!(device.hands.restore().is_empty());
+    assert!(device.levers.restore().is_empty());
     assert!(
         Applications::find(&super::scenes::policy(Vec::new()), &device.fake.hierarchies()).is_ok()
     );

@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use guard::{command::Program, dispatch::carry_out, watchdog};
+use guard::{
+    command::{Program, carry_out},
+    watchdog,
+};
 
 fn main() -> ExitCode {
     if let Some(ended) = watchdog::called() {

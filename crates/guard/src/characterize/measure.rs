@@ -1,6 +1,6 @@
-//! Drives senses and hand through the blocks, and gives what was measured.
+//! Drives senses and actuator through the blocks, and gives what was measured.
 //!
-//! The hand is the loop's: its journal and its watchdog put everything back, however this ends.
+//! The actuator is the loop's: its journal and its watchdog put everything back, however this ends.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,12 +15,13 @@ use super::{
 };
 use crate::{
     bounds::Bounds,
-    command::{failure::Failure, flags},
     decide::{self, Decision, Outcome, State},
+    failure::Failure,
+    flags,
     groups::{Applications, Hierarchies},
     policy::Policy,
     reading::Reading,
-    run::{guard::watched, hand::Hand, signals::Signals},
+    run::{actuator::Actuator, guard::watched, signals::Signals},
     sense::{self, Senses},
     status::words::span,
 };
@@ -35,7 +36,7 @@ pub struct Measure<'a> {
     ladder: &'a [Setting],
     applications: Applications,
     senses: Senses,
-    hand: Hand,
+    actuator: Actuator,
     signals: Signals,
     span_ns: u64,
     /// Why settings were left out, and which.
@@ -67,7 +68,7 @@ impl<'a> Measure<'a> {
                 "none of the policy's applications is here: start them, or let --stressor stand in",
             ));
         }
-        let (hand, _) = Hand::take(&flags.place.state, applications.hierarchies(), false)?;
+        let (actuator, _) = Actuator::take(&flags.place.state, applications.hierarchies(), false)?;
         let senses = Senses::open(&policy, sense::Sources::live())
             .map_err(|error| Failure::environment(&error))?;
         let span_ns = flags.span.as_nanos();
@@ -76,7 +77,7 @@ impl<'a> Measure<'a> {
             ladder,
             applications,
             senses,
-            hand,
+            actuator,
             signals,
             span_ns,
             left_out: BTreeMap::new(),
@@ -94,7 +95,7 @@ impl<'a> Measure<'a> {
         progress: &mut Progress,
     ) -> Result<(Vec<Sample>, Vec<String>), Failure> {
         let measured = self.all(blocks, seed, progress);
-        let report = self.hand.restore();
+        let report = self.actuator.restore();
         progress.end();
         if !report.failed.is_empty() {
             return Err(Failure::invalid(format!("not everything could be put back:\n{report}")));
@@ -146,7 +147,7 @@ impl<'a> Measure<'a> {
         let bounds = vec![bounds; self.applications.list().len()];
         let decision = Decision { bounds, ..Decision::default() };
         let Outcome { refused, overruled, .. } =
-            self.hand.apply(&self.applications, &decision, &Reading::default());
+            self.actuator.apply(&self.applications, &decision, &Reading::default());
         let why = refused.first().map(|(_, _, why)| why).or(overruled.first());
         if let Some(why) = why {
             let name = self.name(turn).to_owned();
@@ -177,7 +178,7 @@ impl<'a> Measure<'a> {
             return Err(Failure::interrupted());
         }
         // What the watchdog has to say shows in the figures' doubts: a setting that was lost is refused next.
-        let _ = self.hand.beat();
+        let _ = self.actuator.beat();
         Ok(self.senses.read(&watched(&self.applications)))
     }
 }

@@ -20,9 +20,12 @@ use self::{
     words::Words,
 };
 use crate::{
-    command::{Ended, failure::Failure, flags, print, sources, verbs::json},
+    failure::{Failure, Output},
+    flags,
     groups::Hierarchies,
+    output::{json, print},
     run::signals::Signals,
+    sources,
 };
 
 /// The longest that all of it may take, s.
@@ -33,7 +36,7 @@ const LONGEST_S: f64 = 86_400.0;
 /// # Errors
 ///
 /// Where it cannot begin, there is nothing to draw, a file cannot be written, or a signal came.
-pub fn characterize(flags: &flags::Characterize, name: &str) -> Ended {
+pub fn characterize(flags: &flags::Characterize, name: &str) -> Output {
     let policy = sources::policy(&flags.policy)?;
     let signals = Signals::listen().map_err(|error| Failure::environment(&error))?;
     let cpus = linux::system::cpus().len() as u32;

@@ -13,7 +13,7 @@ use std::{
 use linux::cgroup;
 
 use crate::{
-    command::failure::{ENVIRONMENT, Failure},
+    failure::{ENVIRONMENT, Failure},
     groups::{Controller, Hierarchies},
     policy::{Policy, Rule},
 };

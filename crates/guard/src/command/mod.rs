@@ -1,44 +1,39 @@
-//! The command line, the same in `guard` and in `headroom guard`: words, ends, lines out, and verbs that end at once.
+//! The verbs, the same in `guard` and in `headroom guard`: parse, dispatch, print, exit code.
 //!
-//! [`flags`] has the words, [`failure`] the ends, [`verbs`] what is done at once. Which verb is which function is
-//! [`crate::dispatch`]'s.
+//! [`crate::flags`] has the words, [`crate::failure`] the ends; each verb is a function of its own here or in
+//! [`verbs`], and what it does is another module's.
 
-pub mod ask;
-pub mod failure;
-pub mod flags;
-pub mod sources;
 pub mod verbs;
 
-use std::io::{self, Write};
+pub use crate::flags::{Guard, Program};
+use crate::{
+    characterize,
+    flags::Verb,
+    output::{complain, print},
+    run,
+};
 
-use model::inert;
-
-pub use flags::{Guard, Program};
-
-use self::failure::{ENVIRONMENT, Failure, PASS};
-
-/// To the standard output. A reader that has left is no fault of ours.
-pub(crate) fn print(text: &str) -> u8 {
-    match io::stdout().write_all(inert::lines(text).as_bytes()) {
-        Ok(()) => PASS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => PASS,
-        Err(_) => ENVIRONMENT,
+/// Does what was typed and tells how it ended; the exit code. `name` is what the program is called in its lines.
+pub fn carry_out(guard: &Guard, name: &str) -> u8 {
+    let told = match &guard.verb {
+        Verb::Run(flags) => run::run(flags, name),
+        Verb::Check(flags) => verbs::check(flags),
+        Verb::Status(flags) => verbs::status(flags),
+        Verb::Set(flags) => verbs::set(flags),
+        Verb::Reload(flags) => verbs::reload(flags),
+        Verb::Restore(flags) => verbs::restore(flags),
+        Verb::Replay(flags) => verbs::replay(flags),
+        Verb::Characterize(flags) => characterize::characterize(flags, name),
+        Verb::Doctor(flags) => verbs::doctor(flags),
+    };
+    match told {
+        Ok(text) => print(&text),
+        Err(failure) => {
+            complain(name, &failure.line);
+            failure.code
+        }
     }
 }
-
-/// One line to the error output.
-pub(crate) fn tell(name: &str, line: &str) {
-    // Nobody is left to be told where even this fails.
-    let _ = writeln!(io::stderr(), "{name}: {}", inert::lines(line));
-}
-
-/// One line to the standard output while a verb is at work. A reader that has left is no fault of ours.
-pub(crate) fn say(name: &str, line: &str) {
-    let _ = writeln!(io::stdout(), "{name}: {}", inert::lines(line));
-}
-
-/// What a verb gives: the text for its standard output.
-pub type Ended = Result<String, Failure>;
 
 #[cfg(test)]
 mod tests {

@@ -3,30 +3,20 @@
 use std::{fmt::Write, path::Path};
 
 use linux::error::chain;
-use model::inert;
 use serde::Serialize;
 
-use super::{
-    Ended,
-    ask::ask,
-    failure::{ENVIRONMENT, Failure, INVALID},
-    flags,
-    sources::{self, Sources},
-};
 use crate::{
+    control::ask,
     doctor as examination,
+    failure::{ENVIRONMENT, Failure, INVALID, Output},
+    flags,
     groups::{Application, Applications, Hierarchies},
     journal::{self, Report},
+    output::json,
     recorder,
+    sources::{self, Sources},
     status::{Status, openmetrics, words::Words},
 };
-
-/// JSON as every verb prints it.
-pub(crate) fn json(value: &impl Serialize) -> String {
-    // Plain values with names for keys always are JSON.
-    let text = serde_json::to_string_pretty(value).map(|text| text + "\n").unwrap_or_default();
-    inert::json(&text).into_owned()
-}
 
 /// What a policy would bound here, as JSON.
 #[derive(Debug, Serialize)]
@@ -49,7 +39,7 @@ struct CheckedApplication<'a> {
 /// # Errors
 ///
 /// Where the policy is refused.
-pub fn check(flags: &flags::Check) -> Ended {
+pub fn check(flags: &flags::Check) -> Output {
     let policy = Sources::read(&flags.policy, None)?.written;
     let hierarchies = Hierarchies::find();
     let found = Applications::find(&policy, &hierarchies).map_err(|refusal| {
@@ -113,7 +103,7 @@ fn application(out: &mut String, application: &Application) {
 /// # Errors
 ///
 /// Where no guard answers.
-pub fn status(flags: &flags::Status) -> Ended {
+pub fn status(flags: &flags::Status) -> Output {
     let text = ask(&flags.place.state, "status")?;
     let status: Status = serde_json::from_str(&text).map_err(|error| Failure {
         code: ENVIRONMENT,
@@ -135,7 +125,7 @@ pub fn status(flags: &flags::Status) -> Ended {
 /// # Errors
 ///
 /// Where no guard answers.
-pub fn set(flags: &flags::Set) -> Ended {
+pub fn set(flags: &flags::Set) -> Output {
     ask(&flags.place.state, &format!("set {}", flags.aggressiveness))
 }
 
@@ -144,7 +134,7 @@ pub fn set(flags: &flags::Set) -> Ended {
 /// # Errors
 ///
 /// Where no guard answers, or the policy is refused.
-pub fn reload(flags: &flags::Reload) -> Ended {
+pub fn reload(flags: &flags::Reload) -> Output {
     ask(&flags.place.state, "reload").map_err(|failure| match failure.code {
         // What is refused is the policy.
         INVALID => Failure::usage(failure.line),
@@ -157,7 +147,7 @@ pub fn reload(flags: &flags::Reload) -> Ended {
 /// # Errors
 ///
 /// Where a guard runs, or something cannot be put back.
-pub fn restore(flags: &flags::Restore) -> Ended {
+pub fn restore(flags: &flags::Restore) -> Output {
     let report =
         journal::restore(&flags.place.state).map_err(|error| Failure::environment(&error))?;
     if !report.failed.is_empty() {
@@ -192,7 +182,7 @@ pub fn restore(flags: &flags::Restore) -> Ended {
 /// # Errors
 ///
 /// None now.
-pub fn doctor(flags: &flags::Doctor) -> Ended {
+pub fn doctor(flags: &flags::Doctor) -> Output {
     let findings = examination::examine(Path::new("/"));
     Ok(if flags.json { json(&findings) } else { examination::text(&findings) })
 }
@@ -202,7 +192,7 @@ pub fn doctor(flags: &flags::Doctor) -> Ended {
 /// # Errors
 ///
 /// Where the record cannot be read, or does not come out as it says.
-pub fn replay(flags: &flags::Replay) -> Ended {
+pub fn replay(flags: &flags::Replay) -> Output {
     let file = &flags.record;
     let report = match &flags.policy {
         None => recorder::replay(file),

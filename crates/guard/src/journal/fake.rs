@@ -17,7 +17,7 @@ use std::{
 use linux::folder::Temporary;
 use rustix::io::Errno;
 
-use super::{Files, Life, Places, State};
+use super::{Files, Origin, Places, State};
 use crate::groups::{Hierarchies, born};
 
 /// What the kernel says of a process.
@@ -323,19 +323,19 @@ impl Files for Fake {
         Ok(fs::metadata(path)?.ino())
     }
 
-    fn life(&self, tid: u32) -> Option<Life> {
+    fn origin(&self, tid: u32) -> Option<Origin> {
         let text = fs::read(self.path(&format!("/proc/{tid}/stat"))).ok()?;
-        Some(Life { born: born(&text)?, parent: linux::proc::stat(&text)?.parent })
+        Some(Origin { born: born(&text)?, parent: linux::proc::stat(&text)?.parent })
     }
 
     fn nice(&self, tid: u32) -> io::Result<i32> {
-        self.life(tid).ok_or(Errno::SRCH)?;
+        self.origin(tid).ok_or(Errno::SRCH)?;
         Ok(self.nice_value(tid))
     }
 
     fn set_nice(&mut self, tid: u32, nice: i32) -> io::Result<()> {
         self.may(Path::new("nice"))?;
-        self.life(tid).ok_or(Errno::SRCH)?;
+        self.origin(tid).ok_or(Errno::SRCH)?;
         self.renice(tid, nice);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The seam to the world: every read and every write of the journal and of the hands goes through [`Files`].
+//! The seam to the world: every read and every write of the journal and of the levers goes through [`Files`].
 //!
 //! [`Disk`] is the world. The fake in `fake` behaves as the kernel's files do, refuses what it is told to, and
 //! dies at the write that it is told to.
@@ -18,14 +18,14 @@ use crate::groups::born;
 
 /// Who a process is: its id may be another's later, its id and start together are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Life {
+pub struct Origin {
     /// When it started, ticks since boot.
     pub born: u64,
     /// Its parent.
     pub parent: u32,
 }
 
-/// What the journal and the hands do to the world.
+/// What the journal and the levers do to the world.
 pub trait Files: std::fmt::Debug {
     /// The text of a file.
     ///
@@ -105,7 +105,7 @@ pub trait Files: std::fmt::Debug {
     fn inode(&self, path: &Path) -> io::Result<u64>;
 
     /// Who a process or thread is; `None` where there is none.
-    fn life(&self, tid: u32) -> Option<Life>;
+    fn origin(&self, tid: u32) -> Option<Origin>;
 
     /// The nice value of a thread.
     ///
@@ -190,9 +190,9 @@ impl Files for Disk {
         Ok(fs::metadata(path)?.ino())
     }
 
-    fn life(&self, tid: u32) -> Option<Life> {
+    fn origin(&self, tid: u32) -> Option<Origin> {
         let text = fs::read(self.root.join(format!("proc/{tid}/stat"))).ok()?;
-        Some(Life { born: born(&text)?, parent: linux::proc::stat(&text)?.parent })
+        Some(Origin { born: born(&text)?, parent: linux::proc::stat(&text)?.parent })
     }
 
     fn nice(&self, tid: u32) -> io::Result<i32> {

@@ -151,7 +151,7 @@ impl Journal {
             }
             (Held::Value(_), None) => true,
             (Held::Move { pid, born, from, to }, _) => {
-                let same = self.files.life(*pid).is_some_and(|life| life.born == *born);
+                let same = self.files.origin(*pid).is_some_and(|origin| origin.born == *born);
                 !same || self.undo_move(*pid, (from, to), report)
             }
             (Held::Group(folder), _) => self.undo_group(folder, report),
@@ -260,12 +260,12 @@ impl Journal {
                 _ => None,
             })
         };
-        let mut ancestor = self.files.life(pid);
-        while let Some(life) = ancestor {
-            if let Some((_, from)) = moves().find(|(moved, _)| *moved == life.parent) {
+        let mut ancestor = self.files.origin(pid);
+        while let Some(origin) = ancestor {
+            if let Some((_, from)) = moves().find(|(moved, _)| *moved == origin.parent) {
                 return Some(from.clone());
             }
-            ancestor = if life.parent > 1 { self.files.life(life.parent) } else { None };
+            ancestor = if origin.parent > 1 { self.files.origin(origin.parent) } else { None };
         }
         moves().next_back().map(|(_, from)| from.clone())
     }

@@ -1,26 +1,29 @@
 //! What a guard knows and does in one tick, and what it answers.
 //!
-//! It asks the clock for nothing but how old things are; when ticks are is [`super::life`]'s question.
+//! It asks the clock for nothing but how old things are; when ticks are is [`super::session`]'s question.
 
 use std::path::PathBuf;
 
 use linux::{error::chain, system::boottime_ns};
 
 use super::{
-    book::Book,
-    doors::{Answer, Request},
-    hand::Hand,
+    account::Account,
+    actuator::Actuator,
     log::Log,
     selfcare,
+    sockets::{Answer, Request},
 };
 use crate::{
-    command::{failure::Failure, flags, say, sources::Sources, tell},
     decide::{self, Outcome, State},
+    failure::Failure,
+    flags,
     groups::{Applications, Hierarchies},
     journal::Report,
+    output::{complain, say},
     policy::Policy,
     recorder::{Recorder, Seen},
     sense::{self, Senses},
+    sources::Sources,
     status::{Status, openmetrics},
 };
 
@@ -49,11 +52,11 @@ pub struct Guard {
     senses: Senses,
     state: State,
     outcome: Outcome,
-    hand: Hand,
+    actuator: Actuator,
     recorder: Recorder,
     /// Whether the record could not be written the last time.
     record_fails: bool,
-    book: Book,
+    account: Account,
     log: Log,
     /// Whether only the status is to be printed.
     is_quiet: bool,
@@ -75,11 +78,11 @@ impl Guard {
         let policy = sources.policy(None);
         let hierarchies = Hierarchies::find();
         let applications = find(&flags.policy, &policy, &hierarchies)?;
-        let (hand, left) = Hand::take(folder, &hierarchies, flags.dry_run)?;
+        let (actuator, left) = Actuator::take(folder, &hierarchies, flags.dry_run)?;
         for line in left.to_string().lines().filter(|_| !left.is_empty()) {
-            tell(name, &format!("an earlier guard: {line}"));
+            complain(name, &format!("an earlier guard: {line}"));
         }
-        let senses = open_senses(&policy, &hand)?;
+        let senses = open_senses(&policy, &actuator)?;
         let record = flags.record.clone().unwrap_or_else(|| folder.join(RECORD));
         let recorder = Recorder::open(&record, flags.record_size << 20, &policy)
             .map_err(|error| Failure::unwritable(&record, &error))?;
@@ -88,7 +91,7 @@ impl Guard {
             name: name.to_owned(),
             path: flags.policy.clone(),
             curve: flags.curve.clone(),
-            book: Book::new(first_status(flags, &sources), now),
+            account: Account::new(first_status(flags, &sources), now),
             sources,
             aggressiveness: None,
             policy,
@@ -98,7 +101,7 @@ impl Guard {
             senses,
             state: State::default(),
             outcome: Outcome::default(),
-            hand,
+            actuator,
             recorder,
             record_fails: false,
             log: Log::new(flags.dry_run),
@@ -108,10 +111,10 @@ impl Guard {
         let mut absent = guard.senses.absent();
         absent.extend(selfcare::take_care());
         for one in guard.applications.unmatched() {
-            tell(name, &format!("application {one} is not here now; guard looks out for it"));
+            complain(name, &format!("application {one} is not here now; guard looks out for it"));
         }
-        guard.book.absent_is(absent);
-        guard.book.policy_is(&guard.policy);
+        guard.account.absent_is(absent);
+        guard.account.policy_is(&guard.policy);
         Ok(guard)
     }
 
@@ -160,13 +163,13 @@ impl Guard {
         let recorded = self.recorder.record(&self.state, seen);
         self.note(recorded.err());
         self.state = state;
-        self.outcome = self.hand.apply(&self.applications, &decision, &reading);
+        self.outcome = self.actuator.apply(&self.applications, &decision, &reading);
         let names: Vec<&str> =
             self.applications.list().iter().map(|one| one.name.as_str()).collect();
         for line in self.log.lines(&decision, &self.outcome, &names) {
             self.say(&line);
         }
-        self.book.tick(&reading, &decision, &self.outcome);
+        self.account.tick(&reading, &decision, &self.outcome);
         let next_ns = decide::next_tick_ns(&reading, &decision);
         self.rests = next_ns > decide::TICK_NS;
         next_ns
@@ -175,17 +178,20 @@ impl Guard {
     /// A record that cannot be written is told once; guard does its work without it.
     fn note(&mut self, error: Option<std::io::Error>) {
         if let Some(error) = error.as_ref().filter(|_| !self.record_fails) {
-            tell(&self.name, &format!("cannot write the record: {error}; guard goes on without"));
+            complain(
+                &self.name,
+                &format!("cannot write the record: {error}; guard goes on without"),
+            );
         }
         self.record_fails = error.is_some();
     }
 
     /// Tells the watchdog that this lives; at least once a second, also where ticks are longer.
     pub fn beat(&mut self) {
-        if let Some(line) = self.hand.beat() {
-            tell(&self.name, line);
+        if let Some(line) = self.actuator.beat() {
+            complain(&self.name, line);
             // Another watchdog, perhaps: its time is guard's too.
-            if let Some(watchdog) = self.hand.watchdog() {
+            if let Some(watchdog) = self.actuator.watchdog() {
                 self.senses.count_as_own(watchdog);
             }
         }
@@ -214,7 +220,7 @@ impl Guard {
         match self.read_again() {
             Ok(()) => Answer::Done(format!("{} holds now\n", self.path.display())),
             Err(failure) => {
-                self.book.policy_refused(failure.line.clone());
+                self.account.policy_refused(failure.line.clone());
                 Answer::Refused(format!("{}; the policy before holds on\n", failure.line))
             }
         }
@@ -223,14 +229,14 @@ impl Guard {
     /// Another policy holds from now on.
     fn holds(&mut self) {
         self.recorder.policy_is(&self.policy);
-        self.book.policy_is(&self.policy);
+        self.account.policy_is(&self.policy);
     }
 
     fn read_again(&mut self) -> Result<(), Failure> {
         let sources = Sources::read(&self.path, self.curve.as_deref())?;
         let policy = sources.policy(None);
         let applications = find(&self.path, &policy, self.applications.hierarchies())?;
-        self.senses = open_senses(&policy, &self.hand)?;
+        self.senses = open_senses(&policy, &self.actuator)?;
         self.sources = sources;
         self.policy = policy;
         self.aggressiveness = None;
@@ -241,12 +247,12 @@ impl Guard {
 
     /// The status now.
     pub fn status(&self) -> Status {
-        self.book.status(boottime_ns(), selfcare::rss_kib())
+        self.account.status(boottime_ns(), selfcare::rss_kib())
     }
 
     /// Puts everything back.
     pub fn end(mut self) -> Report {
-        self.hand.restore()
+        self.actuator.restore()
     }
 }
 
@@ -259,10 +265,10 @@ fn find(
         .map_err(|refusal| Failure::usage(format!("{}: {}", path.display(), chain(&refusal))))
 }
 
-fn open_senses(policy: &Policy, hand: &Hand) -> Result<Senses, Failure> {
+fn open_senses(policy: &Policy, actuator: &Actuator) -> Result<Senses, Failure> {
     let opened = Senses::open(policy, sense::Sources::live());
     let mut senses = opened.map_err(|error| Failure::environment(&error))?;
-    if let Some(watchdog) = hand.watchdog() {
+    if let Some(watchdog) = actuator.watchdog() {
         senses.count_as_own(watchdog);
     }
     Ok(senses)

@@ -99,7 +99,7 @@ impl Scene {
         });
     }
 
-    /// Ends the application, and removes its groups under guard's hands.
+    /// Ends the application, and removes its groups under guard's levers.
     pub(crate) fn end_application(&mut self) {
         self.until("the groups are empty", || {
             let groups = self.groups.iter();

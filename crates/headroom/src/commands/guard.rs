@@ -5,5 +5,5 @@
 use crate::failure::Verdict;
 
 pub(crate) fn carry_out(flags: &::guard::command::Guard) -> Verdict {
-    Verdict::Command(::guard::dispatch::carry_out(flags, "headroom guard"))
+    Verdict::Command(::guard::command::carry_out(flags, "headroom guard"))
 }

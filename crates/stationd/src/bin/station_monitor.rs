@@ -25,7 +25,7 @@ const USAGE: u8 = 2;
 const ENVIRONMENT: u8 = 4;
 
 fn main() -> ExitCode {
-    let flags = match Flags::parse(std::env::args().skip(1)) {
+    let flags = match Flags::parse(std::env::args_os().skip(1)) {
         Ok(flags) => flags,
         Err(error) => return complain(&error, USAGE),
     };

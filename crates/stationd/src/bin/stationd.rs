@@ -46,8 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
-    let flags =
-        Flags::parse(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()))?;
+    let flags = Flags::parse(std::env::args_os().skip(1))?;
     if flags.help {
         return said(io::stdout().write_all(flags::help().as_bytes()));
     }

@@ -25,7 +25,7 @@ use linux::{
     seccomp::{self, Purpose},
     system::boottime_ns,
 };
-use listen::Hosts;
+use listen::{Hosts, ListenError, Listener};
 
 use crate::{
     engine::Engine,
@@ -33,14 +33,13 @@ use crate::{
     metrics::own::Own,
     net::{
         Turn,
-        listener::{ListenError, Listener},
         poller::{Interest, Poller},
-        tally::Tally,
         timeouts::Timeouts,
         token::Token,
     },
     options::{Metrics, Options},
     rpc::{Limits, Rpc},
+    tally::Tally,
     trace::Level,
 };
 

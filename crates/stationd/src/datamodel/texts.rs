@@ -5,7 +5,7 @@
 
 use std::{borrow::Borrow, collections::BTreeSet, rc::Rc};
 
-/// A text that several objects share. It is one word wide, so that a [`Cell`] is two.
+/// A text that several objects share. It is one word wide, so that a [`super::value::Cell`] is two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shared(pub(super) Rc<Box<str>>);
 

@@ -14,9 +14,9 @@ use super::{
 };
 use crate::address;
 
-/// A value, to be read or set.
+/// A value, with its text as it is read or as it is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Value<'a> {
+pub enum Datum<T> {
     /// Unknown: it is left out of every reply.
     #[default]
     Absent,
@@ -31,7 +31,42 @@ pub enum Value<'a> {
     /// A hardware address.
     Address(Address),
     /// A text, or one of an enumeration's words.
-    Text(Cow<'a, str>),
+    Text(T),
+}
+
+/// A value, to be read or set.
+pub type Value<'a> = Datum<Cow<'a, str>>;
+
+/// A value as it is kept.
+pub(super) type Cell = Datum<Shared>;
+
+// 45 of them are kept for each station; what a station costs is promised to operators.
+const _: () = assert!(size_of::<Cell>() == 16);
+
+impl<T> Datum<T> {
+    fn with_text<'a, U>(&'a self, text: impl FnOnce(&'a T) -> U) -> Datum<U> {
+        match self {
+            Self::Absent => Datum::Absent,
+            Self::Bool(value) => Datum::Bool(*value),
+            Self::Signed(value) => Datum::Signed(*value),
+            Self::Unsigned(value) => Datum::Unsigned(*value),
+            Self::Time(value) => Datum::Time(*value),
+            Self::Address(value) => Datum::Address(*value),
+            Self::Text(value) => Datum::Text(text(value)),
+        }
+    }
+}
+
+impl Cell {
+    /// Keeps a value.
+    pub(super) fn keep(value: &Value<'_>, texts: &mut Texts) -> Self {
+        value.with_text(|text| texts.share(text))
+    }
+
+    /// The value that is kept.
+    pub(super) fn value(&self) -> Value<'_> {
+        self.with_text(|text| Cow::Borrowed(&**text.0))
+    }
 }
 
 impl Value<'_> {
@@ -126,57 +161,6 @@ pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
         }
     }
     out.push(b'"');
-}
-
-/// A value as it is kept.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Cell {
-    /// Unknown.
-    #[default]
-    Absent,
-    /// As in [`Value`].
-    Bool(bool),
-    /// As in [`Value`].
-    Signed(i64),
-    /// As in [`Value`].
-    Unsigned(u64),
-    /// As in [`Value`].
-    Time(u64),
-    /// As in [`Value`].
-    Address(Address),
-    /// A shared text.
-    Text(Shared),
-}
-
-// 45 of them are kept for each station; what a station costs is promised to operators.
-const _: () = assert!(size_of::<Cell>() == 16);
-
-impl Cell {
-    /// Keeps a value.
-    pub(super) fn keep(value: &Value<'_>, texts: &mut Texts) -> Self {
-        match value {
-            Value::Absent => Self::Absent,
-            Value::Bool(value) => Self::Bool(*value),
-            Value::Signed(value) => Self::Signed(*value),
-            Value::Unsigned(value) => Self::Unsigned(*value),
-            Value::Time(value) => Self::Time(*value),
-            Value::Address(value) => Self::Address(*value),
-            Value::Text(text) => Self::Text(texts.share(text)),
-        }
-    }
-
-    /// The value that is kept.
-    pub(super) fn value(&self) -> Value<'_> {
-        match self {
-            Self::Absent => Value::Absent,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Signed(value) => Value::Signed(*value),
-            Self::Unsigned(value) => Value::Unsigned(*value),
-            Self::Time(value) => Value::Time(*value),
-            Self::Address(value) => Value::Address(*value),
-            Self::Text(text) => Value::Text(Cow::Borrowed(&text.0)),
-        }
-    }
 }
 
 #[cfg(test)]

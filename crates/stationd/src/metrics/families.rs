@@ -7,14 +7,14 @@
 //! station. Its `node_wifi_station_info` speaks of the network that a client has joined, and its beacon
 //! losses are a client's too; access points have neither.
 
-use listen::metrics::{self, Kind, quoted};
+use listen::openmetrics::{self, Kind, quoted};
 
 use super::{Samples, Source, text::Number};
 use crate::{
     address,
-    net::tally::Reason,
     points::Point,
     table::{Counted, Gauge, Row},
+    tally::Reason,
 };
 
 /// Whom a metric has samples of.
@@ -29,22 +29,12 @@ pub(super) enum Of {
 
 /// One metric.
 pub(super) struct Family {
-    /// Without `_total` and `_info`.
-    pub(super) name: &'static str,
-    pub(super) help: &'static str,
-    pub(super) kind: Kind,
+    pub(super) about: openmetrics::Family,
     pub(super) of: Of,
 }
 
-impl Family {
-    /// What it is, for the page. node_exporter's names have no unit where OpenMetrics would have one.
-    pub(super) fn head(&self) -> metrics::Family<'static> {
-        metrics::Family { name: self.name, unit: "", kind: self.kind, help: self.help }
-    }
-}
-
 const fn family(name: &'static str, kind: Kind, help: &'static str, of: Of) -> Family {
-    Family { name, help, kind, of }
+    Family { about: openmetrics::Family::new(name, kind, help), of }
 }
 
 /// All metrics, in the order of the page.

@@ -4,8 +4,7 @@
 //! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
 //! daemon's memory.
 //!
-//! Formats: <https://prometheus.io/docs/instrumenting/exposition_formats/>,
-//! <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! How either format writes it is `listen`'s.
 
 mod families;
 pub mod own;
@@ -13,7 +12,7 @@ pub mod text;
 
 use listen::{
     Format,
-    metrics::{self, Kind, quoted},
+    openmetrics::{self, Kind, quoted},
 };
 
 use self::{
@@ -24,9 +23,9 @@ use self::{
 use crate::{
     address,
     engine::Engine,
-    net::tally::Tally,
     points::Point,
     table::{Row, Slot},
+    tally::Tally,
 };
 
 /// One family's samples of a daemon, or one station's, take less.
@@ -81,7 +80,7 @@ impl Scrape {
             }
             (self.family, self.slot) = (self.family + 1, None);
         }
-        metrics::end(self.format, out);
+        openmetrics::end(self.format, out);
         true
     }
 
@@ -95,7 +94,7 @@ impl Scrape {
         let slot = match self.slot {
             Some(slot) => slot,
             None => {
-                family.head().write(self.format, out);
+                family.about.head(self.format, out);
                 0
             }
         };
@@ -164,7 +163,7 @@ struct Samples<'a> {
 
 impl Samples<'_> {
     fn since(&self, source: &Source<'_>, boot_ns: u64) -> Created {
-        match (self.family.kind, self.format) {
+        match (self.family.about.kind, self.format) {
             (Kind::Counter, Format::OpenMetrics) => Created::At(source.wall(boot_ns)),
             _ => Created::No,
         }
@@ -207,15 +206,15 @@ impl Samples<'_> {
 
     /// One sample, and when its counter began.
     fn sample(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        self.line(self.family.kind.suffix().as_bytes(), value, &labels);
+        self.family.about.sample(self.out);
+        self.rest(value, &labels);
         if let Created::At(moment) = self.created {
-            self.line(b"_created", moment, &labels);
+            self.family.about.created(self.out);
+            self.rest(moment, &labels);
         }
     }
 
-    fn line(&mut self, suffix: &[u8], value: Number, labels: impl Fn(&mut Vec<u8>)) {
-        self.out.extend_from_slice(self.family.name.as_bytes());
-        self.out.extend_from_slice(suffix);
+    fn rest(&mut self, value: Number, labels: impl Fn(&mut Vec<u8>)) {
         labels(self.out);
         self.out.push(b' ');
         value.write(self.out);

@@ -1,4 +1,4 @@
-//! The numbers of samples as both formats write them.
+//! The numbers of samples, as both formats write them.
 //!
 //! Numbers are whole numbers with a decimal point somewhere, so that nothing is rounded and no float is
 //! formatted. Pure.

@@ -1,8 +1,13 @@
-//! The words of `station-monitor`'s command line, read by hand.
+//! The flags of `station-monitor`'s command line.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use crate::options::{Error, Options, value};
+use lexopt::{
+    Arg::{Long, Short},
+    Parser, ValueExt,
+};
+
+use crate::options::{Error, Options, unknown, value};
 
 /// Which reply is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,41 +89,53 @@ impl Flags {
     /// # Errors
     ///
     /// The first word that is wrong.
-    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Error> {
-        let mut flags = Self::default();
-        let mut words = words.into_iter();
-        while let Some(flag) = words.next() {
-            match flag.as_str() {
-                "--brief" => flags.reply = Reply::Brief,
-                "--full" => flags.reply = Reply::Full,
-                "--clients" => flags.asks = Asks::Clients,
-                "--values" => flags.asks = Asks::Values,
-                "--json" => flags.json = true,
-                "-h" | "--help" => flags.help = true,
-                _ => flags.take(&flag, &mut words).map_err(|what| told(&flag, what))?,
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
+        let most = u32::MAX as usize;
+        while let Some(word) = words.next()? {
+            match word {
+                Long("brief") => flags.reply = Reply::Brief,
+                Long("full") => flags.reply = Reply::Full,
+                Long("clients") => flags.asks = Asks::Clients,
+                Long("values") => flags.asks = Asks::Values,
+                Long("json") => flags.json = true,
+                Short('h') | Long("help") => flags.help = true,
+                Long("socket") => flags.socket = words.value()?.into(),
+                Long("every") => flags.every = read(&mut words, "--every", period)?,
+                Long("interfaces") => {
+                    flags.interfaces = read(&mut words, "--interfaces", value::names)?;
+                }
+                Long("consumers") => {
+                    let number = |text: &str| value::number(text, 1..=1000);
+                    flags.consumers = read(&mut words, "--consumers", number)?;
+                }
+                Long("expect") => {
+                    let number = |text: &str| value::number(text, 0..=most);
+                    flags.expect = Some(read(&mut words, "--expect", number)?);
+                }
+                Long("count") => {
+                    let number = |text: &str| value::number(text, 1..=most);
+                    flags.count = Some(read(&mut words, "--count", number)? as u64);
+                }
+                other => {
+                    let known = "--socket --every --interfaces --consumers --expect --count \
+                                 --brief --full --clients --values --json --help";
+                    return Err(unknown(&other, known));
+                }
             }
         }
         Ok(flags)
     }
+}
 
-    /// A flag with a value.
-    fn take(&mut self, flag: &str, words: &mut impl Iterator<Item = String>) -> Result<(), String> {
-        let known = ["--socket", "--every", "--interfaces", "--consumers", "--expect", "--count"];
-        if !known.contains(&flag) {
-            return Err(format!("unknown flag: there are {}", known.join(", ")));
-        }
-        let text = words.next().ok_or("a value is missing behind it (--help shows examples)")?;
-        let most = u32::MAX as usize;
-        match flag {
-            "--socket" => self.socket = text.into(),
-            "--every" => self.every = period(&text)?,
-            "--interfaces" => self.interfaces = value::names(&text)?,
-            "--consumers" => self.consumers = value::number(&text, 1..=1000)?,
-            "--expect" => self.expect = Some(value::number(&text, 0..=most)?),
-            _ => self.count = Some(value::number(&text, 1..=most)? as u64),
-        }
-        Ok(())
-    }
+/// A flag's value.
+fn read<T>(
+    words: &mut Parser,
+    flag: &str,
+    meant: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Error> {
+    let text = words.value()?.string()?;
+    meant(&text).map_err(|what| Error::Wrong { place: flag.to_owned(), what })
 }
 
 fn period(text: &str) -> Result<Duration, String> {
@@ -126,10 +143,6 @@ fn period(text: &str) -> Result<Duration, String> {
         every if every < Duration::from_millis(1) => Err("a poll takes longer: 1ms or more".into()),
         every => Ok(every),
     }
-}
-
-fn told(flag: &str, what: String) -> Error {
-    Error::Wrong { place: flag.to_owned(), what }
 }
 
 /// What `--help` prints.
@@ -170,7 +183,7 @@ mod tests {
     use super::*;
 
     fn parse(words: &str) -> Result<Flags, Error> {
-        Flags::parse(words.split_whitespace().map(str::to_owned))
+        Flags::parse(words.split_whitespace().map(Into::into))
     }
 
     #[test]
@@ -203,7 +216,8 @@ mod tests {
     #[test]
     fn a_wrong_word_is_told() {
         let told = |words| parse(words).unwrap_err().to_string();
-        assert!(told("--evry 1s").starts_with("--evry: unknown flag: there are --socket"));
+        assert_eq!(told("--evry 1s"), "--evry: unknown flag: did you mean \"--every\"?");
+        assert!(told("--colour red").starts_with("--colour: unknown flag: there are --socket"));
         assert!(told("--every").starts_with("--every: a value is missing"));
         assert_eq!(told("--every 0"), "--every: a poll takes longer: 1ms or more");
         assert_eq!(told("--consumers 0"), "--consumers: \"0\" is not a number from 1 to 1000");

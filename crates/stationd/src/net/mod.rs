@@ -1,17 +1,15 @@
-//! Connections, whatever they speak: listeners, bytes in and out, what is waited for and until when, what consumers cost.
+//! What the faces and the loop share: sockets, what waits to be sent, moments, and one turn's means.
 //!
-//! What the bytes mean is [`crate::rpc`]'s and [`crate::http`]'s, which the daemon's loop calls.
+//! Knows bytes, places and moments; what they say is the faces' to know.
 
 pub mod connection;
-pub mod listener;
 pub mod outbox;
 pub mod poller;
-pub mod tally;
 pub mod timeouts;
 pub mod token;
 
-use self::{poller::Poller, tally::Tally, timeouts::Timeouts};
-use crate::{engine::Engine, metrics::own::Own};
+use self::{poller::Poller, timeouts::Timeouts};
+use crate::{engine::Engine, metrics::own::Own, tally::Tally};
 
 /// What one turn works with.
 pub struct Turn<'a> {

@@ -1,10 +1,15 @@
-//! The words of the command line, read by hand: there are six.
+//! The flags of the command line.
 //!
 //! Parsing opens nothing; [`Flags::options`] reads the configuration file that was named.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use super::{Error, KEYS, Options, nearest};
+use lexopt::{
+    Arg::{Long, Short},
+    Parser, ValueExt,
+};
+
+use super::{Error, KEYS, Options, unknown, wrong};
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,24 +34,20 @@ impl Flags {
     /// # Errors
     ///
     /// The first word that is wrong.
-    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Error> {
-        let mut flags = Self::default();
-        let mut words = words.into_iter();
-        while let Some(word) = words.next() {
-            let (name, joined) = match word.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-                _ => (word.as_str(), None),
-            };
-            let mut value =
-                || joined.clone().or_else(|| words.next()).ok_or_else(|| no_value(name));
-            match name {
-                "--config" => flags.config = Some(value()?.into()),
-                "--replay" => flags.replay = Some(value()?.into()),
-                "--set" => flags.set.push(setting(&value()?)?),
-                "--once" => flags.once = true,
-                "-h" | "--help" => flags.help = true,
-                "-V" | "--version" => flags.version = true,
-                _ => return Err(unknown(name)),
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let (mut flags, mut words) = (Self::default(), Parser::from_args(words));
+        while let Some(word) = words.next()? {
+            match word {
+                Long("config") => flags.config = Some(words.value()?.into()),
+                Long("replay") => flags.replay = Some(words.value()?.into()),
+                Long("set") => flags.set.push(setting(&words.value()?.string()?)?),
+                Long("once") => flags.once = true,
+                Short('h') | Long("help") => flags.help = true,
+                Short('V') | Long("version") => flags.version = true,
+                other => {
+                    let known = "--config --set --once --replay --help --version";
+                    return Err(unknown(&other, known));
+                }
             }
         }
         Ok(flags)
@@ -67,19 +68,6 @@ impl Flags {
         }
         Ok(options)
     }
-}
-
-fn wrong(place: &str, what: String) -> Error {
-    Error::Wrong { place: place.to_owned(), what }
-}
-
-fn no_value(flag: &str) -> Error {
-    wrong(flag, "a value is missing behind it (--help shows examples)".to_owned())
-}
-
-fn unknown(word: &str) -> Error {
-    let flags = ["--config", "--set", "--once", "--replay", "--help", "--version"];
-    wrong(word, format!("unknown flag{}", nearest(word, flags)))
 }
 
 fn setting(text: &str) -> Result<(String, String), Error> {
@@ -131,7 +119,7 @@ mod tests {
     use super::*;
 
     fn parse(words: &[&str]) -> Result<Flags, Error> {
-        Flags::parse(words.iter().map(|word| (*word).to_owned()))
+        Flags::parse(words.iter().map(Into::into))
     }
 
     #[test]

@@ -26,14 +26,18 @@ const FASTEST_MS: u32 = 100;
 /// The field's data model and the standard's have their access points under these.
 const ROOTS: [&str; 2] = ["WiFi.AccessPoint.", "Device.WiFi.AccessPoint."];
 
-/// Who asks.
-pub(super) struct Caller<'a> {
+/// Who asks, where the reply goes, and the turn in which it is answered.
+pub(super) struct Call<'a, 't> {
     /// Whose subscriptions are its.
     pub(super) owner: Owner,
     /// How old a reading may be where it does not say, ns.
     pub(super) max_age_ns: u64,
     /// The paces of its subscriptions.
     pub(super) cadences: &'a mut Vec<Cadence>,
+    /// Where the reply is written.
+    pub(super) letter: &'a mut Letter,
+    /// The daemon's turn.
+    pub(super) turn: &'a mut Turn<'t>,
 }
 
 /// Why there is no result.
@@ -49,32 +53,30 @@ fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, Refusal> {
 }
 
 /// Writes the reply to a request; whether it could be answered as asked.
-pub(super) fn answer(
-    request: &Request<'_>,
-    caller: &mut Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> bool {
+pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) -> bool {
     #[cfg(feature = "planted")]
     crate::plant::work();
     let Some(id) = request.id else {
-        // A notification of the caller's: what it changes is changed, and nobody hears of the result.
-        return result(&request.asked, caller, &mut Letter::default(), turn).is_ok();
+        // A notification of the caller's: what it changes is changed, and the result goes nowhere.
+        let letter = &mut Letter::default();
+        return result(&request.asked, &mut Call { letter, ..call }).is_ok();
     };
-    let words = letter.words();
+    let words = call.letter.words();
     let begin = words.len();
     words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     words.extend_from_slice(id.as_bytes());
     words.extend_from_slice(b",\"result\":");
-    match result(&request.asked, caller, letter, turn) {
+    let result = result(&request.asked, &mut call);
+    let words = call.letter.words();
+    match result {
         Ok(()) => {
-            letter.words().extend_from_slice(b"}\n");
+            words.extend_from_slice(b"}\n");
             true
         }
         Err(Refusal { code, message }) => {
             // Bodies are shared only once nothing can fail any more.
-            letter.words().truncate(begin);
-            write_fault(&Fault { id: Some(id), code, message: message.into() }, letter.words());
+            words.truncate(begin);
+            write_fault(&Fault { id: Some(id), code, message: message.into() }, words);
             false
         }
     }
@@ -91,67 +93,50 @@ pub(super) fn write_fault(fault: &Fault<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"}}\n");
 }
 
-fn result(
-    asked: &Asked<'_>,
-    caller: &mut Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
+fn result(asked: &Asked<'_>, call: &mut Call<'_, '_>) -> Answer {
     match asked {
-        Asked::Brief(reading) => brief(reading, caller, letter, turn),
-        Asked::Stats(reading) => stats(reading, caller, letter, turn),
-        Asked::Get(get) => get_paths(get, caller, letter, turn),
-        Asked::Subscribe(subscribe) => self::subscribe(subscribe, caller, letter, turn),
-        Asked::Unsubscribe(end) => unsubscribe(end, caller, letter, turn),
+        Asked::Brief(reading) => brief(reading, call),
+        Asked::Stats(reading) => stats(reading, call),
+        Asked::Get(get) => get_paths(get, call),
+        Asked::Subscribe(subscribe) => self::subscribe(subscribe, call),
+        Asked::Unsubscribe(end) => unsubscribe(end, call),
         Asked::AccessPoints => {
-            access_points(letter.words(), turn);
+            access_points(call.letter.words(), call.turn);
             Ok(())
         }
     }
 }
 
-fn brief(
-    reading: &Reading<'_>,
-    caller: &Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
-    let point = refreshed(reading, caller, turn)?;
+fn brief(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Answer {
+    let point = refreshed(reading, call)?;
     match reading.since {
-        None => letter.share(turn.engine.brief(point)),
-        Some(since) => turn.engine.brief_since(point, since, letter.words()),
+        None => call.letter.share(call.turn.engine.brief(point)),
+        Some(since) => call.turn.engine.brief_since(point, since, call.letter.words()),
     }
     Ok(())
 }
 
-fn stats(
-    reading: &Reading<'_>,
-    caller: &Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
+fn stats(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Answer {
     if reading.since.is_some() {
         return refuse(INVALID_PARAMS, "\"since\" is getStationStatsBrief's: leave it out");
     }
-    let point = refreshed(reading, caller, turn)?;
-    let (model, view) = turn.engine.reading();
-    full::reply(model, point, &view, letter.words());
+    let point = refreshed(reading, call)?;
+    let (model, view) = call.turn.engine.reading();
+    full::reply(model, point, &view, call.letter.words());
     Ok(())
 }
 
 /// The access point that a reading is of, with values as fresh as asked for.
-fn refreshed(
-    reading: &Reading<'_>,
-    caller: &Caller<'_>,
-    turn: &mut Turn<'_>,
-) -> Result<PointId, Refusal> {
-    let point = named(reading, turn)?;
-    refresh(point, max_age_ns(reading.max_age_ms, caller), turn)?;
+fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, Refusal> {
+    let point = named(reading, call.turn)?;
+    refresh(point, call.max_age_ns(reading.max_age_ms), call.turn)?;
     Ok(point)
 }
 
-fn max_age_ns(asked_ms: Option<u32>, caller: &Caller<'_>) -> u64 {
-    asked_ms.map_or(caller.max_age_ns, |ms| u64::from(ms) * MS)
+impl Call<'_, '_> {
+    fn max_age_ns(&self, asked_ms: Option<u32>) -> u64 {
+        asked_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS)
+    }
 }
 
 fn refresh(point: PointId, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
@@ -210,46 +195,36 @@ fn refresh_path(path: &str, max_age_ns: u64, turn: &mut Turn<'_>) -> Answer {
     Ok(())
 }
 
-fn get_paths(
-    get: &Get<'_>,
-    caller: &Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
+fn get_paths(get: &Get<'_>, call: &mut Call<'_, '_>) -> Answer {
     let paths: Vec<&str> = get.paths.iter().map(Text::as_str).collect();
     for path in &paths {
-        refresh_path(path, max_age_ns(get.max_age_ms, caller), turn)?;
+        refresh_path(path, call.max_age_ns(get.max_age_ms), call.turn)?;
     }
-    let (model, view) = turn.engine.reading();
-    match model.get(&paths, &view, letter.words()) {
+    let (model, view) = call.turn.engine.reading();
+    match model.get(&paths, &view, call.letter.words()) {
         Ok(()) => Ok(()),
         Err(error) => refuse(NO_PATH, chain(&error)),
     }
 }
 
-fn subscribe(
-    asked: &Subscribe<'_>,
-    caller: &mut Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
+fn subscribe(asked: &Subscribe<'_>, call: &mut Call<'_, '_>) -> Answer {
     if asked.every_ms.is_some_and(|ms| ms < FASTEST_MS) {
         return refuse(INVALID_PARAMS, format!("\"every-ms\" is {FASTEST_MS} or more"));
     }
     let path = asked.path.as_str();
     let kinds = kinds(asked.kinds.as_deref());
-    let subscription = match turn.engine.model().subscribe(caller.owner, path, kinds) {
+    let subscription = match call.turn.engine.model().subscribe(call.owner, path, kinds) {
         Ok(subscription) => subscription,
         Err(error @ SubscribeError::TooMany { .. }) => return refuse(LIMIT, chain(&error)),
         Err(error) => return refuse(NO_PATH, chain(&error)),
     };
     if let Some(every_ms) = asked.every_ms {
         let every_ns = u64::from(every_ms) * MS;
-        let point = point_of(path, turn);
-        let next_ns = turn.now_ns;
-        caller.cadences.push(Cadence { subscription, point, every_ns, next_ns });
+        let point = point_of(path, call.turn);
+        let next_ns = call.turn.now_ns;
+        call.cadences.push(Cadence { subscription, point, every_ns, next_ns });
     }
-    let words = letter.words();
+    let words = call.letter.words();
     words.extend_from_slice(b"{\"subscription\":");
     words.extend_from_slice(itoa::Buffer::new().format(subscription).as_bytes());
     words.push(b'}');
@@ -266,17 +241,12 @@ fn kinds(named: Option<&[Kind]>) -> Kinds {
     }
 }
 
-fn unsubscribe(
-    end: &Unsubscribe,
-    caller: &mut Caller<'_>,
-    letter: &mut Letter,
-    turn: &mut Turn<'_>,
-) -> Answer {
-    caller.cadences.retain(|cadence| cadence.subscription != end.subscription);
-    if !turn.engine.model().unsubscribe(caller.owner.connection, end.subscription) {
+fn unsubscribe(end: &Unsubscribe, call: &mut Call<'_, '_>) -> Answer {
+    call.cadences.retain(|cadence| cadence.subscription != end.subscription);
+    if !call.turn.engine.model().unsubscribe(call.owner.connection, end.subscription) {
         return refuse(NO_PATH, format!("there is no subscription {} of yours", end.subscription));
     }
-    letter.words().extend_from_slice(b"true");
+    call.letter.words().extend_from_slice(b"true");
     Ok(())
 }
 

@@ -19,13 +19,13 @@ mod shares;
 use std::os::fd::OwnedFd;
 
 use linux::sockets::{self, Peer};
-use listen::Places;
+use listen::{Accepted, Listener, Places};
 
 pub(crate) use self::methods::text;
 use self::{
     consumer::{Cadence, Consumer},
     memo::Memo,
-    methods::Caller,
+    methods::Call,
     request::{Fault, LIMIT},
 };
 use crate::{
@@ -33,11 +33,10 @@ use crate::{
     net::{
         Turn,
         connection::{Connection, PATIENCE_NS, Received, Stays},
-        listener::{Accepted, Listener},
         outbox::{Letter, Outbox, Sent},
-        tally::Reason,
         token::Token,
     },
+    tally::Reason,
     trace::Level,
 };
 
@@ -314,29 +313,13 @@ impl Desk {
         trace.event("rpc", Level::DEBUG, format_args!("{} asks", consumer.id));
         let Consumer { id, peer, cadences, .. } = consumer;
         let owner = Owner { connection: *id, peer: *peer };
-        let mut caller = Caller { owner, max_age_ns: self.limits.max_age_ns, cadences };
+        let (max_age_ns, letter) = (self.limits.max_age_ns, &mut self.letter);
+        let call = Call { owner, max_age_ns, cadences, letter, turn: &mut *turn };
         let answered = match self.memo.recall(line) {
-            Some(request) => methods::answer(&request, &mut caller, &mut self.letter, turn),
-            None => self.answer_new(line, &mut caller, turn),
+            Some(request) => methods::answer(&request, call),
+            None => answer_new(line, call, &mut self.memo),
         };
         turn.tally.faults += u64::from(!answered);
-    }
-
-    /// Answers a line that has not come before.
-    fn answer_new(&mut self, line: &[u8], caller: &mut Caller<'_>, turn: &mut Turn<'_>) -> bool {
-        match request::parse(line) {
-            Ok(request) => {
-                let answered = methods::answer(&request, caller, &mut self.letter, turn);
-                if answered {
-                    self.memo.keep(line, &request);
-                }
-                answered
-            }
-            Err(fault) => {
-                methods::write_fault(&fault, self.letter.words());
-                false
-            }
-        }
     }
 
     fn fault(&mut self, code: i32, message: String) {
@@ -360,6 +343,23 @@ impl Desk {
         let stays = connection.rest(sent, turn);
         consumer.wait_for_cadence(turn);
         stays
+    }
+}
+
+/// Answers a line that has not come before.
+fn answer_new(line: &[u8], call: Call<'_, '_>, memo: &mut Memo) -> bool {
+    match request::parse(line) {
+        Ok(request) => {
+            let answered = methods::answer(&request, call);
+            if answered {
+                memo.keep(line, &request);
+            }
+            answered
+        }
+        Err(fault) => {
+            methods::write_fault(&fault, call.letter.words());
+            false
+        }
     }
 }
 

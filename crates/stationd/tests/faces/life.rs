@@ -32,8 +32,7 @@ fn a_signal_ends_it_and_its_sockets_go() {
 fn a_socket_in_use_is_refused_and_goes_on() {
     let daemon = Daemon::start(&[]);
     let path = daemon.rpc_path().display().to_string();
-    let words =
-        format!("stationd: {path} is in use: stationd runs already, or give another path\n");
+    let words = format!("stationd: {path} is in use by a daemon that runs: give another path\n");
     assert_eq!(on_socket(&path), (4, words));
     daemon.client().result("getAccessPoints", serde_json::json!({}));
 }

@@ -54,8 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into());
-    let (verb, options) = options::parse(words)?;
+    let (verb, options) = options::parse(std::env::args_os().skip(1))?;
     match verb {
         Verb::Help => say(&options::help()),
         Verb::Version => say(concat!("txd ", env!("CARGO_PKG_VERSION"), "\n")),

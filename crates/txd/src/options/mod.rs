@@ -1,4 +1,4 @@
-//! The words of the command line, read by hand: a verb and a few flags, which mean the same for every verb.
+//! The words of the command line: a verb and a few flags, which mean the same for every verb.
 //!
 //! Reading opens nothing. Every default is in [`Options::default`].
 
@@ -7,6 +7,9 @@ mod help;
 mod tests;
 mod value;
 
+use std::ffi::OsString;
+
+use lexopt::{Arg, Parser, ValueExt};
 use model::{completion::Strategy, span::Span};
 
 pub use self::help::help;
@@ -106,79 +109,70 @@ fn wrong(place: &str, what: impl Into<String>) -> Error {
 }
 
 const VERBS: [&str; 3] = ["run", "measure", "census"];
+#[rustfmt::skip]
 const FLAGS: [&str; 22] = [
-    "--strategy",
-    "--rate",
-    "--bytes",
-    "--completes-in",
-    "--spread",
-    "--others-in",
-    "--access-in",
-    "--bus-word",
-    "--air",
-    "--faults",
-    "--seed",
-    "--patience",
-    "--queue",
-    "--warm-up",
-    "--window",
-    "--task-rounds",
-    "--json",
-    "--names",
-    "--back",
-    "--for",
-    "--help",
-    "--version",
+    "--strategy", "--rate", "--bytes", "--completes-in", "--spread", "--others-in", "--access-in", "--bus-word",
+    "--air", "--faults", "--seed", "--patience", "--queue", "--warm-up", "--window", "--task-rounds", "--json",
+    "--names", "--back", "--for", "--help", "--version",
 ];
+
+impl From<lexopt::Error> for Error {
+    fn from(error: lexopt::Error) -> Self {
+        match error {
+            lexopt::Error::MissingValue { option: Some(flag) } => {
+                wrong(&flag, "a value is missing behind it (--help shows examples)")
+            }
+            lexopt::Error::UnexpectedValue { option, .. } => wrong(&option, "it takes no value"),
+            other => wrong("the command line", other.to_string()),
+        }
+    }
+}
 
 /// Reads the words behind the program's name.
 ///
 /// # Errors
 ///
 /// The first word that is wrong.
-pub fn parse(words: impl IntoIterator<Item = String>) -> Result<(Verb, Options), Error> {
-    let mut words = words.into_iter();
-    let Some(verb) = words.next() else {
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<(Verb, Options), Error> {
+    let (mut words, mut options) = (Parser::from_args(words), Options::default());
+    let Some(word) = words.next()? else {
         return Err(wrong("txd", "what to do? run, measure or census (--help shows examples)"));
     };
-    let verb = match verb.as_str() {
+    let verb = match spelt(&word).as_str() {
         "run" => Verb::Run,
         "measure" => Verb::Measure,
         "census" => Verb::Census,
-        "-h" | "--help" | "help" => return Ok((Verb::Help, Options::default())),
-        "-V" | "--version" => return Ok((Verb::Version, Options::default())),
+        "-h" | "--help" | "help" => return Ok((Verb::Help, options)),
+        "-V" | "--version" => return Ok((Verb::Version, options)),
         other => {
-            return Err(wrong(
-                other,
-                format!("unknown verb{}", value::nearest(other, VERBS.iter())),
-            ));
+            return Err(wrong(other, format!("unknown verb{}", value::nearest(other, &VERBS))));
         }
     };
-    let mut options = Options::default();
-    while let Some(word) = words.next() {
-        let (name, joined) = match word.split_once('=') {
-            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
-            _ => (word.as_str(), None),
-        };
-        match name {
+    while let Some(word) = words.next()? {
+        match spelt(&word).as_str() {
             "-h" | "--help" => return Ok((Verb::Help, options)),
             "-V" | "--version" => return Ok((Verb::Version, options)),
             "--json" => options.json = true,
-            _ if !FLAGS.contains(&name) => {
-                let near = value::nearest(name, FLAGS.iter());
-                return Err(wrong(name, format!("unknown flag{near}")));
+            flag if FLAGS.contains(&flag) => {
+                let text = words.value()?.string()?;
+                options.set(verb, flag, &text).map_err(|what| wrong(flag, what))?;
             }
-            _ => {
-                let value = joined.or_else(|| words.next());
-                let value = value.ok_or_else(|| {
-                    wrong(name, "a value is missing behind it (--help shows examples)")
-                })?;
-                options.set(verb, name, &value).map_err(|what| wrong(name, what))?;
+            other => {
+                return Err(wrong(other, format!("unknown flag{}", value::nearest(other, &FLAGS))));
             }
         }
     }
     options.fits()?;
     Ok((verb, options))
+}
+
+/// A word as it was typed.
+fn spelt(word: &Arg<'_>) -> String {
+    match word {
+        Arg::Long(name) => format!("--{name}"),
+        Arg::Short(letter) => format!("-{letter}"),
+        Arg::Value(text) => text.to_string_lossy().into_owned(),
+    }
 }
 
 impl Options {

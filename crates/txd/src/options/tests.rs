@@ -7,7 +7,7 @@ use crate::card::{
 };
 
 fn read(words: &[&str]) -> Options {
-    parse(words.iter().map(|word| (*word).to_owned())).expect("they are right").1
+    parse(words.iter().map(Into::into)).expect("they are right").1
 }
 
 #[test]

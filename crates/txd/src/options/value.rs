@@ -25,9 +25,9 @@ pub(super) fn strategy(text: &str, none: bool) -> Result<Option<Strategy>, Strin
     }
     let found = Strategy::ALL.into_iter().find(|one| one.name() == text);
     found.map(Some).ok_or_else(|| {
-        let names = Strategy::ALL.map(Strategy::name);
-        let more = if none { &["none"][..] } else { &[] };
-        format!("there is no strategy \"{text}\"{}", nearest(text, names.iter().chain(more)))
+        let mut names = Strategy::ALL.map(Strategy::name).to_vec();
+        names.extend(none.then_some("none"));
+        format!("there is no strategy \"{text}\"{}", nearest(text, &names))
     })
 }
 
@@ -69,7 +69,7 @@ pub(super) fn faults(text: &str) -> Result<Rates, String> {
             "dies-at" => rates.at = Some((number(value, 1, u64::MAX)?, Fault::Death)),
             _ => {
                 let known = ["late", "late-by", "lost", "error", "stuck", "dies-at"];
-                return Err(format!("there is no fault \"{name}\"{}", nearest(name, known.iter())));
+                return Err(format!("there is no fault \"{name}\"{}", nearest(name, &known)));
             }
         }
     }
@@ -88,8 +88,7 @@ fn percent(text: &str) -> Result<u32, String> {
 }
 
 /// `: did you mean "…"?` where one of the words is near, else all of them.
-pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a &'a str>) -> String {
-    let known: Vec<&str> = known.copied().collect();
+pub(super) fn nearest(word: &str, known: &[&str]) -> String {
     let near = known.iter().map(|one| (strsim::damerau_levenshtein(word, one), one)).min();
     match near {
         Some((distance, one)) if distance <= 3.min(word.len() / 2) => {

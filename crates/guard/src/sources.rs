@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use linux::file;
 
-use super::failure::Failure;
 use crate::{
     characterize::curve::{Curve, VERSION},
+    failure::Failure,
     policy::Policy,
 };
 
@@ -75,7 +75,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::command::failure::USAGE;
+    use crate::failure::USAGE;
 
     #[test]
     fn a_file_that_is_wrong_is_named() {

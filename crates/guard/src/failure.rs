@@ -26,6 +26,9 @@ pub struct Failure {
     pub line: String,
 }
 
+/// What a verb gives: the text for its standard output.
+pub type Output = Result<String, Failure>;
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line)

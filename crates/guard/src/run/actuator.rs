@@ -1,35 +1,35 @@
-//! The hand that the loop acts with: levers, journal and watchdog together, or none of them in a dry run.
+//! The actuator that the loop acts with: levers, journal and watchdog together, or none of them in a dry run.
 
 use std::path::{Path, PathBuf};
 
 use crate::{
-    act::{Beat, Hands, Options, Scene},
-    command::failure::Failure,
+    act::{Beat, Levers, Options, Scene},
     decide::{Decision, Outcome},
+    failure::Failure,
     groups::{Applications, Hierarchies},
     journal::{Disk, Journal, Report},
     reading::Reading,
 };
 
-/// The hand.
+/// The actuator.
 #[derive(Debug)]
-pub struct Hand {
+pub struct Actuator {
     hierarchies: Hierarchies,
     folder: PathBuf,
-    grip: Grip,
+    state: State,
 }
 
 #[derive(Debug)]
-enum Grip {
+enum State {
     /// It acts. Boxed: a dry run has no need of the room.
-    Acts(Box<Hands>),
+    Acts(Box<Levers>),
     /// It holds the folder and does nothing.
     Dry { _lock: Journal },
     /// The watchdog took everything over, and the folder could not be had again: nothing is bounded.
     Lost,
 }
 
-impl Hand {
+impl Actuator {
     /// Takes the state folder, puts back what an earlier guard left, and starts the watchdog. A dry run takes the
     /// folder only.
     ///
@@ -41,23 +41,23 @@ impl Hand {
         hierarchies: &Hierarchies,
         dry_run: bool,
     ) -> Result<(Self, Report), Failure> {
-        let (grip, report) = if dry_run {
+        let (state, report) = if dry_run {
             let (journal, report) = Journal::open(Box::new(Disk::default()), folder)
                 .map_err(|error| Failure::environment(&error))?;
-            (Grip::Dry { _lock: journal }, report)
+            (State::Dry { _lock: journal }, report)
         } else {
-            let (hands, report) = open(folder, hierarchies)?;
-            (Grip::Acts(Box::new(hands)), report)
+            let (levers, report) = open(folder, hierarchies)?;
+            (State::Acts(Box::new(levers)), report)
         };
         let (hierarchies, folder) = (hierarchies.clone(), folder.to_owned());
-        Ok((Self { hierarchies, folder, grip }, report))
+        Ok((Self { hierarchies, folder, state }, report))
     }
 
     /// The watchdog's process.
     pub fn watchdog(&self) -> Option<u32> {
-        match &self.grip {
-            Grip::Acts(hands) => hands.watchdog_pid(),
-            Grip::Dry { .. } | Grip::Lost => None,
+        match &self.state {
+            State::Acts(levers) => levers.watchdog_pid(),
+            State::Dry { .. } | State::Lost => None,
         }
     }
 
@@ -70,26 +70,26 @@ impl Hand {
     ) -> Outcome {
         let scene =
             Scene { applications, workers: &reading.workers, interfaces: &reading.interfaces };
-        match &mut self.grip {
-            Grip::Acts(hands) => hands.apply(decision, &scene),
-            Grip::Dry { .. } | Grip::Lost => Outcome::default(),
+        match &mut self.state {
+            State::Acts(levers) => levers.apply(decision, &scene),
+            State::Dry { .. } | State::Lost => Outcome::default(),
         }
     }
 
     /// Tells the watchdog that guard lives. Something that a person should know, if there is.
     pub fn beat(&mut self) -> Option<&'static str> {
-        let hands = match &mut self.grip {
-            Grip::Acts(hands) => hands,
-            Grip::Dry { .. } => return None,
+        let levers = match &mut self.state {
+            State::Acts(levers) => levers,
+            State::Dry { .. } => return None,
             // It is tried again at every beat.
-            Grip::Lost => return self.take_again().then_some("guard acts again"),
+            State::Lost => return self.take_again().then_some("guard acts again"),
         };
-        match hands.beat() {
+        match levers.beat() {
             Beat::Fine => None,
             Beat::Renewed => Some("the watchdog was gone; another one watches now"),
             Beat::TakenOver => {
-                // The old hands hold the folder until they are gone.
-                self.grip = Grip::Lost;
+                // The old levers hold the folder until they are gone.
+                self.state = State::Lost;
                 self.take_again();
                 Some("guard was stuck, and its watchdog restored everything; guard begins anew")
             }
@@ -99,22 +99,22 @@ impl Hand {
     fn take_again(&mut self) -> bool {
         let opened = open(&self.folder, &self.hierarchies);
         let is_open = opened.is_ok();
-        if let Ok((hands, _)) = opened {
-            self.grip = Grip::Acts(Box::new(hands));
+        if let Ok((levers, _)) = opened {
+            self.state = State::Acts(Box::new(levers));
         }
         is_open
     }
 
     /// Puts everything back.
     pub fn restore(&mut self) -> Report {
-        match &mut self.grip {
-            Grip::Acts(hands) => hands.restore(),
-            Grip::Dry { .. } | Grip::Lost => Report::default(),
+        match &mut self.state {
+            State::Acts(levers) => levers.restore(),
+            State::Dry { .. } | State::Lost => Report::default(),
         }
     }
 }
 
-fn open(folder: &Path, hierarchies: &Hierarchies) -> Result<(Hands, Report), Failure> {
+fn open(folder: &Path, hierarchies: &Hierarchies) -> Result<(Levers, Report), Failure> {
     let options = Options { state: folder.to_owned(), ..Options::default() };
-    Hands::open(hierarchies.clone(), options).map_err(|error| Failure::environment(&error))
+    Levers::open(hierarchies.clone(), options).map_err(|error| Failure::environment(&error))
 }

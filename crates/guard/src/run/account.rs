@@ -33,9 +33,9 @@ struct Bounded {
     why: String,
 }
 
-/// The book.
+/// The account.
 #[derive(Debug, Default)]
-pub struct Book {
+pub struct Account {
     status: Status,
     began_ns: u64,
     now: Mark,
@@ -44,7 +44,7 @@ pub struct Book {
     reason_ns: Option<u64>,
 }
 
-impl Book {
+impl Account {
     /// An empty one, begun now (ns of the boot's clock). What does not change is in `status`.
     pub fn new(status: Status, now_ns: u64) -> Self {
         let now = Mark { at_ns: now_ns, ..Mark::default() };
@@ -230,27 +230,27 @@ mod tests {
 
     #[test]
     fn an_application_is_bounded_since_its_bounds_changed_and_why() {
-        let mut book = Book::new(Status::default(), 0);
-        book.tick(&reading(1), &bounded(512, true, "it took half"), &Outcome::default());
-        book.tick(&reading(2), &bounded(512, false, "as it is"), &Outcome::default());
-        let status = book.status(5 * SECOND, None);
+        let mut account = Account::new(Status::default(), 0);
+        account.tick(&reading(1), &bounded(512, true, "it took half"), &Outcome::default());
+        account.tick(&reading(2), &bounded(512, false, "as it is"), &Outcome::default());
+        let status = account.status(5 * SECOND, None);
         let told = &status.applications[0];
         assert_eq!(told.bounded_for_s, Some(4.0));
         assert_eq!(told.why.as_deref(), Some("it took half"));
         assert_eq!((status.now.as_str(), status.reason_age_s), ("as it is", Some(4.0)));
         assert_eq!(told.cost(), Some(0.5));
-        book.tick(&reading(6), &bounded(1024, true, "Wi-Fi rests"), &Outcome::default());
-        assert_eq!(book.status(7 * SECOND, None).applications[0].bounded_for_s, None);
+        account.tick(&reading(6), &bounded(1024, true, "Wi-Fi rests"), &Outcome::default());
+        assert_eq!(account.status(7 * SECOND, None).applications[0].bounded_for_s, None);
     }
 
     #[test]
     fn guards_own_cost_is_that_of_the_last_minute() {
-        let mut book = Book::new(Status::default(), 0);
+        let mut account = Account::new(Status::default(), 0);
         let outcome = Outcome { writes: 1, ..Outcome::default() };
         for second in 1..=200 {
-            book.tick(&reading(second), &bounded(512, false, ""), &outcome);
+            account.tick(&reading(second), &bounded(512, false, ""), &outcome);
         }
-        let own = book.status(200 * SECOND, Some(2000)).own;
+        let own = account.status(200 * SECOND, Some(2000)).own;
         assert!((own.cpu_share - 0.001).abs() < 1e-6, "{own:?}");
         assert!((60..=65).contains(&own.writes_last_minute) && own.writes == 200, "{own:?}");
         assert_eq!((own.ticks, own.rss_kib), (200, Some(2000)));
@@ -258,16 +258,16 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_as_long_as_it_stands() {
-        let mut book = Book::new(Status::default(), 0);
+        let mut account = Account::new(Status::default(), 0);
         let refused = ("backup".to_owned(), Lever::Quota, "EINVAL".to_owned());
         let outcome = Outcome { refused: vec![refused], ..Outcome::default() };
         for second in 1..4 {
-            book.tick(&reading(second), &bounded(512, false, ""), &outcome);
+            account.tick(&reading(second), &bounded(512, false, ""), &outcome);
         }
-        let status = book.status(4 * SECOND, None);
+        let status = account.status(4 * SECOND, None);
         assert_eq!(status.refused, ["backup: quota: EINVAL"]);
         assert_eq!(status.interfaces[0].drops, 9);
-        book.tick(&reading(4), &bounded(512, false, ""), &Outcome::default());
-        assert_eq!(book.status(4 * SECOND, None).refused, [""; 0]);
+        account.tick(&reading(4), &bounded(512, false, ""), &Outcome::default());
+        assert_eq!(account.status(4 * SECOND, None).refused, [""; 0]);
     }
 }

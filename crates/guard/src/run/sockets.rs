@@ -6,23 +6,18 @@
 //! What an answer says is the loop's.
 
 use std::{
-    fs, io,
-    net::{SocketAddr, TcpListener},
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::{
-            fs::{FileTypeExt, PermissionsExt},
-            net::UnixListener,
-        },
-    },
-    path::{Path, PathBuf},
+    net::SocketAddr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
 };
 
 use linux::sockets;
-use listen::{Activity, Format, Hosts, Occupant, Page, Parsed, Places, Standing};
+use listen::{
+    Accepted, Activity, Format, Hosts, ListenError, Occupant, Page, Parsed, Places, Standing,
+};
 use rustix::{
     io::Errno,
-    net::{Shutdown, SocketFlags, accept_with, shutdown},
+    net::{Shutdown, shutdown},
     process::getuid,
 };
 
@@ -37,27 +32,15 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// Bytes behind a request that are taken and thrown away: TCP would take back an answer that is closed over them.
 const THROWN_AWAY: usize = 64 * 1024;
 
-/// A door cannot be opened.
+/// A socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The control socket.
-    #[error("cannot open the control socket {}: use another folder with --state", path.display())]
-    Control {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot open the control socket: use another folder with --state")]
+    Control(#[source] ListenError),
     /// The metrics.
-    #[error("cannot listen at {address}: is the port somebody else's?")]
-    Metrics {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot serve metrics: is the port in use?")]
+    Metrics(#[source] ListenError),
 }
 
 /// What somebody wants.
@@ -92,7 +75,7 @@ enum Kind {
 #[derive(Debug)]
 struct Listener {
     kind: Kind,
-    socket: OwnedFd,
+    socket: listen::Listener,
     connections: Places<Connection>,
 }
 
@@ -112,15 +95,14 @@ impl Occupant for Connection {
     }
 }
 
-/// The open doors and who stands in them.
+/// The open sockets and who stands in them.
 #[derive(Debug)]
-pub struct Doors {
+pub struct Sockets {
     listeners: Vec<Listener>,
     hosts: Hosts,
-    control: PathBuf,
 }
 
-impl Doors {
+impl Sockets {
     /// Opens the control socket, and the metrics where they are wanted, for these hosts. The caller holds the
     /// folder's lock: a socket that is there already is a dead guard's, and is replaced.
     ///
@@ -128,19 +110,13 @@ impl Doors {
     ///
     /// [`Error`].
     pub fn open(control: &Path, metrics: Option<SocketAddr>, hosts: Hosts) -> Result<Self, Error> {
-        let socket = open_control(control)
-            .map_err(|source| Error::Control { path: control.to_owned(), source })?;
+        let socket = listen::Listener::unix(control, 0o600).map_err(Error::Control)?;
         let mut listeners = vec![Listener::new(Kind::Control, socket)];
         if let Some(address) = metrics {
-            let open = || -> io::Result<OwnedFd> {
-                let listener = TcpListener::bind(address)?;
-                listener.set_nonblocking(true)?;
-                Ok(listener.into())
-            };
-            let socket = open().map_err(|source| Error::Metrics { address, source })?;
+            let socket = listen::Listener::tcp(address).map_err(Error::Metrics)?;
             listeners.push(Listener::new(Kind::Metrics, socket));
         }
-        Ok(Self { listeners, hosts, control: control.to_owned() })
+        Ok(Self { listeners, hosts })
     }
 
     /// Everything that is worth waking up for.
@@ -152,36 +128,17 @@ impl Doors {
     }
 
     /// Whether somebody is in: who stalls is let go in time.
-    pub fn has_guests(&self) -> bool {
+    pub fn has_connections(&self) -> bool {
         self.listeners.iter().any(|listener| !listener.connections.is_empty())
     }
 
     /// Lets in who waits, reads what was said, answers who has asked, and lets go who stalls.
     pub fn serve(&mut self, now_ns: u64, answer: &mut dyn FnMut(Request) -> Answer) {
         for listener in &mut self.listeners {
-            listener.serve(now_ns, &mut Desk { kind: listener.kind, hosts: &self.hosts, answer });
+            listener
+                .serve(now_ns, &mut Responder { kind: listener.kind, hosts: &self.hosts, answer });
         }
     }
-}
-
-impl Drop for Doors {
-    fn drop(&mut self) {
-        // A folder that is gone already has no socket either.
-        let _ = fs::remove_file(&self.control);
-    }
-}
-
-fn open_control(path: &Path) -> io::Result<OwnedFd> {
-    if let Ok(there) = fs::symlink_metadata(path) {
-        if !there.file_type().is_socket() {
-            return Err(io::Error::other("something else has its name"));
-        }
-        fs::remove_file(path)?;
-    }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener.into())
 }
 
 /// Only root and guard's own user control it, also where somebody opened the socket's permissions to others.
@@ -190,23 +147,22 @@ fn is_ours(socket: &OwnedFd) -> bool {
 }
 
 impl Listener {
-    fn new(kind: Kind, socket: OwnedFd) -> Self {
+    fn new(kind: Kind, socket: listen::Listener) -> Self {
         Self { kind, socket, connections: Places::new(PLACES) }
     }
 
     /// Those who are in come first: what they have asked is answered before anybody wants their place.
-    fn serve(&mut self, now_ns: u64, desk: &mut Desk<'_>) {
+    fn serve(&mut self, now_ns: u64, responder: &mut Responder<'_>) {
         for place in 0..PLACES as u32 {
-            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, desk)) {
+            if self.connections.get_mut(place).is_some_and(|one| !one.stays(now_ns, responder)) {
                 self.connections.take(place);
             }
         }
         for _ in 0..AT_ONCE {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            let Ok(socket) = accept_with(&self.socket, flags) else { return };
+            let Accepted::Connection(socket) = self.socket.accept() else { return };
             let is_allowed = self.kind == Kind::Metrics || is_ours(&socket);
             let mut newcomer = Connection::new(socket, is_allowed, now_ns);
-            if newcomer.stays(now_ns, desk) {
+            if newcomer.stays(now_ns, responder) {
                 self.admit(newcomer, now_ns);
             }
         }
@@ -226,13 +182,13 @@ impl Listener {
 }
 
 /// Where requests of one socket are answered.
-struct Desk<'a> {
+struct Responder<'a> {
     kind: Kind,
     hosts: &'a Hosts,
     answer: &'a mut dyn FnMut(Request) -> Answer,
 }
 
-impl Desk<'_> {
+impl Responder<'_> {
     fn asked(&self, said: &[u8]) -> Asked {
         match self.kind {
             Kind::Control => control_request(said),
@@ -277,15 +233,16 @@ impl Connection {
     }
 
     /// Whether there is something to wait for still.
-    fn stays(&mut self, now_ns: u64, desk: &mut Desk<'_>) -> bool {
+    fn stays(&mut self, now_ns: u64, responder: &mut Responder<'_>) -> bool {
         let Some(complete) = self.read() else { return false };
-        let asked = match desk.asked(&self.said) {
+        let asked = match responder.asked(&self.said) {
             Asked::Whole { .. } if !self.is_allowed => {
                 Asked::Wrong(b"refused\nonly root controls this guard\n".to_vec())
             }
             asked => asked,
         };
-        if let Some(reply) = desk.reply(asked, complete || self.said.len() >= LONGEST_REQUEST) {
+        if let Some(reply) = responder.reply(asked, complete || self.said.len() >= LONGEST_REQUEST)
+        {
             self.send(&reply);
             return false;
         }
@@ -399,26 +356,30 @@ fn http(answer: listen::Answer<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::{
+        fs,
         io::{Read, Write},
         net::{Shutdown, TcpStream},
-        os::unix::net::UnixStream,
+        os::unix::{
+            fs::PermissionsExt,
+            net::{UnixListener, UnixStream},
+        },
     };
 
     use super::*;
 
-    fn open_with_metrics(folder: &tempfile::TempDir) -> Doors {
+    fn open_with_metrics(folder: &tempfile::TempDir) -> Sockets {
         let address = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         let hosts = Hosts::named(["ap.lan".to_owned()]);
-        Doors::open(&folder.path().join("control"), address, hosts).unwrap()
+        Sockets::open(&folder.path().join("control"), address, hosts).unwrap()
     }
 
-    fn address(doors: &Doors) -> SocketAddr {
-        rustix::net::getsockname(&doors.listeners[1].socket).unwrap().try_into().unwrap()
+    fn address(sockets: &Sockets) -> SocketAddr {
+        rustix::net::getsockname(&sockets.listeners[1].socket).unwrap().try_into().unwrap()
     }
 
-    fn served(doors: &mut Doors, now_ns: u64) -> Vec<Request> {
+    fn served(sockets: &mut Sockets, now_ns: u64) -> Vec<Request> {
         let mut asked = Vec::new();
-        doors.serve(now_ns, &mut |request| {
+        sockets.serve(now_ns, &mut |request| {
             asked.push(request);
             Answer::Done("here\n".to_owned())
         });
@@ -429,26 +390,26 @@ mod tests {
     fn a_request_that_comes_in_pieces_is_answered_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
-        let mut guest = UnixStream::connect(&path).unwrap();
-        guest.write_all(b"set ").unwrap();
-        assert_eq!(served(&mut doors, 0), []);
-        assert_eq!(doors.descriptors().count(), 2);
-        guest.write_all(b"60\n").unwrap();
-        assert_eq!(served(&mut doors, 0), [Request::Set(60)]);
+        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(b"set ").unwrap();
+        assert_eq!(served(&mut sockets, 0), []);
+        assert_eq!(sockets.descriptors().count(), 2);
+        client.write_all(b"60\n").unwrap();
+        assert_eq!(served(&mut sockets, 0), [Request::Set(60)]);
         let mut answer = String::new();
-        guest.read_to_string(&mut answer).unwrap();
+        client.read_to_string(&mut answer).unwrap();
         assert_eq!(answer, "done\nhere\n");
-        assert_eq!(doors.descriptors().count(), 1);
+        assert_eq!(sockets.descriptors().count(), 1);
     }
 
     #[test]
     fn only_its_owner_reaches_the_socket_and_it_goes_with_the_guard() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let doors = Doors::open(&path, None, Hosts::default()).unwrap();
+        let sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        drop(doors);
+        drop(sockets);
         assert!(!path.exists());
     }
 
@@ -458,9 +419,9 @@ mod tests {
         let path = folder.path().join("control");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        drop(Doors::open(&path, None, Hosts::default()).unwrap());
+        drop(Sockets::open(&path, None, Hosts::default()).unwrap());
         fs::write(&path, "mine").unwrap();
-        assert!(Doors::open(&path, None, Hosts::default()).is_err());
+        assert!(Sockets::open(&path, None, Hosts::default()).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
@@ -468,14 +429,14 @@ mod tests {
     fn who_stalls_or_goes_is_let_go() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
-        let mut doors = Doors::open(&path, None, Hosts::default()).unwrap();
+        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
         let stalls = UnixStream::connect(&path).unwrap();
         let goes = UnixStream::connect(&path).unwrap();
         goes.shutdown(Shutdown::Both).unwrap();
-        assert_eq!(served(&mut doors, 0), []);
-        assert_eq!(doors.descriptors().count(), 2);
-        served(&mut doors, PATIENCE_NS);
-        assert_eq!(doors.descriptors().count(), 1);
+        assert_eq!(served(&mut sockets, 0), []);
+        assert_eq!(sockets.descriptors().count(), 2);
+        served(&mut sockets, PATIENCE_NS);
+        assert_eq!(sockets.descriptors().count(), 1);
         drop(stalls);
     }
 
@@ -493,14 +454,14 @@ mod tests {
     #[test]
     fn metrics_are_served_over_http_and_nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
-        let mut doors = open_with_metrics(&folder);
-        let address = address(&doors);
+        let mut sockets = open_with_metrics(&folder);
+        let address = address(&sockets);
         let mut get = |request: &str| {
-            let mut guest = TcpStream::connect(address).unwrap();
-            guest.write_all(request.as_bytes()).unwrap();
-            let asked = served(&mut doors, 0);
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(request.as_bytes()).unwrap();
+            let asked = served(&mut sockets, 0);
             let mut answer = String::new();
-            guest.read_to_string(&mut answer).unwrap();
+            client.read_to_string(&mut answer).unwrap();
             (asked, answer)
         };
         let (asked, answer) = get("GET /metrics HTTP/1.1\r\nHost: ap.lan:9811\r\n\
@@ -528,17 +489,17 @@ mod tests {
     #[test]
     fn who_fills_a_socket_keeps_nobody_out_and_the_longest_silent_leave() {
         let folder = tempfile::tempdir().unwrap();
-        let mut doors = open_with_metrics(&folder);
-        let address = address(&doors);
+        let mut sockets = open_with_metrics(&folder);
+        let address = address(&sockets);
         let silent: Vec<TcpStream> =
             (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut control = UnixStream::connect(folder.path().join("control")).unwrap();
         control.write_all(b"status\n").unwrap();
-        assert_eq!(served(&mut doors, 0), [Request::Status]);
-        assert_eq!(doors.descriptors().count(), 2 + PLACES);
+        assert_eq!(served(&mut sockets, 0), [Request::Status]);
+        assert_eq!(sockets.descriptors().count(), 2 + PLACES);
         let mut one = TcpStream::connect(address).unwrap();
         one.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-        assert_eq!(served(&mut doors, 1).len(), 1);
+        assert_eq!(served(&mut sockets, 1).len(), 1);
         silent[0].set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
         assert_eq!((&silent[0]).read(&mut [0]).unwrap(), 0, "the first is let go");
         silent[19].set_nonblocking(true).unwrap();

@@ -1,7 +1,7 @@
-//! Where consumers knock: UNIX sockets that go away with the daemon, and TCP on this machine.
+//! Where clients connect: UNIX sockets that go away with the daemon, and TCP on this machine.
 //!
 //! A socket path that is there already is somebody's: it is taken over only where nobody answers any
-//! more. It accepts; what comes in over a connection is the faces' to read.
+//! more. It accepts; what comes in over a connection is the daemons' to read.
 
 use std::{
     fs, io,
@@ -25,7 +25,7 @@ use rustix::{
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Somebody does already.
-    #[error("{path} is in use: stationd runs already, or give another path")]
+    #[error("{path} is in use by a daemon that runs: give another path")]
     Taken {
         /// The path.
         path: String,

@@ -1,4 +1,4 @@
-//! The life of a guard: it wakes when its senses, a signal, its time, or somebody at a door wants it.
+//! A guard that runs: it wakes when its senses, a signal, its time, or a request at one of its sockets wants it.
 //!
 //! It asks the clock and passes things on; it decides nothing and writes nothing itself.
 
@@ -15,15 +15,12 @@ use rustix::{
 };
 
 use super::{
-    doors::{Answer, Doors},
     guard::Guard,
     signals::Signals,
+    sockets::{Answer, Sockets},
 };
 use crate::{
-    command::{ask, failure::Failure, flags, tell},
-    decide,
-    journal::Report,
-    sense::Woken,
+    control, decide, failure::Failure, flags, journal::Report, output::complain, sense::Woken,
     status::Status,
 };
 
@@ -32,10 +29,10 @@ const BEAT_NS: u64 = 800_000_000;
 
 /// A guard that runs.
 #[derive(Debug)]
-pub struct Life {
+pub struct Session {
     name: String,
     guard: Guard,
-    doors: Doors,
+    sockets: Sockets,
     signals: Signals,
     /// Rings so often that the watchdog is never left without a word.
     heart: OwnedFd,
@@ -44,7 +41,7 @@ pub struct Life {
     ticked_ns: u64,
 }
 
-impl Life {
+impl Session {
     /// Begins.
     ///
     /// # Errors
@@ -56,21 +53,21 @@ impl Life {
         let folder = if flags.dry_run { state.join("dry-run") } else { state.clone() };
         let guard = Guard::begin(flags, &folder, name)?;
         let hosts = Hosts::named(flags.hosts.iter().cloned());
-        let doors = Doors::open(&ask::socket(&folder), flags.listen, hosts)
+        let sockets = Sockets::open(&control::socket(&folder), flags.listen, hosts)
             .map_err(|error| Failure::environment(&error))?;
         let heart = alarm(BEAT_NS, BEAT_NS).map_err(|error| Failure::environment(&error))?;
         let (tick_ns, ticked_ns) = (decide::TICK_NS, boottime_ns());
         guard.say_what_is_watched();
-        Ok(Self { name: name.to_owned(), guard, doors, signals, heart, tick_ns, ticked_ns })
+        Ok(Self { name: name.to_owned(), guard, sockets, signals, heart, tick_ns, ticked_ns })
     }
 
-    /// Lives until a signal comes, its time is over, or, with `--once`, its second tick is done: differences
+    /// Runs until a signal comes, its time is over, or, with `--once`, its second tick is done: differences
     /// need two looks.
     ///
     /// # Errors
     ///
     /// Where its senses fail.
-    pub fn live(&mut self, flags: &flags::Run) -> Result<(), Failure> {
+    pub fn run(&mut self, flags: &flags::Run) -> Result<(), Failure> {
         let span = flags.span.map(|span| alarm(span.as_nanos(), 0));
         let deadline = span.transpose().map_err(|error| Failure::environment(&error))?;
         let mut ticks = 0;
@@ -80,8 +77,8 @@ impl Life {
                 return Ok(());
             }
             let (now, guard) = (boottime_ns(), &mut self.guard);
-            if is_called || self.doors.has_guests() {
-                self.doors.serve(now, &mut |request| guard.told(request));
+            if is_called || self.sockets.has_connections() {
+                self.sockets.serve(now, &mut |request| guard.told(request));
             }
             // A fifth early is a timer's own; who knocks does not bring the tick forward.
             if now - self.ticked_ns >= self.tick_ns / 5 * 4 {
@@ -106,7 +103,7 @@ impl Life {
         }
         if self.signals.reloads() {
             let (Answer::Done(text) | Answer::Refused(text)) = self.guard.reload();
-            tell(&self.name, text.trim_end());
+            complain(&self.name, text.trim_end());
         }
         false
     }
@@ -119,7 +116,7 @@ impl Life {
             .into_iter()
             .chain([self.heart.as_fd()])
             .chain(deadline.map(AsFd::as_fd))
-            .chain(self.doors.descriptors())
+            .chain(self.sockets.descriptors())
             .collect();
         let busy = self.tick_ns <= decide::TICK_NS;
         let woken = self.guard.senses().wait(busy, &descriptors);

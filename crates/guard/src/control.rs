@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::failure::{ENVIRONMENT, Failure, INVALID};
+use crate::failure::{ENVIRONMENT, Failure, INVALID};
 
 /// The socket's name in the state folder.
 pub const SOCKET: &str = "control";

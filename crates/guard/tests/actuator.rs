@@ -1,4 +1,4 @@
-//! Hands and their watchdog as processes: killed, stuck, and on the kernel's own control groups.
+//! Levers and their watchdog as processes: killed, stuck, and on the kernel's own control groups.
 //!
 //! Without the usual harness, because the watchdog is this very program with another word. Groups are made below one
 //! of our own in version 1's hierarchies, which is removed at the end; where there are none, or we are not root,
@@ -25,7 +25,7 @@ use std::{
 };
 
 use guard::{
-    act::{Beat, Hands, Options, Scene},
+    act::{Beat, Levers, Options, Scene},
     bounds::Bounds,
     decide::Decision,
     groups::{Applications, Hierarchies},
@@ -102,7 +102,7 @@ fn bounds() -> Bounds {
 }
 
 fn apply(
-    hands: &mut Hands,
+    levers: &mut Levers,
     root: &Path,
     (policy, bounds): (&str, &Bounds),
 ) -> guard::decide::Outcome {
@@ -111,18 +111,18 @@ fn apply(
     let bounds = vec![bounds.clone(); applications.list().len()];
     let decision = Decision { bounds, ..Decision::default() };
     let scene = Scene { applications: &applications, workers: &[], interfaces: &[] };
-    hands.apply(&decision, &scene)
+    levers.apply(&decision, &scene)
 }
 
 /// A guard: bounds, says so, and beats until it is told to end or has been taken over.
 fn hold(root: &Path, policy: &str) {
-    let (mut hands, _) = Hands::open(Hierarchies::at(root), options(root)).unwrap();
-    apply(&mut hands, root, (policy, &bounds()));
-    println!("held {}", hands.watchdog_pid().unwrap());
+    let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
+    apply(&mut levers, root, (policy, &bounds()));
+    println!("held {}", levers.watchdog_pid().unwrap());
     while root.join("go-on").exists() {
-        match hands.beat() {
+        match levers.beat() {
             Beat::Fine => {}
-            Beat::Renewed => println!("renewed {}", hands.watchdog_pid().unwrap()),
+            Beat::Renewed => println!("renewed {}", levers.watchdog_pid().unwrap()),
             Beat::TakenOver => {
                 println!("taken");
                 return;
@@ -355,8 +355,8 @@ fn real() {
     let Some(below) = Below::make() else { return };
     let root = below.root.path();
     let before = below.snapshot();
-    let (mut hands, _) = Hands::open(Hierarchies::at(root), options(root)).unwrap();
-    let outcome = apply(&mut hands, root, (STRAYS, &bounds()));
+    let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
+    let outcome = apply(&mut levers, root, (STRAYS, &bounds()));
     assert_eq!(outcome.refused, []);
     let read = |file: &str| fs::read_to_string(root.join("sys/fs/cgroup").join(file)).unwrap();
     assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
@@ -365,12 +365,12 @@ fn real() {
     assert_eq!(read("cpuset/headroom-guard.stray/cpuset.cpus").trim(), last);
     assert_eq!(read("cpuset/headroom-guard.stray/cgroup.procs").lines().count(), 1);
     let idle = Bounds { idle: true, ..bounds() };
-    assert_eq!(apply(&mut hands, root, (STRAYS, &idle)).refused, []);
+    assert_eq!(apply(&mut levers, root, (STRAYS, &idle)).refused, []);
     assert_eq!(read("cpu/apps/miner/cpu.idle"), "1\n");
-    assert_eq!(apply(&mut hands, root, (STRAYS, &bounds())).refused, []);
+    assert_eq!(apply(&mut levers, root, (STRAYS, &bounds())).refused, []);
     assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
-    apply(&mut hands, root, (STRAYS, &idle));
-    let report = hands.restore();
+    apply(&mut levers, root, (STRAYS, &idle));
+    let report = levers.restore();
     assert!(report.left.is_empty() && report.failed.is_empty(), "{report}");
     assert_eq!(below.snapshot(), before);
 }
