@@ -15,8 +15,7 @@ use model::{
 
 use crate::{
     mapped::{VDSO, vdso},
-    measure::End,
-    session::Session,
+    session::{End, Session},
 };
 
 /// One piece, bytes.

@@ -12,7 +12,6 @@ use model::{
 };
 
 use crate::{
-    measure::End,
     parity,
     pause::{Pause, Setting},
     peers::Peers,
@@ -20,7 +19,7 @@ use crate::{
     reading,
     recorder::Stacks,
     scope::Scope,
-    session::Session,
+    session::{End, Session},
 };
 
 /// An instrument in place. Dropping it takes everything back.

@@ -17,7 +17,7 @@ use linux::{error::chain, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Measure, Refusal},
 };
 
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     programs,
     resident::{PATIENCE, Resident},
     sampler::{Parties, Sampler},
-    session::{Session, Stop, Woken},
+    session::{End, Session, Stop, Woken},
     started, state,
     subject::{self, Beside, Subject},
     topology::{self, Mended},
@@ -41,29 +41,6 @@ const LOAD_PATIENCE_NS: u64 = PATIENCE.as_nanos() as u64;
 /// More samples than this are a slip of the pen: a window of a day at 1 Hz has fewer.
 const MOST_SAMPLES: u64 = 100_000;
 
-/// What ended a measurement before its end.
-#[derive(Debug)]
-pub enum End {
-    /// It cannot be carried out.
-    Refused(Refusal),
-    /// Another order came.
-    Order(Box<Order>),
-    /// The agent stops.
-    Stop(Stop),
-}
-
-impl From<Refusal> for End {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Stop> for End {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
 /// Carries an order out. `Done` is the caller's to say, after everything here is dropped.
 ///
 /// # Errors
@@ -72,7 +49,7 @@ impl From<Stop> for End {
 pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
-    sleep_until(session, begun + order.offset.as_nanos())?;
+    session.sleep_until(begun + order.offset.as_nanos())?;
     // First, so that what is run to mend does not have the state of the order before.
     state::take(order.state);
     let mended = mend(session, order)?;
@@ -203,16 +180,6 @@ impl Found {
     }
 }
 
-fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
-    loop {
-        match session.wait(Some(until), &[])? {
-            Woken::Due => return Ok(()),
-            Woken::Order(order) => return Err(End::Order(order.into())),
-            Woken::Child | Woken::Ended(_) | Woken::Ring => {}
-        }
-    }
-}
-
 /// The moments of the samples, on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
@@ -265,7 +232,6 @@ impl Window {
             match self.wait(session, sample_at.min(round_at))? {
                 Woken::Due => {}
                 Woken::Ring => self.drain(session)?,
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
                 Woken::Child => self.child_ended()?,
             }
@@ -286,9 +252,9 @@ impl Window {
         ended
     }
 
-    fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, Stop> {
+    fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, End> {
         let rings = self.instrument.as_ref().map(InPlace::wakers).unwrap_or_default();
-        session.wait_beside(Some(until), self.subject.watched(), &rings)
+        session.wait_for(Some(until), self.subject.watched(), &rings)
     }
 
     fn drain(&mut self, session: &mut Session) -> Result<(), End> {
@@ -339,7 +305,6 @@ impl Window {
         while load.is_running() {
             match session.wait(Some(until), &[])? {
                 Woken::Due => return Ok(load.kill()?),
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Child => load.reap()?,
                 Woken::Ended(_) | Woken::Ring => {}
             }

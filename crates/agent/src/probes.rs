@@ -28,11 +28,9 @@ use crate::{
     calibrate,
     definitions::Definitions,
     mapped::mapped_by,
-    programs,
-    recorder::refusal,
-    returns,
-    scope::Scope,
-    spans::{Calls, Hit, Pairing},
+    programs, returns,
+    scope::{Scope, refusal},
+    spans::{Calls, Hit, Pairing, Which},
 };
 
 /// One CPU's ring, bytes: some 20,000 hits.
@@ -52,15 +50,6 @@ const REGISTERS: usize = HEADER + 4 * 8;
 
 /// Registers of a thread of 64 bits (`PERF_SAMPLE_REGS_ABI_64`), or of the machine's only width.
 const OWN_WIDTH: u64 = if cfg!(target_pointer_width = "64") { 2 } else { 1 };
-
-/// A probe's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Which {
-    /// The probe's place in the order.
-    pub(crate) probe: usize,
-    /// Whether the function has returned.
-    pub(crate) returns: bool,
-}
 
 /// Probes in their places.
 #[derive(Debug)]
@@ -109,8 +98,7 @@ impl Probes {
             }
             hit_ns = calibrate::prove(made, &wanted, &rings, has_user(order))?;
         }
-        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
-        let mut attached = attached.map_err(|error| refusal(&error))?;
+        let mut attached = scope.open(&wanted, &rings)?;
         // Births are inherited; nobody has to be told of them any more.
         attached.stop_telling();
         let scoped = scope.processes();

@@ -8,7 +8,7 @@ use linux::{
     perf::{
         attached::{Attached, Rings, Wanted, threads_of},
         attributes::flag,
-        error::{Error, Purpose},
+        error::Purpose,
         records::{kind, kind_of, lost},
         registers,
         sampling::{self, Choice, TRAILER},
@@ -24,10 +24,9 @@ use crate::{
     bystanders::Bystanders,
     kernel,
     mapped::MappedFiles,
-    measure::End,
     records::{Batch, Tail},
-    scope::Scope,
-    session::{Session, Woken},
+    scope::{Scope, refusal},
+    session::{End, Session},
 };
 
 /// One CPU's ring, bytes: 60 full copies of 32 KiB.
@@ -128,10 +127,9 @@ impl Stacks {
             tells: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
         };
         let bystanders = Bystanders::watch(false);
-        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
         Ok(Self {
             bystanders,
-            attached: attached.map_err(|error| refusal(&error))?,
+            attached: scope.open(&wanted, &rings)?,
             batch: Batch::new(),
             tail: Tail {
                 registers: registers::user().map(u64::count_ones),
@@ -185,7 +183,7 @@ impl Stacks {
             samples: self.tally.samples,
             lost: self.lost(),
             throttled: self.tally.throttled,
-            files: self.files.look(|| go_on(session))?,
+            files: self.files.look(|| session.wait(Some(0), &[]).map(drop))?,
             kernel: kernel::symbols(),
         })
     }
@@ -235,15 +233,6 @@ fn make_room<E>(
     Ok(())
 }
 
-/// Hears of orders and signals without waiting for any.
-fn go_on(session: &mut Session) -> Result<(), End> {
-    let at_once = Some(0);
-    match session.wait(at_once, &[])? {
-        Woken::Order(order) => Err(End::Order(order.into())),
-        Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => Ok(()),
-    }
-}
-
 /// Records a burner with the same event and rate.
 fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
     let failed = |error: std::io::Error| Refusal::Instrument {
@@ -268,9 +257,4 @@ fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
     let Ok(()) = stacks.drain(&mut keep);
     let (samples, lost) = (stacks.tally.samples, stacks.lost());
     Ok(Proof { cpu_ns, samples, lost, records, files })
-}
-
-/// An event that cannot be had, as the order's end.
-pub(crate) fn refusal(error: &Error) -> Refusal {
-    Refusal::Instrument { what: error.to_string(), why: error.why() }
 }

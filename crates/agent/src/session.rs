@@ -1,7 +1,6 @@
-//! The agent's life: say who we are, take an order, carry it out, again.
+//! The conversation with the host, and the only place that waits: for frames, time, signals and children.
 //!
-//! Here is the only place that waits. Talks to the stream and to signals; what an order means is in
-//! [`crate::measure`].
+//! Talks to the stream and to signals. It knows no order's meaning: that is [`crate::dispatch`]'s.
 
 use std::{
     io,
@@ -9,7 +8,7 @@ use std::{
 };
 
 use linux::{process::Signals, system::monotonic_ns};
-use model::wire::{Frame, Order, PROTOCOL};
+use model::wire::{Frame, Order, PROTOCOL, Refusal};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::Signal,
@@ -20,11 +19,8 @@ use rustix::{
 };
 
 use crate::{
-    census, completion, contention, facts, fetch, locate,
-    measure::{End, measure},
-    programs, put,
+    census, facts,
     stream::{Lost, Stream},
-    subject,
 };
 
 /// How often a port without a host is looked at, ns. Polling it would return at once.
@@ -47,13 +43,43 @@ pub enum Stop {
     Wait(#[source] io::Error),
 }
 
+/// What ended an order before its end.
+#[derive(Debug)]
+pub enum End {
+    /// It cannot be carried out.
+    Refused(Refusal),
+    /// Another order came.
+    Order(Box<Order>),
+    /// The agent stops.
+    Stop(Stop),
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+/// How long to look for something, and how often, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Polling {
+    /// Then it is given up.
+    pub(crate) for_ns: u64,
+    /// From one look to the next.
+    pub(crate) every_ns: u64,
+}
+
 /// What ended a wait.
 #[derive(Debug)]
 pub enum Woken {
     /// The time has come.
     Due,
-    /// An order has arrived.
-    Order(Order),
     /// A child of ours has ended, perhaps several.
     Child,
     /// A watched process has ended: its place in the list.
@@ -70,8 +96,6 @@ pub struct Session {
     /// The kernel may let `poll` itself sleep a thousandth longer than it was asked to, which is late by
     /// 1 ms each second; a timer of absolute time is not late.
     timer: OwnedFd,
-    /// What was put here in this conversation.
-    files: put::Files,
 }
 
 impl Session {
@@ -85,99 +109,28 @@ impl Session {
         let signals = Signals::block(&[Signal::CHILD, term, int, hup])?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        Ok(Self { stream, signals, timer, files: put::Files::default() })
+        Ok(Self { stream, signals, timer })
     }
 
-    /// Serves until the stream ends or a signal comes; a port whose host left is served again.
+    /// Waits for a host where the port has none, and begins a conversation.
     ///
     /// # Errors
     ///
-    /// [`Stop`], always: there is no other way out.
-    pub fn run(&mut self) -> Result<(), Stop> {
-        loop {
-            self.await_host()?;
-            self.stream.forget();
-            let served = self.serve();
-            self.files = put::Files::default();
-            match served {
-                Err(Stop::Lost(_)) if self.stream.awaits_host() => {}
-                ended => return ended,
-            }
-        }
-    }
-
-    fn await_host(&mut self) -> Result<(), Stop> {
+    /// [`Stop`] where a signal asks for an end.
+    pub(crate) fn await_host(&mut self) -> Result<(), Stop> {
         while self.stream.awaits_host() {
             let timeout = timespec(HOST_CHECK_NS);
             let mut fds = [PollFd::new(&self.signals, PollFlags::IN)];
             poll(&mut fds, Some(&timeout)).map_err(|errno| Stop::Wait(errno.into()))?;
             self.take_signal()?;
         }
+        self.stream.forget();
         Ok(())
     }
 
-    fn serve(&mut self) -> Result<(), Stop> {
-        self.introduce(None)?;
-        let mut next = None;
-        loop {
-            let order = match next.take() {
-                Some(order) => order,
-                None => self.next_order()?,
-            };
-            next = self.obey(&order)?;
-        }
-    }
-
-    fn next_order(&mut self) -> Result<Order, Stop> {
-        loop {
-            if let Woken::Order(order) = self.wait(None, &[])? {
-                return Ok(order);
-            }
-        }
-    }
-
-    /// Carries an order out; answers the order that cut it short, if one did.
-    fn obey(&mut self, order: &Order) -> Result<Option<Order>, Stop> {
-        match order {
-            Order::Introduce { subject } => self.introduce(subject.as_deref()).map(|()| None),
-            Order::Measure(shape) => {
-                let ended = measure(self, shape);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-            Order::Locate(names) => self.send(&Frame::Located(locate::all(names))).map(|()| None),
-            Order::Fetch(wanted) => match fetch::send(self, wanted) {
-                Ok(()) => Ok(None),
-                Err(end) => self.conclude(Err(end)),
-            },
-            Order::Put(piece) => {
-                let taken = self.files.take(piece);
-                self.conclude(taken.map(|()| Frame::Done).map_err(End::from))
-            }
-            Order::Contention(order) => {
-                let ended = contention::make(self, order);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-            Order::Completion(order) => {
-                let ended = completion::measure(self, order);
-                self.conclude(ended.map(|()| Frame::Done))
-            }
-        }
-    }
-
-    /// Says how an order ended; answers the order that cut it short, if one did.
-    fn conclude(&mut self, ended: Result<Frame, End>) -> Result<Option<Order>, Stop> {
-        match ended {
-            Ok(frame) => self.send(&frame).map(|()| None),
-            Err(End::Refused(refusal)) => self.send(&Frame::Refused(refusal)).map(|()| None),
-            Err(End::Order(order)) => Ok(Some(*order)),
-            Err(End::Stop(stop)) => Err(stop),
-        }
-    }
-
-    fn introduce(&mut self, subject: Option<&str>) -> Result<(), Stop> {
-        let pids = subject.and_then(|name| subject::pids_of(name).ok()).unwrap_or_default();
-        self.hello(programs::running(&pids))?;
-        self.census()
+    /// Whether the port has lost its host, and may get another.
+    pub(crate) fn awaits_host(&self) -> bool {
+        self.stream.awaits_host()
     }
 
     /// Says who we are, and what the programs in question are.
@@ -222,22 +175,32 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Stop`] where the stream ends or a signal asks for an end.
-    pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, Stop> {
-        self.wait_beside(until, watched, &[])
+    /// [`End`] where an order comes, the stream ends or a signal asks for an end.
+    pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, End> {
+        self.wait_for(until, watched, &[])
     }
 
-    /// Looks again and again until something is seen; `None` when patience is over. Both times are ns.
+    /// Waits until a moment of the monotonic clock, ns, whatever happens meanwhile.
     ///
     /// # Errors
     ///
-    /// [`End`] of an order or a signal meanwhile.
+    /// As [`Session::wait`].
+    pub(crate) fn sleep_until(&mut self, until: u64) -> Result<(), End> {
+        while !matches!(self.wait(Some(until), &[])?, Woken::Due) {}
+        Ok(())
+    }
+
+    /// Looks again and again until something is seen; `None` when patience is over.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::wait`].
     pub(crate) fn until<T>(
         &mut self,
-        (patience_ns, every_ns): (u64, u64),
+        polling: Polling,
         mut look: impl FnMut() -> Option<T>,
     ) -> Result<Option<T>, End> {
-        let until = monotonic_ns() + patience_ns;
+        let until = monotonic_ns() + polling.for_ns;
         loop {
             if let Some(seen) = look() {
                 return Ok(Some(seen));
@@ -245,19 +208,7 @@ impl Session {
             if monotonic_ns() >= until {
                 return Ok(None);
             }
-            self.pause(every_ns)?;
-        }
-    }
-
-    /// Lets time pass, ns; less where a child ends meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::until`].
-    pub(crate) fn pause(&mut self, for_ns: u64) -> Result<(), End> {
-        match self.wait(Some(monotonic_ns() + for_ns), &[])? {
-            Woken::Order(order) => Err(End::Order(order.into())),
-            Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => Ok(()),
+            self.wait(Some(monotonic_ns() + polling.every_ns), &[])?;
         }
     }
 
@@ -266,12 +217,12 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::wait`].
-    pub fn wait_beside(
+    pub fn wait_for(
         &mut self,
         until: Option<u64>,
         watched: &[OwnedFd],
         rings: &[BorrowedFd<'_>],
-    ) -> Result<Woken, Stop> {
+    ) -> Result<Woken, End> {
         self.set_timer(until)?;
         loop {
             let mut fds = Vec::with_capacity(4 + watched.len() + rings.len());
@@ -286,7 +237,7 @@ impl Session {
             fds.extend(rings.iter().map(|&fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Stop::Wait(errno.into())),
+                Err(errno) => return Err(Stop::Wait(errno.into()).into()),
             }
             let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             if let Some(woken) = self.explain(&happened, watched.len())? {
@@ -296,15 +247,18 @@ impl Session {
     }
 
     /// What the descriptors mean that have something to tell.
-    fn explain(&mut self, happened: &[bool], watched: usize) -> Result<Option<Woken>, Stop> {
+    fn explain(&mut self, happened: &[bool], watched: usize) -> Result<Option<Woken>, End> {
         if happened[2] && self.take_signal()? {
             return Ok(Some(Woken::Child));
         }
         if happened[0] {
-            return Ok(self.stream.receive()?.map(Woken::Order));
+            return match self.stream.receive().map_err(Stop::from)? {
+                Some(order) => Err(End::Order(order.into())),
+                None => Ok(None),
+            };
         }
         if happened[1] {
-            return Err(Lost::Ended.into());
+            return Err(Stop::from(Lost::Ended).into());
         }
         let (watched, rings) = happened[4..].split_at(watched);
         if let Some(place) = watched.iter().position(|&ended| ended) {

@@ -8,10 +8,17 @@ use std::collections::BTreeMap;
 
 use model::instrument::CallSpan;
 
-use crate::probes::Which;
-
 /// So many calls of one probe are kept; more are counted only.
 pub(crate) const MOST_SPANS: usize = 200_000;
+
+/// A probe's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Which {
+    /// The probe's place in the order.
+    pub(crate) probe: usize,
+    /// Whether the function has returned.
+    pub(crate) returns: bool,
+}
 
 /// One hit of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use model::{
 };
 
 use self::processes::Resting;
-use crate::{measure::End, session::Session};
+use crate::session::{End, Session};
 
 /// What was changed that is to be changed back. Dropping it does so.
 #[derive(Debug, Default)]

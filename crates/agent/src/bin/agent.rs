@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions, pause,
+    burner, calibrate, contention, definitions, dispatch, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 fn serve() -> ExitCode {
     let mut session = Stream::standard().and_then(Session::new);
     let stop = match session.as_mut() {
-        Ok(session) => session.run(),
+        Ok(session) => dispatch::run(session),
         Err(error) => {
             complain(&format!("cannot serve: {error}"));
             return ExitCode::FAILURE;

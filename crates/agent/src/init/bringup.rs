@@ -9,11 +9,11 @@ use signal_hook::iterator::Signals;
 use super::{
     airspace::Airspace,
     associate::Association,
-    console::{self, say},
+    console::say,
     error::{Doing, Error},
     hold, hostapd, line, modules, mounts, port, power, scrub,
     services::{Ending, Output, Service, Services},
-    supplicant,
+    shell, supplicant,
     topology::{ConsoleMode, Topology},
 };
 
@@ -73,7 +73,7 @@ impl Life {
         let mut airspace = Airspace::prepare(topology)?;
         line::open(topology)?;
         // Long before the first client has settled, so that no trial begins while they are made.
-        let applets = console::applets().doing(|| "prepare busybox's applets".into())?;
+        let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;
         self.start_network(topology)?;
         let services = &mut self.services;
@@ -96,7 +96,7 @@ impl Life {
         // A machine without the port is one to play with; it has nobody to talk to.
         let Some(port) = port::open()? else { return Ok(()) };
         let agent = Service::new("agent", AGENT)
-            .environment("PATH", console::search_path())
+            .environment("PATH", shell::search_path())
             .output(Output::Port(port))
             .ending(Ending::StartAgain);
         self.services.start(agent)
@@ -105,7 +105,7 @@ impl Life {
     fn start_console(&mut self, mode: ConsoleMode) -> Result<(), Error> {
         match mode {
             ConsoleMode::None => Ok(()),
-            ConsoleMode::Shell => self.services.start(console::shell()),
+            ConsoleMode::Shell => self.services.start(shell::shell()),
         }
     }
 

@@ -39,6 +39,7 @@ mod port;
 mod power;
 mod scrub;
 mod services;
+mod shell;
 mod supplicant;
 mod topology;
 
