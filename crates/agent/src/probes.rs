@@ -5,7 +5,7 @@
 //! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
 //! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
-use std::{fs::File, io::Seek, path::Path};
+use std::{fs::File, io::Seek, os::fd::BorrowedFd, path::Path};
 
 use linux::{
     perf::{
@@ -120,8 +120,14 @@ impl Probes {
         &self.attached
     }
 
+    /// Descriptors that become readable when there is something to drain.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.attached.wakers().chain(self.bystanders.wakers())
+    }
+
     /// Takes what is in the rings.
     pub(crate) fn drain(&mut self) {
+        self.bystanders.look();
         let until_ns = monotonic_ns();
         let Self { attached, ids, whiches, pairing, lost: losses, .. } = self;
         let which = |id: u64| {

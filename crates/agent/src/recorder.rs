@@ -3,6 +3,8 @@
 //! Talks to [`linux::perf`] for records and to [`crate::records`] for what is sent of them. It unwinds
 //! nothing and knows no symbol. While it records it allocates nothing but for files that it has not seen.
 
+use std::os::fd::BorrowedFd;
+
 use linux::{
     maps,
     perf::{
@@ -146,6 +148,11 @@ impl Stacks {
         &self.attached
     }
 
+    /// Descriptors that become readable when there is something to drain.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.attached.wakers().chain(self.bystanders.wakers())
+    }
+
     /// Sends what is in the rings, and that all of them were emptied.
     ///
     /// # Errors
@@ -155,6 +162,7 @@ impl Stacks {
         &mut self,
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.bystanders.look();
         let Self { attached, batch, tail, tally, files, .. } = self;
         for ring in attached.rings() {
             ring.drain(|record| {
