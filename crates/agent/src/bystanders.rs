@@ -1,13 +1,26 @@
-//! Whether anybody on the machine failed while an instrument was in place, as programs fail that an instrument
-//! harms: a fork, a thread or a program that cannot be started, or an end by a fault.
+//! Whether anything on the machine failed while an instrument was on, as programs fail that an instrument
+//! harms: a fork, a thread or a program that cannot be started, or an end by a fault. And which process it was.
 //!
-//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nobody is slowed down but by
+//! Talks to the kernel's own tracepoints, counted on every CPU with a filter, so nothing is slowed down but by
 //! those of system calls: these are watched beside probes only, whose windows give no CPU time. A kernel
 //! without such a tracepoint shows nothing. Such a window is refused; whose fault it was is not judged.
+//!
+//! The count decides. Each failure also writes a record with its process, whose name is read from `/proc` at once,
+//! and for a process that a signal ends from the kernel's record of the signal, because it may be gone by then.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    ops::Range,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 use linux::{
     perf::{
+        attributes::{Attributes, DUMMY, SOFTWARE, flag, sample},
         event::{Event, Target},
+        records::{HEADER, kind, kind_of, u32_at, u64_at},
+        ring::Ring,
         tracing::Tracing,
     },
     system,
@@ -29,13 +42,33 @@ const BIRTH_ERRORS: [i32; 7] = [14, 12, 13, 19, 95, 2, 16];
 const PROGRAM_ERRORS: [i32; 2] = [14, 12];
 
 /// Ends by a fault.
-const FAULTS: [Signal; 6] =
-    [Signal::ILL, Signal::TRAP, Signal::ABORT, Signal::BUS, Signal::SEGV, Signal::SYS];
+const FAULTS: [(Signal, &str); 6] = [
+    (Signal::ILL, "SIGILL"),
+    (Signal::TRAP, "SIGTRAP"),
+    (Signal::ABORT, "SIGABRT"),
+    (Signal::BUS, "SIGBUS"),
+    (Signal::SEGV, "SIGSEGV"),
+    (Signal::SYS, "SIGSYS"),
+];
 
-/// Everybody, from now on.
+/// What a failure's record holds, in this order: the event's number, process and thread, the tracepoint's fields.
+const RECORD: u64 = sample::IDENTIFIER | sample::TID | sample::RAW;
+
+/// Where the fields begin in a record: behind the number, process, thread, and the fields' length.
+const FIELDS: usize = HEADER + 8 + 8 + 4;
+
+/// One CPU's ring, bytes: failures are few.
+const RING_BYTES: usize = 64 << 10;
+
+/// So many failures are named in one line.
+const MOST_NAMED: usize = 5;
+
+/// Every process of the machine, from now on.
 #[derive(Debug)]
 pub(crate) struct Bystanders {
-    watches: Vec<(Harm, Vec<Event>)>,
+    watches: Vec<Watch>,
+    rings: Vec<Ring>,
+    failures: Failures,
 }
 
 /// A way to fail.
@@ -46,24 +79,90 @@ enum Harm {
     Fault,
 }
 
+/// A tracepoint, and what is counted and recorded of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wanted {
+    /// `None`: it only names the process that a signal is sent to.
+    harm: Option<Harm>,
+    event: String,
+    filter: String,
+}
+
+/// An open [`Wanted`].
+#[derive(Debug)]
+struct Watch {
+    harm: Option<Harm>,
+    call: String,
+    events: Vec<Event>,
+    ids: Vec<u64>,
+    fields: Fields,
+}
+
+/// Where a record has what a failure is told by.
+#[derive(Clone, Debug)]
+struct Fields {
+    /// The call's answer, or the signal.
+    number: Range<usize>,
+    /// The thread that fails; of a signal that is sent, the one that it is for.
+    thread: Range<usize>,
+    /// That one's name, in the record of a signal that is sent.
+    name: Option<Range<usize>>,
+}
+
+/// What is known of the failures.
+#[derive(Debug, Default)]
+struct Failures {
+    /// Threads that were sent a signal of [`FAULTS`], by the kernel's number.
+    signalled: BTreeMap<u64, String>,
+    told: Vec<String>,
+}
+
 impl Bystanders {
     /// Watches who dies; with `calls` also who cannot start another. What the kernel does not show is not watched.
     pub(crate) fn watch(calls: bool) -> Self {
-        let Ok(tracing) = Tracing::open() else { return Self { watches: Vec::new() } };
-        let watch = |(harm, name, filter): (Harm, String, String)| {
-            Some((harm, counting(&tracing, &name, &filter)?))
+        let Ok(tracing) = Tracing::open() else {
+            return Self { watches: Vec::new(), rings: Vec::new(), failures: Failures::default() };
         };
-        Self { watches: wanted(calls).into_iter().filter_map(watch).collect() }
+        // An event that never counts, with the others' clock; the first record wakes the reader.
+        let silent = Attributes::new(SOFTWARE, DUMMY)
+            .flags(flag::EXCLUDE_KERNEL | flag::EXCLUDE_HV)
+            .monotonic()
+            .watermark(1);
+        let ring = |cpu| Ring::new(&silent, cpu, RING_BYTES).ok();
+        let rings: Vec<Ring> = system::cpus().into_iter().filter_map(ring).collect();
+        let watches =
+            wanted(calls).into_iter().filter_map(|wanted| wanted.open(&tracing, &rings).ok());
+        Self { watches: watches.collect(), rings, failures: Failures::default() }
     }
 
-    /// Nobody has failed so far.
+    /// Descriptors that become readable when something has failed.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.rings.iter().map(AsFd::as_fd)
+    }
+
+    /// Reads the names of the processes that have failed, while they are still there.
+    pub(crate) fn look(&mut self) {
+        let Self { watches, rings, failures } = self;
+        for ring in rings {
+            let see = |record: &[u8]| -> Result<(), std::convert::Infallible> {
+                if kind_of(record) == Some(kind::SAMPLE) {
+                    failures.see(watches, record);
+                }
+                Ok(())
+            };
+            let Ok(()) = ring.drain(see);
+        }
+    }
+
+    /// Nothing has failed so far.
     ///
     /// # Errors
     ///
-    /// [`Refusal::Instrument`] with what has failed, and how often.
-    pub(crate) fn unharmed(&self) -> Result<(), Refusal> {
-        let counted = self.watches.iter().map(|(harm, events)| (*harm, total(events)));
-        match told(&counted.collect::<Vec<_>>()) {
+    /// [`Refusal::Instrument`] with what has failed, how often, and which processes.
+    pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
+        self.look();
+        let counted = self.watches.iter().filter_map(|watch| Some((watch.harm?, watch.total())));
+        match told(&counted.collect::<Vec<_>>(), &self.failures.told) {
             None => Ok(()),
             Some(why) => {
                 let what = "cannot trust this window with an instrument".to_owned();
@@ -74,44 +173,134 @@ impl Bystanders {
 }
 
 /// Tracepoints, and what is counted of each.
-fn wanted(calls: bool) -> Vec<(Harm, String, String)> {
+fn wanted(calls: bool) -> Vec<Wanted> {
     let any = |field: &str, numbers: &mut dyn Iterator<Item = i32>| {
         let each = numbers.map(|number| format!("{field} == {number}"));
         each.collect::<Vec<_>>().join(" || ")
     };
-    let faults = any("sig", &mut FAULTS.iter().map(|signal| signal.as_raw()));
-    let mut wanted = vec![(
-        Harm::Fault,
-        "signal/signal_deliver".to_owned(),
+    let faults = any("sig", &mut FAULTS.iter().map(|(signal, _)| signal.as_raw()));
+    let signal = |harm, event: &str, filter| Wanted { harm, event: event.to_owned(), filter };
+    let mut wanted = vec![
         // Without a handler of its own it ends by it.
-        format!("sa_handler == 0 && ({faults})"),
-    )];
+        signal(
+            Some(Harm::Fault),
+            "signal/signal_deliver",
+            format!("sa_handler == 0 && ({faults})"),
+        ),
+        signal(None, "signal/signal_generate", faults),
+    ];
     let lists: [(Harm, &[&str], &[i32]); 2] =
         [(Harm::Birth, &BIRTHS, &BIRTH_ERRORS), (Harm::Program, &PROGRAMS, &PROGRAM_ERRORS)];
     for (harm, names, errors) in lists.into_iter().filter(|_| calls) {
         let filter = any("ret", &mut errors.iter().map(|error| -error));
-        let name = |name| format!("syscalls/sys_exit_{name}");
-        wanted.extend(names.iter().map(|call| (harm, name(call), filter.clone())));
+        wanted.extend(names.iter().map(|call| Wanted {
+            harm: Some(harm),
+            event: format!("syscalls/sys_exit_{call}"),
+            filter: filter.clone(),
+        }));
     }
     wanted
 }
 
-/// Events on every CPU; `None` where the kernel has none.
-fn counting(tracing: &Tracing, name: &str, filter: &str) -> Option<Vec<Event>> {
-    let attributes = tracing.event(name).ok()?;
-    let on = |cpu| {
-        let event = Event::open(&attributes, Target::Cpu(cpu)).ok()?;
-        event.filter(filter).ok().map(|()| event)
-    };
-    system::cpus().into_iter().map(on).collect()
+impl Wanted {
+    /// Opens it on every CPU. An error is the kernel's, as where it has no such tracepoint.
+    fn open(&self, tracing: &Tracing, rings: &[Ring]) -> io::Result<Watch> {
+        let field = |name| tracing.field(&self.event, name);
+        let call = self.event.rsplit('_').next().unwrap_or_default().to_owned();
+        let fields = match self.harm {
+            None => {
+                Fields { number: field("sig")?, thread: field("pid")?, name: Some(field("comm")?) }
+            }
+            Some(Harm::Fault) => {
+                Fields { number: field("sig")?, thread: field("common_pid")?, name: None }
+            }
+            Some(_) => Fields { number: field("ret")?, thread: field("common_pid")?, name: None },
+        };
+        let attributes = tracing.event(&self.event)?;
+        // Nothing is counted before the filter is there.
+        let attributes = attributes.flags(flag::DISABLED).period(1).sample(RECORD).monotonic();
+        let mut events = Vec::new();
+        for cpu in system::cpus() {
+            let event = Event::open(&attributes, Target::Cpu(cpu))?;
+            event.filter(&self.filter)?;
+            // Without a ring failures are counted and have no names.
+            if let Some(ring) = rings.iter().find(|ring| ring.cpu() == cpu) {
+                event.redirect(ring.as_fd())?;
+            }
+            event.enable()?;
+            events.push(event);
+        }
+        let ids = events.iter().map(Event::id).collect::<io::Result<_>>()?;
+        Ok(Watch { harm: self.harm, call, events, ids, fields })
+    }
 }
 
-fn total(events: &[Event]) -> u64 {
-    events.iter().filter_map(|event| event.read().ok()).map(|reading| reading.count).sum()
+impl Watch {
+    fn total(&self) -> u64 {
+        self.events.iter().filter_map(|event| event.read().ok()).map(|reading| reading.count).sum()
+    }
+}
+
+impl Failures {
+    /// Takes a record in. What is cut or of no event of ours is passed over.
+    fn see(&mut self, watches: &[Watch], record: &[u8]) {
+        let id = u64_at(record, HEADER);
+        let watch = watches.iter().find(|watch| id.is_some_and(|id| watch.ids.contains(&id)));
+        let (Some(watch), Some(fields)) = (watch, record.get(FIELDS..)) else { return };
+        let number = number(fields, &watch.fields.number).unwrap_or_default();
+        let thread = self::number(fields, &watch.fields.thread).unwrap_or_default() as u64;
+        let Some(harm) = watch.harm else {
+            let name = watch.fields.name.clone().and_then(|name| fields.get(name));
+            self.signalled.insert(thread, text(name.unwrap_or_default()));
+            return;
+        };
+        let pid = u32_at(record, HEADER + 8).unwrap_or_default();
+        let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
+        let signalled = || self.signalled.get(&thread).cloned();
+        let name = name.ok().filter(|name| !name.is_empty()).or_else(signalled);
+        self.told.push(failure((harm, &watch.call), number, &named(name, pid)));
+    }
+}
+
+fn named(name: Option<String>, pid: u32) -> String {
+    match name {
+        Some(name) => format!("`{name}` (pid {pid})"),
+        None => format!("pid {pid}, which is gone,"),
+    }
+}
+
+/// A name up to its first NUL, with nothing in it that a terminal would obey.
+fn text(name: &[u8]) -> String {
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(name).replace(char::is_control, "?")
+}
+
+/// A number of the kernel's, of 4 or 8 bytes.
+fn number(fields: &[u8], at: &Range<usize>) -> Option<i64> {
+    let bytes = fields.get(at.clone())?;
+    match bytes.len() {
+        4 => Some(i64::from(u32_at(bytes, 0)?.cast_signed())),
+        8 => Some(u64_at(bytes, 0)?.cast_signed()),
+        _ => None,
+    }
+}
+
+/// One failure, for people.
+fn failure((harm, call): (Harm, &str), number: i64, who: &str) -> String {
+    let error = || io::Error::from_raw_os_error(i32::try_from(-number).unwrap_or_default());
+    match harm {
+        Harm::Birth => format!("{who} could not fork or start a thread ({call}: {})", error()),
+        Harm::Program => format!("{who} could not start a program ({call}: {})", error()),
+        Harm::Fault => {
+            let of = |(signal, _): &&(Signal, &str)| i64::from(signal.as_raw()) == number;
+            let name = FAULTS.iter().find(of).map_or("a fault", |(_, name)| name);
+            format!("{who} ended by signal {number} ({name})")
+        }
+    }
 }
 
 /// What has failed, for people.
-fn told(counted: &[(Harm, u64)]) -> Option<String> {
+fn told(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
     let of = |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum();
     let failed = [
         (of(Harm::Birth), "forks or threads failed"),
@@ -120,10 +309,17 @@ fn told(counted: &[(Harm, u64)]) -> Option<String> {
     ];
     let failed = failed.into_iter().filter(|(count, _): &(u64, _)| *count > 0);
     let failed: Vec<String> = failed.map(|(count, what)| format!("{what}: {count}")).collect();
+    let who = match failures {
+        [] => "; `dmesg` may say which".to_owned(),
+        all if all.len() > MOST_NAMED => {
+            format!(": {}; and {} more", all[..MOST_NAMED].join("; "), all.len() - MOST_NAMED)
+        }
+        all => format!(": {}", all.join("; ")),
+    };
     (!failed.is_empty()).then(|| {
         format!(
-            "while it was in place something on the access point failed as programs do that an instrument \
-             harms ({}); `dmesg` may say who",
+            "while it was in place a process on the access point failed as programs do that an instrument \
+             harms ({}){who}",
             failed.join(", ")
         )
     })
@@ -134,22 +330,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_failed_is_told_with_its_count() {
-        assert_eq!(told(&[(Harm::Birth, 0), (Harm::Fault, 0)]), None);
+    fn what_failed_is_said_with_its_count_and_its_process() {
+        assert_eq!(told(&[(Harm::Birth, 0), (Harm::Fault, 0)], &[]), None);
         let failed = [(Harm::Birth, 2), (Harm::Birth, 1), (Harm::Program, 0), (Harm::Fault, 1)];
-        let told = told(&failed).unwrap();
-        assert!(
-            told.contains("(forks or threads failed: 3, processes ended by a fault: 1)"),
-            "{told}"
-        );
+        let counts = "(forks or threads failed: 3, processes ended by a fault: 1)";
+        let without = told(&failed, &[]).unwrap();
+        assert!(without.ends_with(&format!("{counts}; `dmesg` may say which")), "{without}");
+        let failures = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
+        let some = told(&failed, &failures[..2]).unwrap();
+        assert!(some.ends_with(&format!("{counts}: a; b")), "{some}");
+        let many = told(&failed, &failures).unwrap();
+        assert!(many.ends_with(&format!("{counts}: a; b; c; d; e; and 2 more")), "{many}");
+    }
+
+    #[test]
+    fn a_failure_says_which_call_or_signal_and_why() {
+        let sshd = named(Some("sshd".to_owned()), 812);
+        let fork = failure((Harm::Birth, "clone"), -14, &sshd);
+        let start = "`sshd` (pid 812) could not fork or start a thread (clone: Bad address";
+        assert!(fork.starts_with(start), "{fork}");
+        let fault = failure((Harm::Fault, ""), i64::from(Signal::SEGV.as_raw()), &named(None, 7));
+        assert_eq!(fault, "pid 7, which is gone, ended by signal 11 (SIGSEGV)");
+        assert_eq!(text(b"ev\x1bil\0rest"), "ev?il");
+    }
+
+    #[test]
+    fn a_number_that_is_cut_or_of_another_length_is_absent() {
+        let fields = (-14_i64).to_ne_bytes();
+        assert_eq!(number(&fields, &(0..8)), Some(-14));
+        assert_eq!(number(&(-14_i32).to_ne_bytes(), &(0..4)), Some(-14));
+        for absent in [1..9, 0..3, 8..16] {
+            assert_eq!(number(&fields, &absent), None);
+        }
     }
 
     #[test]
     fn system_calls_are_watched_only_where_that_is_asked_for() {
-        let names = |calls| wanted(calls).into_iter().map(|(_, name, _)| name).collect::<Vec<_>>();
-        assert_eq!(names(false), ["signal/signal_deliver"]);
-        assert_eq!(names(true).len(), 7);
-        let births = &wanted(true)[1];
-        assert!(births.1.ends_with("sys_exit_clone") && births.2.starts_with("ret == -14 || "));
+        let signals = ["signal/signal_deliver", "signal/signal_generate"];
+        let names =
+            |calls| wanted(calls).into_iter().map(|wanted| wanted.event).collect::<Vec<_>>();
+        assert_eq!(names(false), signals);
+        assert_eq!(names(true).len(), 8);
+        let births = &wanted(true)[2];
+        assert!(
+            births.event.ends_with("sys_exit_clone") && births.filter.starts_with("ret == -14 || ")
+        );
     }
 }

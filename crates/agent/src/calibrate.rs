@@ -18,7 +18,7 @@ use linux::{
 use model::wire::Refusal;
 use rustix::time::ClockId;
 
-use crate::{definitions::Definitions, recorder::refusal, twin};
+use crate::{definitions::Definitions, scope::refusal, twin};
 
 /// The words that make the agent who is probed, and what that one starts.
 pub const WORD: &str = "--prove-probes";

@@ -44,7 +44,7 @@ pub(crate) fn measure(session: &mut Session, order: &Order) -> Result<(), End> {
     session.hello(Vec::new())?;
     let program = beside::program(PROGRAM)
         .ok_or_else(|| refused("cannot run txd", beside::nowhere(PROGRAM)))?;
-    sleep_until(session, begun + order.offset_ns)?;
+    session.sleep_until(begun + order.offset_ns)?;
     let mut running = Running::start(&program, order)?;
     let patience = (order.warm_up_ns + order.window_ns).saturating_mul(PATIENCE.0) + PATIENCE.1;
     running.ended(session, monotonic_ns() + patience)?;
@@ -109,7 +109,6 @@ impl Running {
                 None => {}
             }
             match session.wait(Some(until), &self.end)? {
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Due => {
                     let why = "it did not end in twenty times its window and a minute";
                     return Err(refused("txd was ended", why.to_owned()).into());
@@ -158,16 +157,6 @@ fn cut(line: &str) -> String {
 
 fn refused(what: &str, why: String) -> Refusal {
     Refusal::Completion { what: what.to_owned(), why }
-}
-
-fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
-    while monotonic_ns() < until {
-        match session.wait(Some(until), &[])? {
-            Woken::Order(order) => return Err(End::Order(order.into())),
-            Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => {}
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

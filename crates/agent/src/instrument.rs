@@ -86,8 +86,8 @@ impl InPlace {
     /// Descriptors that become readable when something is to be taken, or seen.
     pub(crate) fn wakers(&self) -> Vec<BorrowedFd<'_>> {
         match self {
-            Self::Stacks(stacks) => stacks.attached().wakers().collect(),
-            Self::Counts { probes, .. } => probes.attached().wakers().collect(),
+            Self::Stacks(stacks) => stacks.wakers().collect(),
+            Self::Counts { probes, .. } => probes.wakers().collect(),
             Self::Pause(pause) => pause.wakers().collect(),
             Self::Parity(_) | Self::Peers(_) => Vec::new(),
         }

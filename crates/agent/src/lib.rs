@@ -1,15 +1,19 @@
 //! The program on the access point: it takes one order, measures alone, and restores what it changed.
 //!
 //! ```text
-//! stdin ──Order──► session ──► measure ──┬─ subject   which processes are in question
-//!                     ▲                  ├─ started   … where they must be started first
-//!                     │                  ├─ groups    a control group for each party, given back on drop
-//!                     │                  ├─ load      what makes the subject work: rounds, or what stays
-//! stdout ◄──Frame─────┴── stream         ├─ sampler   counters of one moment
-//!                        locate, fetch    └─ instrument
-//!                                             ├─ recorder   stacks: burner, records, mapped, kernel
-//!                                             └─ probes     calls: definitions, calibrate, bystanders, spans, reading
-//!                                        facts, census: what is said before and after
+//! dispatch ──Order──► measure ──┬─ subject   which processes are in question
+//!   │                           ├─ started   … where they must be started first
+//!   │                           ├─ groups    a control group for each process set, given back on drop
+//!   │                           ├─ load      what makes the subject work: rounds, or programs that keep running
+//!   │                           ├─ sampler   counters of one moment
+//!   │                           └─ instrument
+//!   │                                ├─ recorder   stacks: burner, records, mapped_files, kernel
+//!   │                                └─ probes     calls: definitions, calibrate, bystanders, spans, reading
+//!   ├─► locate, fetch, put, contention, completion
+//!   ▼
+//! session   waits for frames, time, signals and children; below all of them, and knows none of them
+//!   ├─ stream        stdin ──Order──►, ◄──Frame── stdout
+//!   └─ facts, census   what is said before and after
 //! ```
 //!
 //! # Design constraints

@@ -49,7 +49,7 @@ const MOST_SAMPLES: u64 = 100_000;
 pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
-    sleep_until(session, begun + order.offset.as_nanos())?;
+    session.sleep_until(begun + order.offset.as_nanos())?;
     // First, so that what is run to mend does not have the state of the order before.
     state::take(order.state);
     let mended = mend(session, order)?;
@@ -180,16 +180,6 @@ impl Found {
     }
 }
 
-fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
-    loop {
-        match session.wait(Some(until), &[])? {
-            Woken::Due => return Ok(()),
-            Woken::Order(order) => return Err(End::Order(order.into())),
-            Woken::Child | Woken::Ended(_) | Woken::Ring => {}
-        }
-    }
-}
-
 /// The moments of the samples, on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
@@ -242,7 +232,6 @@ impl Window {
             match self.wait(session, sample_at.min(round_at))? {
                 Woken::Due => {}
                 Woken::Ring => self.drain(session)?,
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Ended(place) => self.die(self.subject.watched_pid(place))?,
                 Woken::Child => self.child_ended()?,
             }
@@ -263,9 +252,9 @@ impl Window {
         ended
     }
 
-    fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, Stop> {
+    fn wait(&self, session: &mut Session, until: u64) -> Result<Woken, End> {
         let rings = self.instrument.as_ref().map(InPlace::wakers).unwrap_or_default();
-        session.wait_beside(Some(until), self.subject.watched(), &rings)
+        session.wait_for(Some(until), self.subject.watched(), &rings)
     }
 
     fn drain(&mut self, session: &mut Session) -> Result<(), End> {
@@ -316,7 +305,6 @@ impl Window {
         while load.is_running() {
             match session.wait(Some(until), &[])? {
                 Woken::Due => return Ok(load.kill()?),
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Child => load.reap()?,
                 Woken::Ended(_) | Woken::Ring => {}
             }

@@ -18,17 +18,17 @@ use crate::{
     hostapd::Control,
     identity::address,
     reading,
-    session::{End, Session},
+    session::{End, Polling, Session},
 };
 
 /// Everybody may take this long to notice that a client has left, ns.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// A client that was sent away may take this long to come back, ns. It is let in for good anyway.
-const RETURN_NS: u64 = 10_000_000_000;
-
 /// Between two looks, ns.
 const LOOK_NS: u64 = 100_000_000;
+
+/// A client that was sent away may take this long to come back. It is let in for good anyway.
+const RETURN: Polling = Polling { for_ns: 10_000_000_000, every_ns: LOOK_NS };
 
 /// Asks. Nobody is sent away where no client is associated.
 ///
@@ -100,12 +100,12 @@ fn leave(
         if agree(before, &after, &interface) || monotonic_ns() >= until {
             break after;
         }
-        session.pause(LOOK_NS)?;
+        session.wait(Some(monotonic_ns() + LOOK_NS), &[])?;
     };
     drop(away);
     let kernel = |census: &Census| place(census, &interface).and_then(|place| place.kernel);
     let back = || (kernel(&census::take()) >= kernel(&before.census)).then_some(());
-    session.until((RETURN_NS, LOOK_NS), back)?;
+    session.until(RETURN, back)?;
     Ok(Some(Left { interface, address: self::address(address), after }))
 }
 

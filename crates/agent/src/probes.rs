@@ -5,7 +5,7 @@
 //! the program that runs over it. Breakpoints go when the events' descriptors are closed, and so even where
 //! the agent is killed; their lines in tracefs are [`crate::definitions`]'.
 
-use std::{fs::File, io::Seek, path::Path};
+use std::{fs::File, io::Seek, os::fd::BorrowedFd, path::Path};
 
 use linux::{
     perf::{
@@ -28,10 +28,8 @@ use crate::{
     calibrate,
     definitions::Definitions,
     mapped::mapped_by,
-    programs,
-    recorder::refusal,
-    returns,
-    scope::Scope,
+    programs, returns,
+    scope::{Scope, refusal},
     spans::{Calls, Hit, Pairing, Which},
 };
 
@@ -100,8 +98,7 @@ impl Probes {
             }
             hit_ns = calibrate::prove(made, &wanted, &rings, has_user(order))?;
         }
-        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
-        let mut attached = attached.map_err(|error| refusal(&error))?;
+        let mut attached = scope.open(&wanted, &rings)?;
         // Births are inherited; nobody has to be told of them any more.
         attached.stop_telling();
         let scoped = scope.processes();
@@ -123,8 +120,14 @@ impl Probes {
         &self.attached
     }
 
+    /// Descriptors that become readable when there is something to drain.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.attached.wakers().chain(self.bystanders.wakers())
+    }
+
     /// Takes what is in the rings.
     pub(crate) fn drain(&mut self) {
+        self.bystanders.look();
         let until_ns = monotonic_ns();
         let Self { attached, ids, whiches, pairing, lost: losses, .. } = self;
         let which = |id: u64| {

@@ -46,7 +46,6 @@ pub(crate) fn output(session: &mut Session, words: &[String]) -> Result<String, 
             return Ok(reading.text().map_err(|error| refused(error.to_string()))?);
         }
         match session.wait(Some(until), &[])? {
-            Woken::Order(order) => return Err(End::Order(order.into())),
             Woken::Due => {
                 let patience = PATIENCE_NS / 1_000_000_000;
                 return Err(refused(format!("it has not ended after {patience} s")).into());

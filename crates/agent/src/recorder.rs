@@ -3,12 +3,14 @@
 //! Talks to [`linux::perf`] for records and to [`crate::records`] for what is sent of them. It unwinds
 //! nothing and knows no symbol. While it records it allocates nothing but for files that it has not seen.
 
+use std::os::fd::BorrowedFd;
+
 use linux::{
     maps,
     perf::{
         attached::{Attached, Rings, Wanted, threads_of},
         attributes::flag,
-        error::{Error, Purpose},
+        error::Purpose,
         records::{kind, kind_of, lost},
         registers,
         sampling::{self, Choice, TRAILER},
@@ -25,8 +27,8 @@ use crate::{
     kernel,
     mapped::MappedFiles,
     records::{Batch, Tail},
-    scope::Scope,
-    session::{End, Session, Woken},
+    scope::{Scope, refusal},
+    session::{End, Session},
 };
 
 /// One CPU's ring, bytes: 60 full copies of 32 KiB.
@@ -127,10 +129,9 @@ impl Stacks {
             tells: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
         };
         let bystanders = Bystanders::watch(false);
-        let attached = scope.with(|scope| Attached::open(scope, &wanted, &rings));
         Ok(Self {
             bystanders,
-            attached: attached.map_err(|error| refusal(&error))?,
+            attached: scope.open(&wanted, &rings)?,
             batch: Batch::new(),
             tail: Tail {
                 registers: registers::user().map(u64::count_ones),
@@ -147,6 +148,11 @@ impl Stacks {
         &self.attached
     }
 
+    /// Descriptors that become readable when there is something to drain.
+    pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.attached.wakers().chain(self.bystanders.wakers())
+    }
+
     /// Sends what is in the rings, and that all of them were emptied.
     ///
     /// # Errors
@@ -156,6 +162,7 @@ impl Stacks {
         &mut self,
         send: &mut impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.bystanders.look();
         let Self { attached, batch, tail, tally, files, .. } = self;
         for ring in attached.rings() {
             ring.drain(|record| {
@@ -184,7 +191,7 @@ impl Stacks {
             samples: self.tally.samples,
             lost: self.lost(),
             throttled: self.tally.throttled,
-            files: self.files.look(|| go_on(session))?,
+            files: self.files.look(|| session.wait(Some(0), &[]).map(drop))?,
             kernel: kernel::symbols(),
         })
     }
@@ -234,15 +241,6 @@ fn make_room<E>(
     Ok(())
 }
 
-/// Hears of orders and signals without waiting for any.
-fn go_on(session: &mut Session) -> Result<(), End> {
-    let at_once = Some(0);
-    match session.wait(at_once, &[])? {
-        Woken::Order(order) => Err(End::Order(order.into())),
-        Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => Ok(()),
-    }
-}
-
 /// Records a burner with the same event and rate.
 fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
     let failed = |error: std::io::Error| Refusal::Instrument {
@@ -267,9 +265,4 @@ fn prove(choice: &Choice, frequency: u32) -> Result<Proof, Refusal> {
     let Ok(()) = stacks.drain(&mut keep);
     let (samples, lost) = (stacks.tally.samples, stacks.lost());
     Ok(Proof { cpu_ns, samples, lost, records, files })
-}
-
-/// An event that cannot be had, as the order's end.
-pub(crate) fn refusal(error: &Error) -> Refusal {
-    Refusal::Instrument { what: error.to_string(), why: error.why() }
 }

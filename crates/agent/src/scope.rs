@@ -5,7 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use linux::{cgroup::Mounts, perf::attached, proc};
+use linux::{
+    cgroup::Mounts,
+    perf::{
+        attached::{self, Attached, Rings, Wanted},
+        error::Error,
+    },
+    proc,
+};
 use model::{instrument, wire::Refusal};
 
 use crate::subject;
@@ -54,14 +61,25 @@ impl Scope {
         }
     }
 
-    /// Does something with the scope as events are opened for it.
-    pub(crate) fn with<T>(&self, use_it: impl FnOnce(&attached::Scope<'_>) -> T) -> T {
-        match self {
-            Self::Processes(..) => use_it(&attached::Scope::Processes(&|| self.processes())),
-            Self::Group(folder) => use_it(&attached::Scope::Group(folder.clone())),
-            Self::Machine => use_it(&attached::Scope::Machine),
-        }
+    /// Opens events for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Instrument`] where they cannot be had.
+    pub(crate) fn open(&self, wanted: &[Wanted], rings: &Rings) -> Result<Attached, Refusal> {
+        let open = |scope: attached::Scope<'_>| Attached::open(&scope, wanted, rings);
+        let attached = match self {
+            Self::Processes(..) => open(attached::Scope::Processes(&|| self.processes())),
+            Self::Group(folder) => open(attached::Scope::Group(folder.clone())),
+            Self::Machine => open(attached::Scope::Machine),
+        };
+        attached.map_err(|error| refusal(&error))
     }
+}
+
+/// An event that cannot be had, as the order's end.
+pub(crate) fn refusal(error: &Error) -> Refusal {
+    Refusal::Instrument { what: error.to_string(), why: error.why() }
 }
 
 fn folder_of(path: &str) -> Result<PathBuf, Refusal> {

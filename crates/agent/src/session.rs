@@ -1,6 +1,6 @@
-//! The stream and the signals, waited for together: the only place that waits.
+//! The conversation with the host, and the only place that waits: for frames, time, signals and children.
 //!
-//! What an order means is [`crate::dispatch`]'s to know.
+//! Talks to the stream and to signals. It knows no order's meaning: that is [`crate::dispatch`]'s.
 
 use std::{
     io,
@@ -66,13 +66,20 @@ impl From<Stop> for End {
     }
 }
 
+/// How long to look for something, and how often, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Polling {
+    /// Then it is given up.
+    pub(crate) for_ns: u64,
+    /// From one look to the next.
+    pub(crate) every_ns: u64,
+}
+
 /// What ended a wait.
 #[derive(Debug)]
 pub enum Woken {
     /// The time has come.
     Due,
-    /// An order has arrived.
-    Order(Order),
     /// A child of ours has ended, perhaps several.
     Child,
     /// A watched process has ended: its place in the list.
@@ -105,16 +112,11 @@ impl Session {
         Ok(Self { stream, signals, timer })
     }
 
-    /// Whether the stream is a port that no host has open.
-    pub(crate) fn has_no_host(&self) -> bool {
-        self.stream.awaits_host()
-    }
-
-    /// Waits for a host, and forgets what the one before it sent.
+    /// Waits for a host where the port has none, and begins a conversation.
     ///
     /// # Errors
     ///
-    /// [`Stop`] of a signal.
+    /// [`Stop`] where a signal asks for an end.
     pub(crate) fn await_host(&mut self) -> Result<(), Stop> {
         while self.stream.awaits_host() {
             let timeout = timespec(HOST_CHECK_NS);
@@ -126,17 +128,9 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for an order.
-    ///
-    /// # Errors
-    ///
-    /// [`Stop`] where the stream ends or a signal asks for an end.
-    pub(crate) fn next_order(&mut self) -> Result<Order, Stop> {
-        loop {
-            if let Woken::Order(order) = self.wait(None, &[])? {
-                return Ok(order);
-            }
-        }
+    /// Whether the port has lost its host, and may get another.
+    pub(crate) fn awaits_host(&self) -> bool {
+        self.stream.awaits_host()
     }
 
     /// Says who we are, and what the programs in question are.
@@ -181,22 +175,32 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Stop`] where the stream ends or a signal asks for an end.
-    pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, Stop> {
-        self.wait_beside(until, watched, &[])
+    /// [`End`] where an order comes, the stream ends or a signal asks for an end.
+    pub fn wait(&mut self, until: Option<u64>, watched: &[OwnedFd]) -> Result<Woken, End> {
+        self.wait_for(until, watched, &[])
     }
 
-    /// Looks again and again until something is seen; `None` when patience is over. Both times are ns.
+    /// Waits until a moment of the monotonic clock, ns, whatever happens meanwhile.
     ///
     /// # Errors
     ///
-    /// [`End`] of an order or a signal meanwhile.
+    /// As [`Session::wait`].
+    pub(crate) fn sleep_until(&mut self, until: u64) -> Result<(), End> {
+        while !matches!(self.wait(Some(until), &[])?, Woken::Due) {}
+        Ok(())
+    }
+
+    /// Looks again and again until something is seen; `None` when patience is over.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::wait`].
     pub(crate) fn until<T>(
         &mut self,
-        (patience_ns, every_ns): (u64, u64),
+        polling: Polling,
         mut look: impl FnMut() -> Option<T>,
     ) -> Result<Option<T>, End> {
-        let until = monotonic_ns() + patience_ns;
+        let until = monotonic_ns() + polling.for_ns;
         loop {
             if let Some(seen) = look() {
                 return Ok(Some(seen));
@@ -204,19 +208,7 @@ impl Session {
             if monotonic_ns() >= until {
                 return Ok(None);
             }
-            self.pause(every_ns)?;
-        }
-    }
-
-    /// Lets time pass, ns; less where a child ends meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::until`].
-    pub(crate) fn pause(&mut self, for_ns: u64) -> Result<(), End> {
-        match self.wait(Some(monotonic_ns() + for_ns), &[])? {
-            Woken::Order(order) => Err(End::Order(order.into())),
-            Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring => Ok(()),
+            self.wait(Some(monotonic_ns() + polling.every_ns), &[])?;
         }
     }
 
@@ -225,12 +217,12 @@ impl Session {
     /// # Errors
     ///
     /// As [`Session::wait`].
-    pub fn wait_beside(
+    pub fn wait_for(
         &mut self,
         until: Option<u64>,
         watched: &[OwnedFd],
         rings: &[BorrowedFd<'_>],
-    ) -> Result<Woken, Stop> {
+    ) -> Result<Woken, End> {
         self.set_timer(until)?;
         loop {
             let mut fds = Vec::with_capacity(4 + watched.len() + rings.len());
@@ -245,7 +237,7 @@ impl Session {
             fds.extend(rings.iter().map(|&fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             match poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(Stop::Wait(errno.into())),
+                Err(errno) => return Err(Stop::Wait(errno.into()).into()),
             }
             let happened: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
             if let Some(woken) = self.explain(&happened, watched.len())? {
@@ -255,15 +247,18 @@ impl Session {
     }
 
     /// What the descriptors mean that have something to tell.
-    fn explain(&mut self, happened: &[bool], watched: usize) -> Result<Option<Woken>, Stop> {
+    fn explain(&mut self, happened: &[bool], watched: usize) -> Result<Option<Woken>, End> {
         if happened[2] && self.take_signal()? {
             return Ok(Some(Woken::Child));
         }
         if happened[0] {
-            return Ok(self.stream.receive()?.map(Woken::Order));
+            return match self.stream.receive().map_err(Stop::from)? {
+                Some(order) => Err(End::Order(order.into())),
+                None => Ok(None),
+            };
         }
         if happened[1] {
-            return Err(Lost::Ended.into());
+            return Err(Stop::from(Lost::Ended).into());
         }
         let (watched, rings) = happened[4..].split_at(watched);
         if let Some(place) = watched.iter().position(|&ended| ended) {

@@ -6,23 +6,19 @@
 
 use std::path::Path;
 
-use linux::system::monotonic_ns;
 use model::wire::{Refusal, StartOrder};
 
 use crate::{
     resident::{Keep, Resident},
-    session::{End, Session, Woken},
+    session::{End, Polling, Session},
     subject,
 };
 
-/// So long a subject may take until it is ready, ns. The clock is the access point's own.
-const READY_NS: u64 = 20_000_000_000;
+/// How long a subject may take until it is ready. The clock is the access point's own.
+const READY: Polling = Polling { for_ns: 20_000_000_000, every_ns: 20_000_000 };
 
-/// So long its name may be another's: until a shell has become the program, for instance.
-const NAME_NS: u64 = 1_000_000_000;
-
-/// Between two looks, ns.
-const LOOK_NS: u64 = 20_000_000;
+/// How long its name may be another's: until a shell has become the program, for instance.
+const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 
 /// Starts the subject in a control group and waits until it is ready: the process, and those of its
 /// processes that have the name.
@@ -42,17 +38,16 @@ pub(crate) fn start(
     }
     let resident = Resident::start(&how.command, group, Keep::Everything)
         .map_err(|error| refused(error.to_string()))?;
-    let mut starting = Starting { session, resident };
+    let mut starting = Starting { session, resident, refused: &refused };
     if let Some(path) = &how.ready {
         let exists = |_: &Resident| Path::new(path).exists().then_some(());
-        let ready = starting.until(READY_NS, exists).map_err(|end| end.told(refused))?;
-        if ready.is_none() {
-            let why = format!("`{path}` is not there after {} s", READY_NS / 1_000_000_000);
+        if starting.until(READY, exists)?.is_none() {
+            let why = format!("`{path}` is not there after {} s", READY.for_ns / 1_000_000_000);
             return Err(refused(starting.with_last_words(why)).into());
         }
     }
     let named = |resident: &Resident| named(name, resident.pid(), group);
-    match starting.until(NAME_NS, named).map_err(|end| end.told(refused))? {
+    match starting.until(NAME, named)? {
         Some(pids) => Ok((starting.resident, pids)),
         None => {
             let names = subject::names_of(starting.resident.pid())?.join(", ");
@@ -70,57 +65,29 @@ fn named(name: &str, root: u32, group: Option<&Path>) -> Option<Vec<u32>> {
     (!pids.is_empty()).then_some(pids)
 }
 
-/// What ended a wait for a sign of readiness.
-enum Cut {
-    /// The subject ended: how, and its last words.
-    Ended(String),
-    /// Something else.
-    Other(End),
-}
-
-impl Cut {
-    fn told(self, refused: impl FnOnce(String) -> Refusal) -> End {
-        match self {
-            Self::Ended(why) => refused(why).into(),
-            Self::Other(end) => end,
-        }
-    }
-}
-
 /// A subject on its way.
 struct Starting<'a> {
     session: &'a mut Session,
     resident: Resident,
+    refused: &'a dyn Fn(String) -> Refusal,
 }
 
 impl Starting<'_> {
-    /// Looks for a sign again and again; `None` when patience is over.
+    /// Looks for a sign again and again; `None` when patience is over. The subject's end is a refusal.
     fn until<T>(
         &mut self,
-        patience_ns: u64,
+        polling: Polling,
         look: impl Fn(&Resident) -> Option<T>,
-    ) -> Result<Option<T>, Cut> {
-        let until = monotonic_ns() + patience_ns;
-        loop {
-            if self.resident.ended().is_some() {
-                return Err(Cut::Ended(format!(
-                    "it ended before it was ready ({}); a subject must stay in the foreground",
-                    self.resident.obituary()
-                )));
-            }
-            if let Some(seen) = look(&self.resident) {
-                return Ok(Some(seen));
-            }
-            let now = monotonic_ns();
-            if now >= until {
-                return Ok(None);
-            }
-            match self.session.wait(Some(now + LOOK_NS), &[]) {
-                Ok(Woken::Order(order)) => return Err(Cut::Other(End::Order(order.into()))),
-                Ok(Woken::Due | Woken::Child | Woken::Ended(_) | Woken::Ring) => {}
-                Err(stop) => return Err(Cut::Other(stop.into())),
-            }
-        }
+    ) -> Result<Option<T>, End> {
+        let Self { session, resident, refused } = self;
+        let seen = session.until(polling, || match resident.ended() {
+            Some(_) => Some(Err(refused(format!(
+                "it ended before it was ready ({}); a subject must stay in the foreground",
+                resident.obituary()
+            )))),
+            None => look(resident).map(Ok),
+        })?;
+        Ok(seen.transpose()?)
     }
 
     fn with_last_words(&self, why: String) -> String {

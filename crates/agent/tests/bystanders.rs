@@ -63,6 +63,7 @@ fn counts() -> Instrument {
 fn a_fork_that_fails_beside_probes_ends_the_trial() {
     let Some(told) = refused(counts(), CANNOT_FORK) else { return };
     assert!(told.contains("forks or threads failed: 1"), "{told}");
+    assert!(told.contains(") could not fork or start a thread (clone3: Bad address"), "{told}");
 }
 
 #[test]
@@ -71,5 +72,9 @@ fn a_process_that_dies_by_a_fault_ends_the_trial() {
     for instrument in [counts(), Instrument::Stacks(stacks)] {
         let Some(told) = refused(instrument, DIES) else { return };
         assert!(told.contains("processes ended by a fault: 1"), "{told}");
+        assert!(
+            told.contains("`python3` (pid ") && told.contains(") ended by signal 11 (SIGSEGV)"),
+            "{told}"
+        );
     }
 }

@@ -8,9 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions,
-    dispatch::Dispatch,
-    pause,
+    burner, calibrate, contention, definitions, dispatch, pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -55,9 +53,9 @@ fn main() -> ExitCode {
 }
 
 fn serve() -> ExitCode {
-    let session = Stream::standard().and_then(Session::new);
-    let stop = match session {
-        Ok(session) => Dispatch::new(session).run(),
+    let mut session = Stream::standard().and_then(Session::new);
+    let stop = match session.as_mut() {
+        Ok(session) => dispatch::run(session),
         Err(error) => {
             complain(&format!("cannot serve: {error}"));
             return ExitCode::FAILURE;

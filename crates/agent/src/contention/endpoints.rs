@@ -23,13 +23,13 @@ use rustix::{
 };
 
 use super::{group::Group, refused, road::Road};
-use crate::session::{End, Session};
+use crate::session::{End, Polling, Session};
 
 /// The endpoints' priority in the round-robin class: the least.
 const PRIORITY: u8 = 1;
 
 /// So long the receiver may take to listen, and so often it is looked at, ns.
-const LISTENS: (u64, u64) = (10_000_000_000, 10_000_000);
+const LISTENS: Polling = Polling { for_ns: 10_000_000_000, every_ns: 10_000_000 };
 
 /// Longer than any trial, s; the longest that iperf3 takes.
 const LONG: &str = "86400";

@@ -31,7 +31,7 @@ use model::{
 };
 
 use self::{group::Group, road::Road, tidy::Tidier, trial::Trial};
-use crate::session::{End, Session, Woken};
+use crate::session::{End, Session};
 
 /// The agent's priority while a trial is made: above [`prober::PRIORITY`].
 const PRIORITY: u8 = 3;
@@ -45,7 +45,7 @@ pub(crate) fn make(session: &mut Session, order: &Order) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.hello(Vec::new())?;
-    sleep_until(session, begun + order.offset.as_nanos())?;
+    session.sleep_until(begun + order.offset.as_nanos())?;
     let record = made(session, order)?;
     Ok(session.send(&Frame::Contended(Box::new(record)))?)
 }
@@ -117,16 +117,6 @@ fn no_bout(why: &str) -> Refusal {
 fn refused<E: std::error::Error>(what: impl Into<String>) -> impl FnOnce(E) -> Refusal {
     let what = what.into();
     move |error| Refusal::Contention { what, why: chain(&error) }
-}
-
-fn sleep_until(session: &mut Session, until: u64) -> Result<(), End> {
-    loop {
-        match session.wait(Some(until), &[])? {
-            Woken::Due => return Ok(()),
-            Woken::Order(order) => return Err(End::Order(order.into())),
-            Woken::Child | Woken::Ended(_) | Woken::Ring => {}
-        }
-    }
 }
 
 /// The agent above its endpoints, until the value is dropped.

@@ -19,12 +19,12 @@ use super::{
     prober::Prober,
     road::Road,
 };
-use crate::session::{End, Session, Woken};
+use crate::session::{End, Polling, Session, Woken};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// So long an application may take to end once it is asked to, and so often it is looked at, ns.
-const ENDS: (u64, u64) = (20 * SECOND_NS, 5_000_000);
+const ENDS: Polling = Polling { for_ns: 20 * SECOND_NS, every_ns: 5_000_000 };
 
 /// A trial under way. What is in it is ended in this order.
 pub(super) struct Trial<'a> {
@@ -128,7 +128,6 @@ impl<'a> Trial<'a> {
         while self.raw.len() as u64 <= seconds {
             let sample_at = opens_ns + self.raw.len() as u64 * SECOND_NS;
             match session.wait(Some(sample_at.min(self.due_ns())), &[])? {
-                Woken::Order(order) => return Err(End::Order(order.into())),
                 Woken::Child => self.look()?,
                 Woken::Due | Woken::Ended(_) | Woken::Ring => {}
             }

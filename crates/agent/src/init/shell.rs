@@ -1,4 +1,6 @@
-//! The shell that a person uses, and where it and what a study starts find programs. Talks to `/dev/ttyS0`.
+//! The shell that a person uses, and where it and what a study starts look for programs.
+//!
+//! Talks to `/dev/ttyS0`, through [`super::services`].
 
 use std::path::Path;
 

@@ -18,16 +18,16 @@ use model::{
 use super::{Fault, Mended};
 use crate::{
     pause::Watchdog,
-    session::{End, Session},
+    session::{End, Polling, Session},
     subject,
     words::Words,
 };
 
 /// A signal takes effect within this, or not at all; and how often is looked, ns.
-const SIGNALLED: (u64, u64) = (2_000_000_000, 10_000_000);
+const SIGNALLED: Polling = Polling { for_ns: 2_000_000_000, every_ns: 10_000_000 };
 
 /// A command may take this long until its process is there, or gone.
-const COMMANDED: (u64, u64) = (10_000_000_000, 50_000_000);
+const COMMANDED: Polling = Polling { for_ns: 10_000_000_000, every_ns: 50_000_000 };
 
 /// A rest may take this long at the most, which is a day: whoever measures longer than that measures something
 /// else. The watchdog ends it long before, where the agent dies.
@@ -149,7 +149,7 @@ impl Mending<'_> {
         if self.session.until(COMMANDED, is_right)?.is_some() {
             return Ok(());
         }
-        let patience = COMMANDED.0 / 1_000_000_000;
+        let patience = COMMANDED.for_ns / 1_000_000_000;
         let child = self.mended.started.last_mut();
         let status = match child.and_then(|child| child.try_wait().ok().flatten()) {
             Some(status) => status.to_string(),

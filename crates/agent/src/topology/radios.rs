@@ -19,15 +19,15 @@ use super::{
 use crate::{
     census,
     hostapd::{self, Control},
-    session::{End, Session},
+    session::{End, Polling, Session},
 };
 
 /// hostapd may take this long until an access point is on the air, and how often it is looked at, ns. It
 /// scans for its neighbours before it uses wide channels of 2.4 GHz.
-const ENABLED: (u64, u64) = (20_000_000_000, 100_000_000);
+const ENABLED: Polling = Polling { for_ns: 20_000_000_000, every_ns: 100_000_000 };
 
 /// A channel switch is announced for half a second.
-const SWITCHED: (u64, u64) = (10_000_000_000, 100_000_000);
+const SWITCHED: Polling = Polling { for_ns: 10_000_000_000, every_ns: 100_000_000 };
 
 /// Looks at these interfaces, or where none is named at those that there are, and mends them.
 pub(super) fn assert(
@@ -103,7 +103,7 @@ impl Radio<'_> {
         }
         let enabled = || hostapd::status(name).ok().filter(|status| is_enabled(status.state()));
         if self.session.until(ENABLED, enabled)?.is_none() {
-            let why = format!("it is not enabled after {} s", ENABLED.0 / 1_000_000_000);
+            let why = format!("it is not enabled after {} s", ENABLED.for_ns / 1_000_000_000);
             return Err(self.fault(&how.words).refused(why).into());
         }
         let done = if how.must_be_told { "enabled" } else { "waited for" };
@@ -150,7 +150,7 @@ impl Radio<'_> {
         if self.session.until(SWITCHED, there)?.is_none() {
             let why = format!(
                 "it is not on {wanted} MHz {} s after `{words}`",
-                SWITCHED.0 / 1_000_000_000
+                SWITCHED.for_ns / 1_000_000_000
             );
             return Err(self.fault(&how).refused(why).into());
         }

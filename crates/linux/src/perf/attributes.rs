@@ -38,6 +38,8 @@ pub mod sample {
     pub const CPU: u64 = 1 << 7;
     /// How much the sample stands for.
     pub const PERIOD: u64 = 1 << 8;
+    /// What a tracepoint says: its length of 32 bits, and its fields.
+    pub const RAW: u64 = 1 << 10;
     /// Registers of user mode.
     pub const REGS_USER: u64 = 1 << 12;
     /// A copy of the user stack.

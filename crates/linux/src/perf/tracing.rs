@@ -19,6 +19,7 @@ use std::{
     fmt,
     fs::File,
     io::{self, Write},
+    ops::Range,
     os::fd::AsRawFd,
     str::FromStr,
     thread::sleep,
@@ -176,6 +177,17 @@ impl Tracing {
         Ok(Attributes::new(TRACEPOINT, number))
     }
 
+    /// Where a field lies in what an event records (`PERF_SAMPLE_RAW`): the kernel's own words, because what stands
+    /// before it is not the same in each kernel.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, or that there is no such field.
+    pub fn field(&self, event: &str, name: &str) -> io::Result<Range<usize>> {
+        let format = self.root.read_text(format!("events/{event}/format"), LONGEST)?;
+        field(&format, name).ok_or(Errno::NOENT.into())
+    }
+
     /// Removes a group's lines.
     ///
     /// # Errors
@@ -274,6 +286,18 @@ fn is_function(name: &str) -> bool {
         && name.starts_with(|first: char| !first.is_ascii_digit() && first != '$')
 }
 
+/// Where a field is, in the text `format` of an event: `field:char comm[16]; offset:20; size:16; signed:0;`.
+fn field(format: &str, name: &str) -> Option<Range<usize>> {
+    format.lines().find_map(|line| {
+        let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+        let declared = parts.next()?.split('[').next()?;
+        (declared.rsplit(' ').next()? == name).then_some(())?;
+        let mut number = |of| parts.next()?.strip_prefix(of)?.parse::<u16>().ok();
+        let (offset, size) = (usize::from(number("offset:")?), usize::from(number("size:")?));
+        Some(offset..offset + size)
+    })
+}
+
 /// The group and name of a line's probe, where the group is one of ours and meant.
 fn named(line: &str, goes: impl Fn(Group) -> bool) -> Option<&str> {
     let name = line.split_once(':')?.1.split(' ').next()?;
@@ -315,6 +339,17 @@ mod tests {
         }
         let returns = line(group, 3, (Place::Kernel("f"), End::Return)).unwrap();
         assert_eq!(returns, "r512:headroom_7_9/p3 f");
+    }
+
+    #[test]
+    fn a_field_is_where_the_kernel_says() {
+        let format = "name: signal_generate\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\
+                      \tfield:char comm[16];\toffset:20;\tsize:16;\tsigned:0;\n\tfield:int x;\toffset:y;\n";
+        assert_eq!(field(format, "comm"), Some(20..36));
+        assert_eq!(field(format, "common_pid"), Some(4..8));
+        for absent in ["x", "y", "pid", "", "format"] {
+            assert_eq!(field(format, absent), None, "{absent}");
+        }
     }
 
     #[test]
