@@ -16,16 +16,6 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::harness::Place;
 
-/// What a verb must do with a changed folder.
-enum Ends {
-    /// It ends with this code and says this in one line.
-    Refused(i32, &'static str),
-    /// It passes over what was changed: it ends with one of these codes.
-    PassedOver(&'static [i32]),
-}
-
-use Ends::{PassedOver, Refused};
-
 /// A folder in which a run lies alongside a file that must stay as it is.
 struct Hostile {
     place: Place,
@@ -53,35 +43,47 @@ impl Hostile {
         make(&path);
     }
 
-    fn link(&self, name: &str, to: impl AsRef<Path>) {
-        self.instead(name, |path| symlink(to, path).unwrap());
+    /// Makes one change, as a line of a table has it.
+    fn change(&self, change: &str) {
+        if let Some((name, to)) = change.split_once(" -> ") {
+            // What begins with `/` is there; anything else is ours, outside of the run, and must stay as it is.
+            return self.instead(name, |path| symlink(self.place.path(to), path).unwrap());
+        }
+        if let Some((name, words)) = change.split_once(": ").filter(|_| change.contains(" => ")) {
+            let (from, to) = words.split_once(" => ").unwrap();
+            let text = fs::read_to_string(self.run(name)).unwrap();
+            assert!(text.contains(from), "{name} has no {from}");
+            return fs::write(self.run(name), text.replacen(from, to, 1)).unwrap();
+        }
+        if let Some((name, size)) = change.split_once(" has ").filter(|_| change.ends_with("iB")) {
+            let (number, unit) = size.split_once(' ').unwrap();
+            let bytes = number.parse::<u64>().unwrap() << if unit == "TiB" { 40 } else { 20 };
+            // It takes no room.
+            return self.instead(name, |path| File::create(path).unwrap().set_len(bytes).unwrap());
+        }
+        match change.split_once(" is ") {
+            None if change == "-" => {}
+            None => {
+                (0..20).for_each(|n| symlink(self.run(""), self.run(&format!("loop-{n}"))).unwrap())
+            }
+            Some((name, what)) => self.instead(name, |path| self.make(path, what)),
+        }
     }
 
-    /// A link to a file outside that must stay as it is.
-    fn link_out(&self, name: &str) {
-        self.link(name, self.place.path("victim"));
-    }
-
-    fn pipe(&self, name: &str) {
-        self.instead(name, |path| {
-            mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        });
-    }
-
-    /// A file of so many bytes that takes no room.
-    fn sparse(&self, name: &str, bytes: u64) {
-        self.instead(name, |path| File::create(path).unwrap().set_len(bytes).unwrap());
-    }
-
-    fn text(&self, name: &str, text: &str) {
-        self.instead(name, |path| fs::write(path, text).unwrap());
-    }
-
-    /// Changes words of a file.
-    fn replace(&self, name: &str, from: &str, to: &str) {
-        let text = fs::read_to_string(self.run(name)).unwrap();
-        assert!(text.contains(from), "{name} has no {from}");
-        self.text(name, &text.replacen(from, to, 1));
+    /// Makes what stands behind `is`.
+    fn make(&self, path: &Path, what: &str) {
+        let mode = Mode::RUSR | Mode::WUSR;
+        match (what, what.split_once(" times ")) {
+            ("a pipe", _) => mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap(),
+            ("a folder", _) => fs::create_dir(path).unwrap(),
+            ("the victim", _) => fs::hard_link(self.place.path("victim"), path).unwrap(),
+            ("no text", _) => fs::write(path, [0xff; 64]).unwrap(),
+            ("empty", _) => fs::write(path, "").unwrap(),
+            (_, Some((times, text))) => {
+                fs::write(path, text.repeat(times.parse().unwrap())).unwrap()
+            }
+            (text, None) => fs::write(path, text).unwrap(),
+        }
     }
 
     /// All that is outside the run is as it was.
@@ -95,284 +97,111 @@ impl Hostile {
     }
 }
 
-/// One attack: its name, the words of headroom, what it changes, and how that must end.
-type Attack = (&'static str, &'static [&'static str], fn(&Hostile), Ends);
-
 fn clients(path: &Path) {
     let run = fixture::run();
     let folder = RunFolder::create(path, &run, "question = \"?\"\n").unwrap();
     fixture::trials(&run).iter().for_each(|trial| folder.keep(trial).unwrap());
 }
 
-fn try_all(make: fn(&Path), attacks: &[Attack]) {
-    for (name, words, change, ends) in attacks {
+/// Tries every line of a table: a verb, what is changed, and how the verb must end, either with a code and what it says
+/// in one line, or with one of some codes.
+fn try_all(make: fn(&Path), attacks: &str) {
+    for attack in attacks.lines().filter(|line| !line.is_empty()) {
+        let [verb, change, ends] = attack.splitn(3, " | ").map(str::trim).collect::<Vec<_>>()[..]
+        else {
+            panic!("{attack}");
+        };
         let hostile = Hostile::new(make);
-        change(&hostile);
+        hostile.change(change);
+        let words: &[&str] = match verb {
+            "index" => &["index", "run", "--out", "run/index.html"],
+            "resume" => &["run", "--resume", "run"],
+            verb => &[verb, "run"],
+        };
         let ended = hostile.place.headroom(words.iter().copied()).run_bounded();
-        eprintln!("{name}: {:?} {}", ended.exit_code(), ended.stderr.trim_end());
-        match ends {
-            Refused(code, text) => {
-                ended.code(*code).in_one_line().says(text);
+        eprintln!("{attack}: {:?} {}", ended.exit_code(), ended.stderr.trim_end());
+        match ends.split_once(':') {
+            Some((code, says)) => {
+                ended.code(code.parse().unwrap()).in_one_line().says(says.trim());
             }
-            PassedOver(codes) => {
+            None => {
                 ended.calmly();
-                assert!(
-                    codes.iter().any(|code| ended.exit_code() == Some(*code)),
-                    "{name}:\n{ended}"
-                );
+                let code = ended.exit_code().map(|code| code.to_string()).unwrap_or_default();
+                assert!(ends.split(' ').any(|one| one == code), "{attack}:\n{ended}");
             }
         }
-        hostile.assert_untouched(name);
+        hostile.assert_untouched(attack);
     }
 }
 
-const REPORT: &[&str] = &["report", "run"];
-const CHECK: &[&str] = &["check", "run"];
-const INDEX: &[&str] = &["index", "run", "--out", "run/index.html"];
-const RESUME: &[&str] = &["run", "--resume", "run"];
-const EXPORT: &[&str] = &["export", "run"];
-
-/// Reports, and the verdicts that they end with.
-const READ: Ends = PassedOver(&[0, 1, 3]);
-
 #[test]
 fn an_honest_folder_is_read() {
-    try_all(clients, &[("honest", REPORT, |_| {}, PassedOver(&[0, 1, 3]))]);
+    try_all(clients, "report | - | 0 1 3");
 }
 
-const RUN_FILE: &[Attack] = &[
-    (
-        "run.json is a link",
-        REPORT,
-        |at| at.link_out("run.json"),
-        Refused(2, "run.json: it is a symbolic link"),
-    ),
-    (
-        "run.json is a link, resumed",
-        RESUME,
-        |at| at.link_out("run.json"),
-        Refused(2, "it is a symbolic link"),
-    ),
-    (
-        "run.json is endless",
-        REPORT,
-        |at| at.link("run.json", "/dev/zero"),
-        Refused(2, "run.json: it is a symbolic link"),
-    ),
-    (
-        "run.json is a pipe",
-        REPORT,
-        |at| at.pipe("run.json"),
-        Refused(2, "run.json: it is a pipe, not a regular file"),
-    ),
-    (
-        "run.json is a folder",
-        REPORT,
-        |at| at.instead("run.json", |path| fs::create_dir(path).unwrap()),
-        Refused(2, "run.json: it is a folder, not a regular file"),
-    ),
-    (
-        "run.json is huge",
-        REPORT,
-        |at| at.sparse("run.json", 1 << 40),
-        Refused(2, "run.json: it is larger than"),
-    ),
-    (
-        "run.json is as large as may be",
-        REPORT,
-        |at| at.sparse("run.json", 64 << 20),
-        Refused(2, "run.json: expected value"),
-    ),
-    (
-        "run.json is deep",
-        REPORT,
-        |at| at.text("run.json", &"[".repeat(1 << 20)),
-        Refused(2, "run.json:"),
-    ),
-    ("run.json is empty", CHECK, |at| at.text("run.json", ""), Refused(2, "run.json:")),
-    (
-        "run.json is no text",
-        CHECK,
-        |at| at.instead("run.json", |path| fs::write(path, [0xff; 64]).unwrap()),
-        Refused(2, "run.json:"),
-    ),
-    (
-        "a variant leads out",
-        REPORT,
-        |at| at.replace("run.json", "\"variant\": \"iw-dump\"", "\"variant\": \"../../x\""),
-        Refused(2, "`../../x` is no name of a variant"),
-    ),
-    (
-        "a variant leads out, resumed",
-        RESUME,
-        |at| at.replace("run.json", "\"variant\": \"iw-dump\"", "\"variant\": \"../../x\""),
-        Refused(2, "`../../x` is no name of a variant"),
-    ),
-    (
-        "a variant is a path",
-        CHECK,
-        |at| at.replace("run.json", "\"variant\": \"iw-dump\"", "\"variant\": \"/etc/passwd\""),
-        Refused(2, "`/etc/passwd` is no name of a variant"),
-    ),
-    (
-        "a variant rings",
-        REPORT,
-        |at| {
-            at.replace(
-                "run.json",
-                "\"variant\": \"iw-dump\"",
-                "\"variant\": \"\\u001b]0;x\\u0007\"",
-            )
-        },
-        Refused(2, "`\\u{1b}]0;x\\u{7}` is no name of a variant"),
-    ),
-    (
-        "a study's variant leads out",
-        REPORT,
-        |at| at.replace("run.json", "\"name\": \"iw-dump\"", "\"name\": \"..\""),
-        Refused(2, "`..` is no name of a variant"),
-    ),
-    (
-        "a run of no format",
-        REPORT,
-        |at| at.text("run.json", "{\"format\": 4000000000}"),
-        Refused(2, "its format is 4000000000"),
-    ),
-    (
-        "study.toml is endless",
-        REPORT,
-        |at| at.link("study.toml", "/dev/zero"),
-        Refused(2, "study.toml: it is a symbolic link"),
-    ),
-    (
-        "study.toml is a pipe",
-        REPORT,
-        |at| at.pipe("study.toml"),
-        Refused(2, "study.toml: it is a pipe, not a regular file"),
-    ),
-    (
-        "study.toml is huge",
-        CHECK,
-        |at| at.sparse("study.toml", 1 << 40),
-        Refused(2, "study.toml: it is larger than"),
-    ),
-];
+const RUN_FILE: &str = r#"
+report | run.json -> victim                         | 2: run.json: it is a symbolic link
+resume | run.json -> victim                         | 2: it is a symbolic link
+report | run.json -> /dev/zero                      | 2: run.json: it is a symbolic link
+report | run.json is a pipe                         | 2: run.json: it is a pipe, not a regular file
+report | run.json is a folder                       | 2: run.json: it is a folder, not a regular file
+report | run.json has 1 TiB           | 2: run.json: it is larger than
+report | run.json has 64 MiB                | 2: run.json: expected value
+report | run.json is 1048576 times [                | 2: run.json:
+check  | run.json is empty                          | 2: run.json:
+check  | run.json is no text                        | 2: run.json:
+report | run.json: "variant": "iw-dump" => "variant": "../../x" | 2: `../../x` is no name of a variant
+resume | run.json: "variant": "iw-dump" => "variant": "../../x" | 2: `../../x` is no name of a variant
+check  | run.json: "variant": "iw-dump" => "variant": "/etc/passwd" | 2: `/etc/passwd` is no name of a variant
+report | run.json: "variant": "iw-dump" => "variant": "\u001b]0;x\u0007" | 2: `\u{1b}]0;x\u{7}` is no name of a variant
+report | run.json: "name": "iw-dump" => "name": ".." | 2: `..` is no name of a variant
+report | run.json is {"format": 4000000000}         | 2: its format is 4000000000
+report | study.toml -> /dev/zero                    | 2: study.toml: it is a symbolic link
+report | study.toml is a pipe                       | 2: study.toml: it is a pipe, not a regular file
+check  | study.toml has 1 TiB         | 2: study.toml: it is larger than
+"#;
 
 #[test]
 fn the_file_of_a_run_is_a_regular_file_of_honest_names() {
     try_all(clients, RUN_FILE);
 }
 
-const TRIAL: &str = "trials/iw-dump@60#1.json";
-
-const TRIALS: &[Attack] = &[
-    ("a trial is a link", REPORT, |at| at.link_out(TRIAL), READ),
-    ("a trial is endless", REPORT, |at| at.link(TRIAL, "/dev/zero"), READ),
-    ("a trial is a pipe", REPORT, |at| at.pipe(TRIAL), READ),
-    (
-        "a trial is huge",
-        REPORT,
-        |at| at.sparse(TRIAL, 1 << 40),
-        Refused(2, "longer than a trial may be"),
-    ),
-    ("a trial is deep", CHECK, |at| at.text(TRIAL, &"{\"planned\":".repeat(1 << 18)), READ),
-    (
-        "a trial names another",
-        CHECK,
-        |at| at.replace(TRIAL, "\"variant\": \"iw-dump\"", "\"variant\": \"../../x\""),
-        READ,
-    ),
-    ("the trials are elsewhere", REPORT, |at| at.link("trials", at.place.path("victims")), READ),
-    (
-        "the trials are elsewhere, resumed",
-        RESUME,
-        |at| at.link("trials", at.place.path("victims")),
-        Refused(4, "trials"),
-    ),
-    ("the sums are endless", CHECK, |at| at.link("SHA256SUMS", "/dev/zero"), READ),
-    ("the sums are a pipe", CHECK, |at| at.pipe("SHA256SUMS"), READ),
-    ("the sums are huge", CHECK, |at| at.sparse("SHA256SUMS", 1 << 40), READ),
-    (
-        "the effort is endless",
-        REPORT,
-        |at| at.link("effort.json", "/dev/zero"),
-        Refused(2, "effort.json cannot be read: it is"),
-    ),
-    (
-        "the effort is a pipe",
-        REPORT,
-        |at| at.pipe("effort.json"),
-        Refused(2, "effort.json cannot be read: it is"),
-    ),
-    ("stacks are asked for and there are none", EXPORT, |_| {}, Refused(2, "")),
-];
+const TRIALS: &str = r#"
+report | trials/iw-dump@60#1.json -> victim         | 0 1 3
+report | trials/iw-dump@60#1.json -> /dev/zero      | 0 1 3
+report | trials/iw-dump@60#1.json is a pipe         | 0 1 3
+report | trials/iw-dump@60#1.json has 1 TiB | 2: longer than a trial may be
+check  | trials/iw-dump@60#1.json is 262144 times {"planned": | 0 1 3
+check  | trials/iw-dump@60#1.json: "variant": "iw-dump" => "variant": "../../x" | 0 1 3
+report | trials -> victims                          | 0 1 3
+resume | trials -> victims                          | 4: trials
+check  | SHA256SUMS -> /dev/zero                    | 0 1 3
+check  | SHA256SUMS is a pipe                       | 0 1 3
+check  | SHA256SUMS has 1 TiB         | 0 1 3
+report | effort.json -> /dev/zero                   | 2: effort.json cannot be read: it is
+report | effort.json is a pipe                      | 2: effort.json cannot be read: it is
+export | -                                          | 2:
+"#;
 
 #[test]
 fn trials_and_sums_are_regular_files_of_honest_lengths() {
     try_all(clients, TRIALS);
 }
 
-const WRITTEN: &[Attack] = &[
-    (
-        "the lock is a link",
-        RESUME,
-        |at| at.link_out("lock"),
-        Refused(4, "lock: it is a symbolic link"),
-    ),
-    (
-        "the lock is a pipe",
-        RESUME,
-        |at| at.pipe("lock"),
-        Refused(4, "lock: it is a pipe, not a regular file"),
-    ),
-    (
-        "the lock is a folder",
-        RESUME,
-        |at| at.instead("lock", |path| fs::create_dir(path).unwrap()),
-        Refused(4, "lock"),
-    ),
-    (
-        "the events are a link",
-        RESUME,
-        |at| at.link_out("events.jsonl"),
-        Refused(4, "events.jsonl: it is a symbolic link"),
-    ),
-    (
-        "the events have a second name",
-        RESUME,
-        |at| {
-            at.instead("events.jsonl", |path| fs::hard_link(at.place.path("victim"), path).unwrap())
-        },
-        Refused(4, "events.jsonl: it has a second name"),
-    ),
-    ("the events are a pipe", RESUME, |at| at.pipe("events.jsonl"), Refused(4, "events.jsonl")),
-    (
-        "the consoles are elsewhere",
-        RESUME,
-        |at| at.link("consoles", at.place.path("victims")),
-        Refused(4, "consoles"),
-    ),
-    (
-        "the objects are elsewhere",
-        RESUME,
-        |at| at.link("objects", at.place.path("victims")),
-        Refused(4, "objects"),
-    ),
-    (
-        "the stacks are elsewhere",
-        RESUME,
-        |at| at.link("stacks", at.place.path("victims")),
-        Refused(4, "stacks"),
-    ),
-    ("the page is a link", REPORT, |at| at.link_out("report.html"), READ),
-    ("the index is a link", INDEX, |at| at.link_out("index.html"), PassedOver(&[0])),
-    (
-        "the folder leads in circles",
-        INDEX,
-        |at| (0..20).for_each(|n| at.link(&format!("loop-{n}"), at.run(""))),
-        PassedOver(&[0]),
-    ),
-];
+const WRITTEN: &str = r#"
+resume | lock -> victim                             | 4: lock: it is a symbolic link
+resume | lock is a pipe                             | 4: lock: it is a pipe, not a regular file
+resume | lock is a folder                           | 4: lock
+resume | events.jsonl -> victim                     | 4: events.jsonl: it is a symbolic link
+resume | events.jsonl is the victim                 | 4: events.jsonl: it has a second name
+resume | events.jsonl is a pipe                     | 4: events.jsonl
+resume | consoles -> victims                        | 4: consoles
+resume | objects -> victims                         | 4: objects
+resume | stacks -> victims                          | 4: stacks
+report | report.html -> victim                      | 0 1 3
+index  | index.html -> victim                       | 0
+index  | the folder has links to itself             | 0
+"#;
 
 #[test]
 fn what_is_written_is_never_written_through_a_link() {
@@ -409,67 +238,27 @@ fn old(path: &Path) {
     fs::write(path.join("study.toml"), "question = \"?\"\n").unwrap();
 }
 
-const OTHER_KINDS: &[Attack] = &[
-    ("the calibration is endless", REPORT, |at| at.link("calibration.json", "/dev/zero"), READ),
-    ("the calibration is a pipe", CHECK, |at| at.pipe("calibration.json"), READ),
-    ("the calibration is huge", REPORT, |at| at.sparse("calibration.json", 1 << 40), READ),
-    (
-        "the calibration is deep",
-        REPORT,
-        |at| at.text("calibration.json", &"[".repeat(1 << 20)),
-        READ,
-    ),
-    (
-        "the kind does not exist",
-        REPORT,
-        |at| at.replace("run.json", "\"contention\"", "\"contenton\""),
-        Refused(2, "unknown kind `contenton`; known are clients, contention, completion"),
-    ),
-    (
-        "the kind is another",
-        CHECK,
-        |at| at.replace("run.json", "\"contention\"", "\"completion\""),
-        Refused(2, "run.json:"),
-    ),
-    (
-        "a run of one kind is exported as another",
-        EXPORT,
-        |_| {},
-        Refused(2, "holds a contention run, and this is for clients runs"),
-    ),
-];
+const OTHER_KINDS: &str = r#"
+report | calibration.json -> /dev/zero              | 0 1 3
+check  | calibration.json is a pipe                 | 0 1 3
+report | calibration.json has 1 TiB   | 0 1 3
+report | calibration.json is 1048576 times [        | 0 1 3
+report | run.json: "contention" => "contenton"      | 2: unknown kind `contenton`; known are clients, contention, completion
+check  | run.json: "contention" => "completion"     | 2: run.json:
+export | -                                          | 2: holds a contention run, and this is for clients runs
+"#;
 
 #[test]
 fn folders_of_the_other_kinds_are_read_as_carefully() {
     try_all(contention, OTHER_KINDS);
 }
 
-const OLD: &[Attack] = &[
-    (
-        "an old contention run",
-        REPORT,
-        |at| at.text("contention.json", "{}"),
-        Refused(2, "contention.json is of a format before 5; run the study again"),
-    ),
-    (
-        "an old completion run, which is a pipe",
-        CHECK,
-        |at| at.pipe("transmit.json"),
-        Refused(2, "transmit.json is of a format before 5; run the study again"),
-    ),
-    (
-        "an old run of clients",
-        RESUME,
-        |at| at.text("run.json", "{\"format\": 4}"),
-        Refused(2, "its format is 4, this headroom reads 5; run the study again"),
-    ),
-    (
-        "an old run that leads nowhere",
-        INDEX,
-        |at| at.link("transmit.json", "/nowhere"),
-        PassedOver(&[0]),
-    ),
-];
+const OLD: &str = r#"
+report | contention.json is {}                      | 2: contention.json is of a format before 5; run the study again
+check  | transmit.json is a pipe                    | 2: transmit.json is of a format before 5; run the study again
+resume | run.json is {"format": 4}                  | 2: its format is 4, this headroom reads 5; run the study again
+index  | transmit.json -> /nowhere                  | 0
+"#;
 
 #[test]
 fn a_run_of_an_old_format_is_refused_in_one_line() {
