@@ -43,6 +43,7 @@ mod pause_weather;
 mod profile;
 mod repeatability;
 mod run;
+mod sshd;
 mod started;
 mod station_stats;
 mod stationd_cost;

@@ -105,6 +105,14 @@ impl Error {
     }
 }
 
+/// A refusal with this number is success: what was asked for is there already, or gone already.
+pub(crate) fn unless<T: Default>(number: Errno, result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(error) if error.is_refusal(number) => Ok(T::default()),
+        result => result,
+    }
+}
+
 /// The kernel's sentence in brackets, or nothing.
 fn explained(text: &Option<String>) -> String {
     text.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
