@@ -27,7 +27,7 @@ use crate::{
     bystanders::Bystanders,
     calibrate,
     definitions::Definitions,
-    mapped::mapped_by,
+    mapped_files::mapped_by,
     programs, returns,
     scope::{Scope, refusal},
     spans::{Calls, Hit, Pairing, Which},

@@ -25,7 +25,7 @@ use crate::{
     burner::Burner,
     bystanders::Bystanders,
     kernel,
-    mapped::MappedFiles,
+    mapped_files::MappedFiles,
     records::{Batch, Tail},
     scope::{Scope, refusal},
     session::{End, Session},

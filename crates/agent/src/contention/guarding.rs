@@ -28,7 +28,7 @@ use rustix::{
 };
 
 use super::{group::Group, guard_record, refused, road::Road};
-use crate::beside;
+use crate::companions;
 
 /// Its folder of state, in the folder of the trial.
 pub(super) const STATE: &str = "guard";
@@ -72,9 +72,9 @@ impl Guarding {
         (road, folder): (Option<&Road>, &Folder),
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
-        let program = beside::program("guard").ok_or_else(|| Refusal::Contention {
+        let program = companions::program("guard").ok_or_else(|| Refusal::Contention {
             what: what.to_owned(),
-            why: beside::nowhere("guard"),
+            why: companions::nowhere("guard"),
         })?;
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
@@ -115,7 +115,7 @@ impl Guarding {
         let end = self.said.metadata().map_or(0, |metadata| metadata.len());
         let from = end.saturating_sub(bytes.len() as u64);
         let length = self.said.read_at(&mut bytes, from).unwrap_or_default();
-        beside::last_line(&String::from_utf8_lossy(&bytes[..length]))
+        companions::last_line(&String::from_utf8_lossy(&bytes[..length]))
     }
 
     /// Refuses where it has ended by itself.
