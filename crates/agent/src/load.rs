@@ -25,7 +25,7 @@ impl Load {
     pub(crate) fn new(order: &LoadOrder, from_ns: u64, group: Option<&Path>) -> Self {
         match &order.work {
             Work::Rounds(commands) => {
-                Self::Rounds(RoundLoad::new(commands, (from_ns, order.every), group))
+                Self::Rounds(RoundLoad::new(commands, from_ns, order.every, group))
             }
             Work::Stays(commands) => Self::Stays(LongRunning::new(commands, from_ns, group)),
         }

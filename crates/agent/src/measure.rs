@@ -123,7 +123,7 @@ impl Found {
         let (subject, started, room) = match &order.subject.start {
             Some(how) => {
                 let room = groups.make_room("subject");
-                let (started, pids) = started::start(session, (name, how), room.as_deref())?;
+                let (started, pids) = started::start(session, name, how, room.as_deref())?;
                 (Subject::of(name, pids), Some(started), room)
             }
             None => (Subject::find(name)?, None, None),

@@ -27,7 +27,12 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{group::Group, guard_record, refused, road::Road};
+use super::{
+    group::Group,
+    guard_record::{self, Moments},
+    refused,
+    road::Road,
+};
 use crate::companions;
 
 /// Its folder of state, in the folder of the trial.
@@ -69,7 +74,8 @@ impl Guarding {
     pub(super) fn start(
         policy: &str,
         group: Option<&Group>,
-        (road, folder): (Option<&Road>, &Folder),
+        road: Option<&Road>,
+        folder: &Folder,
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
         let program = companions::program("guard").ok_or_else(|| Refusal::Contention {
@@ -142,20 +148,19 @@ impl Guarding {
     }
 
     /// Ends it, and tells what it did: in a window, and since the application began, ns of the monotonic clock.
-    pub(super) fn finish(
-        mut self,
-        group: Option<&Group>,
-        ((opens_ns, closes_ns), began_ns): ((u64, u64), Option<u64>),
-    ) -> Told {
+    pub(super) fn finish(mut self, group: Option<&Group>, moments: Moments) -> Told {
         let resident_kib = self.resident_kib();
         self.end();
         let after = group.map(Group::bounds).unwrap_or_default();
         // Its record is in the boot's clock, which differs by the time that the machine slept.
         let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
-        let window = (opens_ns + slept_ns, closes_ns + slept_ns);
         let ticks = guard_record::ticks(&self.record());
-        let began = began_ns.map(|began_ns| began_ns + slept_ns);
-        let told = guard_record::told(&ticks, window, began);
+        let moments = Moments {
+            opens_ns: moments.opens_ns + slept_ns,
+            closes_ns: moments.closes_ns + slept_ns,
+            began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
+        };
+        let told = guard_record::told(&ticks, moments);
         Told { resident_kib, restored: after == self.before, ..told }
     }
 

@@ -30,7 +30,12 @@ use model::{
     wire::{Frame, Refusal},
 };
 
-use self::{group::Group, road::Road, tidy::Tidier, trial::Trial};
+use self::{
+    group::Group,
+    road::Road,
+    tidy::Tidier,
+    trial::{Prepared, Trial},
+};
 use crate::session::{End, Session};
 
 /// The agent's priority while a trial is made: above [`prober::PRIORITY`].
@@ -60,7 +65,8 @@ fn record(session: &mut Session, order: &Order) -> Result<model::contention::Rec
     let guarded = matches!(order.control, Control::Guard(_)).then(nobody);
     let crossed = order.traffic.as_ref().or(guarded.as_ref());
     let road = crossed.map(|traffic| Road::make(order.road, traffic)).transpose()?;
-    let mut trial = Trial::prepare(session, order, (group, road, tidier.folder()))?;
+    let mut trial =
+        Trial::prepare(session, order, Prepared { group, road, folder: tidier.folder() })?;
     let record = trial.make(session);
     let ended = trial.end(session);
     drop(urgent);
