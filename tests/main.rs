@@ -43,6 +43,7 @@ mod profile;
 mod repairs;
 mod repeatability;
 mod run;
+mod sshd;
 mod started;
 mod station_stats;
 mod stationd_cost;

@@ -258,7 +258,7 @@ impl Failures {
         let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
         let signalled = || self.signalled.get(&thread).cloned();
         let name = name.ok().filter(|name| !name.is_empty()).or_else(signalled);
-        self.told.push(failure((harm, &watch.call), number, &named(name, pid)));
+        self.told.push(failure(harm, &watch.call, number, &named(name, pid)));
     }
 }
 
@@ -286,7 +286,7 @@ fn number(fields: &[u8], at: &Range<usize>) -> Option<i64> {
 }
 
 /// One failure, for people.
-fn failure((harm, call): (Harm, &str), number: i64, who: &str) -> String {
+fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
     let error = || io::Error::from_raw_os_error(i32::try_from(-number).unwrap_or_default());
     match harm {
         Harm::Birth => format!("{who} could not fork or start a thread ({call}: {})", error()),
@@ -346,10 +346,10 @@ mod tests {
     #[test]
     fn a_failure_says_which_call_or_signal_and_why() {
         let sshd = named(Some("sshd".to_owned()), 812);
-        let fork = failure((Harm::Birth, "clone"), -14, &sshd);
+        let fork = failure(Harm::Birth, "clone", -14, &sshd);
         let start = "`sshd` (pid 812) could not fork or start a thread (clone: Bad address";
         assert!(fork.starts_with(start), "{fork}");
-        let fault = failure((Harm::Fault, ""), i64::from(Signal::SEGV.as_raw()), &named(None, 7));
+        let fault = failure(Harm::Fault, "", i64::from(Signal::SEGV.as_raw()), &named(None, 7));
         assert_eq!(fault, "pid 7, which is gone, ended by signal 11 (SIGSEGV)");
         assert_eq!(text(b"ev\x1bil\0rest"), "ev?il");
     }

@@ -21,7 +21,7 @@ use model::{
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::{
-    beside,
+    companions,
     session::{End, Session, Woken},
 };
 
@@ -42,8 +42,8 @@ const PATIENCE: (u64, u64) = (20, 60_000_000_000);
 pub(crate) fn measure(session: &mut Session, order: &Order) -> Result<(), End> {
     let begun = monotonic_ns();
     session.hello(Vec::new())?;
-    let program = beside::program(PROGRAM)
-        .ok_or_else(|| refused("cannot run txd", beside::nowhere(PROGRAM)))?;
+    let program = companions::program(PROGRAM)
+        .ok_or_else(|| refused("cannot run txd", companions::nowhere(PROGRAM)))?;
     session.sleep_until(begun + order.offset_ns)?;
     let mut running = Running::start(&program, order)?;
     let patience = (order.warm_up_ns + order.window_ns).saturating_mul(PATIENCE.0) + PATIENCE.1;
@@ -120,13 +120,13 @@ impl Running {
 
     fn figures(&self) -> Result<Measured, Refusal> {
         let said = text(&self.figures);
-        let line = beside::last_line(&said);
+        let line = companions::last_line(&said);
         serde_json::from_str(&line)
             .map_err(|error| refused("txd said no figures", format!("{error}, in: {}", cut(&line))))
     }
 
     fn last_words(&self) -> String {
-        beside::last_line(&text(&self.said))
+        companions::last_line(&text(&self.said))
     }
 }
 

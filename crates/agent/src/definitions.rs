@@ -15,7 +15,7 @@ use std::{
 use linux::perf::{
     attributes::Attributes,
     error::{Error, Purpose},
-    tracing::{End, Group, Place, Tracing, Use},
+    tracing::{End, Group, Place, Probe, Tracing, Use},
 };
 
 use crate::standby;
@@ -73,7 +73,7 @@ impl Definitions {
     /// The kernel's.
     pub(crate) fn add(&mut self, place: Place<'_>, end: End) -> Result<Attributes, Error> {
         self.made += 1;
-        self.tracing.define(self.group, self.made, (place, end))
+        self.tracing.define(self.group, self.made, Probe { place, end })
     }
 
     /// Has all of them removed.

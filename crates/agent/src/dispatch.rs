@@ -69,7 +69,7 @@ fn obey(
         }
         Order::Measure(shape) => measure::measure(session, shape)?,
         Order::Put(piece) => files.take(piece)?,
-        Order::Contention(order) => contention::make(session, order)?,
+        Order::Contention(order) => contention::run(session, order)?,
         Order::Completion(order) => completion::measure(session, order)?,
     }
     Ok(Some(Frame::Done))

@@ -14,7 +14,7 @@ use model::{
 };
 
 use crate::{
-    mapped::{VDSO, vdso},
+    mapped_files::{VDSO, vdso},
     session::{End, Session},
 };
 

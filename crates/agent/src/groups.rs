@@ -1,6 +1,6 @@
-//! A control group for each party, and everything as it was before when the value is dropped.
+//! A control group for each process set, and everything as it was before when the value is dropped.
 //!
-//! Talks to control groups of either version. A party that already has a group for itself stays
+//! Talks to control groups of either version. A process set that already has a group for itself stays
 //! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
 //! started in a group of ours. No controller is enabled and no limit is set: the groups count CPU time
 //! and do nothing else. Where no group can be made, the measurement goes on without that counter. What an

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! of ─┬─ kernel    the build, its modules, its command line
-//!     ├─ files     what a party executes and what its words name, hashed once each, and what speaks against it
+//!     ├─ files     what a process set executes and what its words name, hashed once each, and what speaks against it
 //!     ├─ mounts    overlays, and which file system a path is on
 //!     └─ nl80211   the access points on the air
 //! ```
@@ -29,7 +29,7 @@ use crate::{census, programs};
 
 /// Whose identity is told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parties<'a> {
+pub(crate) struct Processes<'a> {
     /// The subject's processes.
     pub(crate) subject: &'a [u32],
     /// The processes that are counted beside it.
@@ -39,15 +39,15 @@ pub(crate) struct Parties<'a> {
 }
 
 /// Reads everything that the figures depend on.
-pub(crate) fn of(parties: Parties<'_>) -> Identity {
+pub(crate) fn of(processes: Processes<'_>) -> Identity {
     let mounts = Mounts::read();
     let mut files = Files::new(&mounts);
     let of_role = |role| move |pid: &u32| (role, *pid);
-    let pids = parties.subject.iter().map(of_role(Role::Subject));
-    let pids = pids.chain(parties.others.iter().map(of_role(Role::Other)));
+    let pids = processes.subject.iter().map(of_role(Role::Subject));
+    let pids = pids.chain(processes.others.iter().map(of_role(Role::Other)));
     let mut told: Vec<PartyIdentity> =
         pids.filter_map(|(role, pid)| process(role, pid, &mut files)).collect();
-    let commands = parties.load.map_or(&[][..], |load| load.work.commands());
+    let commands = processes.load.map_or(&[][..], |load| load.work.commands());
     told.extend(commands.iter().filter_map(|words| command(words, &mut files)));
     Identity {
         agent: programs::digest("/proc/self/exe".as_ref()).ok(),
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn our_own_process_is_known_by_its_file_and_its_libraries() {
         let own = [std::process::id()];
-        let told = of(Parties { subject: &own, others: &own, load: None });
+        let told = of(Processes { subject: &own, others: &own, load: None });
         let [subject, other] = &told.parties[..] else { panic!("{told:?}") };
         let path = std::env::current_exe().unwrap();
         assert_eq!(subject.files[0].path, path.to_str().unwrap());
@@ -162,7 +162,7 @@ mod tests {
         let path = file.path().to_str().unwrap();
         let words = vec!["true".to_owned(), format!("--config={path}")];
         let load = LoadOrder { work: Work::Stays(vec![words.clone()]), every: Span::default() };
-        let told = of(Parties { subject: &[], others: &[u32::MAX], load: Some(&load) });
+        let told = of(Processes { subject: &[], others: &[u32::MAX], load: Some(&load) });
         let [command] = &told.parties[..] else { panic!("{told:?}") };
         assert_eq!((command.role, command.name.as_str()), (Role::Load, "true"));
         assert_eq!(command.command, words);

@@ -26,11 +26,11 @@
 //! - **Times are absolute**, so that a late round or sample does not shift those after it.
 //! - **The agent is small beside what it measures**: files stay open, nothing runs between two points.
 
-mod beside;
 pub mod burner;
 mod bystanders;
 pub mod calibrate;
 pub mod census;
+mod companions;
 mod completion;
 pub mod contention;
 pub mod definitions;
@@ -45,13 +45,14 @@ mod instrument;
 mod kernel;
 mod load;
 mod locate;
-mod mapped;
+mod long_running;
+mod mapped_files;
 pub mod measure;
 mod parity;
-pub mod party;
 pub mod pause;
 mod peers;
 mod probes;
+pub mod process_set;
 pub mod programs;
 mod put;
 mod reading;
@@ -67,7 +68,6 @@ mod spans;
 mod standby;
 mod started;
 mod state;
-mod stays;
 pub mod stream;
 pub mod subject;
 mod topology;

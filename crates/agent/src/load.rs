@@ -9,7 +9,7 @@ use model::{
     wire::{LoadOrder, Refusal, Work},
 };
 
-use crate::{rounds::RoundLoad, stays::Stays};
+use crate::{long_running::LongRunning, rounds::RoundLoad};
 
 /// A load at work. Dropping it ends what runs.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) enum Load {
     /// Commands at fixed moments.
     Rounds(RoundLoad),
     /// Programs that run from the first moment until the window has closed.
-    Stays(Stays),
+    Stays(LongRunning),
 }
 
 impl Load {
@@ -25,9 +25,9 @@ impl Load {
     pub(crate) fn new(order: &LoadOrder, from_ns: u64, group: Option<&Path>) -> Self {
         match &order.work {
             Work::Rounds(commands) => {
-                Self::Rounds(RoundLoad::new(commands, (from_ns, order.every), group))
+                Self::Rounds(RoundLoad::new(commands, from_ns, order.every, group))
             }
-            Work::Stays(commands) => Self::Stays(Stays::new(commands, from_ns, group)),
+            Work::Stays(commands) => Self::Stays(LongRunning::new(commands, from_ns, group)),
         }
     }
 

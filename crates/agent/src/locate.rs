@@ -13,7 +13,7 @@ use std::{
 use linux::{maps, proc};
 use model::instrument::Located;
 
-use crate::{mapped::mapped_by, programs, subject};
+use crate::{mapped_files::mapped_by, programs, subject};
 
 /// Where programs are that a daemon's `PATH` may lack.
 const PROGRAMS: [&str; 6] =

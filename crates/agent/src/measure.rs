@@ -25,14 +25,14 @@ use crate::{
     identity,
     instrument::InPlace,
     load::Load,
-    party::{Depth, Party},
+    process_set::{Depth, ProcessSet},
     programs,
     resident::{PATIENCE, Resident},
-    sampler::{Parties, Sampler},
+    sampler::{ProcessSets, Sampler},
     session::{End, Session, Stop, Woken},
     started, state,
-    subject::{self, Beside, Subject},
-    topology::{self, Mended},
+    subject::{self, Other, Subject},
+    topology::{self, Repaired},
 };
 
 /// A command of the load may take this long to end after the last sample, ns.
@@ -50,16 +50,16 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.sleep_until(begun + order.offset.as_nanos())?;
-    // First, so that what is run to mend does not have the state of the order before.
+    // First, so that what is run to repair does not have the state of the order before.
     state::take(order.state);
-    let mended = mend(session, order)?;
+    let repaired = repair(session, order)?;
     let mut groups = Groups::find();
     let found = Found::of(session, order, &mut groups)?;
     found.introduce(session, order)?;
     let instrument = found.instrument(session, order)?;
 
     let (sampler, room) = found.count(order, &mut groups);
-    let (pids, others) = found.parties();
+    let (pids, others) = found.pids();
     let Found { subject, started, .. } = found;
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
@@ -72,24 +72,24 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     if order.identify {
         // After the window, in which it leaves no trace; everybody in question still runs.
         let load = order.load.as_ref();
-        let parties = identity::Parties { subject: &pids, others: &others, load };
-        session.send(&Frame::Identity(Box::new(identity::of(parties))))?;
+        let processes = identity::Processes { subject: &pids, others: &others, load };
+        session.send(&Frame::Identity(Box::new(identity::of(processes))))?;
     }
     window.stop_load(session)?;
     drop(window);
-    drop(mended);
+    drop(repaired);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;
     Ok(session.census()?)
 }
 
 /// Brings the access point into the state that is ordered, and tells what that took.
-fn mend(session: &mut Session, order: &Measure) -> Result<Option<Mended>, End> {
+fn repair(session: &mut Session, order: &Measure) -> Result<Option<Repaired>, End> {
     let Some(topology) = &order.topology else { return Ok(None) };
-    let mended = topology::assert(session, topology)?;
-    if !mended.corrections.is_empty() {
-        session.send(&Frame::Corrections(mended.corrections.clone()))?;
+    let repaired = topology::assert(session, topology)?;
+    if !repaired.corrections.is_empty() {
+        session.send(&Frame::Corrections(repaired.corrections.clone()))?;
     }
-    Ok(Some(mended))
+    Ok(Some(repaired))
 }
 
 /// Refuses what has no meaning, before anything is touched.
@@ -109,7 +109,7 @@ fn check(order: &Measure) -> Result<(), Refusal> {
 /// Everybody who is counted, before anything is moved.
 struct Found {
     subject: Subject,
-    others: Vec<Beside>,
+    others: Vec<Other>,
     /// The subject's process, where it is ours.
     started: Option<Resident>,
     /// The subject's group, where it was started in one.
@@ -123,12 +123,12 @@ impl Found {
         let (subject, started, room) = match &order.subject.start {
             Some(how) => {
                 let room = groups.make_room("subject");
-                let (started, pids) = started::start(session, (name, how), room.as_deref())?;
+                let (started, pids) = started::start(session, name, how, room.as_deref())?;
                 (Subject::of(name, pids), Some(started), room)
             }
             None => (Subject::find(name)?, None, None),
         };
-        let others = subject::beside(&order.others, &subject)?;
+        let others = subject::others(&order.others, &subject)?;
         Ok(Self { subject, others, started, room: room.into_iter().collect() })
     }
 
@@ -143,7 +143,7 @@ impl Found {
     }
 
     /// Whose identity is told.
-    fn parties(&self) -> (Vec<u32>, Vec<u32>) {
+    fn pids(&self) -> (Vec<u32>, Vec<u32>) {
         let others = self.others.iter().flat_map(|other| &other.pids).copied().collect();
         (self.subject.pids.clone(), others)
     }
@@ -156,7 +156,7 @@ impl Found {
         ordered.map(|ordered| InPlace::prepare(session, ordered, subject, intervals)).transpose()
     }
 
-    /// Gives each party its groups and opens its counters; and the room for the load.
+    /// Gives each process set its groups and opens its counters; and the room for the load.
     fn count(&self, order: &Measure, groups: &mut Groups) -> (Sampler, Option<PathBuf>) {
         let subject = match &self.started {
             Some(_) => self.room.clone(),
@@ -165,16 +165,16 @@ impl Found {
         let others = (0..).zip(&self.others).map(|(place, other)| {
             // A process's name may hold signs that a folder's may not.
             let own = groups.gather(&format!("other{place}"), &other.pids);
-            (other.name.clone(), Party::open(&other.pids, groups.meters(&own)))
+            (other.name.clone(), ProcessSet::open(&other.pids, groups.meters(&own)))
         });
         let others = others.collect();
         let room = order.load.as_ref().and_then(|_| groups.make_room("load"));
-        let load = || Party::open(&[], groups.meters(room.as_slice()));
-        let sampler = Sampler::new(Parties {
-            subject: Party::open(&self.subject.pids, groups.meters(&subject)),
+        let load = || ProcessSet::open(&[], groups.meters(room.as_slice()));
+        let sampler = Sampler::new(ProcessSets {
+            subject: ProcessSet::open(&self.subject.pids, groups.meters(&subject)),
             load: order.load.as_ref().map(|_| load()),
             others,
-            agent: Party::open(&[std::process::id()], groups.agent_meters()),
+            agent: ProcessSet::open(&[std::process::id()], groups.agent_meters()),
         });
         (sampler, room)
     }

@@ -27,7 +27,7 @@ use crate::{
     bystanders::Bystanders,
     calibrate,
     definitions::Definitions,
-    mapped::mapped_by,
+    mapped_files::mapped_by,
     programs, returns,
     scope::{Scope, refusal},
     spans::{Calls, Hit, Pairing, Which},
@@ -92,7 +92,7 @@ impl Probes {
             for (place, probe) in order.probes.iter().enumerate() {
                 let file = verify(probe)?;
                 for at in ends(probe.detail) {
-                    wanted.push(want(made, (probe, file.as_ref()), *at)?);
+                    wanted.push(want(made, probe, file.as_ref(), *at)?);
                     whiches.push(Which { probe: place, returns: *at == At::Return });
                 }
             }
@@ -250,7 +250,8 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
 
 fn want(
     made: &mut Definitions,
-    (probe, file): (&Probe, Option<&File>),
+    probe: &Probe,
+    file: Option<&File>,
     at: At,
 ) -> Result<Wanted, Refusal> {
     let (at_place, purpose, place) = match (&probe.place, file) {

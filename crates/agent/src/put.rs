@@ -161,11 +161,9 @@ mod tests {
 
     use super::*;
 
-    fn piece(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Put {
+    fn piece(name: &str, bytes: &[u8], first: bool, last: bool) -> Put {
         Put { name: name.parse().unwrap(), bytes: bytes.to_vec(), first, last }
     }
-
-    const WHOLE: (bool, bool) = (true, true);
 
     fn entries(folder: &Path) -> usize {
         fs::read_dir(folder).map_or(0, Iterator::count)
@@ -176,13 +174,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("put");
         let mut files = Files::below(&folder);
-        files.take(&piece("tool", b"#!/bin/sh\n", (true, false))).unwrap();
+        files.take(&piece("tool", b"#!/bin/sh\n", true, false)).unwrap();
         assert!(!folder.join("tool").exists());
-        files.take(&piece("tool", b"exit 7\n", (false, true))).unwrap();
+        files.take(&piece("tool", b"exit 7\n", false, true)).unwrap();
         assert_eq!(fs::read(folder.join("tool")).unwrap(), b"#!/bin/sh\nexit 7\n");
         let mode = fs::metadata(folder.join("tool")).unwrap().permissions().mode();
         assert_eq!((mode & 0o777, entries(&folder)), (MODE, 1));
-        files.take(&piece("half", b"x", (true, false))).unwrap();
+        files.take(&piece("half", b"x", true, false)).unwrap();
         drop(files);
         assert!(!folder.exists());
     }
@@ -191,9 +189,9 @@ mod tests {
     fn a_file_of_the_same_name_is_another_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::below(folder.path());
-        files.take(&piece("tool", b"a longer one", WHOLE)).unwrap();
+        files.take(&piece("tool", b"a longer one", true, true)).unwrap();
         let old = File::open(folder.path().join("tool")).unwrap();
-        files.take(&piece("tool", b"new", WHOLE)).unwrap();
+        files.take(&piece("tool", b"new", true, true)).unwrap();
         assert_eq!(fs::read(folder.path().join("tool")).unwrap(), b"new");
         assert_eq!(io::read_to_string(old).unwrap(), "a longer one", "whoever runs it keeps it");
         assert_eq!(files.there, ["tool"]);
@@ -208,7 +206,7 @@ mod tests {
             assert!(name.parse::<RelativePath>().is_err(), "{name:?} does not even arrive");
         }
         for name in ["a/b/c", &long] {
-            let told = files.take(&piece(name, b"x", WHOLE)).unwrap_err().to_string();
+            let told = files.take(&piece(name, b"x", true, true)).unwrap_err().to_string();
             assert!(told.starts_with("cannot put `") && told.contains("name"), "{told}");
         }
         assert_eq!(entries(folder.path()), 0);
@@ -220,7 +218,7 @@ mod tests {
         let folder = folder.path().join("put");
         let mut files = Files::below(&folder);
         for side in ["a", "b"] {
-            files.take(&piece(&format!("{side}/stationd"), side.as_bytes(), WHOLE)).unwrap();
+            files.take(&piece(&format!("{side}/stationd"), side.as_bytes(), true, true)).unwrap();
         }
         assert_eq!(fs::read(folder.join("b/stationd")).unwrap(), b"b");
         drop(files);
@@ -231,9 +229,9 @@ mod tests {
     fn a_piece_without_a_beginning_is_refused_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::below(folder.path());
-        assert!(files.take(&piece("tool", b"x", (false, true))).is_err());
-        files.take(&piece("one", b"x", (true, false))).unwrap();
-        assert!(files.take(&piece("other", b"x", (false, false))).is_err());
+        assert!(files.take(&piece("tool", b"x", false, true)).is_err());
+        files.take(&piece("one", b"x", true, false)).unwrap();
+        assert!(files.take(&piece("other", b"x", false, false)).is_err());
         assert_eq!(entries(folder.path()), 0);
     }
 
@@ -241,7 +239,8 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_told_with_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let folder = file.path().join("put");
-        let told = Files::below(&folder).take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string();
+        let told =
+            Files::below(&folder).take(&piece("tool", b"x", true, true)).unwrap_err().to_string();
         assert!(told.contains(folder.to_str().unwrap()) && told.contains("Not a dir"), "{told}");
     }
 
@@ -253,7 +252,7 @@ mod tests {
         std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
         let told = |folder: &str| {
             let mut files = Files::below(place.path().join(folder));
-            files.take(&piece("tool", b"x", WHOLE)).unwrap_err().to_string()
+            files.take(&piece("tool", b"x", true, true)).unwrap_err().to_string()
         };
         assert!(told("link").contains("is a symbolic link"));
         fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
@@ -275,8 +274,8 @@ mod tests {
         std::os::unix::fs::symlink(&victim, folder.join("tool")).unwrap();
         std::os::unix::fs::symlink(place.path(), folder.join("side")).unwrap();
         let mut files = Files::below(&folder);
-        files.take(&piece("tool", b"new", WHOLE)).unwrap();
-        assert!(files.take(&piece("side/victim", b"new", WHOLE)).is_err());
+        files.take(&piece("tool", b"new", true, true)).unwrap();
+        assert!(files.take(&piece("side/victim", b"new", true, true)).is_err());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
     }
 }

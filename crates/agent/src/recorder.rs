@@ -25,7 +25,7 @@ use crate::{
     burner::Burner,
     bystanders::Bystanders,
     kernel,
-    mapped::MappedFiles,
+    mapped_files::MappedFiles,
     records::{Batch, Tail},
     scope::{Scope, refusal},
     session::{End, Session},
@@ -215,7 +215,7 @@ impl Stacks {
                 let name =
                     std::fs::read(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
                 make_room(&mut self.batch, 128, send)?;
-                self.batch.name((pid, tid), name.trim_ascii_end());
+                self.batch.name(pid, tid, name.trim_ascii_end());
             }
             let mappings = maps::of(pid).unwrap_or_default();
             for mapping in mappings.iter().filter(|mapping| mapping.may.execute) {

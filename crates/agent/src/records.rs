@@ -92,13 +92,13 @@ impl Batch {
     }
 
     /// A thread has a name.
-    pub(crate) fn name(&mut self, (pid, tid): (u32, u32), name: &[u8]) {
+    pub(crate) fn name(&mut self, pid: u32, tid: u32, name: &[u8]) {
         let from = self.bytes.len();
         self.begin(kind::COMM, USER);
         self.bytes.extend([0; 2]);
         self.numbers(&[pid, tid]);
         self.text(name);
-        self.end(from, (pid, tid));
+        self.end(from, pid, tid);
     }
 
     /// A process has code mapped.
@@ -116,7 +116,7 @@ impl Batch {
         self.bytes.extend(generation.to_ne_bytes());
         self.numbers(&[protection(mapping), if mapping.shared { SHARED } else { PRIVATE }]);
         self.text(&mapping.name);
-        self.end(from, (pid, pid));
+        self.end(from, pid, pid);
     }
 
     /// Appends a sample without the part of its stack that was not filled; `None`, and nothing, where it
@@ -162,7 +162,7 @@ impl Batch {
     }
 
     /// Process and thread, time 0, which is before everything, and CPU 0; and the record's length.
-    fn end(&mut self, from: usize, (pid, tid): (u32, u32)) {
+    fn end(&mut self, from: usize, pid: u32, tid: u32) {
         self.numbers(&[pid, tid, 0, 0, 0, 0]);
         self.measure(from);
     }

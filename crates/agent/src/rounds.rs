@@ -43,7 +43,8 @@ impl RoundLoad {
     /// Rounds of these commands, the first of which is due at `from_ns`.
     pub(crate) fn new(
         commands: &[Vec<String>],
-        (from_ns, every): (u64, Span),
+        from_ns: u64,
+        every: Span,
         group: Option<&Path>,
     ) -> Self {
         let words = commands.iter().filter(|words| !words.is_empty());
@@ -199,7 +200,7 @@ mod tests {
     fn load(round: &[&[&str]], every: u64) -> RoundLoad {
         let words = |words: &&[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let round: Vec<Vec<String>> = round.iter().map(words).collect();
-        RoundLoad::new(&round, (1000, Span::from_nanos(every)), None)
+        RoundLoad::new(&round, 1000, Span::from_nanos(every), None)
     }
 
     fn until_ended(load: &mut RoundLoad) {

@@ -1,6 +1,6 @@
 //! Every counter of one moment: the subject's, the load's, others', the agent's own and the machine's.
 //!
-//! Talks to files that [`crate::party`] keeps open. It keeps no time: when to sample is
+//! Talks to files that [`crate::process_set`] keeps open. It keeps no time: when to sample is
 //! [`crate::measure`]'s. One sample costs about three small reads for each thread of the subject.
 
 use linux::{
@@ -9,25 +9,25 @@ use linux::{
 };
 use model::sample::{Machine, Other, Rounds, Sample};
 
-use crate::party::{Depth, Party, Scratch};
+use crate::process_set::{Depth, ProcessSet, Scratch};
 
 /// Whose counters are read.
 #[derive(Debug)]
-pub struct Parties {
+pub struct ProcessSets {
     /// The subject.
-    pub subject: Party,
+    pub subject: ProcessSet,
     /// The load, where the trial has one; its account is empty where there are no control groups.
-    pub load: Option<Party>,
+    pub load: Option<ProcessSet>,
     /// Others, by name.
-    pub others: Vec<(String, Party)>,
+    pub others: Vec<(String, ProcessSet)>,
     /// The agent itself.
-    pub agent: Party,
+    pub agent: ProcessSet,
 }
 
 /// Open counters.
 #[derive(Debug)]
 pub struct Sampler {
-    parties: Parties,
+    sets: ProcessSets,
     machine: Option<Reader>,
     scratch: Scratch,
     bytes: Vec<u8>,
@@ -35,9 +35,9 @@ pub struct Sampler {
 
 impl Sampler {
     /// Every counter of these is open by now, so that sampling opens none but those of new threads.
-    pub fn new(parties: Parties) -> Self {
+    pub fn new(sets: ProcessSets) -> Self {
         Self {
-            parties,
+            sets,
             machine: Reader::open("/proc/stat").ok(),
             scratch: Scratch::default(),
             // Only the first line of `/proc/stat` is wanted, and it is shorter than this.
@@ -48,20 +48,17 @@ impl Sampler {
     /// Reads everything once.
     pub fn sample(&mut self, rounds: Rounds, depth: Depth) -> Sample {
         let at_ns = monotonic_ns();
-        let (parties, scratch) = (&mut self.parties, &mut self.scratch);
+        let (sets, scratch) = (&mut self.sets, &mut self.scratch);
         Sample {
             at_ns,
-            subject: parties.subject.read(depth, scratch),
-            load: parties.load.as_mut().map(|load| load.read(depth, scratch)),
-            others: parties
+            subject: sets.subject.read(depth, scratch),
+            load: sets.load.as_mut().map(|load| load.read(depth, scratch)),
+            others: sets
                 .others
                 .iter_mut()
-                .map(|(name, party)| Other {
-                    name: name.clone(),
-                    account: party.read(depth, scratch),
-                })
+                .map(|(name, set)| Other { name: name.clone(), account: set.read(depth, scratch) })
                 .collect(),
-            agent: parties.agent.read(depth, scratch),
+            agent: sets.agent.read(depth, scratch),
             rounds,
             machine: self.machine(),
         }
@@ -69,7 +66,7 @@ impl Sampler {
 
     /// The subject's processes that had ended at the last sample.
     pub fn ended(&self) -> impl Iterator<Item = u32> {
-        self.parties.subject.ended()
+        self.sets.subject.ended()
     }
 
     fn machine(&mut self) -> Machine {

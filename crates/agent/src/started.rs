@@ -29,7 +29,8 @@ const NAME: Polling = Polling { for_ns: 1_000_000_000, ..READY };
 /// does not get ready in time, or has another name; [`End`] of an order or a signal meanwhile.
 pub(crate) fn start(
     session: &mut Session,
-    (name, how): (&str, &StartOrder),
+    name: &str,
+    how: &StartOrder,
     group: Option<&Path>,
 ) -> Result<(Resident, Vec<u32>), End> {
     let refused = |why| Refusal::Start { command: how.command.join(" "), why };

@@ -74,9 +74,9 @@ pub fn pids_of(name: &str) -> Result<Vec<u32>, Refusal> {
     Ok(found)
 }
 
-/// Another party that is counted beside the subject.
+/// Another process set that is counted as well as the subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct Other {
     /// The process name.
     pub name: String,
     /// Its processes, ascending; never none.
@@ -88,16 +88,16 @@ pub struct Beside {
 /// # Errors
 ///
 /// [`Refusal::Machine`] where `/proc` cannot be read.
-pub fn beside(names: &[String], subject: &Subject) -> Result<Vec<Beside>, Refusal> {
-    let mut all: Vec<Beside> = Vec::new();
+pub fn others(names: &[String], subject: &Subject) -> Result<Vec<Other>, Refusal> {
+    let mut all: Vec<Other> = Vec::new();
     for name in names {
         let mut pids = pids_of(name)?;
         // A process counts once: names that the kernel cuts alike would count it twice.
         pids.retain(|pid| {
-            !subject.pids.contains(pid) && !all.iter().any(|beside| beside.pids.contains(pid))
+            !subject.pids.contains(pid) && !all.iter().any(|other| other.pids.contains(pid))
         });
         if !pids.is_empty() {
-            all.push(Beside { name: name.clone(), pids });
+            all.push(Other { name: name.clone(), pids });
         }
     }
     Ok(all)
@@ -203,8 +203,8 @@ mod tests {
         let own = std::process::id();
         let names = ["no-such-daemon".to_owned(), comm.clone(), comm.clone()];
         let subject = Subject::of(&comm, vec![own]);
-        assert!(beside(&names, &subject).unwrap().iter().all(|one| !one.pids.contains(&own)));
-        let all = beside(&names, &Subject::of("another", Vec::new())).unwrap();
+        assert!(others(&names, &subject).unwrap().iter().all(|one| !one.pids.contains(&own)));
+        let all = others(&names, &Subject::of("another", Vec::new())).unwrap();
         assert_eq!((all.len(), all[0].name.as_str()), (1, comm.as_str()));
     }
 

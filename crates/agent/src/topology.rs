@@ -1,5 +1,5 @@
 //! The access point as it must be before a trial: radios up, channels pinned, access points enabled, managers
-//! in the wanted state. What is not is mended and told; what cannot be mended is refused.
+//! in the wanted state. What is not is repaired and told; what cannot be repaired is refused.
 //!
 //! Where everything is right, nothing is done but looking: a `STATUS` of hostapd for each interface, and one
 //! pass over `/proc` if processes are ordered.
@@ -20,8 +20,8 @@ use crate::session::{End, Session};
 
 /// What was changed that is to be changed back. Dropping it does so.
 #[derive(Debug, Default)]
-pub(crate) struct Mended {
-    /// What had to be mended.
+pub(crate) struct Repaired {
+    /// What had to be repaired.
     pub(crate) corrections: Vec<Correction>,
     /// Processes that are stopped until this is dropped.
     resting: Vec<Resting>,
@@ -29,19 +29,19 @@ pub(crate) struct Mended {
     started: Vec<Child>,
 }
 
-/// Looks, and mends.
+/// Looks, and repairs.
 ///
 /// # Errors
 ///
 /// [`Refusal::Topology`], or what the session says.
-pub(crate) fn assert(session: &mut Session, order: &TopologyOrder) -> Result<Mended, End> {
-    let mut mended = Mended::default();
-    radios::assert(session, &order.interfaces, &mut mended.corrections)?;
-    processes::assert(session, &order.processes, &mut mended)?;
-    Ok(mended)
+pub(crate) fn assert(session: &mut Session, order: &TopologyOrder) -> Result<Repaired, End> {
+    let mut repaired = Repaired::default();
+    radios::assert(session, &order.interfaces, &mut repaired.corrections)?;
+    processes::assert(session, &order.processes, &mut repaired)?;
+    Ok(repaired)
 }
 
-impl Drop for Mended {
+impl Drop for Repaired {
     fn drop(&mut self) {
         for child in &mut self.started {
             // One that has ended is ours to bury.
@@ -58,7 +58,7 @@ struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    fn mended(self, done: impl Into<String>) -> Correction {
+    fn repaired(self, done: impl Into<String>) -> Correction {
         let Self { what, how } = self;
         Correction { what: what.to_owned(), was: format!("was {how}"), done: done.into() }
     }
@@ -74,13 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_reads_well_mended_and_refused() {
+    fn a_fault_reads_well_repaired_and_refused() {
         let fault = Fault { what: "wlan0", how: "down" };
-        let mended = fault.mended("set up");
-        assert_eq!((mended.was.as_str(), mended.done.as_str()), ("was down", "set up"));
+        let repaired = fault.repaired("set up");
+        assert_eq!((repaired.was.as_str(), repaired.done.as_str()), ("was down", "set up"));
         assert_eq!(
             fault.refused("Operation not permitted").to_string(),
-            "wlan0 is down, and cannot be mended: Operation not permitted"
+            "wlan0 is down, and cannot be repaired: Operation not permitted"
         );
     }
 }

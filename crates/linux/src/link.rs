@@ -1,6 +1,6 @@
 //! Network links: their numbers, state and addresses, and the namespaces that hold them.
 //!
-//! Talks to rtnetlink over [`crate::netlink`]. It makes and removes no links; wireless ones come
+//! Talks to rtnetlink over [`crate::netlink`]. Links are made and removed by [`crate::veth`]; wireless ones come
 //! from [`crate::nl80211`]. A conversation belongs to the network namespace of the thread that
 //! opened it.
 
@@ -10,32 +10,25 @@ use std::{
     os::fd::{AsRawFd, BorrowedFd},
 };
 
+use libc::{
+    IFA_ADDRESS, IFA_LOCAL, IFLA_IFNAME, IFLA_NET_NS_FD, RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
+};
 use rustix::{
     io::Errno,
     thread::{UnshareFlags, unshare_unsafe},
 };
 
-use crate::netlink::{Error, Protocol, Request, Socket, u32_at};
+use crate::netlink::{Error, Protocol, Request, Socket, u32_at, unless};
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_GETLINK: u16 = 18;
-const RTM_NEWADDR: u16 = 20;
+/// What makes a thing that is not there yet.
+pub(crate) const CREATE: u16 = (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
 
-const IFLA_IFNAME: u16 = 3;
-const IFLA_NET_NS_FD: u16 = 28;
-const IFA_ADDRESS: u16 = 1;
-const IFA_LOCAL: u16 = 2;
-
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
-
-const IFF_UP: u32 = 1;
-const AF_INET: u8 = 2;
+const IFF_UP: u32 = libc::IFF_UP as u32;
 
 /// A conversation about links.
 #[derive(Debug)]
 pub struct Links {
-    socket: Socket,
+    pub(crate) socket: Socket,
 }
 
 impl Links {
@@ -46,24 +39,24 @@ impl Links {
 
     /// The number of the link with this name; `None` where there is no such link.
     pub fn index(&mut self, name: &str) -> Result<Option<u32>, Error> {
-        let request =
-            Request::new("RTM_GETLINK", RTM_GETLINK).fixed(&link(0, 0)).text(IFLA_IFNAME, name);
-        match self.socket.ask(request, link_index) {
-            Ok(found) => Ok(found.first().copied()),
-            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.ask(name, link_index)
     }
 
     /// Whether the link with this name is up; `None` where there is no such link.
     pub fn is_up(&mut self, name: &str) -> Result<Option<bool>, Error> {
+        self.ask(name, link_is_up)
+    }
+
+    /// What the kernel says of the link with this name; `None` where there is no such link.
+    pub(crate) fn ask<T>(
+        &mut self,
+        name: &str,
+        read: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
         let request =
             Request::new("RTM_GETLINK", RTM_GETLINK).fixed(&link(0, 0)).text(IFLA_IFNAME, name);
-        match self.socket.ask(request, link_is_up) {
-            Ok(found) => Ok(found.first().copied()),
-            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let found = self.socket.ask(request, read).map(|found| found.into_iter().next());
+        unless(Errno::NODEV, found)
     }
 
     /// Brings a link up.
@@ -79,14 +72,11 @@ impl Links {
     /// Gives a link an address; having it already is success.
     pub fn add_ipv4(&mut self, index: u32, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         let request = Request::new("RTM_NEWADDR", RTM_NEWADDR)
-            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .flags(CREATE)
             .fixed(&address_header(index, prefix))
             .attribute(IFA_LOCAL, &address.octets())
             .attribute(IFA_ADDRESS, &address.octets());
-        match self.socket.act(request) {
-            Err(error) if error.is_refusal(Errno::EXIST) => Ok(()),
-            result => result,
-        }
+        unless(Errno::EXIST, self.socket.act(request))
     }
 
     /// Moves a link to another network namespace; it is down there, and has no address.
@@ -131,7 +121,7 @@ fn link_is_up(payload: &[u8]) -> Option<bool> {
 
 /// `struct ifaddrmsg`: family, prefix, flags, scope (global), link.
 fn address_header(index: u32, prefix: u8) -> [u8; 8] {
-    let mut bytes = [AF_INET, prefix, 0, 0, 0, 0, 0, 0];
+    let mut bytes = [libc::AF_INET as u8, prefix, 0, 0, 0, 0, 0, 0];
     bytes[4..].copy_from_slice(&index.to_ne_bytes());
     bytes
 }
@@ -179,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_address_header_names_family_prefix_and_link() {
-        assert_eq!(address_header(1, 16)[..4], [AF_INET, 16, 0, 0]);
+        assert_eq!(address_header(1, 16)[..4], [libc::AF_INET as u8, 16, 0, 0]);
         assert_eq!(u32_at(&address_header(300, 16), 4), Some(300));
     }
 }

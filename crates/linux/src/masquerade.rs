@@ -10,30 +10,18 @@ use std::io;
 
 use rustix::io::Errno;
 
-use crate::netlink::{Error, Patience, Protocol, Request, Transport, Wire};
+use crate::netlink::{Error, NLM_F_ACK, Patience, Protocol, Request, Transport, Wire, unless};
 
-const BATCH_BEGIN: u16 = 0x10;
-const BATCH_END: u16 = 0x11;
-/// `NFNL_SUBSYS_NFTABLES`, in the upper byte of a type, and as a batch names it.
-const NF_TABLES: u16 = 10;
-const NEWTABLE: u16 = NF_TABLES << 8;
-const DELTABLE: u16 = NF_TABLES << 8 | 2;
-const NEWCHAIN: u16 = NF_TABLES << 8 | 3;
-const NEWRULE: u16 = NF_TABLES << 8 | 6;
-
-const NLM_F_ACK: u16 = 0x04;
-const NLM_F_CREATE: u16 = 0x400;
-const NLM_F_APPEND: u16 = 0x800;
-
-const NLMSG_ERROR: u16 = 2;
+/// In the upper byte of a type, and as a batch names it.
+const NF_TABLES: u16 = libc::NFNL_SUBSYS_NFTABLES as u16;
+const NEWTABLE: u16 = NF_TABLES << 8 | libc::NFT_MSG_NEWTABLE as u16;
+const DELTABLE: u16 = NF_TABLES << 8 | libc::NFT_MSG_DELTABLE as u16;
+const NEWCHAIN: u16 = NF_TABLES << 8 | libc::NFT_MSG_NEWCHAIN as u16;
+const NEWRULE: u16 = NF_TABLES << 8 | libc::NFT_MSG_NEWRULE as u16;
 
 /// `struct nfgenmsg`: family, version, and which subsystem, in network order.
 const BATCH: [u8; 4] = [0, 0, 0, NF_TABLES as u8];
 const IPV4: [u8; 4] = [2, 0, 0, 0];
-
-/// `NF_INET_POST_ROUTING`, and `NF_IP_PRI_NAT_SRC`.
-const POST_ROUTING: u32 = 4;
-const SOURCE_NAT: u32 = 100;
 
 /// Our table.
 const TABLE: &str = "headroom";
@@ -47,8 +35,8 @@ const CHAIN: &str = "out";
 pub fn add() -> Result<(), Error> {
     let table = Request::new("NFT_MSG_NEWTABLE", NEWTABLE).fixed(&IPV4).text(1, TABLE);
     let hook = Request::new("hook", 0)
-        .attribute(1, &POST_ROUTING.to_be_bytes())
-        .attribute(2, &SOURCE_NAT.to_be_bytes());
+        .attribute(1, &libc::NF_INET_POST_ROUTING.to_be_bytes())
+        .attribute(2, &libc::NF_IP_PRI_NAT_SRC.to_be_bytes());
     let chain = Request::new("NFT_MSG_NEWCHAIN", NEWCHAIN)
         .fixed(&IPV4)
         .text(1, TABLE)
@@ -58,12 +46,12 @@ pub fn add() -> Result<(), Error> {
     let expression = Request::new("expression", 0).text(1, "masq");
     let expressions = Request::new("expressions", 0).nest(1, &expression);
     let rule = Request::new("NFT_MSG_NEWRULE", NEWRULE)
-        .flags(NLM_F_APPEND)
+        .flags(libc::NLM_F_APPEND as u16)
         .fixed(&IPV4)
         .text(1, TABLE)
         .text(2, CHAIN)
         .nest(4, &expressions);
-    act("NFT_MSG_NEWRULE", &[table, chain, rule], NLM_F_CREATE)
+    act("NFT_MSG_NEWRULE", &[table, chain, rule], libc::NLM_F_CREATE as u16)
 }
 
 /// Translates no more; where it never did that is success.
@@ -73,10 +61,7 @@ pub fn add() -> Result<(), Error> {
 /// The kernel's refusal.
 pub fn remove() -> Result<(), Error> {
     let table = Request::new("NFT_MSG_DELTABLE", DELTABLE).fixed(&IPV4).text(1, TABLE);
-    match act("NFT_MSG_DELTABLE", &[table], 0) {
-        Err(error) if error.is_refusal(Errno::NOENT) => Ok(()),
-        result => result,
-    }
+    unless(Errno::NOENT, act("NFT_MSG_DELTABLE", &[table], 0))
 }
 
 /// Sends requests as one batch, which is carried out whole or not at all; only the last is acknowledged.
@@ -84,12 +69,14 @@ fn act(name: &'static str, requests: &[Request], flags: u16) -> Result<(), Error
     let failed = |errno: Errno| Error::Exchange { request: name, source: errno.into() };
     let mut wire = Wire::open(Protocol::Netfilter)?;
     let last = requests.len() as u32;
-    let mut batch = Request::new(name, BATCH_BEGIN).fixed(&BATCH).bytes(0, 0);
+    let mut batch = Request::new(name, libc::NFNL_MSG_BATCH_BEGIN as u16).fixed(&BATCH).bytes(0, 0);
     for (number, request) in (1..).zip(requests) {
         let ask = if number == last { NLM_F_ACK } else { 0 };
         batch.extend(request.bytes(flags | ask, number));
     }
-    batch.extend(Request::new(name, BATCH_END).fixed(&BATCH).bytes(0, last + 1));
+    batch.extend(
+        Request::new(name, libc::NFNL_MSG_BATCH_END as u16).fixed(&BATCH).bytes(0, last + 1),
+    );
     wire.send(&batch).map_err(failed)?;
     let mut buffer = vec![0; 8192];
     let length = wire.receive(&mut buffer, Patience::Wait).map_err(failed)?;
@@ -107,7 +94,7 @@ fn act(name: &'static str, requests: &[Request], flags: u16) -> Result<(), Error
 fn answer(datagram: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(*datagram.get(4..)?.first_chunk()?);
     let number = i32::from_ne_bytes(*datagram.get(16..)?.first_chunk()?);
-    (kind == NLMSG_ERROR).then_some(number)
+    (i32::from(kind) == libc::NLMSG_ERROR).then_some(number)
 }
 
 #[cfg(test)]
@@ -133,7 +120,7 @@ mod tests {
         assert_eq!(answer(&[0; 8]), None);
         assert_eq!(answer(&[0; 32]), None);
         let mut refusal = [0; 32];
-        refusal[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
+        refusal[4..6].copy_from_slice(&(libc::NLMSG_ERROR as u16).to_ne_bytes());
         refusal[16..20].copy_from_slice(&(-2_i32).to_ne_bytes());
         assert_eq!(answer(&refusal), Some(-2));
     }

@@ -105,6 +105,14 @@ impl Error {
     }
 }
 
+/// A refusal with this number is success: what was asked for is there already, or gone already.
+pub(crate) fn unless<T: Default>(number: Errno, result: Result<T, Error>) -> Result<T, Error> {
+    match result {
+        Err(error) if error.is_refusal(number) => Ok(T::default()),
+        result => result,
+    }
+}
+
 /// The kernel's sentence in brackets, or nothing.
 fn explained(text: &Option<String>) -> String {
     text.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
@@ -249,6 +257,7 @@ impl Socket {
         self.drain(name)?;
         self.send(name, request)?;
         self.unfinished = true;
+        let asked = Asked { name, sequence: self.sequence };
         let mut cost = ReadCost { settled: true, ..ReadCost::default() };
         loop {
             let length = receive(&mut *self.transport, &mut self.buffer, Patience::Wait)
@@ -256,7 +265,7 @@ impl Socket {
             cost.receives += 1;
             cost.bytes += length as u64;
             let datagram = self.buffer.get(..length).unwrap_or_default();
-            if read_datagram(datagram, (name, self.sequence), &mut cost, &mut each)? {
+            if read_datagram(datagram, asked, &mut cost, &mut each)? {
                 self.unfinished = false;
                 return Ok(cost);
             }
@@ -323,21 +332,29 @@ pub(crate) fn receive(
     }
 }
 
+/// A request that is being answered.
+#[derive(Clone, Copy)]
+struct Asked {
+    name: &'static str,
+    sequence: u32,
+}
+
 /// Shows `each` payload of a datagram that answers this request; true at the reply's end.
 fn read_datagram(
     datagram: &[u8],
-    (name, sequence): (&'static str, u32),
+    asked: Asked,
     cost: &mut ReadCost,
     each: &mut impl FnMut(&[u8]),
 ) -> Result<bool, Error> {
     for message in Messages::new(datagram) {
-        let message = message.map_err(|Damaged(what)| Error::Malformed { request: name, what })?;
+        let message =
+            message.map_err(|Damaged(what)| Error::Malformed { request: asked.name, what })?;
         // A reply to an earlier request whose reading was given up is not ours.
-        if message.sequence != sequence {
+        if message.sequence != asked.sequence {
             continue;
         }
         cost.settled &= message.flags & NLM_F_DUMP_INTR == 0;
-        match message.meaning(name)? {
+        match message.meaning(asked.name)? {
             Meaning::End => return Ok(true),
             Meaning::Data => {
                 cost.messages += 1;

@@ -6,20 +6,18 @@
 //!
 //! Layout: `include/uapi/linux/rtnetlink.h`, `pkt_sched.h`, `gen_stats.h`.
 
+use libc::{RTM_GETQDISC, TCA_KIND, TCA_STATS, TCA_STATS2};
+
 use crate::netlink::{
     Attributes, Error, NLM_F_DUMP, Protocol, ReadCost, Request, Socket, Transport, u32_at,
 };
 
-const RTM_GETQDISC: u16 = 38;
 const GET_QDISC: &str = "RTM_GETQDISC";
 
 /// `struct tcmsg`: family and padding, then interface, handle, parent, info.
 const TCMSG: usize = 20;
 const TC_H_ROOT: u32 = u32::MAX;
 
-const TCA_KIND: u16 = 1;
-const TCA_STATS: u16 = 3;
-const TCA_STATS2: u16 = 7;
 const TCA_STATS_QUEUE: u16 = 3;
 
 /// The queue of one interface.

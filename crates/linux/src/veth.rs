@@ -7,42 +7,29 @@
 
 use std::{io, net::Ipv4Addr, os::fd::AsRawFd, os::fd::BorrowedFd};
 
+use libc::{
+    IFLA_IFNAME, IFLA_LINKINFO, IFLA_NET_NS_FD, RTA_DST, RTA_GATEWAY, RTA_OIF, RTM_DELLINK,
+    RTM_DELROUTE, RTM_NEWLINK, RTM_NEWQDISC, RTM_NEWROUTE, TCA_KIND, TCA_OPTIONS,
+};
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType, socket_with},
 };
 
-use crate::netlink::{Error, Protocol, Request, Socket};
+use crate::{
+    link::{CREATE, Links},
+    netlink::{Attributes, Error, Request, unless},
+};
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_DELLINK: u16 = 17;
-const RTM_GETLINK: u16 = 18;
-const RTM_NEWROUTE: u16 = 24;
-const RTM_DELROUTE: u16 = 25;
-const RTM_NEWQDISC: u16 = 36;
-
-const IFLA_IFNAME: u16 = 3;
-const IFLA_LINKINFO: u16 = 18;
 const IFLA_STATS64: u16 = 23;
-const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_GSO_MAX_SEGS: u16 = 40;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-const RTA_DST: u16 = 1;
-const RTA_OIF: u16 = 4;
-const RTA_GATEWAY: u16 = 5;
-
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
-
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
-const AF_INET: u8 = 2;
 
 /// `struct ifinfomsg`, bytes.
 const LINK_HEADER: usize = 16;
@@ -77,22 +64,7 @@ pub struct Pair<'a> {
     pub segments: Option<u32>,
 }
 
-/// A conversation about virtual links.
-#[derive(Debug)]
-pub struct Veths {
-    socket: Socket,
-}
-
-impl Veths {
-    /// Opens the conversation.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Open`].
-    pub fn open() -> Result<Self, Error> {
-        Ok(Self { socket: Socket::open(Protocol::Route)? })
-    }
-
+impl Links {
     /// Makes a pair; both ends are down.
     ///
     /// # Errors
@@ -112,7 +84,7 @@ impl Veths {
         let data = Request::new("veth", 0).nest(VETH_INFO_PEER, &peer);
         let info = Request::new("veth", 0).text(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, &data);
         let request = Request::new("RTM_NEWLINK (veth)", RTM_NEWLINK)
-            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .flags(CREATE)
             .fixed(&[0; LINK_HEADER])
             .text(IFLA_IFNAME, pair.here);
         self.socket.act(common(request).nest(IFLA_LINKINFO, &info))
@@ -127,10 +99,7 @@ impl Veths {
         let request = Request::new("RTM_DELLINK", RTM_DELLINK)
             .fixed(&[0; LINK_HEADER])
             .text(IFLA_IFNAME, name);
-        match self.socket.act(request) {
-            Err(error) if error.is_refusal(Errno::NODEV) => Ok(()),
-            result => result,
-        }
+        unless(Errno::NODEV, self.socket.act(request))
     }
 
     /// What the link with this name has carried; `None` where there is no such link.
@@ -139,14 +108,7 @@ impl Veths {
     ///
     /// A failed exchange.
     pub fn counters(&mut self, name: &str) -> Result<Option<Counters>, Error> {
-        let request = Request::new("RTM_GETLINK", RTM_GETLINK)
-            .fixed(&[0; LINK_HEADER])
-            .text(IFLA_IFNAME, name);
-        match self.socket.ask(request, counters) {
-            Ok(found) => Ok(found.first().copied()),
-            Err(error) if error.is_refusal(Errno::NODEV) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.ask(name, counters)
     }
 
     /// Sends what is for a network over a gateway; to have that route already is success.
@@ -155,11 +117,8 @@ impl Veths {
     ///
     /// `ENETUNREACH` where the gateway is in no network of ours.
     pub fn add_route(&mut self, route: Route) -> Result<(), Error> {
-        let request = Request::new("RTM_NEWROUTE", RTM_NEWROUTE).flags(NLM_F_CREATE | NLM_F_EXCL);
-        match self.socket.act(route.of(request)) {
-            Err(error) if error.is_refusal(Errno::EXIST) => Ok(()),
-            result => result,
-        }
+        let request = Request::new("RTM_NEWROUTE", RTM_NEWROUTE).flags(CREATE);
+        unless(Errno::EXIST, self.socket.act(route.of(request)))
     }
 
     /// Takes a route away; one that is not there is success.
@@ -168,10 +127,8 @@ impl Veths {
     ///
     /// The kernel's refusal.
     pub fn remove_route(&mut self, route: Route) -> Result<(), Error> {
-        match self.socket.act(route.of(Request::new("RTM_DELROUTE", RTM_DELROUTE))) {
-            Err(error) if error.is_refusal(Errno::SRCH) => Ok(()),
-            result => result,
-        }
+        let request = route.of(Request::new("RTM_DELROUTE", RTM_DELROUTE));
+        unless(Errno::SRCH, self.socket.act(request))
     }
 
     /// Lets a link send no more than this, bits in a second, with 50 ms of queue and 5 ms of burst.
@@ -203,7 +160,7 @@ impl Veths {
         header[8..12].copy_from_slice(&0x0001_0000_u32.to_ne_bytes());
         header[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
         let request = Request::new("RTM_NEWQDISC (tbf)", RTM_NEWQDISC)
-            .flags(NLM_F_CREATE | NLM_F_EXCL)
+            .flags(CREATE)
             .fixed(&header)
             .text(TCA_KIND, "tbf")
             .nest(TCA_OPTIONS, &options);
@@ -225,7 +182,7 @@ pub struct Route {
 impl Route {
     fn of(self, request: Request) -> Request {
         // `struct rtmsg`: table main (254), protocol static (4), scope universe, type unicast (1).
-        let header = [AF_INET, self.to.1, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
+        let header = [libc::AF_INET as u8, self.to.1, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0];
         let mut request = request.fixed(&header);
         if self.to.1 > 0 {
             request = request.attribute(RTA_DST, &self.to.0.octets());
@@ -239,15 +196,8 @@ impl Route {
 }
 
 fn counters(payload: &[u8]) -> Option<Counters> {
-    let mut rest = payload.get(LINK_HEADER..)?;
-    loop {
-        let length = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
-        let kind = u16::from_ne_bytes(*rest.get(2..)?.first_chunk()?);
-        if kind & 0x3fff == IFLA_STATS64 {
-            return statistics(rest.get(4..length)?);
-        }
-        rest = rest.get(length.max(4).next_multiple_of(4)..)?;
-    }
+    let attributes = Attributes::new(payload.get(LINK_HEADER..)?);
+    statistics(attributes.find(IFLA_STATS64)?.payload)
 }
 
 /// `struct rtnl_link_stats64`.
@@ -311,12 +261,11 @@ mod tests {
         let result = std::thread::spawn(|| {
             link::enter_new_network_namespace().map_err(|error| error.to_string())?;
             let own = Network::of_this_thread().map_err(|error| error.to_string())?;
-            let mut veths = Veths::open().unwrap();
+            let mut links = Links::open().unwrap();
             let pair = Pair { here: "a", there: "b", network: own.as_fd(), segments: Some(1) };
-            veths.make(pair).map_err(|error| crate::error::chain(&error))?;
-            assert!(veths.make(pair).unwrap_err().is_refusal(Errno::EXIST));
-            assert_eq!(veths.counters("a").unwrap(), Some(Counters::default()));
-            let mut links = link::Links::open().unwrap();
+            links.make(pair).map_err(|error| crate::error::chain(&error))?;
+            assert!(links.make(pair).unwrap_err().is_refusal(Errno::EXIST));
+            assert_eq!(links.counters("a").unwrap(), Some(Counters::default()));
             let a = links.index("a").unwrap().unwrap();
             links.add_ipv4(a, Ipv4Addr::new(10, 231, 0, 1), 24).unwrap();
             links.set_up(a).unwrap();
@@ -324,18 +273,18 @@ mod tests {
             links.set_up(b).unwrap();
             let gateway = Ipv4Addr::new(10, 231, 0, 2);
             let route = Route { to: (Ipv4Addr::UNSPECIFIED, 0), gateway, link: None };
-            veths.add_route(route).unwrap();
-            veths.add_route(route).unwrap();
-            veths.remove_route(route).unwrap();
+            links.add_route(route).unwrap();
+            links.add_route(route).unwrap();
+            links.remove_route(route).unwrap();
             switch_offload("a", Offload::Receive, true).unwrap();
             switch_offload("b", Offload::Send, false).unwrap();
-            match veths.limit(a, 10_000_000) {
+            match links.limit(a, 10_000_000) {
                 Err(error) if error.is_refusal(Errno::NOENT) => skip::skip!("no sch_tbf"),
                 result => result.unwrap(),
             }
-            veths.remove("a").unwrap();
-            assert_eq!(veths.counters("b").unwrap(), None);
-            veths.remove("a").unwrap();
+            links.remove("a").unwrap();
+            assert_eq!(links.counters("b").unwrap(), None);
+            links.remove("a").unwrap();
             Ok::<(), String>(())
         });
         if let Err(why) = result.join().unwrap() {

@@ -119,7 +119,7 @@ impl Application {
         words.extend(self.ordered.words.iter().cloned());
         words.extend(["--metrics", "--temp-path", ".", "--yaml"].map(str::to_owned));
         words.push(figures.display().to_string());
-        self.running = Some(Stressor::start(&words, (&self.groups, &self.folder), figures)?);
+        self.running = Some(Stressor::start(&words, &self.groups, &self.folder, figures)?);
         Ok(())
     }
 
@@ -171,7 +171,8 @@ impl Application {
 impl Stressor {
     fn start(
         words: &[String],
-        (groups, folder): (&[PathBuf], &Path),
+        groups: &[PathBuf],
+        folder: &Path,
         figures: PathBuf,
     ) -> Result<Self, Refusal> {
         let what = || format!("cannot start `stress-ng {}`", words.join(" "));

@@ -67,12 +67,12 @@ impl Rule {
             Seen { at_ns: now, idle_ns: idle_ns(), used_ns: group.used_ns().unwrap_or_default() };
         let Some(before) = self.before.replace(seen) else { return Ok(()) };
         let all_ns = (now - before.at_ns).max(1) * system::cpus_online().max(1);
-        group.set_quota(Some(allowed(headroom, all_ns, (before, seen))))
+        group.set_quota(Some(allowed(headroom, all_ns, before, seen)))
     }
 }
 
 /// What the application may use, as a share of all CPUs.
-fn allowed(headroom: Share, all_ns: u64, (before, now): (Seen, Seen)) -> Share {
+fn allowed(headroom: Share, all_ns: u64, before: Seen, now: Seen) -> Share {
     let share = |later: u64, earlier: u64| later.saturating_sub(earlier) as f64 / all_ns as f64;
     let free = share(now.used_ns, before.used_ns) + share(now.idle_ns, before.idle_ns);
     Share::of((free - headroom.get()).clamp(FLOOR, 1.0))
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn the_rule_gives_what_is_free_less_the_headroom_and_never_nothing() {
         let before = Seen { at_ns: 0, idle_ns: 0, used_ns: 0 };
-        let seen = |idle_ns, used_ns| (before, Seen { at_ns: 1000, idle_ns, used_ns });
-        let share = |seen| allowed(Share::of(0.2), 2000, seen).get();
+        let seen = |idle_ns, used_ns| Seen { at_ns: 1000, idle_ns, used_ns };
+        let share = |seen| allowed(Share::of(0.2), 2000, before, seen).get();
         assert!((share(seen(1000, 1000)) - 0.8).abs() < 1e-9);
         assert!((share(seen(0, 1000)) - 0.3).abs() < 1e-9);
         assert!((share(seen(0, 100)) - FLOOR).abs() < 1e-9);

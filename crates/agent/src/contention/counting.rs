@@ -21,7 +21,7 @@ const CARRIERS: [&str; 2] = ["ksoftirqd/", "napi/"];
 /// Another kernel thread is told where it ran for so many parts of the window.
 const PART: u64 = 200;
 
-/// Threads of a party: their ids and times.
+/// Threads of a process set: their ids and times.
 type Threads = BTreeMap<u32, SchedStat>;
 
 /// The counters of one moment.
@@ -33,14 +33,14 @@ pub(super) struct Snapshot {
     cpus: Vec<CpuLine>,
     softnet: Vec<Softnet>,
     kernel: BTreeMap<u32, (String, SchedStat)>,
-    parties: Vec<(String, Threads)>,
+    sets: Vec<(String, Threads)>,
     pmu: Option<Vec<Count>>,
 }
 
-/// Who is asked after: processes by the party's name, and single threads of the agent's.
+/// Who is asked after: processes by the set's name, and single threads of the agent's.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// A party's processes.
+    /// A set's processes.
     pub(super) processes: Vec<(String, Vec<u32>)>,
     /// Threads of ours.
     pub(super) threads: Vec<(String, u32)>,
@@ -59,12 +59,12 @@ impl Snapshot {
         snapshot.pmu = pmu.map(Pmu::read);
         for (name, pids) in &asked.processes {
             let threads = pids.iter().flat_map(|&pid| threads_of(pid)).collect();
-            snapshot.parties.push((name.clone(), threads));
+            snapshot.sets.push((name.clone(), threads));
         }
         let own = std::process::id();
         for (name, tid) in &asked.threads {
             let threads = time_of(own, *tid).map(|time| (*tid, time));
-            snapshot.parties.push((name.clone(), threads.into_iter().collect()));
+            snapshot.sets.push((name.clone(), threads.into_iter().collect()));
         }
         snapshot.kernel = kernel_threads();
         snapshot
@@ -126,8 +126,8 @@ impl Snapshot {
             }
         }
         told.sort_by(|one, other| one.name.cmp(&other.name));
-        for (name, threads) in &self.parties {
-            let earlier = before.parties.iter().find(|(party, _)| party == name);
+        for (name, threads) in &self.sets {
+            let earlier = before.sets.iter().find(|(set, _)| set == name);
             let mut sum = SchedStat { run_ns: 0, wait_ns: 0 };
             for (tid, after) in threads {
                 let time =
@@ -212,8 +212,8 @@ mod tests {
         let time = SchedStat { run_ns, wait_ns: 2 * run_ns };
         let kernel = [(9, "ksoftirqd/0"), (30, "kworker/0:1")]
             .map(|(tid, name)| (tid, (name.to_owned(), time)));
-        let parties = vec![("sender".to_owned(), Threads::from([(70, time)]))];
-        Snapshot { at_ns, kernel: kernel.into(), parties, ..Snapshot::default() }
+        let sets = vec![("sender".to_owned(), Threads::from([(70, time)]))];
+        Snapshot { at_ns, kernel: kernel.into(), sets, ..Snapshot::default() }
     }
 
     #[test]

@@ -112,6 +112,17 @@ impl Bursts {
     }
 }
 
+/// Where endpoints are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between<'a> {
+    /// What their traffic crosses.
+    pub(super) road: &'a Road,
+    /// The application's group, in which a sender may have to run.
+    pub(super) group: Option<&'a Group>,
+    /// For their files.
+    pub(super) folder: &'a Path,
+}
+
 impl Senders {
     /// Starts the receiver, waits until it listens, and starts the sender.
     ///
@@ -121,8 +132,9 @@ impl Senders {
     pub(super) fn start(
         session: &mut Session,
         traffic: &Traffic,
-        (road, group, folder): (&Road, Option<&Group>, &Path),
+        between: Between<'_>,
     ) -> Result<Self, End> {
+        let Between { road, group, folder } = between;
         let receiver = road.receiver.to_string();
         let words = ["-s", "-B", &receiver, "-i", "0", "--forceflush"].map(str::to_owned);
         let receiver = Endpoint::start(&words, folder, place(road, group, traffic, true)?)?;

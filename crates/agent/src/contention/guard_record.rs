@@ -39,19 +39,23 @@ fn tick(line: &str) -> Option<Tick> {
     })
 }
 
+/// A trial's window, and when its application began, ns of one clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moments {
+    pub(super) opens_ns: u64,
+    pub(super) closes_ns: u64,
+    pub(super) began_ns: Option<u64>,
+}
+
 /// What a trial is told: writes in its window, and all decisions since the application began, or since the window
 /// opened where there is none; moments in ns of the boot's clock.
-pub(super) fn told(
-    ticks: &[Tick],
-    (opens_ns, closes_ns): (u64, u64),
-    application_ns: Option<u64>,
-) -> Guarding {
-    let began_ns = application_ns.unwrap_or(opens_ns);
-    let inside = |tick: &&Tick| tick.at_ns > opens_ns && tick.at_ns <= closes_ns;
+pub(super) fn told(ticks: &[Tick], moments: Moments) -> Guarding {
+    let began_ns = moments.began_ns.unwrap_or(moments.opens_ns);
+    let inside = |tick: &&Tick| tick.at_ns > moments.opens_ns && tick.at_ns <= moments.closes_ns;
     let changes = ticks.iter().filter(|tick| tick.changed && tick.at_ns >= began_ns);
     Guarding {
         writes: ticks.iter().filter(inside).map(|tick| tick.writes).sum(),
-        protect_ms: application_ns.and_then(|began_ns| protected(ticks, began_ns)),
+        protect_ms: moments.began_ns.and_then(|began_ns| protected(ticks, began_ns)),
         decisions: changes
             .map(|tick| (since(tick.at_ns, began_ns) as i64, tick.reason.clone()))
             .collect(),
@@ -108,7 +112,9 @@ mod tests {
             (2200, "0.97", true),
             (2400, "0.99", false),
         ]);
-        let told = told(&ticks, (2 * SECOND, 3 * SECOND), Some(SECOND));
+        let moments =
+            Moments { opens_ns: 2 * SECOND, closes_ns: 3 * SECOND, began_ns: Some(SECOND) };
+        let told = told(&ticks, moments);
         assert_eq!(told.writes, 4);
         assert_eq!(told.decisions, [(200, "at 1200".to_owned()), (1200, "at 2200".to_owned())]);
     }

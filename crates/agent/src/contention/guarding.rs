@@ -27,8 +27,13 @@ use rustix::{
     process::{Pid, Signal, kill_process},
 };
 
-use super::{group::Group, guard_record, refused, road::Road};
-use crate::beside;
+use super::{
+    group::Group,
+    guard_record::{self, Moments},
+    refused,
+    road::Road,
+};
+use crate::companions;
 
 /// Its folder of state, in the folder of the trial.
 pub(super) const STATE: &str = "guard";
@@ -69,12 +74,13 @@ impl Guarding {
     pub(super) fn start(
         policy: &str,
         group: Option<&Group>,
-        (road, folder): (Option<&Road>, &Folder),
+        road: Option<&Road>,
+        folder: &Folder,
     ) -> Result<Self, Refusal> {
         let what = "cannot run guard";
-        let program = beside::program("guard").ok_or_else(|| Refusal::Contention {
+        let program = companions::program("guard").ok_or_else(|| Refusal::Contention {
             what: what.to_owned(),
-            why: beside::nowhere("guard"),
+            why: companions::nowhere("guard"),
         })?;
         let path = group.map_or("/headroom-none", Group::path);
         let interface = road.map_or("lo", |road| road.protected.as_str());
@@ -115,7 +121,7 @@ impl Guarding {
         let end = self.said.metadata().map_or(0, |metadata| metadata.len());
         let from = end.saturating_sub(bytes.len() as u64);
         let length = self.said.read_at(&mut bytes, from).unwrap_or_default();
-        beside::last_line(&String::from_utf8_lossy(&bytes[..length]))
+        companions::last_line(&String::from_utf8_lossy(&bytes[..length]))
     }
 
     /// Refuses where it has ended by itself.
@@ -142,20 +148,19 @@ impl Guarding {
     }
 
     /// Ends it, and tells what it did: in a window, and since the application began, ns of the monotonic clock.
-    pub(super) fn finish(
-        mut self,
-        group: Option<&Group>,
-        ((opens_ns, closes_ns), began_ns): ((u64, u64), Option<u64>),
-    ) -> Told {
+    pub(super) fn finish(mut self, group: Option<&Group>, moments: Moments) -> Told {
         let resident_kib = self.resident_kib();
         self.end();
         let after = group.map(Group::bounds).unwrap_or_default();
         // Its record is in the boot's clock, which differs by the time that the machine slept.
         let slept_ns = boottime_ns().saturating_sub(monotonic_ns());
-        let window = (opens_ns + slept_ns, closes_ns + slept_ns);
         let ticks = guard_record::ticks(&self.record());
-        let began = began_ns.map(|began_ns| began_ns + slept_ns);
-        let told = guard_record::told(&ticks, window, began);
+        let moments = Moments {
+            opens_ns: moments.opens_ns + slept_ns,
+            closes_ns: moments.closes_ns + slept_ns,
+            began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
+        };
+        let told = guard_record::told(&ticks, moments);
         Told { resident_kib, restored: after == self.before, ..told }
     }
 

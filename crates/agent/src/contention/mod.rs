@@ -30,28 +30,33 @@ use model::{
     wire::{Frame, Refusal},
 };
 
-use self::{group::Group, road::Road, tidy::Tidier, trial::Trial};
+use self::{
+    group::Group,
+    road::Road,
+    tidy::Tidier,
+    trial::{Prepared, Trial},
+};
 use crate::session::{End, Session};
 
 /// The agent's priority while a trial is made: above [`prober::PRIORITY`].
 const PRIORITY: u8 = 3;
 
-/// Fights one trial and sends what it counted.
+/// Runs one trial and sends what it counted.
 ///
 /// # Errors
 ///
 /// [`End`] where the machine refuses, another order comes, or the stream is lost.
-pub(crate) fn make(session: &mut Session, order: &Order) -> Result<(), End> {
+pub(crate) fn run(session: &mut Session, order: &Order) -> Result<(), End> {
     let begun = monotonic_ns();
     check(order)?;
     session.hello(Vec::new())?;
     session.sleep_until(begun + order.offset.as_nanos())?;
-    let record = made(session, order)?;
+    let record = record(session, order)?;
     Ok(session.send(&Frame::Contended(Box::new(record)))?)
 }
 
 /// Everything is gone again when this returns.
-fn made(session: &mut Session, order: &Order) -> Result<model::contention::Record, End> {
+fn record(session: &mut Session, order: &Order) -> Result<model::contention::Record, End> {
     let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
     // Dropped after everything else: it takes away what could not be removed in the ordinary way.
     let tidier = Tidier::start(group.as_ref())?;
@@ -60,7 +65,8 @@ fn made(session: &mut Session, order: &Order) -> Result<model::contention::Recor
     let guarded = matches!(order.control, Control::Guard(_)).then(nobody);
     let crossed = order.traffic.as_ref().or(guarded.as_ref());
     let road = crossed.map(|traffic| Road::make(order.road, traffic)).transpose()?;
-    let mut trial = Trial::prepare(session, order, (group, road, tidier.folder()))?;
+    let mut trial =
+        Trial::prepare(session, order, Prepared { group, road, folder: tidier.folder() })?;
     let record = trial.make(session);
     let ended = trial.end(session);
     drop(urgent);
@@ -72,7 +78,7 @@ fn made(session: &mut Session, order: &Order) -> Result<model::contention::Recor
 /// Refuses what has no meaning, before anything is touched.
 fn check(order: &Order) -> Result<(), Refusal> {
     let window = order.window.as_nanos();
-    let refused = |why: &str| Err(no_bout(why));
+    let refused = |why: &str| Err(no_trial(why));
     if window == 0 || !window.is_multiple_of(1_000_000_000) || window > 3_600_000_000_000 {
         return refused("its window is not of whole seconds, 1 to 3600");
     }
@@ -109,7 +115,7 @@ fn nobody() -> Traffic {
     }
 }
 
-fn no_bout(why: &str) -> Refusal {
+fn no_trial(why: &str) -> Refusal {
     Refusal::Contention { what: "cannot make this trial".to_owned(), why: why.to_owned() }
 }
 
@@ -174,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bout_without_anybody_or_with_half_a_second_is_refused() {
+    fn a_trial_of_nothing_or_of_half_a_second_is_refused() {
         assert!(check(&order()).is_ok());
         assert!(check(&Order { application: None, ..order() }).is_err());
         assert!(check(&Order { window: Span::from_nanos(500_000_000), ..order() }).is_err());

@@ -109,7 +109,7 @@ impl Prober {
     }
 
     /// The round trips that began in a window, once the last is back or lost.
-    pub(super) fn finish(mut self, (opens_ns, closes_ns): (u64, u64)) -> Vec<RoundTrip> {
+    pub(super) fn finish(mut self, opens_ns: u64, closes_ns: u64) -> Vec<RoundTrip> {
         let trips = self.probing.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         let within = trips.into_iter().filter(|trip| (opens_ns..closes_ns).contains(&trip.0));
         let trip = |(sent_ns, took_ns): Trip| RoundTrip {

@@ -8,10 +8,7 @@ mod veth;
 
 use std::net::Ipv4Addr;
 
-use linux::{
-    namespace::Network,
-    veth::{Counters, Veths},
-};
+use linux::{link::Links, namespace::Network, veth::Counters};
 use model::{
     contention::{Road as Kind, Traffic},
     wire::Refusal,
@@ -55,8 +52,8 @@ pub(super) struct Road {
 /// The counters at both ends.
 #[derive(Debug)]
 struct Ends {
-    wan: Veths,
-    lan: Veths,
+    wan: Links,
+    lan: Links,
     receiving: String,
 }
 
@@ -91,14 +88,14 @@ impl Road {
 
 impl Ends {
     fn open(wan: &Network, lan: &Network, receiving: &str) -> Result<Self, Refusal> {
-        let open = || Veths::open().map_err(refused("cannot count a link"));
+        let open = || Links::open().map_err(refused("cannot count a link"));
         let (wan, lan) = (inside(wan, open)?, inside(lan, open)?);
         Ok(Self { wan, lan, receiving: receiving.to_owned() })
     }
 }
 
-fn counted(veths: &mut Veths, name: &str) -> Result<Counters, Refusal> {
-    let found = veths.counters(name).map_err(refused("cannot read a link's counters"))?;
+fn counted(links: &mut Links, name: &str) -> Result<Counters, Refusal> {
+    let found = links.counters(name).map_err(refused("cannot read a link's counters"))?;
     found.ok_or_else(|| Refusal::Contention {
         what: format!("the link {name} is gone"),
         why: "somebody took it away in the middle of the trial".to_owned(),

@@ -12,8 +12,9 @@ use super::{
     application::Application,
     control::Rule,
     counting::{Asked, Snapshot, carried},
-    endpoints::Senders,
+    endpoints::{Between, Senders},
     group::Group,
+    guard_record::Moments,
     guarding::Guarding,
     pmu::Pmu,
     prober::Prober,
@@ -74,6 +75,16 @@ impl Ended {
     }
 }
 
+/// What is there before the trial.
+pub(super) struct Prepared<'a> {
+    /// The application's.
+    pub(super) group: Option<Group>,
+    /// What the traffic crosses.
+    pub(super) road: Option<Road>,
+    /// For what is written.
+    pub(super) folder: &'a Folder,
+}
+
 impl<'a> Trial<'a> {
     /// Everybody but the application, in order.
     ///
@@ -83,8 +94,9 @@ impl<'a> Trial<'a> {
     pub(super) fn prepare(
         session: &mut Session,
         order: &'a Order,
-        (group, road, folder): (Option<Group>, Option<Road>, &Folder),
+        place: Prepared<'_>,
     ) -> Result<Self, End> {
+        let Prepared { group, road, folder } = place;
         let mut trial = Self {
             order,
             prober: None,
@@ -102,12 +114,12 @@ impl<'a> Trial<'a> {
         if let (Some(traffic), Some(road)) = (&order.traffic, &trial.road) {
             let real_time = traffic.endpoints == Endpoints::RealTime;
             trial.prober = Prober::start(road, traffic.probes, real_time)?;
-            let places = (road, trial.group.as_ref(), trial.folder.as_path());
-            trial.senders = Some(Senders::start(session, traffic, places)?);
+            let between = Between { road, group: trial.group.as_ref(), folder: &trial.folder };
+            trial.senders = Some(Senders::start(session, traffic, between)?);
         }
         if let Control::Guard(policy) = &order.control {
-            let where_to = (trial.road.as_ref(), folder);
-            trial.guarding = Some(Guarding::start(policy, trial.group.as_ref(), where_to)?);
+            let (group, road) = (trial.group.as_ref(), trial.road.as_ref());
+            trial.guarding = Some(Guarding::start(policy, group, road, folder)?);
         }
         if let (Some(ordered), Some(group)) = (&order.application, &trial.group) {
             trial.rule = Rule::begin(&order.control, group, monotonic_ns())?;
@@ -276,16 +288,18 @@ impl<'a> Trial<'a> {
     pub(super) fn end(mut self, session: &mut Session) -> Result<Ended, End> {
         let mut ended = Ended::default();
         let window = self.ends.as_ref().map(|(opened, closed)| (opened.at_ns, closed.at_ns));
-        if let (Some(prober), Some(window)) = (self.prober.take(), window) {
+        if let (Some(prober), Some((opens_ns, closes_ns))) = (self.prober.take(), window) {
             // The traffic goes on meanwhile: what is still on its way meets what it would have met.
-            ended.round_trips = prober.finish(window);
+            ended.round_trips = prober.finish(opens_ns, closes_ns);
         }
         drop(self.senders.take());
         let whole = window.is_some();
         let began_ns = self.application.as_ref().map(Application::began_ns);
         // Before the application is asked to end, which it could not do in time while it is held back.
-        let spans = (window.unwrap_or_default(), began_ns);
-        ended.guarding = self.guarding.take().map(|guard| guard.finish(self.group.as_ref(), spans));
+        let (opens_ns, closes_ns) = window.unwrap_or_default();
+        let moments = Moments { opens_ns, closes_ns, began_ns };
+        ended.guarding =
+            self.guarding.take().map(|guard| guard.finish(self.group.as_ref(), moments));
         if let (Some(mut application), Some(group)) = (self.application.take(), &self.group) {
             application.wind_up();
             if matches!(self.order.control, Control::Quota(_) | Control::Headroom(_)) {

@@ -1,4 +1,4 @@
-//! Files that a party depends on: their content, and what speaks against them.
+//! Files that a process set depends on: their content, and what speaks against them.
 //!
 //! Talks to `/proc/PID/exe` and `/proc/PID/map_files`, which lead to what a process really executes whatever
 //! its path holds by now, and to paths as the process sees them. Each file is read once.

@@ -31,7 +31,7 @@ pub(super) fn load(topology: &Topology) -> Result<(), Error> {
         load_all(FORWARD_LIST, topology)?;
     }
     if topology.wan {
-        // One that is missing is missed by the bout that needs it, which says so; the others can be fought.
+        // One that is missing is missed by the trial that needs it, which says so; the others can be run.
         load_all(WAN_LIST, topology).unwrap_or_else(|error| say(error.line()));
     }
     Ok(())

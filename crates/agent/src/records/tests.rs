@@ -116,7 +116,7 @@ fn a_mapping_is_written_as_the_kernel_would() {
 fn names_of_every_length_keep_records_at_multiples_of_eight() {
     for name in ["", "wld", "1234567", "12345678", "123456789012345"] {
         let mut batch = Batch::new();
-        batch.name((7, 8), name.as_bytes());
+        batch.name(7, 8, name.as_bytes());
         batch.finish_round();
         let record = batch.bytes();
         let length = length(record);

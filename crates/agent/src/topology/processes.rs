@@ -15,7 +15,7 @@ use model::{
     wire::Refusal,
 };
 
-use super::{Fault, Mended};
+use super::{Fault, Repaired};
 use crate::{
     pause::Watchdog,
     session::{End, Polling, Session},
@@ -64,11 +64,11 @@ impl Drop for Resting {
     }
 }
 
-/// Looks at all processes once, and mends those that are not as they must be.
+/// Looks at all processes once, and repairs those that are not as they must be.
 pub(super) fn assert(
     session: &mut Session,
     wanted: &[WantedProcess],
-    mended: &mut Mended,
+    repaired: &mut Repaired,
 ) -> Result<(), End> {
     if wanted.is_empty() {
         return Ok(());
@@ -76,34 +76,34 @@ pub(super) fn assert(
     let all = all()?;
     for process in wanted {
         let State { running, stopped } = State::of(&process.name, &all);
-        let mut mending = Mending { session, process, mended };
+        let mut repair = Repair { session, process, repaired };
         match process.must {
             Must::Run if !running.is_empty() => {}
-            Must::Run if !stopped.is_empty() => mending.resume(&stopped)?,
-            Must::Run => mending.start()?,
+            Must::Run if !stopped.is_empty() => repair.resume(&stopped)?,
+            Must::Run => repair.start()?,
             Must::Rest if running.is_empty() => {}
-            Must::Rest if process.command.is_some() => mending.end()?,
-            Must::Rest => mending.stop(&running)?,
+            Must::Rest if process.command.is_some() => repair.end()?,
+            Must::Rest => repair.stop(&running)?,
         }
     }
     Ok(())
 }
 
 /// One process that is not as it must be.
-struct Mending<'a> {
+struct Repair<'a> {
     session: &'a mut Session,
     process: &'a WantedProcess,
-    mended: &'a mut Mended,
+    repaired: &'a mut Repaired,
 }
 
-impl Mending<'_> {
+impl Repair<'_> {
     fn fault<'a>(&'a self, how: &'a str) -> Fault<'a> {
         Fault { what: &self.process.name, how }
     }
 
     fn done(&mut self, how: &str, done: impl Into<String>) {
-        let correction = self.fault(how).mended(done);
-        self.mended.corrections.push(correction);
+        let correction = self.fault(how).repaired(done);
+        self.repaired.corrections.push(correction);
     }
 
     fn resume(&mut self, stopped: &[u32]) -> Result<(), End> {
@@ -144,13 +144,13 @@ impl Mending<'_> {
         let refused = |why: String| self.fault(how).refused(why);
         let child = begin(command).map_err(|error| refused(format!("`{command}`: {error}")))?;
         let name = self.process.name.as_str();
-        self.mended.started.push(child);
+        self.repaired.started.push(child);
         let is_right = || now(name).filter(is_right);
         if self.session.until(COMMANDED, is_right)?.is_some() {
             return Ok(());
         }
         let patience = COMMANDED.for_ns / 1_000_000_000;
-        let child = self.mended.started.last_mut();
+        let child = self.repaired.started.last_mut();
         let status = match child.and_then(|child| child.try_wait().ok().flatten()) {
             Some(status) => status.to_string(),
             None => "it runs".to_owned(),
@@ -159,7 +159,7 @@ impl Mending<'_> {
         Err(self.fault(how).refused(why).into())
     }
 
-    /// Stops processes until [`Mended`] is dropped.
+    /// Stops processes until [`Repaired`] is dropped.
     fn stop(&mut self, running: &[u32]) -> Result<(), End> {
         const HOW: &str = "running";
         if let Some(why) = unstoppable(running) {
@@ -170,7 +170,7 @@ impl Mending<'_> {
         })?;
         let stopped = running.iter().try_for_each(|&pid| resting.stop(pid));
         stopped.map_err(|error| self.fault(HOW).refused(error))?;
-        self.mended.resting.push(resting);
+        self.repaired.resting.push(resting);
         let name = self.process.name.as_str();
         if self.session.until(SIGNALLED, || now(name).filter(|state| !state.runs()))?.is_none() {
             let why = "it runs on after SIGSTOP";

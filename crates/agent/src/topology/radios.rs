@@ -29,7 +29,7 @@ const ENABLED: Polling = Polling { for_ns: 20_000_000_000, every_ns: 100_000_000
 /// A channel switch is announced for half a second.
 const SWITCHED: Polling = Polling { for_ns: 10_000_000_000, every_ns: 100_000_000 };
 
-/// Looks at these interfaces, or where none is named at those that there are, and mends them.
+/// Looks at these interfaces, or where none is named at those that there are, and repairs them.
 pub(super) fn assert(
     session: &mut Session,
     orders: &[InterfaceOrder],
@@ -75,8 +75,8 @@ impl Radio<'_> {
         Fault { what: &self.order.name, how }
     }
 
-    fn mended(&mut self, how: &str, done: impl Into<String>) {
-        let correction = self.fault(how).mended(done);
+    fn repaired(&mut self, how: &str, done: impl Into<String>) {
+        let correction = self.fault(how).repaired(done);
         self.corrections.push(correction);
     }
 
@@ -107,7 +107,7 @@ impl Radio<'_> {
             return Err(self.fault(&how.words).refused(why).into());
         }
         let done = if how.must_be_told { "enabled" } else { "waited for" };
-        self.mended(&how.words, done);
+        self.repaired(&how.words, done);
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Radio<'_> {
         if !self.is_up(links)? {
             return Err(self.fault("down").refused("it goes down again"));
         }
-        self.mended("down", "set up");
+        self.repaired("down", "set up");
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Radio<'_> {
             );
             return Err(self.fault(&how).refused(why).into());
         }
-        self.mended(&how, format!("switched to {wanted} MHz"));
+        self.repaired(&how, format!("switched to {wanted} MHz"));
         Ok(())
     }
 }

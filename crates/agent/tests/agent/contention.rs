@@ -81,7 +81,7 @@ fn left(agent: &Agent) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn a_bout_counts_both_sides_and_leaves_nothing() {
+fn a_trial_counts_both_sides_and_leaves_nothing() {
     let (mut agent, ..) = Agent::start();
     let control = Control::Weight(512);
     let Some(record) = made(&mut agent, ordered(Some(traffic()), Some(application()), control))
@@ -129,7 +129,7 @@ fn traffic_in_bursts_is_off_in_between() {
 }
 
 #[test]
-fn what_cannot_be_fought_is_refused_with_what_to_do() {
+fn what_cannot_be_run_is_refused_with_what_to_do() {
     let (mut agent, ..) = Agent::start();
     let refused = |agent: &mut Agent, order| {
         agent.order(&Order::Contention(Box::new(order)));

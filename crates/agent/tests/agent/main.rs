@@ -5,6 +5,7 @@
     reason = "what a test cannot do ends the test, and a skip or a figure is printed"
 )]
 
+mod comparability;
 mod completion;
 mod contention;
 mod counts;
@@ -13,13 +14,12 @@ mod files;
 mod harm;
 mod hostile;
 mod left;
-mod mending;
-mod parties;
+mod long_running;
 mod pause;
+mod process_sets;
+mod repair;
 mod stacks;
 mod started;
-mod stays;
-mod strict;
 
 use std::{fs, process::Command};
 

@@ -54,7 +54,7 @@ impl Pair {
     /// An order whose spans take `intervals` of 100 ms each.
     fn order(&self, states: &[PauseState], intervals: u32) -> Order {
         let target = Target::Process(self.consumer.name.clone());
-        Order::measure(pausing(&self.subject.name, target, (states, intervals)))
+        Order::measure(pausing(&self.subject.name, target, states, intervals))
     }
 
     /// Has the consumer stopped for half a minute; the agent that did it.
@@ -78,7 +78,7 @@ fn has_run(subject: &Subject) -> bool {
     !matches!(state(subject.pid()), 'T' | 'Z')
 }
 
-fn pausing(subject: &str, target: Target, (states, each): (&[PauseState], u32)) -> Measure {
+fn pausing(subject: &str, target: Target, states: &[PauseState], each: u32) -> Measure {
     let spans: Vec<PauseSpan> =
         states.iter().map(|&state| PauseSpan { state, intervals: each }).collect();
     let intervals = u64::from(each) * spans.len() as u64;
@@ -268,7 +268,7 @@ fn workers_are_stopped_with_those_who_started_them_and_may_end() {
     let mut consumer = Command::new(&path).args(["-c", &script]).spawn().unwrap();
     eventually(|| (shell.running() >= 3).then_some(()));
     let target = Target::Process(shell.name.clone());
-    let order = pausing(&subject.name, target, (&[Runs, Stopped, Runs], 5));
+    let order = pausing(&subject.name, target, &[Runs, Stopped, Runs], 5);
     let mut agent = Agent::ordered(&Order::measure(order));
     agent.hello();
     agent.census();
@@ -292,7 +292,7 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
     let states = [Runs, Stopped, Runs, Stopped];
     let target = Target::Process(shell.name.clone());
-    let pause = pausing(&subject.name, target, (&states, 2)).instrument;
+    let pause = pausing(&subject.name, target, &states, 2).instrument;
     let order = Measure { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
     let mut agent = Agent::ordered(&Order::measure(order.clone()));
     let (_, pauses) = answer(&mut agent);
@@ -300,7 +300,7 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
 
     // It is the consumer's end that is told, not that of a load.
     agent.order(&Order::measure(Measure {
-        instrument: pausing(&subject.name, Target::Process(shell.name.clone()), (&[Stopped], 300))
+        instrument: pausing(&subject.name, Target::Process(shell.name.clone()), &[Stopped], 300)
             .instrument,
         window: Span::from_secs(30),
         ..order
@@ -321,7 +321,7 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
     let shell = Copied::of("sh");
     let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
     let target = Target::Process(shell.name.clone());
-    let pause = pausing(&subject.name, target, (&[Stopped], 300)).instrument;
+    let pause = pausing(&subject.name, target, &[Stopped], 300).instrument;
     let order = Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) };
     let mut agent = Agent::ordered(&Order::measure(order));
     eventually(|| {
@@ -349,7 +349,7 @@ fn whoever_must_not_be_stopped_is_refused() {
     }
     for (name, reason) in cases {
         let target = Target::Process(name.clone());
-        agent.order(&Order::measure(pausing(&subject.name, target, (&[Runs, Stopped], 1))));
+        agent.order(&Order::measure(pausing(&subject.name, target, &[Runs, Stopped], 1)));
         let why = why(&mut agent);
         assert!(why.contains(reason), "{name}: {why}");
     }
@@ -360,7 +360,7 @@ fn whoever_must_not_be_stopped_is_refused() {
 fn spans_that_are_not_the_window_are_refused_before_anything_is_done() {
     let pair = Pair::start();
     let target = Target::Process(pair.consumer.name.clone());
-    let order = pausing(&pair.subject.name, target, (&[Stopped], 5));
+    let order = pausing(&pair.subject.name, target, &[Stopped], 5);
     let mut agent =
         Agent::ordered(&Order::measure(Measure { window: Span::from_secs(30), ..order }));
     let why = why(&mut agent);
@@ -418,7 +418,7 @@ impl Frozen {
 
     fn order(&self, states: &[PauseState], intervals: u32) -> Order {
         let target = Target::Group(self.path());
-        Order::measure(pausing(&self.pair.subject.name, target, (states, intervals)))
+        Order::measure(pausing(&self.pair.subject.name, target, states, intervals))
     }
 }
 
@@ -499,7 +499,7 @@ fn a_group_with_nobody_in_it_and_one_that_is_not_there_are_refused() {
     }
     for (path, reason) in cases {
         let target = Target::Group(path.clone());
-        agent.order(&Order::measure(pausing(&subject.name, target, (&[Runs, Stopped], 1))));
+        agent.order(&Order::measure(pausing(&subject.name, target, &[Runs, Stopped], 1)));
         let why = why(&mut agent);
         assert!(why.contains(reason), "{path}: {why}");
     }

@@ -76,7 +76,7 @@ pub fn choose(frequency: u32, stack_bytes: u32) -> Result<Choice, Error> {
     let mut refused = Vec::new();
     let mut last = (LADDER[0].0, io::Error::from(Errno::NOSYS));
     for (name, kind, number, precision) in LADDER {
-        let attributes = attributes(frequency, stack_bytes, (kind, number)).precise(precision);
+        let attributes = attributes(frequency, stack_bytes, kind, number).precise(precision);
         let error = match try_open(&attributes) {
             Ok(taken) => return Ok(Choice::of(name, refused, taken, frequency)),
             Err(error) => error,
@@ -97,7 +97,7 @@ fn try_open(attributes: &Attributes) -> io::Result<Attributes> {
     Event::open(attributes, Target::Thread(0)).map(|event| event.taken(attributes))
 }
 
-fn attributes(frequency: u32, stack_bytes: u32, (kind, number): (u32, u64)) -> Attributes {
+fn attributes(frequency: u32, stack_bytes: u32, kind: u32, number: u64) -> Attributes {
     let common = TRAILER | sample::IP | sample::PERIOD | sample::CALLCHAIN;
     let attributes = Attributes::new(kind, number)
         .frequency(frequency)
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_beats_of_a_clock_give_its_rate_and_have_no_common_period() {
-        let clock = attributes(499, 8192, (SOFTWARE, CPU_CLOCK));
+        let clock = attributes(499, 8192, SOFTWARE, CPU_CLOCK);
         let choice = Choice::of("cpu-clock", Vec::new(), clock, 499);
         let word = |beat: &Attributes| u64::from_ne_bytes(beat.bytes()[16..24].try_into().unwrap());
         let periods: Vec<u64> = choice.beats.iter().map(word).collect();

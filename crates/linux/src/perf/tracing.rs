@@ -74,6 +74,15 @@ pub enum Place<'a> {
     Kernel(&'a str),
 }
 
+/// Where a probe is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'a> {
+    /// The function.
+    pub place: Place<'a>,
+    /// Its end.
+    pub end: End,
+}
+
 /// The lines of one process: its number, and when it was born, ticks since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -153,14 +162,14 @@ impl Tracing {
         &self,
         group: Group,
         number: usize,
-        (place, end): (Place<'_>, End),
+        probe: Probe<'_>,
     ) -> Result<Attributes, Error> {
-        let (list, purpose) = match place {
+        let (list, purpose) = match probe.place {
             Place::User(..) => (USER, Purpose::UserProbe),
             Place::Kernel(_) => (KERNEL, Purpose::KernelProbe),
         };
         let what = |source| Error::new(purpose, format!("add a probe to tracefs' {list}"), source);
-        let line = line(group, number, (place, end)).map_err(what)?;
+        let line = line(group, number, probe).map_err(what)?;
         self.write(list, &line).map_err(what)?;
         let event = self.event(&format!("{group}/p{number}"));
         Ok(event.map_err(what)?.flags(flag::DISABLED | flag::INHERIT))
@@ -261,9 +270,9 @@ fn mounted_nowhere() -> io::Result<Folder> {
 }
 
 /// A line that makes a probe.
-fn line(group: Group, number: usize, (place, end): (Place<'_>, End)) -> io::Result<String> {
-    let returns = end == End::Return;
-    Ok(match place {
+fn line(group: Group, number: usize, probe: Probe<'_>) -> io::Result<String> {
+    let returns = probe.end == End::Return;
+    Ok(match probe.place {
         // Through the descriptor: the file is the one that was looked at, and no path has to be quoted.
         Place::User(file, offset) => {
             let sign = if returns { "r" } else { "p" };
@@ -332,12 +341,13 @@ mod tests {
     #[test]
     fn a_name_from_outside_makes_one_line_or_none() {
         let group = Group { pid: 7, born: 9 };
-        let kernel = |name| line(group, 0, (Place::Kernel(name), End::Entry));
+        let kernel = |name| line(group, 0, Probe { place: Place::Kernel(name), end: End::Entry });
         assert_eq!(kernel("vfs_read.isra.0").unwrap(), "p:headroom_7_9/p0 vfs_read.isra.0");
         for bad in ["", "f\n-:g/e", "f $retval", "0x1234", "f+8", "f%return", "m:f", "$x"] {
             assert!(kernel(bad).is_err(), "{bad}");
         }
-        let returns = line(group, 3, (Place::Kernel("f"), End::Return)).unwrap();
+        let returns =
+            line(group, 3, Probe { place: Place::Kernel("f"), end: End::Return }).unwrap();
         assert_eq!(returns, "r512:headroom_7_9/p3 f");
     }
 
@@ -362,9 +372,9 @@ mod tests {
         let own = Group::own().unwrap();
         let orphan = Group { born: own.born + 1, ..own };
         let using = tracing.begin().unwrap();
-        let place = |offset| (Place::User(&file, offset), End::Entry);
-        tracing.define(own, 0, place(64)).unwrap();
-        tracing.define(orphan, 0, place(64)).unwrap();
+        let probe = |offset| Probe { place: Place::User(&file, offset), end: End::Entry };
+        tracing.define(own, 0, probe(64)).unwrap();
+        tracing.define(orphan, 0, probe(64)).unwrap();
         let lines = || tracing.root.read_text(USER, LONGEST).unwrap();
         let has = |group: Group| lines().contains(&format!("{group}/"));
         tracing.remove(own).unwrap();

@@ -1,4 +1,4 @@
-//! Every input that fuzzing kept, read once more: a fault that was mended stays mended.
+//! Every input that fuzzing kept, read once more: a fault that was repaired stays repaired.
 //!
 //! The inputs stand in `fuzz/corpus/`, by the target's name.
 

@@ -65,7 +65,7 @@ fn an_interface_that_goes_down_in_mid_burst_and_comes_up_again_carries_on() {
 fn an_interface_that_somebody_removes_ends_it_with_one_line() {
     let Some(mut stage) = Stage::set(&[]) else { return };
     stage.inside(true, || {
-        linux::veth::Veths::open().expect("netlink answers").remove("txd0").expect("it is ours");
+        linux::link::Links::open().expect("netlink answers").remove("txd0").expect("it is ours");
     });
     let (status, _, errors) = stage.ended();
     assert_eq!(status.code(), Some(4), "{errors}");

@@ -10,7 +10,7 @@ use linux::{
     link::Links,
     masquerade,
     namespace::Network,
-    veth::{Pair, Route, Veths},
+    veth::{Pair, Route},
 };
 use model::{contention::Traffic, wire::Refusal};
 
@@ -41,9 +41,9 @@ pub(super) struct Undo {
 impl Drop for Undo {
     fn drop(&mut self) {
         // All of it is done, whatever of it fails: the namespaces may be gone already.
-        let _ = Veths::open().and_then(|mut veths| veths.remove(DOWN));
+        let _ = Links::open().and_then(|mut links| links.remove(DOWN));
         let _ = inside(&self.clients, || {
-            let _ = Veths::open().and_then(|mut veths| veths.remove_route(self.route));
+            let _ = Links::open().and_then(|mut links| links.remove_route(self.route));
             Ok(())
         });
         let _ = masquerade::remove();
@@ -71,11 +71,11 @@ pub(super) fn make(traffic: &Traffic) -> Result<Road, Refusal> {
     let route = Route { to: WAN, gateway: Ipv4Addr::new(10, radio, 0, 1), link: Some(station) };
     let undo = Undo { forward: forward.trim().to_owned(), route, clients };
     // Left behind by an agent that was killed.
-    Veths::open()
-        .and_then(|mut veths| {
-            veths.remove(DOWN)?;
+    Links::open()
+        .and_then(|mut links| {
+            links.remove(DOWN)?;
             let segments = traffic.no_offload.then_some(1);
-            veths.make(Pair { here: DOWN, there: UP, network: wan.as_fd(), segments })
+            links.make(Pair { here: DOWN, there: UP, network: wan.as_fd(), segments })
         })
         .map_err(refused(
             "cannot make a pair of virtual links (boot the guest with headroom.wan=yes)",
@@ -83,7 +83,7 @@ pub(super) fn make(traffic: &Traffic) -> Result<Road, Refusal> {
     up(DOWN, ROUTER, None)?;
     inside(&wan, || up(UP, SENDER, Some(ROUTER)))?;
     inside(&undo.clients, || {
-        let added = Veths::open().and_then(|mut veths| veths.add_route(route));
+        let added = Links::open().and_then(|mut links| links.add_route(route));
         added.map_err(refused("cannot route from the station to the WAN side"))
     })?;
     write(FORWARD, "1")?;

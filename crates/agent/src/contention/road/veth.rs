@@ -9,7 +9,7 @@ use std::{fs, net::Ipv4Addr, os::fd::AsFd};
 use linux::{
     link::Links,
     masquerade, proc, sched, system,
-    veth::{self, Offload, Pair, Route, Veths},
+    veth::{self, Offload, Pair, Route},
 };
 use model::{contention::Traffic, wire::Refusal};
 
@@ -39,7 +39,7 @@ pub(super) fn make(traffic: &Traffic) -> Result<Road, Refusal> {
         let segments = traffic.no_offload.then_some(1);
         for (here, there, network) in [(DOWN, UP, &wan), (PROTECTED, RECEIVING, &lan)] {
             let pair = Pair { here, there, network: network.as_fd(), segments };
-            Veths::open().and_then(|mut veths| veths.make(pair)).map_err(refused(
+            Links::open().and_then(|mut links| links.make(pair)).map_err(refused(
                 "cannot make a pair of virtual links (is the module veth there?)",
             ))?;
         }
@@ -74,7 +74,7 @@ pub(super) fn up(name: &str, address: Ipv4Addr, gateway: Option<Ipv4Addr>) -> Re
     links.set_up(index).map_err(refused(what()))?;
     let Some(gateway) = gateway else { return Ok(()) };
     let route = Route { to: (Ipv4Addr::UNSPECIFIED, 0), gateway, link: None };
-    let added = Veths::open().and_then(|mut veths| veths.add_route(route));
+    let added = Links::open().and_then(|mut links| links.add_route(route));
     added.map_err(refused(format!("cannot route over {name}")))
 }
 
@@ -125,7 +125,7 @@ pub(super) fn whole(name: &str) -> Result<(), Refusal> {
 pub(super) fn limit(name: &str, bits: u64) -> Result<(), Refusal> {
     let what = || format!("cannot limit {name} (the kernel needs sch_tbf)");
     let index = Links::open().and_then(|mut links| links.index(name)).map_err(refused(what()))?;
-    let limited = Veths::open().and_then(|mut veths| veths.limit(index.unwrap_or_default(), bits));
+    let limited = Links::open().and_then(|mut links| links.limit(index.unwrap_or_default(), bits));
     limited.map_err(refused(what()))
 }
 

@@ -1,4 +1,4 @@
-//! A load that stays: its programs are started together, once, and must run until they are ended.
+//! A load that programs: its programs are started together, once, and must run until they are ended.
 //!
 //! Starts and ends programs through [`crate::resident`]. An end that nobody asked for ends the
 //! measurement, and so does an end that says “I failed”: a consumer that checks what it reads can
@@ -17,7 +17,7 @@ use crate::resident::{Keep, PATIENCE, Resident};
 
 /// The programs, before and after their start. Dropping it ends them.
 #[derive(Debug)]
-pub(crate) struct Stays {
+pub(crate) struct LongRunning {
     commands: Vec<Vec<String>>,
     group: Option<PathBuf>,
     due_ns: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Stays {
     ending: bool,
 }
 
-impl Stays {
+impl LongRunning {
     /// Programs that are due at `from_ns`.
     pub(crate) fn new(commands: &[Vec<String>], from_ns: u64, group: Option<&Path>) -> Self {
         let commands = commands.iter().filter(|words| !words.is_empty()).cloned().collect();
@@ -82,7 +82,7 @@ impl Stays {
     ///
     /// # Errors
     ///
-    /// As [`Stays::child_ended`]: one may have ended just before.
+    /// As [`LongRunning::child_ended`]: one may have ended just before.
     pub(crate) fn ask_to_end(&mut self) -> Result<(), Refusal> {
         self.child_ended()?;
         self.ending = true;
@@ -109,7 +109,7 @@ impl Stays {
     }
 }
 
-impl Drop for Stays {
+impl Drop for LongRunning {
     fn drop(&mut self) {
         // All are asked before the first is waited for.
         self.running.iter_mut().for_each(Resident::ask_to_end);
@@ -131,38 +131,38 @@ mod tests {
 
     use super::*;
 
-    fn stays(scripts: &[&str]) -> Stays {
+    fn programs(scripts: &[&str]) -> LongRunning {
         let words = |script: &&str| ["sh", "-c", script].map(str::to_owned).to_vec();
         let commands: Vec<_> = scripts.iter().map(words).collect();
-        let mut stays = Stays::new(&commands, 1000, None);
-        stays.advance(1000).unwrap();
-        stays
+        let mut programs = LongRunning::new(&commands, 1000, None);
+        programs.advance(1000).unwrap();
+        programs
     }
 
-    fn until_over(stays: &mut Stays) {
+    fn until_over(programs: &mut LongRunning) {
         assert!((0..1000).any(|_| {
             sleep(Duration::from_millis(5));
-            !stays.is_running()
+            !programs.is_running()
         }));
     }
 
     #[test]
     fn all_start_together_when_they_are_due_and_never_again() {
         let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
-        let mut stays = Stays::new(&[sleep.clone(), Vec::new(), sleep], 1000, None);
-        stays.advance(999).unwrap();
-        assert_eq!((stays.due_ns(), stays.is_running()), (1000, false));
-        stays.advance(1003).unwrap();
-        stays.advance(9999).unwrap();
-        assert_eq!((stays.due_ns(), stays.running.len()), (u64::MAX, 2));
+        let mut programs = LongRunning::new(&[sleep.clone(), Vec::new(), sleep], 1000, None);
+        programs.advance(999).unwrap();
+        assert_eq!((programs.due_ns(), programs.is_running()), (1000, false));
+        programs.advance(1003).unwrap();
+        programs.advance(9999).unwrap();
+        assert_eq!((programs.due_ns(), programs.running.len()), (u64::MAX, 2));
     }
 
     #[test]
     fn an_end_that_nobody_asked_for_is_told_even_where_it_is_a_good_one() {
-        let mut stays = stays(&["sleep 60", "echo no more clients >&2"]);
+        let mut programs = programs(&["sleep 60", "echo no more clients >&2"]);
         let refusal = (0..1000).find_map(|_| {
             sleep(Duration::from_millis(5));
-            stays.child_ended().err()
+            programs.child_ended().err()
         });
         let Some(Refusal::LoadEnded { command, why }) = refusal else { panic!("{refusal:?}") };
         assert!(command.starts_with("sh -c echo"), "{command}");
@@ -172,39 +172,41 @@ mod tests {
     #[test]
     fn one_that_ends_content_or_by_the_signal_is_good() {
         let content = "trap 'exit 0' TERM; while :; do sleep 0.01; done";
-        let mut stays = stays(&["sleep 60", content]);
+        let mut programs = programs(&["sleep 60", content]);
         sleep(Duration::from_millis(300));
-        stays.ask_to_end().unwrap();
-        until_over(&mut stays);
-        stays.child_ended().unwrap();
-        stays.kill().unwrap();
+        programs.ask_to_end().unwrap();
+        until_over(&mut programs);
+        programs.child_ended().unwrap();
+        programs.kill().unwrap();
     }
 
     #[test]
     fn one_that_ends_with_a_complaint_is_not() {
         let check = "trap 'echo 3 clients missing >&2; exit 1' TERM; while :; do sleep 0.01; done";
-        let mut stays = stays(&[check]);
+        let mut programs = programs(&[check]);
         sleep(Duration::from_millis(300));
-        stays.ask_to_end().unwrap();
-        until_over(&mut stays);
-        let Err(Refusal::LoadEnded { why, .. }) = stays.child_ended() else { panic!("it is good") };
+        programs.ask_to_end().unwrap();
+        until_over(&mut programs);
+        let Err(Refusal::LoadEnded { why, .. }) = programs.child_ended() else {
+            panic!("it is good")
+        };
         // The shell may say of its `sleep` that it was terminated, too.
         assert!(why.starts_with("exit status: 1: ") && why.ends_with("3 clients missing"), "{why}");
     }
 
     #[test]
     fn one_that_does_not_end_is_killed_and_told() {
-        let mut stays = stays(&["trap '' TERM; while :; do sleep 0.01; done"]);
+        let mut programs = programs(&["trap '' TERM; while :; do sleep 0.01; done"]);
         sleep(Duration::from_millis(300));
-        stays.ask_to_end().unwrap();
+        programs.ask_to_end().unwrap();
         sleep(Duration::from_millis(100));
-        let Err(Refusal::Machine(why)) = stays.kill() else { panic!("it ended") };
-        assert!(why.contains("SIGTERM") && !stays.is_running(), "{why}");
+        let Err(Refusal::Machine(why)) = programs.kill() else { panic!("it ended") };
+        assert!(why.contains("SIGTERM") && !programs.is_running(), "{why}");
     }
 
     #[test]
     fn a_program_that_cannot_start_is_refused() {
-        let mut stays = Stays::new(&[vec!["/no/such/monitor".to_owned()]], 0, None);
-        assert!(matches!(stays.advance(0), Err(Refusal::Load { .. })));
+        let mut programs = LongRunning::new(&[vec!["/no/such/monitor".to_owned()]], 0, None);
+        assert!(matches!(programs.advance(0), Err(Refusal::Load { .. })));
     }
 }

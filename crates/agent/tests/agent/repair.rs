@@ -1,4 +1,4 @@
-//! Processes that must run or rest: what is mended, what is told, what is restored.
+//! Processes that must run or rest: what is repaired, what is told, what is restored.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn wanting(subject: &Subject, name: &str, must: Must, command: Option<String>) -
     Measure { topology: Some(topology), ..measure(&subject.name, 2) }
 }
 
-/// What had to be mended; nothing where the first frame is the hello.
+/// What had to be repaired; nothing where the first frame is the hello.
 fn corrections(agent: &mut Agent) -> Vec<Correction> {
     match agent.frame() {
         Frame::Corrections(corrections) => {
@@ -149,7 +149,7 @@ fn a_command_starts_and_ends_a_manager() {
 }
 
 #[test]
-fn what_cannot_be_mended_is_refused() {
+fn what_cannot_be_repaired_is_refused() {
     let subject = Subject::idle();
     let mut agent = Agent::start().0;
     let mut refused = |order| {
@@ -162,7 +162,7 @@ fn what_cannot_be_mended_is_refused() {
     let told = refused(wanting(&subject, "no-such-manager", Must::Run, None));
     assert_eq!(
         told,
-        "no-such-manager is not running, and cannot be mended: no `command` says how to start it"
+        "no-such-manager is not running, and cannot be repaired: no `command` says how to start it"
     );
     let told = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
     assert!(told.contains("headroom's own agent"), "{told}");
@@ -170,5 +170,5 @@ fn what_cannot_be_mended_is_refused() {
         vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];
     let topology = Some(TopologyOrder { interfaces, processes: Vec::new() });
     let told = refused(Measure { topology, ..measure(&subject.name, 2) });
-    assert!(told.starts_with("headroom-none is not there, and cannot be mended"), "{told}");
+    assert!(told.starts_with("headroom-none is not there, and cannot be repaired"), "{told}");
 }

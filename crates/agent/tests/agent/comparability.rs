@@ -34,7 +34,7 @@ fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {
     identity.parties.iter().find(|party| party.role == role).unwrap()
 }
 
-fn put(name: &str, bytes: &[u8], (first, last): (bool, bool)) -> Order {
+fn put(name: &str, bytes: &[u8], first: bool, last: bool) -> Order {
     Order::Put(Put { name: name.parse().unwrap(), bytes: bytes.to_vec(), first, last })
 }
 
@@ -116,10 +116,10 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     let program = fs::read(agent::programs::resolve("sleep").unwrap()).unwrap();
     let mut agent = Agent::start().0;
     let half = program.len() / 2;
-    agent.order(&put(&name, &program[..half], (true, false)));
+    agent.order(&put(&name, &program[..half], true, false));
     assert_eq!(agent.frame(), Frame::Done);
     assert!(!path.exists());
-    agent.order(&put(&name, &program[half..], (false, true)));
+    agent.order(&put(&name, &program[half..], false, true));
     assert_eq!(agent.frame(), Frame::Done);
     assert_eq!(fs::read(&path).unwrap(), program);
 
@@ -142,11 +142,11 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
 #[test]
 fn a_file_that_would_lie_elsewhere_is_refused() {
     let mut agent = Agent::start().0;
-    agent.order(&put("a/b/tool", b"x", (true, true)));
+    agent.order(&put("a/b/tool", b"x", true, true));
     let told = agent.refused();
     assert!(matches!(&told, Refusal::Machine(why) if why.contains("its name")), "{told}");
     // A name that leads out is no name: the order is not understood, and the stream of no further use.
-    let mut bytes = encode(&put("aa/tool", b"x", (true, true))).unwrap();
+    let mut bytes = encode(&put("aa/tool", b"x", true, true)).unwrap();
     let at = bytes.windows(7).position(|name| name == b"aa/tool").unwrap();
     bytes[at..at + 2].copy_from_slice(b"..");
     agent.orders.as_mut().unwrap().write_all(&bytes).unwrap();

@@ -1,8 +1,8 @@
-//! The counters of one party to the measurement: threads, control groups, IO and memory.
+//! The counters of one process set of the measurement: threads, control groups, IO and memory.
 //!
 //! Talks to files of `/proc` and of control groups that it keeps open. It finds no process and decides
 //! nothing; threads that come are taken in at the next reading, those that end keep their last counters,
-//! so that what a party has spent never falls.
+//! so that what a set has spent never falls.
 
 use linux::{
     cgroup::{self, Meter},
@@ -28,12 +28,12 @@ pub struct Scratch {
 
 /// Processes and groups whose counters are one account.
 #[derive(Debug, Default)]
-pub struct Party {
+pub struct ProcessSet {
     processes: Vec<Process>,
     meters: Vec<Meter>,
 }
 
-impl Party {
+impl ProcessSet {
     /// Opens the counters of these processes and groups. A process that has just ended is left out.
     pub fn open(pids: &[u32], meters: Vec<Meter>) -> Self {
         let processes = pids.iter().filter_map(|&pid| Process::open(pid).ok()).collect();
@@ -269,8 +269,8 @@ mod tests {
 
     use super::*;
 
-    fn own() -> (Party, Scratch) {
-        (Party::open(&[std::process::id()], Vec::new()), Scratch::default())
+    fn own() -> (ProcessSet, Scratch) {
+        (ProcessSet::open(&[std::process::id()], Vec::new()), Scratch::default())
     }
 
     #[test]
@@ -283,18 +283,18 @@ mod tests {
 
     #[test]
     fn the_expensive_size_is_only_read_when_it_is_asked_for() {
-        let (mut party, mut scratch) = own();
-        let usual = party.read(Depth::Usual, &mut scratch).memory.unwrap();
+        let (mut set, mut scratch) = own();
+        let usual = set.read(Depth::Usual, &mut scratch).memory.unwrap();
         assert!(usual.rss_kib > 0 && usual.pss_kib.is_none());
-        let whole = party.read(Depth::Whole, &mut scratch).memory.unwrap();
+        let whole = set.read(Depth::Whole, &mut scratch).memory.unwrap();
         let readable = std::fs::read("/proc/self/smaps_rollup").is_ok();
         assert_eq!(whole.pss_kib.is_some(), readable);
     }
 
     #[test]
     fn a_thread_that_comes_is_counted_and_one_that_goes_is_kept() {
-        let (mut party, mut scratch) = own();
-        party.read(Depth::Usual, &mut scratch);
+        let (mut set, mut scratch) = own();
+        set.read(Depth::Usual, &mut scratch);
         let (stop, stopped) = mpsc::channel::<()>();
         let (say, said) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -303,31 +303,31 @@ mod tests {
         });
         let tid = said.recv().unwrap();
         let has = |account: &Account| account.tasks.iter().any(|task| task.tid == tid);
-        assert!(has(&party.read(Depth::Usual, &mut scratch)));
+        assert!(has(&set.read(Depth::Usual, &mut scratch)));
         drop(stop);
         thread.join().unwrap();
-        assert!(has(&party.read(Depth::Usual, &mut scratch)));
-        assert!(party.ended().next().is_none());
+        assert!(has(&set.read(Depth::Usual, &mut scratch)));
+        assert!(set.ended().next().is_none());
     }
 
     #[test]
     fn a_process_has_ended_before_and_after_its_parent_asks() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let mut party = Party::open(&[child.id()], Vec::new());
+        let mut set = ProcessSet::open(&[child.id()], Vec::new());
         let mut scratch = Scratch::default();
-        assert_eq!(party.read(Depth::Usual, &mut scratch).tasks.len(), 1);
-        assert_eq!(party.ended().next(), None);
+        assert_eq!(set.read(Depth::Usual, &mut scratch).tasks.len(), 1);
+        assert_eq!(set.ended().next(), None);
         child.kill().unwrap();
         // It stays a zombie until it is waited for; the kill may take a moment.
         let zombie = (0..100).any(|_| {
             thread::sleep(std::time::Duration::from_millis(10));
-            party.read(Depth::Usual, &mut scratch);
-            party.ended().next() == Some(child.id())
+            set.read(Depth::Usual, &mut scratch);
+            set.ended().next() == Some(child.id())
         });
         assert!(zombie);
         child.wait().unwrap();
-        let after = party.read(Depth::Whole, &mut scratch);
-        assert_eq!(party.ended().next(), Some(child.id()));
+        let after = set.read(Depth::Whole, &mut scratch);
+        assert_eq!(set.ended().next(), Some(child.id()));
         assert_eq!((after.tasks.len(), after.memory), (1, None));
     }
 }
