@@ -1,7 +1,7 @@
 //! Old values, written ahead of every change, and their exact restoring.
 //!
 //! Every change of guard's goes through a [`Journal`]: the line about it is on the disk before the deed, so
-//! that whoever comes after a guard that died, at whatever moment, knows what to put back. The journal knows
+//! that anyone who comes after a guard that died, at whatever moment, knows what to put back. The journal knows
 //! files and their texts; which value is wanted is `act`'s question. docs/design/guard-restore.md says how
 //! restoring decides.
 
@@ -131,7 +131,7 @@ pub fn restore(state: &Path) -> Result<Report, Error> {
 
 /// The same on a device whose `/` is `root`.
 pub(crate) fn restore_at(root: &Path, path: &Path) -> Result<Report, Error> {
-    // Found, not made: whoever restores what another left may run while that folder is being removed.
+    // Found, not made: anyone who restores what another left may run while that folder is being removed.
     let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     if !state.has(NAME) && !state.has(TAKEN) {
         return Ok(Report::default());
@@ -253,9 +253,9 @@ impl Journal {
         from: &Path,
         to: &Path,
     ) -> Result<Set, Failure> {
-        let Some(life) = self.files.origin(pid) else { return Ok(Set::Same) };
+        let Some(origin) = self.files.origin(pid) else { return Ok(Set::Same) };
         let (from, file) = (from.to_owned(), to.join("cgroup.procs"));
-        let moved = Record::Moved { pid, born: life.born, from: from.clone(), to: to.to_owned() };
+        let moved = Record::Moved { pid, born: origin.born, from: from.clone(), to: to.to_owned() };
         self.note(moved)?;
         self.check()?;
         match self.files.write(&file, &format!("{pid}\n")) {
@@ -298,10 +298,10 @@ impl Journal {
         knob: Knob,
         (now, wanted): (&str, &str),
     ) -> Result<(), Failure> {
-        for (beside, its, text) in knob.effects(path, now, wanted) {
+        for (sibling, its, text) in knob.effects(path, now, wanted) {
             // Only one of the two names exists: each version has its own.
-            if let Ok(old) = self.files.read(&beside) {
-                self.note(self.record(&beside, its, (&old, &text))?)?;
+            if let Ok(old) = self.files.read(&sibling) {
+                self.note(self.record(&sibling, its, (&old, &text))?)?;
             }
         }
         self.note(self.record(path, knob, (now, wanted))?)?;
@@ -370,8 +370,8 @@ impl Journal {
         if reads.trim() != before.trim() {
             let _ = self.write(path, knob, &knob.text(&reads, before));
         }
-        let beside = ["cpu.shares", "cpu.weight"].map(|name| path.with_file_name(name));
-        let others = if knob == Knob::Idle { &beside[..] } else { &[] };
+        let sibling = ["cpu.shares", "cpu.weight"].map(|name| path.with_file_name(name));
+        let others = if knob == Knob::Idle { &sibling[..] } else { &[] };
         for path in others.iter().map(PathBuf::as_path).chain([path]) {
             if let Ok(text) = self.files.read(path) {
                 // A line that cannot be written costs nothing: both values are in the line before it.
@@ -391,10 +391,10 @@ impl Journal {
         {
             let _ = self.files.write(path, &knob.text(&now, &all));
         }
-        for (beside, its, _) in knob.effects(path, &now, &original) {
-            if let Some(value) = self.ledger.value(&beside) {
+        for (sibling, its, _) in knob.effects(path, &now, &original) {
+            if let Some(value) = self.ledger.value(&sibling) {
                 let original = its.text("", &value.original);
-                let _ = self.files.write(&beside, &original);
+                let _ = self.files.write(&sibling, &original);
             }
         }
     }
@@ -450,7 +450,7 @@ impl Journal {
         }
         let files = &self.files;
         self.ledger
-            .forget_moves(|pid, born| files.origin(pid).is_none_or(|life| life.born != born));
+            .forget_moves(|pid, born| files.origin(pid).is_none_or(|origin| origin.born != born));
         if self.ledger.len() < MOST_HELD {
             return Ok(());
         }
@@ -498,8 +498,8 @@ impl Journal {
     /// What tells a file from another that has its name later; of a thread, when it started.
     fn inode(&self, path: &Path, knob: Knob) -> io::Result<u64> {
         let Some(tid) = thread_of(path, knob) else { return self.files.inode(path) };
-        let life = self.files.origin(tid).ok_or(Errno::SRCH)?;
-        Ok(life.born)
+        let origin = self.files.origin(tid).ok_or(Errno::SRCH)?;
+        Ok(origin.born)
     }
 }
 

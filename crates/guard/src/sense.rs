@@ -302,7 +302,7 @@ fn only(cpus: &[Cpu]) -> Option<u32> {
     }
 }
 
-/// Whether some of Wi-Fi's work waited so long that it matters whose fault that is; also where nobody can tell.
+/// Whether some of Wi-Fi's work waited so long that it matters whose fault that is; also where no one can tell.
 fn waits(workers: &[Worker], span_ns: u64) -> bool {
     let long = |worker: &Worker| {
         worker.waited_ns.is_none_or(|waited| waited as f64 >= WAITS * span_ns as f64)
@@ -344,7 +344,7 @@ fn own_work(
 ) -> Application {
     let stolen = |place: usize| stolen.and_then(|all| all.get(place)).copied().unwrap_or(0);
     if charged.by_cpu.is_empty() {
-        // Nobody knows where it ran: everywhere alike.
+        // No one knows where it ran: everywhere alike.
         let spans = span_ns.saturating_mul(cpus.len() as u64);
         let all = (0..cpus.len()).map(stolen).sum();
         application.ran_ns = charge::own(application.charged_ns, all, spans);

@@ -25,7 +25,7 @@ use std::{
 };
 
 use guard::{
-    act::{Beat, Levers, Options, Scene},
+    act::{Beat, Levers, Options, Targets},
     bounds::Bounds,
     decide::Decision,
     groups::{Applications, Hierarchies},
@@ -110,8 +110,8 @@ fn apply(
     let applications = Applications::find(&policy, &Hierarchies::at(root)).unwrap();
     let bounds = vec![bounds.clone(); applications.list().len()];
     let decision = Decision { bounds, ..Decision::default() };
-    let scene = Scene { applications: &applications, workers: &[], interfaces: &[] };
-    levers.apply(&decision, &scene)
+    let targets = Targets { applications: &applications, workers: &[], interfaces: &[] };
+    levers.apply(&decision, &targets)
 }
 
 /// A guard: bounds, says so, and beats until it is told to end or has been taken over.

@@ -4,14 +4,14 @@
 //! of its own: [`crate::daemon`] says when a descriptor is ready, when a moment has come, and who asks.
 //!
 //! ```text
-//! events ─► ready ──┐                    ┌─► brief, full, get       for whoever asks
-//! asking ─► refresh ┴► table ─► settle ──┴─► notifications          for whoever subscribed
+//! events ─► ready ──┐                    ┌─► brief, full, get       for the one that asks
+//! asking ─► refresh ┴► table ─► settle ──┴─► notifications          for anyone who subscribed
 //! ```
 //!
 //! # Design constraints
 //!
-//! - **Single flight**: whoever asks while a reading is fresh enough shares it. K consumers cost one.
-//! - **Nobody asks, nothing is read**: but for drivers whose byte counters have 32 bits, which would pass
+//! - **Single flight**: the one that asks while a reading is fresh enough shares it. K consumers cost one.
+//! - **No one asks, nothing is read**: but for drivers whose byte counters have 32 bits, which would pass
 //!   their end unseen.
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
@@ -45,7 +45,7 @@ const SECOND: u64 = 1_000_000_000;
 const LIST_EVERY_NS: u64 = 10 * SECOND;
 /// A 32-bit byte counter passes its end in 3.4 s at 10 Gb/s; a fall below half its range is seen then.
 const NARROW_EVERY_NS: u64 = SECOND;
-/// Events are lost again and again where nobody has the time to read them; a dump heals all that.
+/// Events are lost again and again where no one has the time to read them; a dump heals all that.
 const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
@@ -422,7 +422,7 @@ impl Engine {
         let at = (point, now_ns);
         let poll = pull::bulk::pull(&mut self.kernel, &mut self.table, at, &mut self.cost)?;
         if let Some(poll) = poll {
-            // The event of whoever is missing waits already, with the last counters.
+            // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {
                 self.hear(now_ns);
             }

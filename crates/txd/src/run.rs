@@ -2,7 +2,7 @@
 //!
 //! Frames that are sent over the first come out of the second, and back. The way there has a card and a driver of its
 //! own, and so has the way back, unless that is direct. The interfaces are in the namespace in which the program was
-//! started; whoever moves one elsewhere may. They go with the program, however it ends.
+//! started; anyone who moves one elsewhere may. They go with the program, however it ends.
 
 use std::{
     io::{self, Write},
@@ -26,7 +26,7 @@ use crate::{
     measure::{self, setting},
     options::Options,
     path::{self, Mark, Marks, Path},
-    told,
+    text,
     wait::{self, clock::Clock},
 };
 
@@ -56,15 +56,15 @@ struct Way {
 
 impl Way {
     /// What it had counted by a mark, in lines.
-    fn told(&self, mark: Option<Mark>) -> String {
+    fn text(&self, mark: Option<Mark>) -> String {
         match mark {
-            Some(mark) => told::way(&self.name, &mark),
+            Some(mark) => text::way(&self.name, &mark),
             None => format!("{}: does not answer\n", self.name),
         }
     }
 }
 
-/// What a direction ended with, and how whoever waits for a signal is told.
+/// What a direction ended with, and how the one that waits for a signal is told.
 struct Ends {
     first: Mutex<Option<path::Error>>,
     signals: Handle,
@@ -95,10 +95,10 @@ pub fn run(options: &Options) -> Result<(), Error> {
         if signal != SIGUSR1 {
             break;
         }
-        ways.iter().for_each(|way| say(&way.told(way.marks.ask())));
+        ways.iter().for_each(|way| say(&way.text(way.marks.ask())));
     }
     for way in ways {
-        let text = way.told(way.marks.stop());
+        let text = way.text(way.marks.stop());
         // A path does not panic; where it does, there is nothing left to tell of it.
         let _ = way.thread.join();
         say(&text);
@@ -151,7 +151,7 @@ fn start(
     Ok(Way { name, marks, thread })
 }
 
-/// Tells whoever reads; a reader that has gone is no reason to stop carrying frames.
+/// Tells anyone who reads; a reader that has gone is no reason to stop carrying frames.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -1,6 +1,6 @@
 //! Which file of an application's groups gets which text.
 //!
-//! Each lever is looked at only where it is wanted or was pulled before, so that an application that nobody
+//! Each lever is looked at only where it is wanted or was pulled before, so that an application that no one
 //! bounds costs nothing, not even a read.
 
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ impl Levers {
         Some(Step::new(path, knob, wanted.to_string()))
     }
 
-    /// Groups above the applications in which nobody else is: a weight counts among siblings only, so they get
+    /// Groups above the applications in which no one else is: a weight counts among siblings only, so they get
     /// the largest that is wanted below them.
     pub(super) fn crown(&mut self, applications: &Applications, bounds: &[Bounds]) {
         let Some(tree) = applications.hierarchies().tree(Controller::Cpu).cloned() else { return };
@@ -275,7 +275,7 @@ fn descend(group: &Path, all: &mut Vec<PathBuf>) {
     cgroup::below(group).iter().for_each(|group| descend(group, all));
 }
 
-/// Quota and period for so many CPUs, µs.
+/// Quota and period for this many CPUs, µs.
 fn quota(cpus: f64) -> (u32, u32) {
     let us = |period: u32| (cpus * f64::from(period)).round().min(1e9) as u32;
     match us(QUOTA_PERIOD_US) {

@@ -225,7 +225,7 @@ fn kept(policy: &Policy, reading: &Reading) -> Option<f64> {
     decide::decide(policy, &state, reading, &Outcome::default()).1.kept
 }
 
-/// Where the measurement is, for whoever waits: a line that is written over on a terminal, a line for each block
+/// Where the measurement is, for the one that waits: a line that is written over on a terminal, a line for each block
 /// elsewhere.
 #[derive(Debug)]
 pub struct Progress {
@@ -243,7 +243,7 @@ impl Progress {
     fn tell(&mut self, (block, blocks): (u32, u32), what: &str, left_ns: u64) {
         let left = span(left_ns as f64 / 1e9);
         let mut err = std::io::stderr();
-        // Nobody is left to be told where this fails.
+        // No one is left to be told where this fails.
         let _ = match (self.terminal, self.block == block) {
             (true, _) => write!(
                 err,

@@ -28,7 +28,7 @@ enum Whose {
     Ours,
     /// A person's, and what it reads.
     Theirs(String),
-    /// Nobody's: it is gone.
+    /// No one's: it is gone.
     Gone,
 }
 
@@ -42,10 +42,14 @@ impl Journal {
             self.ledger.keep(Vec::new());
             return report;
         }
-        let made: Vec<PathBuf> = self.made().map(Path::to_owned).collect();
+        let created: Vec<PathBuf> = self.created().map(Path::to_owned).collect();
         // Judged before anything is undone: leaving the idle class changes the weight beside it.
-        let judged: Vec<(Held, Option<Whose>)> =
-            self.ledger.all().iter().map(|held| (held.clone(), self.judge(held, &made))).collect();
+        let judged: Vec<(Held, Option<Whose>)> = self
+            .ledger
+            .all()
+            .iter()
+            .map(|held| (held.clone(), self.judge(held, &created)))
+            .collect();
         self.restoring = true;
         let mut kept = Vec::new();
         for (held, whose) in judged.into_iter().rev() {
@@ -98,7 +102,7 @@ impl Journal {
         Ok(report)
     }
 
-    /// The text of a journal that nobody else can have written.
+    /// The text of a journal that no one else can have written.
     fn believed(&self, name: &str) -> Result<Option<String>, Error> {
         let failed = |source| Error::Journal { path: self.state.path_of(name), source };
         let text = self.state.journal(name).map_err(failed)?;
@@ -108,7 +112,7 @@ impl Journal {
         Ok(text)
     }
 
-    fn made(&self) -> impl Iterator<Item = &Path> {
+    fn created(&self) -> impl Iterator<Item = &Path> {
         self.ledger.all().iter().filter_map(|held| match held {
             Held::Group(folder) => Some(folder.as_path()),
             _ => None,
@@ -116,9 +120,9 @@ impl Journal {
     }
 
     /// Whose a value is; `None` of what goes with its group, and of what is no value.
-    fn judge(&self, held: &Held, made: &[PathBuf]) -> Option<Whose> {
+    fn judge(&self, held: &Held, created: &[PathBuf]) -> Option<Whose> {
         let Held::Value(value) = held else { return None };
-        if made.iter().any(|folder| value.path.starts_with(folder)) {
+        if created.iter().any(|folder| value.path.starts_with(folder)) {
             return None;
         }
         let inode = self.inode(&value.path, value.knob);

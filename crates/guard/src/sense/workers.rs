@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_and_daemons_are_found_with_their_threads_and_nobody_else() {
+    fn workers_and_daemons_are_found_with_their_threads_and_no_one_else() {
         let tree = tree();
         let mut workers = Workers::open(tree.root(), &["hostapd".to_owned()], true);
         let mut buffer = buffer();

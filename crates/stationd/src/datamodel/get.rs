@@ -1,7 +1,7 @@
 //! Reading: parameters by path, as one JSON object.
 //!
 //! Every reading is of one state: static values from the objects, volatile ones from the table's rows.
-//! It changes nothing and asks nobody for anything fresher.
+//! It changes nothing and asks no one for anything fresher.
 
 use linux::nl80211::Address;
 

@@ -80,7 +80,7 @@ struct Share {
 }
 
 /// 500 stations with 30 volatile values each are 15,000 for a consumer that wants all of them; an entry is some 40
-/// bytes. Nobody has all that there is.
+/// bytes. No one has all that there is.
 const SHARES: [Share; 4] = [
     Share {
         who: "this connection",
@@ -235,7 +235,7 @@ impl Subscriptions {
                     note.value(leaf.name, &change.to.value(), wall_offset_ns);
                 }
             }
-            self.waiting.push_if_told(one.owner.connection, note);
+            self.waiting.push_if_wanted(one.owner.connection, note);
         }
     }
 
@@ -264,12 +264,12 @@ impl Subscriptions {
                     }
                 }
             }
-            self.waiting.push_if_told(one.owner.connection, note);
+            self.waiting.push_if_wanted(one.owner.connection, note);
             for slot in store.slots(id) {
                 let Some(station) = store.station(slot, view) else { continue };
                 if let Some(note) = compare_station(&one.path, one.id, (slot, &station), &mut watch)
                 {
-                    self.waiting.push_if_told(one.owner.connection, note);
+                    self.waiting.push_if_wanted(one.owner.connection, note);
                 }
             }
         }
@@ -424,7 +424,7 @@ impl Note {
     }
 }
 
-/// Notifications that nobody has taken yet.
+/// Notifications that no one has taken yet.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: VecDeque<(u64, Vec<u8>)>,
@@ -436,7 +436,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn push_if_told(&mut self, consumer: u64, note: Note) {
+    fn push_if_wanted(&mut self, consumer: u64, note: Note) {
         if note.values > 0 {
             self.push(consumer, note.end());
         }

@@ -1,6 +1,6 @@
 //! The metrics page, in Prometheus' text format and in OpenMetrics.
 //!
-//! Reads what the engine knows at this moment; it asks nobody. What is unknown has no sample. A page is
+//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. A page is
 //! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
 //! daemon's memory.
 //!
@@ -67,7 +67,7 @@ impl Scrape {
         Self { format, began_ns: now_ns, group: 0, family: 0, slot: None }
     }
 
-    /// Appends samples up to about so many bytes; whether the page is complete.
+    /// Appends samples up to about this many bytes; whether the page is complete.
     pub fn write(&mut self, source: &Source<'_>, out: &mut Vec<u8>, most: usize) -> bool {
         let most = out.len() + most.saturating_sub(ROOM);
         while let Some(group) = FAMILIES.get(self.group) {

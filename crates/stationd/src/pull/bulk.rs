@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Reads all stations of a point into the table. The poll is the caller's to end; there is none where the
-/// list would not hold still, and nobody is said to have left because of that.
+/// list would not hold still, and no one is said to have left because of that.
 ///
 /// # Errors
 ///

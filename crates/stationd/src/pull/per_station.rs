@@ -27,7 +27,7 @@ pub struct Sources<'a> {
     pub trace: &'a Trace,
     /// What it costs.
     pub cost: &'a mut Cost,
-    /// The stations of whom hostapd told something new, for whoever writes it down.
+    /// The stations of whom hostapd told something new, for anyone who writes it down.
     pub identified: &'a mut Vec<Slot>,
 }
 

@@ -1,7 +1,7 @@
 //! The columns of the station table: one vector for each value that is read again and again.
 //!
 //! Columns know no keys and no sessions; [`super::Table`] does. An unknown value is a mark in its
-//! column and `None` to whoever asks, never 0.
+//! column and `None` to the one that asks, never 0.
 
 use linux::nl80211::{Chains, Count, Rate, StationFlags, StationReading};
 

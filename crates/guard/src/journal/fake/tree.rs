@@ -29,25 +29,25 @@ const HYBRID: &str = "\
 impl Fake {
     /// A device with control groups of version 1, a hierarchy for each controller.
     pub fn v1() -> Self {
-        Self::made(V1, &["cpu", "cpuacct", "cpuset", "memory", "freezer"], None)
+        Self::mounted(V1, &["cpu", "cpuacct", "cpuset", "memory", "freezer"], None)
     }
 
     /// A device with control groups of version 2, no controller enabled for any child.
     pub fn v2() -> Self {
-        Self::made(V2, &[], Some(("", "cpuset cpu io memory pids")))
+        Self::mounted(V2, &[], Some(("", "cpuset cpu io memory pids")))
     }
 
     /// A device with the CPU's controllers in version 1, and memory in the unified tree.
     pub fn hybrid() -> Self {
-        Self::made(HYBRID, &["cpu,cpuacct", "cpuset"], Some(("unified", "memory pids")))
+        Self::mounted(HYBRID, &["cpu,cpuacct", "cpuset"], Some(("unified", "memory pids")))
     }
 
     /// A device without control groups.
     pub fn none() -> Self {
-        Self::made("22 1 0:21 / /proc rw - proc proc rw\n", &[], None)
+        Self::mounted("22 1 0:21 / /proc rw - proc proc rw\n", &[], None)
     }
 
-    fn made(mountinfo: &str, v1: &[&str], v2: Option<(&str, &str)>) -> Self {
+    fn mounted(mountinfo: &str, v1: &[&str], v2: Option<(&str, &str)>) -> Self {
         let fake = Self::with(mountinfo);
         for controllers in v1 {
             fill(&fake.path(&format!("/sys/fs/cgroup/{controllers}")), controllers, true);

@@ -28,7 +28,7 @@ const VICTIM: &str = "root's own words\n";
 
 const POLICY: &str = "[protect]\ninterfaces = [\"lo\"]\n";
 
-pub(crate) struct Scene {
+pub(crate) struct Device {
     place: tempfile::TempDir,
 }
 
@@ -44,22 +44,25 @@ pub(crate) fn guard() -> PathBuf {
     env!("CARGO_BIN_EXE_guard").into()
 }
 
-impl Scene {
+impl Device {
     /// A folder that everybody may enter, a victim in it, a state folder of root's alone, and one that is shared as
     /// `/tmp` is.
     pub(crate) fn new() -> Self {
-        let scene = Self { place: tempfile::tempdir().unwrap() };
-        mode(scene.place.path(), 0o755);
-        fs::write(scene.victim(), VICTIM).unwrap();
-        mode(&scene.victim(), 0o644);
-        fs::write(scene.path("guard.toml"), POLICY).unwrap();
+        let device = Self { place: tempfile::tempdir().unwrap() };
+        mode(device.place.path(), 0o755);
+        fs::write(device.victim(), VICTIM).unwrap();
+        mode(&device.victim(), 0o644);
+        fs::write(device.path("guard.toml"), POLICY).unwrap();
         for (name, bits) in [("state", 0o700), ("shared", 0o1777)] {
-            fs::create_dir(scene.path(name)).unwrap();
-            mode(&scene.path(name), bits);
+            fs::create_dir(device.path(name)).unwrap();
+            mode(&device.path(name), bits);
         }
-        fs::write(scene.path("forged"), scene.lines(&[scene.change(&scene.victim(), "forged\n")]))
-            .unwrap();
-        scene
+        fs::write(
+            device.path("forged"),
+            device.lines(&[device.change(&device.victim(), "forged\n")]),
+        )
+        .unwrap();
+        device
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
