@@ -148,8 +148,15 @@ pub(crate) fn take_over(files: Box<dyn Files>, path: &Path) -> Result<Report, Er
     let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     let mut journal = Journal { name: TAKEN, ..Journal::without_lock(files, state) };
     // Nothing to rename: nothing was changed, or another watchdog was here before.
-    let _ = journal.files.rename(&journal.state, (NAME, TAKEN));
+    let _ = journal.files.rename(&journal.state, NAME, TAKEN);
     journal.settle()
+}
+
+/// What a file reads, and what it is to read.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    old: &'a str,
+    new: &'a str,
 }
 
 impl Journal {
@@ -225,7 +232,7 @@ impl Journal {
         if knob.holds(wanted, &now) {
             return Ok(Set::Same);
         }
-        self.change(path, knob, (&now, wanted))?;
+        self.change(path, knob, Texts { old: &now, new: wanted })?;
         Ok(Set::Written)
     }
 
@@ -292,19 +299,15 @@ impl Journal {
     }
 
     /// Changes a value from what it reads now: journal, deed, look.
-    fn change(
-        &mut self,
-        path: &Path,
-        knob: Knob,
-        (now, wanted): (&str, &str),
-    ) -> Result<(), Failure> {
+    fn change(&mut self, path: &Path, knob: Knob, texts: Texts<'_>) -> Result<(), Failure> {
+        let Texts { old: now, new: wanted } = texts;
         for (sibling, its, text) in knob.effects(path, now, wanted) {
             // Only one of the two names exists: each version has its own.
             if let Ok(old) = self.files.read(&sibling) {
-                self.note(self.record(&sibling, its, (&old, &text))?)?;
+                self.note(self.record(&sibling, its, Texts { old: &old, new: &text })?)?;
             }
         }
-        self.note(self.record(path, knob, (now, wanted))?)?;
+        self.note(self.record(path, knob, texts)?)?;
         self.check()?;
         let written = self.write(path, knob, &knob.text(now, wanted));
         if cannot_be_empty(wanted, &written) {
@@ -345,7 +348,7 @@ impl Journal {
         let all = self.all_above(path).ok_or_else(|| {
             Failure::Refused(format!("cannot find what {} may have", path.display()), None)
         })?;
-        self.note(self.record(path, Knob::List, (now, &all))?)?;
+        self.note(self.record(path, Knob::List, Texts { old: now, new: &all })?)?;
         let written = self.files.write(path, &Knob::List.text(now, &all));
         written.map_err(|error| refused(&format!("write {} to", shown(&all)), path, &error))?;
         if self.check().is_err() {
@@ -399,9 +402,9 @@ impl Journal {
         }
     }
 
-    fn record(&self, path: &Path, knob: Knob, (old, new): (&str, &str)) -> Result<Record, Failure> {
+    fn record(&self, path: &Path, knob: Knob, texts: Texts<'_>) -> Result<Record, Failure> {
         let inode = self.inode(path, knob).map_err(|error| refused("find", path, &error))?;
-        let (old, new) = (old.to_owned(), new.trim_end().to_owned());
+        let (old, new) = (texts.old.to_owned(), texts.new.trim_end().to_owned());
         Ok(Record::Change { path: path.to_owned(), inode, knob, old, new })
     }
 
@@ -419,7 +422,7 @@ impl Journal {
         // A line that was cut ends here, so that it does not spoil this one.
         let line = if self.torn { format!("\n{line}") } else { line };
         self.torn = true;
-        match self.files.append((&self.state, self.name), &line) {
+        match self.files.append(&self.state, self.name, &line) {
             Ok(()) => self.torn = false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Failure::TakenOver);
@@ -466,7 +469,7 @@ impl Journal {
         for record in &held {
             text += &record.line()?;
         }
-        self.files.replace((&self.state, self.name), &text)?;
+        self.files.replace(&self.state, self.name, &text)?;
         (self.file, self.lines, self.torn) = (self.state.inode(self.name), held.len(), false);
         Ok(())
     }

@@ -387,12 +387,13 @@ impl Engine {
         let mut sources = pull::per_station::Sources {
             kernel: &mut self.kernel,
             hostapd: &mut self.hostapd,
+            table: &mut self.table,
+            points: &mut self.points,
             trace: &self.settings.trace,
             cost: &mut self.cost,
             identified: &mut identified,
         };
-        let at = (id, now_ns);
-        let pulled = pull::per_station::pull(&mut sources, &mut self.points, &mut self.table, at);
+        let pulled = pull::per_station::pull(&mut sources, id, now_ns);
         self.settle(now_ns);
         identified.into_iter().for_each(|slot| self.write(slot));
         pulled
@@ -416,11 +417,10 @@ impl Engine {
     }
 
     fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let at = (id, now_ns);
-        pull::survey_if_old(&mut self.kernel, &mut self.points, at, &mut self.cost)?;
-        let Some(point) = self.points.get(id) else { return Ok(()) };
-        let at = (point, now_ns);
-        let poll = pull::bulk::pull(&mut self.kernel, &mut self.table, at, &mut self.cost)?;
+        let Some(point) = self.points.get_mut(id) else { return Ok(()) };
+        pull::survey_if_old(&mut self.kernel, point, now_ns, &mut self.cost)?;
+        let mut source = pull::bulk::Source { kernel: &mut self.kernel, cost: &mut self.cost };
+        let poll = pull::bulk::pull(&mut source, &mut self.table, point, now_ns)?;
         if let Some(poll) = poll {
             // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {

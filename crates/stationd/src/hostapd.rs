@@ -83,6 +83,16 @@ struct Asked {
     at_ns: u64,
 }
 
+/// A station that is asked about now, ns since boot.
+pub struct AskNow<'a> {
+    /// Its access point's interface.
+    pub interface: &'a str,
+    /// Its address.
+    pub address: Address,
+    /// Now.
+    pub now_ns: u64,
+}
+
 impl Hostapd {
     /// Conversations through the sockets in this folder.
     pub fn new(folder: Option<&Path>) -> Self {
@@ -180,12 +190,8 @@ impl Hostapd {
     ///
     /// A hostapd that does not answer is left alone for a while, so that it costs one wait and not one
     /// for each station.
-    pub fn ask_now(
-        &mut self,
-        interface: &str,
-        address: Address,
-        (now_ns, cost): (u64, &mut Cost),
-    ) -> Option<Identity> {
+    pub fn ask_now(&mut self, asked: &AskNow<'_>, cost: &mut Cost) -> Option<Identity> {
+        let AskNow { interface, address, now_ns } = *asked;
         let folder = self.folder.as_ref()?;
         let line = self.lines.entry(interface.to_owned()).or_default();
         if now_ns < line.again_ns {
@@ -448,10 +454,11 @@ mod tests {
         let there = There::new();
         let mut hostapd = Hostapd::new(Some(there.folder.path()));
         let mut cost = Cost::default();
+        let of = |interface| AskNow { interface, address: STATION, now_ns: 0 };
         std::thread::scope(|scope| {
             scope.spawn(|| there.answer(ANSWER));
-            assert_eq!(hostapd.ask_now("wlan0", STATION, (0, &mut cost)).unwrap().aid, Some(1));
+            assert_eq!(hostapd.ask_now(&of("wlan0"), &mut cost).unwrap().aid, Some(1));
         });
-        assert_eq!(hostapd.ask_now("wlan9", STATION, (0, &mut cost)), None);
+        assert_eq!(hostapd.ask_now(&of("wlan9"), &mut cost), None);
     }
 }

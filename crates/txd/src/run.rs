@@ -25,7 +25,7 @@ use crate::{
     driver::Driver,
     measure::{self, setting},
     options::Options,
-    path::{self, Mark, Marks, Path},
+    path::{self, Mark, Marks, Path, Taps},
     text,
     wait::{self, clock::Clock},
 };
@@ -80,8 +80,9 @@ pub fn run(options: &Options) -> Result<(), Error> {
     let ends = Arc::new(Ends { first: Mutex::new(None), signals: signals.handle() });
     let [one, other] = [open(&options.names[0])?, open(&options.names[1])?];
     let again = |tap: &Tap| tap.again().map_err(setting::Error::Wake);
-    let there = (again(&one)?, again(&other)?);
-    let ways = [start(options, there, &ends, 0)?, start(options, (other, one), &ends, 1)?];
+    let there = Taps { input: again(&one)?, output: again(&other)? };
+    let back = Taps { input: other, output: one };
+    let ways = [start(options, there, &ends, 0)?, start(options, back, &ends, 1)?];
     if let Some(ns) = options.for_ns {
         let ends = Arc::clone(&ends);
         // It is not joined: the program ends before or with it.
@@ -116,14 +117,9 @@ fn open(name: &str) -> Result<Tap, Error> {
 }
 
 /// Starts one direction: 0 there, 1 back.
-fn start(
-    options: &Options,
-    (from, to): (Tap, Tap),
-    ends: &Arc<Ends>,
-    direction: usize,
-) -> Result<Way, Error> {
+fn start(options: &Options, taps: Taps, ends: &Arc<Ends>, direction: usize) -> Result<Way, Error> {
     let marks = Arc::new(Marks::default());
-    let name = format!("{} to {}", from.name(), to.name());
+    let name = format!("{} to {}", taps.input.name(), taps.output.name());
     let direct = direction == 1 && !options.back;
     let (setup, strategy): (_, Box<dyn wait::Wait>) = match (direct, options.strategy) {
         (false, Some(strategy)) => (options.card.clone(), measure::strategy(strategy)),
@@ -135,7 +131,7 @@ fn start(
     };
     let setup = card::Setup { seed: setup.seed.wrapping_add(direction as u64), ..setup };
     let driver = Driver::new(options.settings(), strategy);
-    let path = Path::new((from, to), driver, Card::new(setup), Arc::clone(&marks));
+    let path = Path::new(taps, driver, Card::new(setup), Arc::clone(&marks));
     let ends = Arc::clone(ends);
     let body = move || {
         let _ = Clock::precise();

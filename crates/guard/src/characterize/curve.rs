@@ -180,7 +180,7 @@ pub fn draw(ladder: &[Setting], samples: &[Sample]) -> Result<Curve, NoCurve> {
     if let Some((first, last)) = worth(&curve.points, &front) {
         curve.knee = knee(&curve.points, &front).map(|nth| curve.points[nth].name.clone());
         curve.recommended =
-            (0..=10).map(|ten| recommend(ten * 10, (first, last), &curve.points, &front)).collect();
+            (0..=10).map(|ten| recommend(ten * 10, first..last, &curve.points, &front)).collect();
     }
     Ok(curve)
 }
@@ -288,11 +288,11 @@ fn knee(points: &[Point], front: &[usize]) -> Option<usize> {
 /// has it at the least cost.
 fn recommend(
     aggressiveness: u8,
-    (unbounded, best): (f64, f64),
+    kept: std::ops::Range<f64>,
     points: &[Point],
     front: &[usize],
 ) -> Recommended {
-    let target = unbounded + (best - unbounded) * f64::from(aggressiveness) / 100.0;
+    let target = kept.start + (kept.end - kept.start) * f64::from(aggressiveness) / 100.0;
     let enough = |nth: &&usize| points[**nth].wifi_kept.median >= target - 1e-9;
     // The front's points have the less work the more Wi-Fi they keep: the first that is enough costs least.
     let chosen = front.iter().find(enough).or(front.last()).map(|nth| &points[*nth]);

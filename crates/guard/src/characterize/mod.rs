@@ -59,7 +59,7 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Output {
     };
     let measure = Measure::open(flags, &measured, &ladder, signals)?;
     let (samples, left_out) =
-        measure.blocks((flags.blocks, flags.seed), &mut Progress::new(name))?;
+        measure.blocks(flags.blocks, flags.seed, &mut Progress::new(name, flags.blocks))?;
     drop(stand_in);
     let drawn =
         curve::draw(&ladder, &samples).map_err(|none| Failure::invalid(none.to_string()))?;

@@ -273,7 +273,7 @@ impl Files for Fake {
         kernel::write(path, text, self.root())
     }
 
-    fn append(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn append(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         let dying = self.is_dead();
         let torn = self.failing().torn;
         let may = self.may(&state.path_of(name));
@@ -286,17 +286,17 @@ impl Files for Fake {
         may
     }
 
-    fn replace(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn replace(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         self.may(&state.path_of(name))?;
         state.replace(name, text)
     }
 
-    fn rename(&mut self, state: &State, (from, to): (&str, &str)) -> io::Result<()> {
+    fn rename(&mut self, state: &State, from: &str, to: &str) -> io::Result<()> {
         self.may(&state.path_of(from))?;
         state.rename(from, to)
     }
 
-    fn remove(&mut self, (state, name): (&State, &str)) -> io::Result<()> {
+    fn remove(&mut self, state: &State, name: &str) -> io::Result<()> {
         self.may(&state.path_of(name))?;
         state.remove(name)
     }

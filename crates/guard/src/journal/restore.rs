@@ -12,7 +12,7 @@ use std::{
 use rustix::io::Errno;
 
 use super::{
-    Error, Failure, Journal, Knob, NAME, Report, TAKEN, is,
+    Error, Failure, Journal, Knob, NAME, Report, TAKEN, Texts, is,
     ledger::{Held, Ledger, Value},
     record::{self, MOST_LINES, Record, records},
     shown,
@@ -30,6 +30,13 @@ enum Whose {
     Theirs(String),
     /// No one's: it is gone.
     Gone,
+}
+
+/// A process that guard moved from one group to another.
+struct Move<'a> {
+    pid: u32,
+    from: &'a Path,
+    to: &'a Path,
 }
 
 impl Journal {
@@ -60,7 +67,7 @@ impl Journal {
         self.restoring = false;
         kept.reverse();
         if kept.is_empty() && self.file.take().is_some() {
-            let _ = self.files.remove((&self.state, self.name));
+            let _ = self.files.remove(&self.state, self.name);
         }
         self.ledger.keep(kept);
         report
@@ -70,11 +77,11 @@ impl Journal {
     pub(super) fn rejoin(&mut self) -> Result<(), Error> {
         let Some(older) = self.believed(TAKEN)? else { return Ok(()) };
         let joined = match self.believed(NAME)? {
-            None => self.files.rename(&self.state, (TAKEN, NAME)),
+            None => self.files.rename(&self.state, TAKEN, NAME),
             Some(newer) => self
                 .files
-                .replace((&self.state, NAME), &format!("{older}\n{newer}"))
-                .and_then(|()| self.files.remove((&self.state, TAKEN))),
+                .replace(&self.state, NAME, &format!("{older}\n{newer}"))
+                .and_then(|()| self.files.remove(&self.state, TAKEN)),
         };
         joined.map_err(|source| Error::Folder { path: self.state.path_of(NAME), source })
     }
@@ -87,7 +94,7 @@ impl Journal {
         let boot = self.files.boot();
         let ours = |record: &Record| matches!(record, Record::Begin { version: record::VERSION, boot: its } if *its == boot);
         if !records.first().is_some_and(ours) {
-            let _ = self.files.remove((&self.state, self.name));
+            let _ = self.files.remove(&self.state, self.name);
             return Ok(Report { foreign_boot: !records.is_empty(), ..Report::default() });
         }
         self.file = self.state.inode(self.name);
@@ -156,7 +163,7 @@ impl Journal {
             (Held::Value(_), None) => true,
             (Held::Move { pid, born, from, to }, _) => {
                 let same = self.files.origin(*pid).is_some_and(|origin| origin.born == *born);
-                !same || self.undo_move(*pid, (from, to), report)
+                !same || self.undo_move(&Move { pid: *pid, from, to }, report)
             }
             (Held::Group(folder), _) => self.undo_group(folder, report),
         }
@@ -174,7 +181,7 @@ impl Journal {
         if now.trim() == value.original.trim() {
             return true;
         }
-        match self.change(path, value.knob, (&now, &value.original)) {
+        match self.change(path, value.knob, Texts { old: &now, new: &value.original }) {
             Ok(()) => {
                 let reads = self.read(path, value.knob).unwrap_or_default();
                 let (now, original) = (shown(&now), shown(&value.original));
@@ -205,7 +212,8 @@ impl Journal {
     }
 
     /// Moves a process back, if it is still where guard put it.
-    fn undo_move(&mut self, pid: u32, (from, to): (&Path, &Path), report: &mut Report) -> bool {
+    fn undo_move(&mut self, moved: &Move<'_>, report: &mut Report) -> bool {
+        let Move { pid, from, to } = *moved;
         if !self.members(to).contains(&pid) {
             return true;
         }
@@ -235,7 +243,7 @@ impl Journal {
     fn undo_group(&mut self, folder: &Path, report: &mut Report) -> bool {
         for pid in self.members(folder) {
             if let Some(home) = self.home_of(pid, folder) {
-                self.undo_move(pid, (&home, folder), report);
+                self.undo_move(&Move { pid, from: &home, to: folder }, report);
             }
         }
         for _ in 0..TRIES {

@@ -89,7 +89,7 @@ impl Device {
     }
 
     /// The line that has a file read `old` again, which reads `now`.
-    pub(crate) fn change_of(&self, node: &Path, path: &Path, (old, now): (&str, &str)) -> Record {
+    pub(crate) fn change_of(node: &Path, path: &Path, old: &str, now: &str) -> Record {
         Record::Change {
             path: path.to_owned(),
             inode: fs::metadata(node).unwrap().ino(),
@@ -101,7 +101,7 @@ impl Device {
 
     /// The line that has the victim, by whatever path, read something else.
     pub(crate) fn change(&self, path: &Path, old: &str) -> Record {
-        self.change_of(&self.victim(), path, (old, VICTIM))
+        Self::change_of(&self.victim(), path, old, VICTIM)
     }
 
     fn lines(&self, records: &[Record]) -> String {

@@ -106,7 +106,7 @@ fn what_is_mounted_over_a_group_is_not_written_to() {
     std::fs::create_dir(&fake).unwrap();
     std::fs::write(fake.join("cpu.shares"), "1024\n").unwrap();
     let shares = group.path().join("cpu.shares");
-    let line = device.change_of(&fake.join("cpu.shares"), &shares, ("700\n", "1024\n"));
+    let line = Device::change_of(&fake.join("cpu.shares"), &shares, "700\n", "1024\n");
     device.journal(&[line]);
     let script = format!(
         "mount --bind {} {} && exec \"$0\" restore --state {}",

@@ -254,12 +254,12 @@ impl Daemon {
         let (mut turn, rpc, http) = self.parts(now_ns);
         if rpc_listener {
             let room = rpc.open(&mut turn);
-            rest_listener(rpc.listener(), (Token::RpcListener, room), &mut turn)?;
+            rest_listener(rpc.listener(), Token::RpcListener, room, &mut turn)?;
         }
         match http {
             Some(http) if http_listener => {
                 let room = http.open(&mut turn);
-                rest_listener(http.listener(), (Token::HttpListener, room), &mut turn)
+                rest_listener(http.listener(), Token::HttpListener, room, &mut turn)
             }
             _ => Ok(()),
         }
@@ -274,7 +274,8 @@ impl Daemon {
 /// A door without room is not waited for: it would be ready at once, again and again.
 fn rest_listener(
     listener: &Listener,
-    (token, room): (Token, bool),
+    token: Token,
+    room: bool,
     turn: &mut Turn<'_>,
 ) -> rustix::io::Result<()> {
     if room {

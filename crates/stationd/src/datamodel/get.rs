@@ -43,6 +43,11 @@ impl<'a> Station<'a> {
         self.object.path()
     }
 
+    /// Its place in the table.
+    pub(super) fn slot(&self) -> Slot {
+        self.sight.row.slot()
+    }
+
     /// The station's address.
     pub(super) fn address(&self) -> Address {
         self.sight.row.address()

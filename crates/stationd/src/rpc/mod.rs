@@ -115,7 +115,7 @@ impl Rpc {
         let Ok(connection) = Connection::new(socket, Token::Rpc(place), turn) else { return };
         self.joined += 1;
         let id = self.joined << 32 | u64::from(place);
-        self.consumers.put(place, Consumer::new(connection, (id, peer), turn.now_ns));
+        self.consumers.put(place, Consumer::new(connection, id, peer, turn.now_ns));
         turn.tally.consumers += 1;
     }
 
@@ -250,7 +250,7 @@ impl Responder {
         if consumer.connection.input.is_empty() {
             let (used, sent) = self.serve(consumer, bytes, turn);
             consumer.connection.input.extend_from_slice(&bytes[used..]);
-            return Self::rest(consumer, (used > 0, sent), turn);
+            return Self::rest(consumer, used > 0, sent, turn);
         }
         consumer.connection.input.extend_from_slice(bytes);
         self.serve_input(consumer, turn)
@@ -263,7 +263,7 @@ impl Responder {
         input.drain(..used);
         input.shrink_to(RECEIVE);
         consumer.connection.input = input;
-        Self::rest(consumer, (used > 0, sent), turn)
+        Self::rest(consumer, used > 0, sent, turn)
     }
 
     /// There is room for what waits; then for the requests behind it.
@@ -330,7 +330,7 @@ impl Responder {
     }
 
     /// The end of a consumer's turn.
-    fn rest(consumer: &mut Consumer, (progress, sent): (bool, Sent), turn: &mut Turn<'_>) -> Next {
+    fn rest(consumer: &mut Consumer, progress: bool, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let connection = &mut consumer.connection;
         if sent == Sent::All {
             match connection.input.is_empty() {

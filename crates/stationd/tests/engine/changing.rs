@@ -51,7 +51,7 @@ fn a_list_that_never_settles_loses_no_one_and_its_counters_are_good() {
     let restless = || Fault::Changes(|world: &mut World| world.generation += 1);
     world.lock().faults.extend((0..4).map(|_| restless()));
     world.lock().leave(address(1));
-    world.lock().moves(2, (700, 0));
+    world.lock().moves(2, 700, 0);
     setup.poll(0);
     assert_eq!(setup.stations(0), [address(1), address(2)]);
     assert_eq!((setup.rx_bytes(0, 2), setup.engine.cost().interrupted), (Some(700), 3));

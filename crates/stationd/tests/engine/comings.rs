@@ -53,9 +53,9 @@ fn a_departure_closes_the_session_with_the_kernels_last_counters() {
     let world = Shared::with_points(1);
     let mut setup = Setup::new(&world);
     world.lock().arrive(3, 1);
-    world.lock().moves(1, (1000, 100));
+    world.lock().moves(1, 1000, 100);
     setup.poll(0);
-    world.lock().moves(1, (234, 23));
+    world.lock().moves(1, 234, 23);
     world.lock().leave(address(1));
     setup.hear();
     let ended = setup.ended(0);
@@ -70,13 +70,13 @@ fn who_leaves_and_returns_between_two_polls_is_two_sessions_and_both_are_exact()
         let world = Shared::with_points(1);
         let mut setup = Setup::new(&world);
         world.lock().arrive(3, 1);
-        world.lock().moves(1, (1000, 0));
+        world.lock().moves(1, 1000, 0);
         setup.poll(0);
         for _ in 0..3 {
-            world.lock().moves(1, (500, 0));
+            world.lock().moves(1, 500, 0);
             world.lock().leave(address(1));
             world.lock().arrive(3, 1);
-            world.lock().moves(1, (7, 0));
+            world.lock().moves(1, 7, 0);
         }
         if hears_first {
             setup.hear();
@@ -94,7 +94,7 @@ fn an_event_that_a_poll_has_overtaken_makes_no_second_session() {
     let world = Shared::with_points(1);
     let mut setup = Setup::new(&world);
     world.lock().arrive(3, 1);
-    world.lock().moves(1, (1000, 0));
+    world.lock().moves(1, 1000, 0);
     let event = world.lock().events.pop_front().unwrap();
     setup.poll(0);
     world.lock().events.push_back(event);
@@ -113,7 +113,7 @@ fn who_leaves_while_the_list_is_read_ends_exactly() {
     world.lock().arrive(3, 2);
     setup.poll(0);
     world.lock().faults.push_back(crate::world::Fault::Changes(|world| {
-        world.moves(1, (77, 0));
+        world.moves(1, 77, 0);
         world.leave(address(1));
         world.arrive(3, 3);
     }));
@@ -131,7 +131,7 @@ fn totals_survive_their_stations_and_their_interface() {
     let mut setup = Setup::new(&world);
     for round in 0..5 {
         world.lock().arrive(3, round);
-        world.lock().moves(round, (100, 1));
+        world.lock().moves(round, 100, 1);
         world.lock().leave(address(round));
         setup.poll(0);
     }
@@ -187,12 +187,12 @@ fn subscribers_hear_of_comings_goings_and_changes_and_no_one_else_does() {
     assert_eq!(summary(&notes)[0], (5, "ObjectCreation", object));
     setup.poll(0);
     setup.introduce();
-    world.lock().moves(1, (5000, 0));
+    world.lock().moves(1, 5000, 0);
     setup.poll(0);
     let notes = setup.notifications();
     assert!(summary(&notes).iter().all(|note| *note == (5, "ValueChange", object)), "{notes:?}");
     assert!(notes.iter().any(|(_, note)| note["values"]["RxBytes"] == 5000), "{notes:?}");
-    world.lock().moves(1, (5, 0));
+    world.lock().moves(1, 5, 0);
     world.lock().leave(address(1));
     setup.hear();
     let notes = setup.notifications();

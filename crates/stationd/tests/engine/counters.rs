@@ -14,7 +14,7 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
     world.lock().arrive(3, 1);
     let mut setup = Setup::new(&world);
     for round in 1..12 {
-        world.lock().moves(1, (GIB, 0));
+        world.lock().moves(1, GIB, 0);
         let due = setup.engine.due().unwrap();
         assert!(due <= setup.now_ns + SECOND, "it is read though nobody asks");
         setup.now_ns = due;
@@ -24,7 +24,7 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
         assert_eq!(setup.rx_bytes(0, 1), Some(round * GIB));
         assert!(setup.engine.due().unwrap() > due);
     }
-    world.lock().moves(1, (GIB, 0));
+    world.lock().moves(1, GIB, 0);
     world.lock().leave(address(1));
     setup.hear();
     assert_eq!((setup.ended(0).rx_bytes, setup.engine.due()), (12 * GIB, None));
@@ -36,7 +36,7 @@ fn a_64_bit_driver_is_left_alone_while_no_one_asks() {
     world.lock().arrive(3, 1);
     let mut setup = Setup::new(&world);
     assert_eq!(setup.engine.due(), None);
-    world.lock().moves(1, (100 * GIB, 0));
+    world.lock().moves(1, 100 * GIB, 0);
     setup.poll(0);
     assert_eq!((setup.rx_bytes(0, 1), setup.engine.due()), (Some(100 * GIB), None));
 }
@@ -77,13 +77,13 @@ fn a_driver_that_begins_again_takes_nothing_away() {
         let world = Shared::with_points(1);
         world.lock().narrow = narrow;
         world.lock().arrive(3, 1);
-        world.lock().moves(1, (1000, 0));
+        world.lock().moves(1, 1000, 0);
         let mut setup = Setup::new(&world);
         world.lock().station(1).rx_bytes = 10;
         setup.poll(0);
         assert_eq!((setup.rx_bytes(0, 1), setup.engine.table().resets()), (Some(1010), 1));
         assert_eq!(setup.ended(0).sessions, 0);
-        world.lock().moves(1, (5, 0));
+        world.lock().moves(1, 5, 0);
         world.lock().leave(address(1));
         setup.hear();
         assert_eq!((setup.ended(0).rx_bytes, setup.ended(0).exact), (1015, 1));

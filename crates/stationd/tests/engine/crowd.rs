@@ -88,7 +88,7 @@ fn happens(setup: &mut Setup, happening: Happening) {
             world.arrive(3, n);
         }),
         Happening::Moves(n, bytes) if is_there(n) => {
-            setup.world(|world| world.moves(n, (bytes.into(), 1)));
+            setup.world(|world| world.moves(n, bytes.into(), 1));
         }
         Happening::LosesEvents => setup.world(|world| world.loses_events()),
         Happening::Changes => setup.world(|world| {

@@ -20,7 +20,7 @@ fn is_away(setup: &mut Setup) {
 fn an_interface_that_vanishes_in_mid_dump_takes_its_stations_along_and_others_do_not_notice() {
     let world = Shared::with_points(2);
     (1..50).for_each(|number| world.lock().arrive(3, number));
-    world.lock().moves(1, (500, 0));
+    world.lock().moves(1, 500, 0);
     world.lock().arrive(4, 99);
     let mut setup = Setup::new(&world);
     let other = setup.brief(1);

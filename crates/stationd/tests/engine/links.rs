@@ -10,10 +10,10 @@ fn a_station_of_several_links_is_one_session_with_the_values_of_the_whole() {
     let world = Shared::with_points(1);
     (0..30).for_each(|number| world.lock().arrive(3, number));
     world.lock().station(7).links = vec![0, 1, 2];
-    world.lock().moves(7, (1000, 500));
+    world.lock().moves(7, 1000, 500);
     let mut setup = Setup::new(&world);
     for _ in 0..5 {
-        world.lock().moves(7, (10, 0));
+        world.lock().moves(7, 10, 0);
         setup.poll(0);
     }
     assert_eq!((setup.stations(0).len(), setup.ended(0).sessions), (30, 0));

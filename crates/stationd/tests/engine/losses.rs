@@ -18,13 +18,13 @@ fn after_lost_events_who_left_has_left_and_who_came_is_there() {
             Settings { pull, ..settings() },
             crate::control::Control::absent(),
         );
-        world.lock().moves(4, (1000, 0));
+        world.lock().moves(4, 1000, 0);
         setup.poll(0);
         world.lock().leave(address(1));
         world.lock().leave(address(2));
         world.lock().arrive(3, 2);
         world.lock().arrive(3, 5);
-        world.lock().moves(4, (1, 0));
+        world.lock().moves(4, 1, 0);
         world.lock().loses_events();
         setup.hear();
         assert_eq!(setup.stations(0), [2, 3, 4, 5].map(address));
@@ -39,11 +39,11 @@ fn after_lost_events_who_left_has_left_and_who_came_is_there() {
 fn events_after_the_lost_ones_are_no_second_sessions() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    world.lock().moves(1, (100, 0));
+    world.lock().moves(1, 100, 0);
     let mut setup = Setup::new(&world);
     world.lock().loses_events();
     world.lock().arrive(3, 2);
-    world.lock().moves(1, (1, 0));
+    world.lock().moves(1, 1, 0);
     world.lock().leave(address(1));
     setup.hear();
     setup.hear();
@@ -109,7 +109,7 @@ fn counters_never_fall_whatever_is_lost() {
     let mut setup = Setup::new(&world);
     let mut before = 0;
     for round in 0..100_u64 {
-        world.lock().moves(1, (round * 37 % 11, 0));
+        world.lock().moves(1, round * 37 % 11, 0);
         match round % 7 {
             0 => world.lock().loses_events(),
             3 => world.lock().faults.push_back(Fault::Overrun),

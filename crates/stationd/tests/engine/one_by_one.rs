@@ -21,7 +21,7 @@ fn both_ways_give_the_same_reply() {
     let mut bulk = Setup::new(&world);
     let mut single = Setup::asking(&world, one_by_one(), Control::absent());
     for round in 0..3 {
-        (0..10).for_each(|number| world.lock().moves(number, (u64::from(number) + round, 9)));
+        (0..10).for_each(|number| world.lock().moves(number, u64::from(number) + round, 9));
         bulk.poll(0);
         let gets = world.lock().asked.gets;
         single.poll(0);
@@ -37,7 +37,7 @@ fn who_is_not_known_to_the_kernel_has_left() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
     world.lock().arrive(3, 2);
-    world.lock().moves(1, (100, 0));
+    world.lock().moves(1, 100, 0);
     let mut setup = Setup::asking(&world, one_by_one(), Control::absent());
     world.lock().silent = true;
     world.lock().leave(address(1));

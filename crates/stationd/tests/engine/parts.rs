@@ -23,7 +23,7 @@ fn the_stations_of_a_part_are_the_access_points() {
     world.lock().arrive(7, 3);
     setup.hear();
     assert_eq!(setup.stations(0).len(), 3);
-    world.lock().moves(2, (10, 0));
+    world.lock().moves(2, 10, 0);
     world.lock().leave(address(2));
     setup.hear();
     assert_eq!((setup.stations(0).len(), setup.ended(0).rx_bytes), (2, 10));
@@ -33,11 +33,11 @@ fn the_stations_of_a_part_are_the_access_points() {
 #[test]
 fn who_moves_to_a_part_is_the_same_session() {
     let (world, mut setup) = setup();
-    world.lock().moves(1, (100, 0));
+    world.lock().moves(1, 100, 0);
     setup.poll(0);
     for interface in [7, 3, 7] {
         world.lock().station(1).interface = interface;
-        world.lock().moves(1, (1, 0));
+        world.lock().moves(1, 1, 0);
         setup.poll(0);
     }
     assert_eq!((setup.rx_bytes(0, 1), setup.ended(0).sessions), (Some(103), 0));
@@ -49,11 +49,11 @@ fn who_moves_to_a_part_is_the_same_session() {
 #[test]
 fn a_part_that_is_new_and_whose_station_has_left_already_ends_it_exactly() {
     let (world, mut setup) = setup();
-    world.lock().moves(1, (100, 0));
+    world.lock().moves(1, 100, 0);
     setup.poll(0);
     world.lock().add_part(9, "wlan0.sta2");
     world.lock().station(1).interface = 9;
-    world.lock().moves(1, (5, 0));
+    world.lock().moves(1, 5, 0);
     world.lock().leave(address(1));
     world.lock().arrive(3, 1);
     setup.hear();
@@ -88,7 +88,7 @@ fn one_by_one_stations_of_parts_are_found_too() {
     world.lock().add_part(7, "wlan0.sta1");
     world.lock().arrive(7, 2);
     let mut setup = Setup::deaf(&world, Settings { pull: Pull::PerStation, ..settings() });
-    world.lock().moves(2, (10, 0));
+    world.lock().moves(2, 10, 0);
     setup.poll(0);
     assert_eq!((setup.stations(0), setup.rx_bytes(0, 2)), (vec![address(2)], Some(10)));
 }

@@ -76,7 +76,7 @@ fn nothing_is_written_in_steady_state_on_change() {
     let begun = setup.transactions();
     assert_eq!(begun, 20, "once for each arrival");
     for _ in 0..50 {
-        world.lock().moves(7, (1000, 10));
+        world.lock().moves(7, 1000, 10);
         setup.poll(0);
         setup.hear();
     }

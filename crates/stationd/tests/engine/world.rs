@@ -157,7 +157,7 @@ impl World {
     }
 
     /// Bytes from a station and to it.
-    pub(crate) fn moves(&mut self, number: u16, (rx_bytes, tx_bytes): (u64, u64)) {
+    pub(crate) fn moves(&mut self, number: u16, rx_bytes: u64, tx_bytes: u64) {
         let station = self.station(number);
         (station.rx_bytes, station.tx_bytes) =
             (station.rx_bytes + rx_bytes, station.tx_bytes + tx_bytes);

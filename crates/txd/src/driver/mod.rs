@@ -208,7 +208,7 @@ impl Driver {
                 continue;
             }
             match self.phase {
-                Phase::Starting(step, tries) => self.start(bus, (step, tries)),
+                Phase::Starting(step, tries) => self.start(bus, step, tries),
                 Phase::Running => {
                     if let Some(turn) = self.run(bus, now) {
                         return turn;
@@ -365,7 +365,7 @@ impl Driver {
     }
 
     /// The next command of the start.
-    fn start(&mut self, bus: &mut impl Bus, (step, tries): (u32, u32)) {
+    fn start(&mut self, bus: &mut impl Bus, step: u32, tries: u32) {
         let buffers = u32::from(MOST_BUFFERS);
         let last = 2 + buffers;
         match step {
@@ -436,7 +436,7 @@ impl Driver {
         for (place, &fid) in fids.as_slice().iter().enumerate() {
             let Some(frame) = self.queue.pop_front() else { break };
             let next = fids.as_slice().get(place + 1).copied().unwrap_or(0);
-            let filled = self.fill(bus, (fid, next), &frame);
+            let filled = Self::fill(bus, fid, next, &frame);
             if self.spare.len() < usize::from(MOST_BUFFERS) {
                 self.spare.push(frame);
             }

@@ -28,7 +28,7 @@ use crate::{
     driver::{Driver, Settings},
     ends::{self, Flow, Talk},
     frames,
-    path::{self, Mark, Marks, Path},
+    path::{self, Mark, Marks, Path, Taps},
     wait::{
         self, Wait,
         clock::{Clock, monotonic_ns, sleep_until_ns},
@@ -137,8 +137,9 @@ impl Stage {
         let tap = side.tap.again().map_err(Error::Wake)?;
         let driver = Driver::new(trial.driver, strategy(strategy_));
         let card = Card::new(trial.card.clone());
-        let path = Path::new((tap, far.tap), driver, card, Arc::clone(&marks))
-            .observed(observer(&talk, &latencies));
+        let path =
+            Path::new(Taps { input: tap, output: far.tap }, driver, card, Arc::clone(&marks))
+                .observed(observer(&talk, &latencies));
         let shares_its_cpu = trial.task_rounds.is_some() || linux::system::cpus().len() == 1;
         let priority = if shares_its_cpu { DRIVER } else { Priority::Nicest };
         let driver = spawn("txd-driver", priority, move || path.run())?;

@@ -130,9 +130,23 @@ pub struct Path {
     spinning: Meter,
 }
 
+/// Where frames come from, and where they go.
+#[derive(Debug)]
+pub struct Taps {
+    /// What the stack sends.
+    pub input: Tap,
+    /// What it receives.
+    pub output: Tap,
+}
+
 impl Path {
     /// From one TAP to another.
-    pub fn new((input, output): (Tap, Tap), driver: Driver, card: Card, marks: Arc<Marks>) -> Self {
+    pub fn new(
+        Taps { input, output }: Taps,
+        driver: Driver,
+        card: Card,
+        marks: Arc<Marks>,
+    ) -> Self {
         let bus = Clocked { card, now_ns: monotonic_ns() };
         let meter = Meter::new(reading_ns());
         Self {

@@ -226,11 +226,11 @@ pub(super) fn enter(group: &Path, pid: u32, root: &Path) -> io::Result<()> {
     let members = fs::read_to_string(&file)?;
     fs::write(&file, in_order(&format!("{members}{pid}\n")))?;
     let path = group.strip_prefix(top).map_err(|_| Errno::INVAL)?;
-    remember(root, pid, (names, &format!("/{}", path.display())))
+    remember(root, pid, names, &format!("/{}", path.display()))
 }
 
 /// Changes one line of `/proc/PID/cgroup`.
-fn remember(root: &Path, pid: u32, (names, path): (&str, &str)) -> io::Result<()> {
+fn remember(root: &Path, pid: u32, names: &str, path: &str) -> io::Result<()> {
     let file = root.join(format!("proc/{pid}/cgroup"));
     let text = fs::read_to_string(&file).unwrap_or_default();
     let of = |line: &str| line.split(':').nth(1).map(str::to_owned);
