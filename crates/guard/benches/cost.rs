@@ -1,6 +1,6 @@
 //! What guard itself costs, printed: its CPU and its memory while it works at 5 Hz, and while nothing happens.
 //!
-//! `cargo bench -p guard --bench cost`. It starts the real program in the tests' scene (a group and a network
+//! `cargo bench -p guard --bench cost`. It starts the real program in the tests' device (a group and a network
 //! namespace of our own) and reads its own account, which the kernel keeps. A figure, no judgement: a busy host
 //! moves it.
 
@@ -10,32 +10,32 @@
     reason = "a bench prints, and says why it fails"
 )]
 
-#[path = "../tests/program/scene.rs"]
+#[path = "../tests/program/device.rs"]
 #[expect(dead_code, reason = "the tests use the rest of it")]
-mod scene;
+mod device;
 
 use std::{thread::sleep, time::Duration};
 
-use scene::Scene;
+use device::Device;
 
 /// How long each figure is taken over.
 const SPAN: Duration = Duration::from_secs(30);
 
 fn main() {
-    let Some(mut scene) = Scene::set() else { return };
+    let Some(mut device) = Device::set() else { return };
     println!("{:10} {:>10} {:>12} {:>8}", "while", "ticks/s", "of one CPU", "RSS");
-    measured(&scene, "idle");
-    scene.application();
-    scene.traffic();
-    measured(&scene, "working");
+    measured(&device, "idle");
+    device.application();
+    device.traffic();
+    measured(&device, "working");
 }
 
-fn measured(scene: &Scene, name: &str) {
-    let policy = scene.policy("");
-    let guard = scene.run(&[policy.to_str().unwrap()]);
+fn measured(device: &Device, name: &str) {
+    let policy = device.policy("");
+    let guard = device.run(&[policy.to_str().unwrap()]);
     sleep(Duration::from_secs(8));
     let own = || {
-        let status = scene.status();
+        let status = device.status();
         let figure = |name: &str| status["own"][name].as_f64().unwrap();
         (figure("cpu_s"), figure("ticks"), figure("rss_kib"), status["uptime_s"].as_f64().unwrap())
     };

@@ -10,17 +10,17 @@
 //! | `housing` | groups of guard's own, and controllers for them |
 //! | `placing` | Wi-Fi's threads |
 //! | `cache` | resctrl |
-//! | `limiter` | so many writes a second |
+//! | `limiter` | this many writes a second |
 
 mod bounding;
 mod cache;
+#[cfg(test)]
+mod device;
 mod housing;
 #[cfg(test)]
 mod kill;
 mod limiter;
 mod placing;
-#[cfg(test)]
-mod scenes;
 #[cfg(test)]
 mod tests;
 
@@ -42,9 +42,9 @@ use limiter::Limiter;
 /// Where guard keeps its journal and its lock: in memory on every device, so that a restart forgets it.
 pub const DEFAULT_STATE: &str = "/run/headroom/guard";
 
-/// A wanted state that does not change is compared with the kernel's at every so many calls only, to see
+/// A wanted state that does not change is compared with the kernel's at every this many calls only, to see
 /// whether a person has changed something.
-const LOOKS_EVERY: u32 = 10;
+const CHECKS_EVERY: u32 = 10;
 
 /// A lever that the kernel refused is not pulled again for so long, ns.
 const RETRY_NS: u64 = 60_000_000_000;
@@ -71,7 +71,7 @@ impl Default for Options {
 
 /// What the decision is about.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct Targets<'a> {
     /// The policy's applications.
     pub applications: &'a Applications,
     /// Wi-Fi's threads, of the last reading.
@@ -127,7 +127,7 @@ pub struct Levers {
     refused: BTreeMap<(String, Lever), (String, u64)>,
     wanted: Option<Wanted>,
     outcome: Outcome,
-    looks: u32,
+    checks: u32,
     taken: bool,
 }
 
@@ -167,7 +167,7 @@ impl Levers {
             refused: BTreeMap::new(),
             wanted: None,
             outcome: Outcome::default(),
-            looks: 0,
+            checks: 0,
             taken: false,
         };
         Ok((levers, report))
@@ -179,29 +179,29 @@ impl Levers {
     }
 
     /// Makes the kernel be as the decision says, as far as it lets us.
-    pub fn apply(&mut self, decision: &Decision, scene: &Scene<'_>) -> Outcome {
+    pub fn apply(&mut self, decision: &Decision, targets: &Targets<'_>) -> Outcome {
         if self.taken {
             return Outcome::default();
         }
         let wanted = Wanted {
             bounds: decision.bounds.clone(),
             placement: decision.placement.clone(),
-            applications: scene.applications.list().to_vec(),
-            threads: scene.workers.iter().map(|worker| worker.tid).collect(),
-            interfaces: scene.interfaces.iter().map(|one| one.name.clone()).collect(),
+            applications: targets.applications.list().to_vec(),
+            threads: targets.workers.iter().map(|worker| worker.tid).collect(),
+            interfaces: targets.interfaces.iter().map(|one| one.name.clone()).collect(),
         };
-        self.looks += 1;
-        if self.looks < LOOKS_EVERY && self.wanted.as_ref() == Some(&wanted) {
+        self.checks += 1;
+        if self.checks < CHECKS_EVERY && self.wanted.as_ref() == Some(&wanted) {
             return Outcome { writes: 0, ..self.outcome.clone() };
         }
-        (self.looks, self.outcome) = (0, Outcome::default());
+        (self.checks, self.outcome) = (0, Outcome::default());
         self.limiter.at(self.journal.files().now_ns());
-        for (application, bounds) in scene.applications.list().iter().zip(&decision.bounds) {
+        for (application, bounds) in targets.applications.list().iter().zip(&decision.bounds) {
             self.bound(application, bounds);
         }
-        self.crown(scene.applications, &decision.bounds);
-        self.share_cache(scene.applications.list(), &decision.bounds);
-        self.place(&decision.placement, scene);
+        self.crown(targets.applications, &decision.bounds);
+        self.share_cache(targets.applications.list(), &decision.bounds);
+        self.place(&decision.placement, targets);
         // What had to wait for the limiter is tried at the next call.
         self.wanted = (!self.limiter.was_short()).then_some(wanted);
         self.outcome.clone()
@@ -233,11 +233,11 @@ impl Levers {
     /// Every value that differs now from before guard: file, text before, text now.
     pub fn bounded(&self) -> Vec<(String, String, String)> {
         let differs = self.journal.values().filter(|one| one.original.trim() != one.last.trim());
-        let told = differs.map(|one| {
+        let lines = differs.map(|one| {
             let (before, now) = (one.original.trim(), one.last.trim());
             (one.path.display().to_string(), before.to_owned(), now.to_owned())
         });
-        told.collect()
+        lines.collect()
     }
 
     /// Puts everything back, and lets the watchdog go. Doing it twice does nothing the second time.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Bounds {
-    /// Its weight against 1024 of a group that nobody bounds: v1 `cpu.shares` as it is, v2 `cpu.weight`
+    /// Its weight against 1024 of a group that no one bounds: v1 `cpu.shares` as it is, v2 `cpu.weight`
     /// × 100 / 1024, at least 1. From [`LEAST_WEIGHT`] to [`FULL_WEIGHT`].
     pub weight: u32,
-    /// Runs only where nobody else wants to (`cpu.idle`).
+    /// Runs only where no one else wants to (`cpu.idle`).
     pub idle: bool,
     /// The CPUs that it may use; `None`: all that it had.
     pub cpus: Option<Vec<u32>>,
@@ -25,7 +25,7 @@ pub struct Bounds {
     pub cache: Option<Share>,
 }
 
-/// The weight of a group that nobody bounds.
+/// The weight of a group that no one bounds.
 pub const FULL_WEIGHT: u32 = 1024;
 /// The least weight that version 1 takes.
 pub const LEAST_WEIGHT: u32 = 2;

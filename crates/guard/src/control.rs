@@ -81,9 +81,9 @@ mod tests {
             stream.read_exact(&mut line).unwrap();
             stream.write_all(answer.as_bytes()).unwrap();
         });
-        let told = ask(folder.path(), "status");
+        let received = ask(folder.path(), "status");
         guard.join().unwrap();
-        told
+        received
     }
 
     #[test]

@@ -178,7 +178,7 @@ pub struct Set {
 /// `guard reload`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  guard reload\n\nA policy that is refused is told, and the one that holds stays."
+    after_help = "Examples:\n  guard reload\n\nA policy that is refused is reported, and the one before holds on."
 )]
 pub struct Reload {
     /// The folder.
@@ -189,7 +189,7 @@ pub struct Reload {
 /// `guard restore`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  guard restore\n\nWhat a person changed since is left, and told. A journal from before the last boot is inert."
+    after_help = "Examples:\n  guard restore\n\nWhat a person changed since is left, and reported. A journal from before the last boot is inert."
 )]
 pub struct Restore {
     /// The folder.

@@ -5,16 +5,16 @@
 
 mod applications;
 mod hierarchies;
-mod kin;
 mod processes;
+mod protected;
 #[cfg(test)]
 mod tests;
 
 pub use applications::{Application, Applications, Place};
 pub use hierarchies::{Controller, Hierarchies, Shape, Tree};
 pub(crate) use hierarchies::{controllers, enabled};
-pub use kin::PROTECTED;
 pub(crate) use processes::{born, is_realtime_stat};
+pub use protected::PROTECTED;
 
 /// How the folders of the groups that guard makes begin, in each hierarchy; the application's name follows.
 ///

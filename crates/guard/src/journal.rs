@@ -1,7 +1,7 @@
 //! Old values, written ahead of every change, and their exact restoring.
 //!
 //! Every change of guard's goes through a [`Journal`]: the line about it is on the disk before the deed, so
-//! that whoever comes after a guard that died, at whatever moment, knows what to put back. The journal knows
+//! that anyone who comes after a guard that died, at whatever moment, knows what to put back. The journal knows
 //! files and their texts; which value is wanted is `act`'s question. docs/design/guard-restore.md says how
 //! restoring decides.
 
@@ -131,7 +131,7 @@ pub fn restore(state: &Path) -> Result<Report, Error> {
 
 /// The same on a device whose `/` is `root`.
 pub(crate) fn restore_at(root: &Path, path: &Path) -> Result<Report, Error> {
-    // Found, not made: whoever restores what another left may run while that folder is being removed.
+    // Found, not made: anyone who restores what another left may run while that folder is being removed.
     let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     if !state.has(NAME) && !state.has(TAKEN) {
         return Ok(Report::default());
@@ -148,8 +148,15 @@ pub(crate) fn take_over(files: Box<dyn Files>, path: &Path) -> Result<Report, Er
     let Some(state) = State::find(path)? else { return Ok(Report::default()) };
     let mut journal = Journal { name: TAKEN, ..Journal::without_lock(files, state) };
     // Nothing to rename: nothing was changed, or another watchdog was here before.
-    let _ = journal.files.rename(&journal.state, (NAME, TAKEN));
+    let _ = journal.files.rename(&journal.state, NAME, TAKEN);
     journal.settle()
+}
+
+/// What a file reads, and what it is to read.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    old: &'a str,
+    new: &'a str,
 }
 
 impl Journal {
@@ -225,7 +232,7 @@ impl Journal {
         if knob.holds(wanted, &now) {
             return Ok(Set::Same);
         }
-        self.change(path, knob, (&now, wanted))?;
+        self.change(path, knob, Texts { old: &now, new: wanted })?;
         Ok(Set::Written)
     }
 
@@ -253,9 +260,9 @@ impl Journal {
         from: &Path,
         to: &Path,
     ) -> Result<Set, Failure> {
-        let Some(life) = self.files.origin(pid) else { return Ok(Set::Same) };
+        let Some(origin) = self.files.origin(pid) else { return Ok(Set::Same) };
         let (from, file) = (from.to_owned(), to.join("cgroup.procs"));
-        let moved = Record::Moved { pid, born: life.born, from: from.clone(), to: to.to_owned() };
+        let moved = Record::Moved { pid, born: origin.born, from: from.clone(), to: to.to_owned() };
         self.note(moved)?;
         self.check()?;
         match self.files.write(&file, &format!("{pid}\n")) {
@@ -292,19 +299,15 @@ impl Journal {
     }
 
     /// Changes a value from what it reads now: journal, deed, look.
-    fn change(
-        &mut self,
-        path: &Path,
-        knob: Knob,
-        (now, wanted): (&str, &str),
-    ) -> Result<(), Failure> {
-        for (beside, its, text) in knob.effects(path, now, wanted) {
+    fn change(&mut self, path: &Path, knob: Knob, texts: Texts<'_>) -> Result<(), Failure> {
+        let Texts { old: now, new: wanted } = texts;
+        for (sibling, its, text) in knob.effects(path, now, wanted) {
             // Only one of the two names exists: each version has its own.
-            if let Ok(old) = self.files.read(&beside) {
-                self.note(self.record(&beside, its, (&old, &text))?)?;
+            if let Ok(old) = self.files.read(&sibling) {
+                self.note(self.record(&sibling, its, Texts { old: &old, new: &text })?)?;
             }
         }
-        self.note(self.record(path, knob, (now, wanted))?)?;
+        self.note(self.record(path, knob, texts)?)?;
         self.check()?;
         let written = self.write(path, knob, &knob.text(now, wanted));
         if cannot_be_empty(wanted, &written) {
@@ -345,7 +348,7 @@ impl Journal {
         let all = self.all_above(path).ok_or_else(|| {
             Failure::Refused(format!("cannot find what {} may have", path.display()), None)
         })?;
-        self.note(self.record(path, Knob::List, (now, &all))?)?;
+        self.note(self.record(path, Knob::List, Texts { old: now, new: &all })?)?;
         let written = self.files.write(path, &Knob::List.text(now, &all));
         written.map_err(|error| refused(&format!("write {} to", shown(&all)), path, &error))?;
         if self.check().is_err() {
@@ -370,8 +373,8 @@ impl Journal {
         if reads.trim() != before.trim() {
             let _ = self.write(path, knob, &knob.text(&reads, before));
         }
-        let beside = ["cpu.shares", "cpu.weight"].map(|name| path.with_file_name(name));
-        let others = if knob == Knob::Idle { &beside[..] } else { &[] };
+        let sibling = ["cpu.shares", "cpu.weight"].map(|name| path.with_file_name(name));
+        let others = if knob == Knob::Idle { &sibling[..] } else { &[] };
         for path in others.iter().map(PathBuf::as_path).chain([path]) {
             if let Ok(text) = self.files.read(path) {
                 // A line that cannot be written costs nothing: both values are in the line before it.
@@ -391,17 +394,17 @@ impl Journal {
         {
             let _ = self.files.write(path, &knob.text(&now, &all));
         }
-        for (beside, its, _) in knob.effects(path, &now, &original) {
-            if let Some(value) = self.ledger.value(&beside) {
+        for (sibling, its, _) in knob.effects(path, &now, &original) {
+            if let Some(value) = self.ledger.value(&sibling) {
                 let original = its.text("", &value.original);
-                let _ = self.files.write(&beside, &original);
+                let _ = self.files.write(&sibling, &original);
             }
         }
     }
 
-    fn record(&self, path: &Path, knob: Knob, (old, new): (&str, &str)) -> Result<Record, Failure> {
+    fn record(&self, path: &Path, knob: Knob, texts: Texts<'_>) -> Result<Record, Failure> {
         let inode = self.inode(path, knob).map_err(|error| refused("find", path, &error))?;
-        let (old, new) = (old.to_owned(), new.trim_end().to_owned());
+        let (old, new) = (texts.old.to_owned(), texts.new.trim_end().to_owned());
         Ok(Record::Change { path: path.to_owned(), inode, knob, old, new })
     }
 
@@ -419,7 +422,7 @@ impl Journal {
         // A line that was cut ends here, so that it does not spoil this one.
         let line = if self.torn { format!("\n{line}") } else { line };
         self.torn = true;
-        match self.files.append((&self.state, self.name), &line) {
+        match self.files.append(&self.state, self.name, &line) {
             Ok(()) => self.torn = false,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Failure::TakenOver);
@@ -450,7 +453,7 @@ impl Journal {
         }
         let files = &self.files;
         self.ledger
-            .forget_moves(|pid, born| files.origin(pid).is_none_or(|life| life.born != born));
+            .forget_moves(|pid, born| files.origin(pid).is_none_or(|origin| origin.born != born));
         if self.ledger.len() < MOST_HELD {
             return Ok(());
         }
@@ -466,7 +469,7 @@ impl Journal {
         for record in &held {
             text += &record.line()?;
         }
-        self.files.replace((&self.state, self.name), &text)?;
+        self.files.replace(&self.state, self.name, &text)?;
         (self.file, self.lines, self.torn) = (self.state.inode(self.name), held.len(), false);
         Ok(())
     }
@@ -498,8 +501,8 @@ impl Journal {
     /// What tells a file from another that has its name later; of a thread, when it started.
     fn inode(&self, path: &Path, knob: Knob) -> io::Result<u64> {
         let Some(tid) = thread_of(path, knob) else { return self.files.inode(path) };
-        let life = self.files.origin(tid).ok_or(Errno::SRCH)?;
-        Ok(life.born)
+        let origin = self.files.origin(tid).ok_or(Errno::SRCH)?;
+        Ok(origin.born)
     }
 }
 

@@ -61,7 +61,7 @@ pub struct Protect {
 #[serde(into = "String", try_from = "String")]
 pub enum Target {
     /// A share of what Wi-Fi would have alone.
-    Kept(Share),
+    Part(Share),
     /// Bits in a second, received and sent, over all protected interfaces.
     Rate(u64),
 }
@@ -69,7 +69,7 @@ pub enum Target {
 impl From<Target> for String {
     fn from(target: Target) -> Self {
         match target {
-            Target::Kept(share) => share.to_string(),
+            Target::Part(share) => share.to_string(),
             Target::Rate(bits) => format!("{bits} b/s"),
         }
     }
@@ -82,7 +82,7 @@ impl TryFrom<String> for Target {
         let no_target = || format!("`{text}` is no target; write 95% or 400 Mb/s");
         let trimmed = text.trim();
         let Some(number) = trimmed.strip_suffix("b/s") else {
-            return trimmed.parse().map(Target::Kept).map_err(|_| no_target());
+            return trimmed.parse().map(Target::Part).map_err(|_| no_target());
         };
         let (number, scale) = match number.chars().last() {
             Some('G') => (&number[..number.len() - 1], 1e9),

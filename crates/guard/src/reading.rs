@@ -127,7 +127,7 @@ pub struct Application {
     pub name: String,
     /// Whether it has a process now.
     pub runs: bool,
-    /// Its CPU time as its control group counts it, ns. Where the kernel charges softirqs to whoever was
+    /// Its CPU time as its control group counts it, ns. Where the kernel charges softirqs to whatever was
     /// interrupted, they are in it.
     pub charged_ns: u64,
     /// The same without the softirqs that were charged to it: its own work. An estimate: each CPU's softirq

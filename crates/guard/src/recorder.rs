@@ -3,7 +3,7 @@
 //! The ring is two files of JSON lines: `PATH` is written, and when it has half of the bytes it becomes `PATH.1`,
 //! in place of the one before. A line is a [`Head`] (version, policy) or a [`Tick`]. A tick carries the state
 //! before it wherever a replay could not know it: after a head, and after ticks that were left out. While
-//! nobody uses Wi-Fi only every [`IDLE_EVERY`]th tick is written, and each that differs in condition or changes
+//! no one uses Wi-Fi only every [`IDLE_EVERY`]th tick is written, and each that differs in condition or changes
 //! something.
 //!
 //! Lines are written whole, in one call, and not forced to the disk: what a loss of power tears off is named by
@@ -31,7 +31,7 @@ use crate::{
 
 /// Version of the lines. A replay refuses others: a decision is the same only by the same function.
 pub const VERSION: u32 = 1;
-/// While nobody uses Wi-Fi, one of so many ticks is written.
+/// While no one uses Wi-Fi, one of this many ticks is written.
 pub const IDLE_EVERY: u32 = 10;
 /// No ring is smaller than this, in bytes: a state, a reading and a policy have to fit in half of it.
 pub const LEAST_BYTES: u64 = 64 * 1024;

@@ -217,14 +217,18 @@ impl Senses {
         let applications = self.applications.read(applications, &mut tick);
         let stolen = self.charges_softirqs.then(|| stolen(&cpus, &workers));
         let applications = applications.into_iter().map(|(application, charged)| {
-            own_work(application, &charged, (&cpus, stolen.as_deref(), span_ns))
+            own_work(
+                application,
+                &charged,
+                &Span { cpus: &cpus, stolen: stolen.as_deref(), span_ns },
+            )
         });
         Reading {
             at_ns,
             span_ns,
             applications: applications.collect(),
-            pressure_ns: self.cpu_pressure.read((at_ns, span_ns), &mut self.buffer),
-            memory_pressure_ns: self.memory_pressure.read((at_ns, span_ns), &mut self.buffer),
+            pressure_ns: self.cpu_pressure.read(at_ns, span_ns, &mut self.buffer),
+            memory_pressure_ns: self.memory_pressure.read(at_ns, span_ns, &mut self.buffer),
             own_ns: self.own_ns(),
             interfaces,
             cpus,
@@ -302,7 +306,7 @@ fn only(cpus: &[Cpu]) -> Option<u32> {
     }
 }
 
-/// Whether some of Wi-Fi's work waited so long that it matters whose fault that is; also where nobody can tell.
+/// Whether some of Wi-Fi's work waited so long that it matters whose fault that is; also where no one can tell.
 fn waits(workers: &[Worker], span_ns: u64) -> bool {
     let long = |worker: &Worker| {
         worker.waited_ns.is_none_or(|waited| waited as f64 >= WAITS * span_ns as f64)
@@ -336,15 +340,19 @@ fn stolen(cpus: &[Cpu], workers: &[Worker]) -> Vec<u64> {
     cpus.iter().map(|cpu| charge::stolen(cpu.softirq_ns, ksoftirqd(cpu.cpu))).collect()
 }
 
-/// Fills in an application's own work, given the CPUs, what softirqs stole on each, and the span.
-fn own_work(
-    mut application: Application,
-    charged: &Charged,
-    (cpus, stolen, span_ns): (&[Cpu], Option<&[u64]>, u64),
-) -> Application {
+/// The CPUs over a tick, and what softirqs stole on each.
+struct Span<'a> {
+    cpus: &'a [Cpu],
+    stolen: Option<&'a [u64]>,
+    span_ns: u64,
+}
+
+/// Fills in an application's own work.
+fn own_work(mut application: Application, charged: &Charged, span: &Span<'_>) -> Application {
+    let Span { cpus, stolen, span_ns } = *span;
     let stolen = |place: usize| stolen.and_then(|all| all.get(place)).copied().unwrap_or(0);
     if charged.by_cpu.is_empty() {
-        // Nobody knows where it ran: everywhere alike.
+        // No one knows where it ran: everywhere alike.
         let spans = span_ns.saturating_mul(cpus.len() as u64);
         let all = (0..cpus.len()).map(stolen).sum();
         application.ran_ns = charge::own(application.charged_ns, all, spans);

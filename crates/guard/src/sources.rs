@@ -1,6 +1,6 @@
 //! Policy and curve from their files, and the policy that comes of both.
 //!
-//! Whoever runs reads them again when asked to; nothing of the device is looked at here.
+//! A guard that runs reads them again when asked to; nothing of the device is looked at here.
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 //! A copy in memory of this very executable, with a word that no person needs, so that nothing else has to be on
 //! the device and `killall guard` does not find it. Guard sends it a sign at least once a second over a socket.
 //! When the socket ends, however guard ended, or no sign came for [`PATIENCE`], it restores from the journal
-//! and ends. It leads a session of its own and takes no signal but those that nobody can refuse. It changes
+//! and ends. It leads a session of its own and takes no signal but those that no one can refuse. It changes
 //! nothing else.
 
 use std::{
@@ -108,7 +108,7 @@ impl Watchdog {
     /// Tells it that guard is not stuck, and hears how it is.
     pub(crate) fn beat(&mut self) -> Health {
         let Some(line) = &mut self.line else { return Health::Gone };
-        // A line that is full is one that nobody reads, which the next lines find out.
+        // A line that is full is one that no one reads, which the next lines find out.
         let sent = line.write(&[BEAT]);
         let mut sign = [0];
         match line.read(&mut sign) {
@@ -176,7 +176,7 @@ fn live(state: &Path, root: &Path) -> io::Result<()> {
         Ended::Done => {}
         Ended::Died => follow(state, root),
         Ended::Stuck(mut line) => {
-            // The deed first: whoever hears the word finds it done.
+            // The deed first: anyone who hears the word finds it done.
             drop(journal::take_over(Box::new(Disk::at(root)), state));
             let _ = line.write(&[TOOK_OVER]);
         }

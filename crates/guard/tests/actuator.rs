@@ -25,7 +25,7 @@ use std::{
 };
 
 use guard::{
-    act::{Beat, Levers, Options, Scene},
+    act::{Beat, Levers, Options, Targets},
     bounds::Bounds,
     decide::Decision,
     groups::{Applications, Hierarchies},
@@ -104,20 +104,21 @@ fn bounds() -> Bounds {
 fn apply(
     levers: &mut Levers,
     root: &Path,
-    (policy, bounds): (&str, &Bounds),
+    policy: &str,
+    bounds: &Bounds,
 ) -> guard::decide::Outcome {
     let policy: Policy = toml::from_str(policy).unwrap();
     let applications = Applications::find(&policy, &Hierarchies::at(root)).unwrap();
     let bounds = vec![bounds.clone(); applications.list().len()];
     let decision = Decision { bounds, ..Decision::default() };
-    let scene = Scene { applications: &applications, workers: &[], interfaces: &[] };
-    levers.apply(&decision, &scene)
+    let targets = Targets { applications: &applications, workers: &[], interfaces: &[] };
+    levers.apply(&decision, &targets)
 }
 
 /// A guard: bounds, says so, and beats until it is told to end or has been taken over.
 fn hold(root: &Path, policy: &str) {
     let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
-    apply(&mut levers, root, (policy, &bounds()));
+    apply(&mut levers, root, policy, &bounds());
     println!("held {}", levers.watchdog_pid().unwrap());
     while root.join("go-on").exists() {
         match levers.beat() {
@@ -356,7 +357,7 @@ fn real() {
     let root = below.root.path();
     let before = below.snapshot();
     let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
-    let outcome = apply(&mut levers, root, (STRAYS, &bounds()));
+    let outcome = apply(&mut levers, root, STRAYS, &bounds());
     assert_eq!(outcome.refused, []);
     let read = |file: &str| fs::read_to_string(root.join("sys/fs/cgroup").join(file)).unwrap();
     assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
@@ -365,11 +366,11 @@ fn real() {
     assert_eq!(read("cpuset/headroom-guard.stray/cpuset.cpus").trim(), last);
     assert_eq!(read("cpuset/headroom-guard.stray/cgroup.procs").lines().count(), 1);
     let idle = Bounds { idle: true, ..bounds() };
-    assert_eq!(apply(&mut levers, root, (STRAYS, &idle)).refused, []);
+    assert_eq!(apply(&mut levers, root, STRAYS, &idle).refused, []);
     assert_eq!(read("cpu/apps/miner/cpu.idle"), "1\n");
-    assert_eq!(apply(&mut levers, root, (STRAYS, &bounds())).refused, []);
+    assert_eq!(apply(&mut levers, root, STRAYS, &bounds()).refused, []);
     assert_eq!(read("cpu/apps/miner/cpu.shares"), "512\n");
-    apply(&mut levers, root, (STRAYS, &idle));
+    apply(&mut levers, root, STRAYS, &idle);
     let report = levers.restore();
     assert!(report.left.is_empty() && report.failed.is_empty(), "{report}");
     assert_eq!(below.snapshot(), before);

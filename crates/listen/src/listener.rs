@@ -1,6 +1,6 @@
 //! Where clients connect: UNIX sockets that go away with the daemon, and TCP on this machine.
 //!
-//! A socket path that is there already is somebody's: it is taken over only where nobody answers any
+//! A socket path that is there already is somebody's: it is taken over only where no one answers any
 //! more. It accepts; what comes in over a connection is the daemons' to read.
 
 use std::{
@@ -21,7 +21,7 @@ use rustix::{
     net::{SocketFlags, accept_with},
 };
 
-/// Nobody can listen here.
+/// No one can listen here.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// Somebody does already.
@@ -52,8 +52,8 @@ pub enum ListenError {
 pub enum Accepted {
     /// A consumer.
     Connection(OwnedFd),
-    /// Nobody is at the door.
-    Nobody,
+    /// No one is at the door.
+    Nothing,
     /// This process has no descriptor for one more; somebody has to leave first.
     NoRoom,
 }
@@ -77,9 +77,9 @@ impl Listener {
         let refused = |source| ListenError::Refused { place: path.display().to_string(), source };
         let listener = UnixListener::bind(path).map_err(refused)?;
         let inode = fs::metadata(path).map_err(refused)?.ino();
-        let made = Self { socket: listener.into(), file: Some((path.to_owned(), inode)) };
+        let listener = Self { socket: listener.into(), file: Some((path.to_owned(), inode)) };
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(refused)?;
-        made.nonblocking().map_err(refused)
+        listener.nonblocking().map_err(refused)
     }
 
     /// Listens on TCP.
@@ -98,13 +98,13 @@ impl Listener {
         Ok(self)
     }
 
-    /// Whoever is at the door.
+    /// Anyone who is at the door.
     pub fn accept(&self) -> Accepted {
         match accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
             Ok(socket) => Accepted::Connection(socket),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => Accepted::NoRoom,
-            // Someone who knocked and left is nobody.
-            Err(_) => Accepted::Nobody,
+            // Someone who knocked and left is no one.
+            Err(_) => Accepted::Nothing,
         }
     }
 }
@@ -120,7 +120,7 @@ impl Drop for Listener {
         if let Some((path, inode)) = &self.file
             && fs::metadata(path).is_ok_and(|now| now.ino() == *inode)
         {
-            // There is nobody to tell at the end, and a dead socket is taken over at the next start.
+            // There is no one to tell at the end, and a dead socket is taken over at the next start.
             let _ = fs::remove_file(path);
         }
     }
@@ -128,17 +128,17 @@ impl Drop for Listener {
 
 /// Removes a dead socket.
 fn clear_the_way(path: &Path) -> Result<(), ListenError> {
-    let told = path.display().to_string();
+    let place = path.display().to_string();
     let Ok(there) = fs::symlink_metadata(path) else { return Ok(()) };
     if !there.file_type().is_socket() {
-        return Err(ListenError::NoSocket { path: told });
+        return Err(ListenError::NoSocket { path: place });
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|source| ListenError::Refused { place: told, source })
+            fs::remove_file(path).map_err(|source| ListenError::Refused { place, source })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        _ => Err(ListenError::Taken { path: told }),
+        _ => Err(ListenError::Taken { path: place }),
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
         let listener = Listener::unix(&path, 0o660).unwrap();
         let _consumer = UnixStream::connect(&path).unwrap();
         assert!(matches!(listener.accept(), Accepted::Connection(_)));
-        assert!(matches!(listener.accept(), Accepted::Nobody));
+        assert!(matches!(listener.accept(), Accepted::Nothing));
     }
 
     #[test]

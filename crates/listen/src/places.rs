@@ -3,7 +3,7 @@
 //! A newcomer is let in; who was silent longest leaves for it. It opens and closes nothing: what is taken out is
 //! the caller's to drop.
 
-/// Whoever is being answered is left alone for so long; nobody on the same machine takes longer to read a page.
+/// Anyone who is being answered is left alone for so long; no one on the same machine takes longer to read a page.
 const GRACE_NS: u64 = 1_000_000_000;
 
 /// What a connection does, in the order in which they leave.
@@ -58,7 +58,7 @@ pub struct Places<T> {
 }
 
 impl<T> Places<T> {
-    /// So many places, all free.
+    /// This many places, all free.
     pub fn new(most: usize) -> Self {
         Self { most, taken: 0, places: Vec::new() }
     }
@@ -73,7 +73,7 @@ impl<T> Places<T> {
         self.taken == 0
     }
 
-    /// Whoever has this place.
+    /// Anyone who has this place.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
@@ -91,7 +91,7 @@ impl<T> Places<T> {
         Some(occupant)
     }
 
-    /// A place that nobody has; `None` where all are taken.
+    /// A place that no one has; `None` where all are taken.
     pub fn free(&self) -> Option<u32> {
         let free = self.places.iter().position(Option::is_none).unwrap_or(self.places.len());
         (free < self.most).then_some(free as u32)
@@ -108,7 +108,7 @@ impl<T> Places<T> {
 }
 
 impl<T: Occupant> Places<T> {
-    /// Who of these leaves for a newcomer: the longest idle, else the longest unfinished, else whoever leaves its
+    /// Who of these leaves for a newcomer: the longest idle, else the longest unfinished, else anyone who leaves its
     /// answer lying longest. `None` where all of them are being answered.
     pub fn longest(&self, now_ns: u64, is_one: impl Fn(&T) -> bool) -> Option<u32> {
         let may_leave = self

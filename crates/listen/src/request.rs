@@ -4,7 +4,7 @@
 
 use crate::{BadHost, Hosts};
 
-/// A head has at most so many lines.
+/// A head has at most this many lines.
 const HEADERS: usize = 48;
 
 /// The formats of the metrics.
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_name_openmetrics_gets_the_older_text() {
+    fn anyone_who_does_not_name_openmetrics_gets_the_older_text() {
         for accept in [
             "",
             "*/*",

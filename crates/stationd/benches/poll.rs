@@ -29,7 +29,7 @@ type Failure = Box<dyn std::error::Error>;
 const ROUNDS: usize = 15;
 
 fn main() -> Result<(), Failure> {
-    // Whoever tests all targets wants to know that it runs, not how fast.
+    // Anyone who tests all targets wants to know that it runs, not how fast.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let polls = if is_bench { 200 } else { 1 };
     let mut kernel = kernel()?;
@@ -57,13 +57,13 @@ fn main() -> Result<(), Failure> {
 
     let mut out = io::stdout().lock();
     writeln!(out, "one of {stations} stations, the kernel's own work left out")?;
-    let mut tell =
+    let mut report =
         |what: &str, ns: f64| writeln!(out, "{what:<44} {ns:9.1} ns {:7.2} ×", ns / bare);
-    tell("bare read of the messages", bare)?;
-    tell("read, decoded", parsed)?;
-    tell("read, decoded, kept in the table", kept)?;
-    tell("brief reply, all values new", briefs)?;
-    Ok(tell("full reply, from the data model", fulls)?)
+    report("bare read of the messages", bare)?;
+    report("read, decoded", parsed)?;
+    report("read, decoded, kept in the table", kept)?;
+    report("brief reply, all values new", briefs)?;
+    Ok(report("full reply, from the data model", fulls)?)
 }
 
 fn kernel() -> Result<Nl80211, Failure> {

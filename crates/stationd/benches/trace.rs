@@ -14,7 +14,7 @@ use stationd::trace::{Level, Trace, Way};
 const ROUNDS: usize = 25;
 
 fn main() -> io::Result<()> {
-    // Whoever tests all targets wants to know that it runs, not how fast.
+    // Anyone who tests all targets wants to know that it runs, not how fast.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let checks = if is_bench { 200_000 } else { 100 };
     let (level, walk) = (Trace::new(Way::Level), Trace::new(Way::Walk));
@@ -24,13 +24,13 @@ fn main() -> io::Result<()> {
     });
     let mut out = io::stdout().lock();
     writeln!(out, "a check that says no, of {} zones", stationd::trace::ZONES.len() + 1)?;
-    let mut tell =
+    let mut report =
         |what: &str, ns: f64| writeln!(out, "{what:<34} {ns:9.2} ns  {:8.1} ×", ns / bare);
-    tell("bare comparison", bare)?;
-    tell("level", fastest(checks, || say(&level, "dmTrans")))?;
-    tell("walk, first zone of the list", fastest(checks, || say(&walk, "daemon")))?;
-    tell("walk, a zone near its end", fastest(checks, || say(&walk, "dmTrans")))?;
-    tell("walk, zone not in the list", fastest(checks, || say(&walk, "vendorSta")))
+    report("bare comparison", bare)?;
+    report("level", fastest(checks, || say(&level, "dmTrans")))?;
+    report("walk, first zone of the list", fastest(checks, || say(&walk, "daemon")))?;
+    report("walk, a zone near its end", fastest(checks, || say(&walk, "dmTrans")))?;
+    report("walk, zone not in the list", fastest(checks, || say(&walk, "vendorSta")))
 }
 
 /// A statement as they stand in the daemon, with something to format.

@@ -1,7 +1,7 @@
 //! `getStationStatsBrief`: fourteen values a station, straight from the live columns.
 //!
 //! The reply is the field's: a list with one element, the list of the stations, each a map of exactly
-//! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by whoever
+//! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by anyone who
 //! asks; the data model has no part in it.
 
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub struct Briefs {
 #[derive(Debug, Default)]
 struct Brief {
     /// What it was made of: the table's generation, which every value but the noise moves, and the noise.
-    made_of: (Generation, Option<i8>),
+    inputs: (Generation, Option<i8>),
     bytes: Rc<Vec<u8>>,
 }
 
@@ -36,10 +36,10 @@ impl Briefs {
             self.replies.resize_with(place + 1, Brief::default);
         }
         let brief = &mut self.replies[place];
-        let made_of = (table.generation_of(point.id), point.noise_dbm);
-        if brief.bytes.is_empty() || brief.made_of != made_of {
-            brief.made_of = made_of;
-            // Whoever still sends the last reply keeps it; else its memory is used again.
+        let inputs = (table.generation_of(point.id), point.noise_dbm);
+        if brief.bytes.is_empty() || brief.inputs != inputs {
+            brief.inputs = inputs;
+            // Anyone who still sends the last reply keeps it; else its memory is used again.
             let bytes = match Rc::get_mut(&mut brief.bytes) {
                 Some(bytes) => bytes,
                 None => {

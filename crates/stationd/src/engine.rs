@@ -4,14 +4,14 @@
 //! of its own: [`crate::daemon`] says when a descriptor is ready, when a moment has come, and who asks.
 //!
 //! ```text
-//! events ─► ready ──┐                    ┌─► brief, full, get       for whoever asks
-//! asking ─► refresh ┴► table ─► settle ──┴─► notifications          for whoever subscribed
+//! events ─► ready ──┐                    ┌─► brief, full, get       for the one that asks
+//! asking ─► refresh ┴► table ─► settle ──┴─► notifications          for anyone who subscribed
 //! ```
 //!
 //! # Design constraints
 //!
-//! - **Single flight**: whoever asks while a reading is fresh enough shares it. K consumers cost one.
-//! - **Nobody asks, nothing is read**: but for drivers whose byte counters have 32 bits, which would pass
+//! - **Single flight**: the one that asks while a reading is fresh enough shares it. K consumers cost one.
+//! - **No one asks, nothing is read**: but for drivers whose byte counters have 32 bits, which would pass
 //!   their end unseen.
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
@@ -45,7 +45,7 @@ const SECOND: u64 = 1_000_000_000;
 const LIST_EVERY_NS: u64 = 10 * SECOND;
 /// A 32-bit byte counter passes its end in 3.4 s at 10 Gb/s; a fall below half its range is seen then.
 const NARROW_EVERY_NS: u64 = SECOND;
-/// Events are lost again and again where nobody has the time to read them; a dump heals all that.
+/// Events are lost again and again where no one has the time to read them; a dump heals all that.
 const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
@@ -387,12 +387,13 @@ impl Engine {
         let mut sources = pull::per_station::Sources {
             kernel: &mut self.kernel,
             hostapd: &mut self.hostapd,
+            table: &mut self.table,
+            points: &mut self.points,
             trace: &self.settings.trace,
             cost: &mut self.cost,
             identified: &mut identified,
         };
-        let at = (id, now_ns);
-        let pulled = pull::per_station::pull(&mut sources, &mut self.points, &mut self.table, at);
+        let pulled = pull::per_station::pull(&mut sources, id, now_ns);
         self.settle(now_ns);
         identified.into_iter().for_each(|slot| self.write(slot));
         pulled
@@ -416,13 +417,12 @@ impl Engine {
     }
 
     fn dump_once(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let at = (id, now_ns);
-        pull::survey_if_old(&mut self.kernel, &mut self.points, at, &mut self.cost)?;
-        let Some(point) = self.points.get(id) else { return Ok(()) };
-        let at = (point, now_ns);
-        let poll = pull::bulk::pull(&mut self.kernel, &mut self.table, at, &mut self.cost)?;
+        let Some(point) = self.points.get_mut(id) else { return Ok(()) };
+        pull::survey_if_old(&mut self.kernel, point, now_ns, &mut self.cost)?;
+        let mut source = pull::bulk::Source { kernel: &mut self.kernel, cost: &mut self.cost };
+        let poll = pull::bulk::pull(&mut source, &mut self.table, point, now_ns)?;
         if let Some(poll) = poll {
-            // The event of whoever is missing waits already, with the last counters.
+            // The event of a station that is missing waits already, with the last counters.
             if !self.table.has_seen_all(&poll) {
                 self.hear(now_ns);
             }

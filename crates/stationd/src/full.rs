@@ -2,7 +2,7 @@
 //!
 //! It is re-read from the data model: each parameter is looked up by its name, put into a map of the
 //! object as a bus back-end does, and the maps are marshalled at the end. That is its point, and its
-//! cost; whoever wants fourteen values asks for the brief reply. It reads no kernel.
+//! cost; anyone who wants fourteen values asks for the brief reply. It reads no kernel.
 
 use serde_json::{Map, Value as Json};
 
@@ -56,15 +56,15 @@ mod tests {
 
     #[test]
     fn the_reply_is_a_list_of_one_list_of_stations() {
-        let told = full(&Fixture::with_stations(3));
-        assert_eq!((told.as_array().unwrap().len(), told[0].as_array().unwrap().len()), (1, 3));
+        let reply = full(&Fixture::with_stations(3));
+        assert_eq!((reply.as_array().unwrap().len(), reply[0].as_array().unwrap().len()), (1, 3));
         assert_eq!(full(&Fixture::new()), json!([[]]));
     }
 
     #[test]
     fn the_fourteen_values_are_the_brief_replys() {
         let fixture = Fixture::with_stations(2);
-        let told = full(&fixture);
+        let reply = full(&fixture);
         let point = fixture.points.get(0).unwrap();
         for (number, row) in fixture.table.rows(0).enumerate() {
             let mac = crate::address::upper(row.address());
@@ -85,7 +85,7 @@ mod tests {
                 "SignalStrength": derive::signal_dbm(&row),
             });
             for (key, value) in brief.as_object().unwrap() {
-                assert_eq!(told[0][number][key], *value, "{key}");
+                assert_eq!(reply[0][number][key], *value, "{key}");
                 assert!(!value.is_null(), "{key}");
             }
         }
@@ -94,12 +94,12 @@ mod tests {
     #[test]
     fn it_reads_what_get_reads() {
         let fixture = Fixture::with_stations(1);
-        let told = full(&fixture);
+        let reply = full(&fixture);
         let prefix = "WiFi.AccessPoint.1.AssociatedDevice.1.";
         let got = fixture.get(&[prefix]);
-        let told = told[0][0].as_object().unwrap();
-        assert_eq!(told.len(), got.as_object().unwrap().len());
-        for (name, value) in told {
+        let reply = reply[0][0].as_object().unwrap();
+        assert_eq!(reply.len(), got.as_object().unwrap().len());
+        for (name, value) in reply {
             assert_eq!(got[format!("{prefix}{name}")], *value, "{name}");
         }
     }

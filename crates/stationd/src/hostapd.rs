@@ -28,7 +28,7 @@ const PATIENCE_NS: u64 = 1000 * MS;
 const AGAIN_NS: u64 = 2000 * MS;
 /// How long the field's way waits for one answer.
 const PATIENCE_NOW: Duration = Duration::from_millis(200);
-/// A station that gives no identity after so many questions keeps none.
+/// A station that gives no identity after this many questions keeps none.
 const MOST_TRIES: u8 = 5;
 /// No answer is longer: hostapd's own buffer.
 const LONGEST_ANSWER: usize = 4096;
@@ -66,7 +66,7 @@ pub struct Hostapd {
 struct Line {
     /// Why it could not be spoken to, to be told once.
     fault: Option<io::Error>,
-    told: bool,
+    reported: bool,
     socket: Option<UnixDatagram>,
     waiting: VecDeque<Question>,
     asked: Option<Asked>,
@@ -78,9 +78,19 @@ struct Line {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     address: Address,
-    /// `None` once nobody wants the answer any more.
+    /// `None` once no one wants the answer any more.
     question: Option<Question>,
     at_ns: u64,
+}
+
+/// A station that is asked about now, ns since boot.
+pub struct AskNow<'a> {
+    /// Its access point's interface.
+    pub interface: &'a str,
+    /// Its address.
+    pub address: Address,
+    /// Now.
+    pub now_ns: u64,
 }
 
 impl Hostapd {
@@ -116,7 +126,7 @@ impl Hostapd {
         }
     }
 
-    /// A station has left: nobody wants to know any more who it was. Its slot may get another.
+    /// A station has left: no one wants to know any more who it was. Its slot may get another.
     pub fn withdraw(&mut self, interface: &str, slot: Slot) {
         let Some(line) = self.lines.get_mut(interface) else { return };
         line.waiting.retain(|question| question.slot != slot);
@@ -180,12 +190,8 @@ impl Hostapd {
     ///
     /// A hostapd that does not answer is left alone for a while, so that it costs one wait and not one
     /// for each station.
-    pub fn ask_now(
-        &mut self,
-        interface: &str,
-        address: Address,
-        (now_ns, cost): (u64, &mut Cost),
-    ) -> Option<Identity> {
+    pub fn ask_now(&mut self, asked: &AskNow<'_>, cost: &mut Cost) -> Option<Identity> {
+        let AskNow { interface, address, now_ns } = *asked;
         let folder = self.folder.as_ref()?;
         let line = self.lines.entry(interface.to_owned()).or_default();
         if now_ns < line.again_ns {
@@ -277,15 +283,15 @@ impl Line {
 
     /// A hostapd that is not there is ordinary; one that does not let us ask wants a person.
     fn refused(&mut self, error: io::Error) {
-        if error.kind() == io::ErrorKind::PermissionDenied && !self.told {
-            (self.fault, self.told) = (Some(error), true);
+        if error.kind() == io::ErrorKind::PermissionDenied && !self.reported {
+            (self.fault, self.reported) = (Some(error), true);
         }
     }
 
     fn answer(&mut self, buffer: &mut [u8]) -> Option<(Question, String)> {
         loop {
             let answer = receive(self.socket.as_ref()?, buffer).ok()?;
-            // What nobody asked for, such as an event or a late answer, is nobody's answer.
+            // What no one asked for, such as an event or a late answer, is no one's answer.
             let is_this = |asked: &&mut Asked| is_for(&answer, asked.address);
             if self.asked.as_mut().filter(is_this).is_none() {
                 continue;
@@ -302,7 +308,7 @@ fn command(address: Address) -> Vec<u8> {
 }
 
 /// Whether this may be the answer about a station: one about another names that other in its first line,
-/// and a refusal names nobody.
+/// and a refusal names no one.
 fn is_for(answer: &str, address: Address) -> bool {
     named(answer).is_none_or(|named| named == address)
 }
@@ -318,7 +324,7 @@ fn named(answer: &str) -> Option<Address> {
 }
 
 /// A socket with an abstract name that the kernel chooses: it leaves no file behind, needs no folder to
-/// write to, and nobody can have taken its name before.
+/// write to, and no one can have taken its name before.
 fn connect(path: &Path) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     // Connected first: from then on only hostapd can send to it.
@@ -345,8 +351,8 @@ fn wait(socket: &UnixDatagram, address: Address, buffer: &mut [u8]) -> Option<St
     let mut found = None;
     while let Some(left) = PATIENCE_NOW.checked_sub(begin.elapsed()).filter(|left| !left.is_zero())
     {
-        let told = socket.set_read_timeout(Some(left)).and_then(|()| receive(socket, buffer));
-        let Ok(answer) = told else { break };
+        let reported = socket.set_read_timeout(Some(left)).and_then(|()| receive(socket, buffer));
+        let Ok(answer) = reported else { break };
         if is_for(&answer, address) {
             found = Some(answer);
             break;
@@ -448,10 +454,11 @@ mod tests {
         let there = There::new();
         let mut hostapd = Hostapd::new(Some(there.folder.path()));
         let mut cost = Cost::default();
+        let of = |interface| AskNow { interface, address: STATION, now_ns: 0 };
         std::thread::scope(|scope| {
             scope.spawn(|| there.answer(ANSWER));
-            assert_eq!(hostapd.ask_now("wlan0", STATION, (0, &mut cost)).unwrap().aid, Some(1));
+            assert_eq!(hostapd.ask_now(&of("wlan0"), &mut cost).unwrap().aid, Some(1));
         });
-        assert_eq!(hostapd.ask_now("wlan9", STATION, (0, &mut cost)), None);
+        assert_eq!(hostapd.ask_now(&of("wlan9"), &mut cost), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The metrics over HTTP/1.1, on loopback or on a UNIX socket.
 //!
 //! Answers `GET` and `HEAD` of `/metrics` and `/`; everything else is refused in a line. A page goes out
-//! in pieces: the next one is written once the socket has taken the last. Whoever stalls is dropped, and
-//! whoever was silent longest leaves for a newcomer when all places are taken.
+//! in pieces: the next one is written once the socket has taken the last. Anyone who stalls is dropped, and
+//! the one that was silent longest leaves for a newcomer when all places are taken.
 
 use std::os::fd::OwnedFd;
 
@@ -15,7 +15,7 @@ use crate::{
     metrics::{Scrape, Source},
     net::{
         Turn,
-        connection::{Connection, PATIENCE_NS, Received, Stays},
+        connection::{Connection, Next, PATIENCE_NS, Received},
         outbox::{Letter, Outbox, Sent},
         poller::Interest,
         token::Token,
@@ -42,15 +42,15 @@ const FOREIGN: &str = "this Host is not served: ask for localhost or an address,
 /// The face.
 #[derive(Debug)]
 pub struct Http {
-    door: Listener,
+    listener: Listener,
     scrapers: Places<Scraper>,
     buffer: Vec<u8>,
-    desk: Desk,
+    responder: Responder,
 }
 
 /// Where requests are answered.
 #[derive(Debug)]
-struct Desk {
+struct Responder {
     letter: Letter,
     hosts: Hosts,
     max_age_ns: u64,
@@ -71,24 +71,24 @@ impl Occupant for Scraper {
 }
 
 impl Http {
-    /// Serves whoever comes through this door and asks for one of these hosts, with values no older than this.
-    pub fn new(door: Listener, hosts: Hosts, max_age_ns: u64) -> Self {
+    /// Serves anyone who comes through this door and asks for one of these hosts, with values no older than this.
+    pub fn new(listener: Listener, hosts: Hosts, max_age_ns: u64) -> Self {
         let buffer = vec![0; LONGEST_HEAD];
-        let desk = Desk { letter: Letter::default(), hosts, max_age_ns };
-        Self { door, scrapers: Places::new(MOST_SCRAPERS), buffer, desk }
+        let responder = Responder { letter: Letter::default(), hosts, max_age_ns };
+        Self { listener, scrapers: Places::new(MOST_SCRAPERS), buffer, responder }
     }
 
     /// The door, to be waited for.
-    pub fn door(&self) -> &Listener {
-        &self.door
+    pub fn listener(&self) -> &Listener {
+        &self.listener
     }
 
     /// Lets in who is at the door; whether there is room for more descriptors.
     pub fn open(&mut self, turn: &mut Turn<'_>) -> bool {
         for _ in 0..MOST_SCRAPERS {
-            match self.door.accept() {
+            match self.listener.accept() {
                 Accepted::Connection(socket) => self.admit(socket, turn),
-                Accepted::Nobody => return true,
+                Accepted::Nothing => return true,
                 Accepted::NoRoom => return false,
             }
         }
@@ -120,23 +120,23 @@ impl Http {
     fn refuse(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
         turn.tally.drop_for(Reason::Refused);
         let text = "stationd serves 16 scrapers at a time: try again later\n";
-        answer(503, text, &mut self.desk.letter);
-        // Whoever does not take this one line does not get it.
-        let _ = Outbox::default().send(socket, &mut self.desk.letter);
+        answer(503, text, &mut self.responder.letter);
+        // Anyone who does not take this one line does not get it.
+        let _ = Outbox::default().send(socket, &mut self.responder.letter);
     }
 
     /// Bytes have come, or there is room for more of a page.
     pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
         let Some(scraper) = self.scrapers.get_mut(place) else { return };
-        if let Some(stays) = scraper.connection.throw_away(&mut self.buffer) {
-            if stays == Stays::No {
+        if let Some(next) = scraper.connection.throw_away(&mut self.buffer) {
+            if next == Next::No {
                 self.drop(place, turn);
             }
             return;
         }
-        let stays = if scraper.connection.is_writing() {
+        let next = if scraper.connection.is_writing() {
             let sent = scraper.connection.go_on(turn);
-            scraper.serve(sent, &mut self.desk, turn)
+            scraper.serve(sent, &mut self.responder, turn)
         } else {
             match scraper.connection.receive(&mut self.buffer) {
                 Received::Bytes(count) => {
@@ -144,14 +144,14 @@ impl Http {
                         scraper.connection.expect_by(Some(turn.now_ns + PATIENCE_NS), turn);
                     }
                     scraper.connection.input.extend_from_slice(&self.buffer[..count]);
-                    scraper.serve(Sent::All, &mut self.desk, turn)
+                    scraper.serve(Sent::All, &mut self.responder, turn)
                 }
-                Received::Nothing => Stays::Yes,
-                Received::Gone => Stays::No,
+                Received::Nothing => Next::Yes,
+                Received::Gone => Next::No,
             }
         };
         scraper.standing.moved(scraper.activity(), turn.now_ns);
-        if stays == Stays::No {
+        if next == Next::No {
             self.drop(place, turn);
         }
     }
@@ -191,16 +191,16 @@ impl Scraper {
     }
 
     /// Goes on with the page, or with the next request.
-    fn serve(&mut self, sent: Sent, desk: &mut Desk, turn: &mut Turn<'_>) -> Stays {
+    fn serve(&mut self, sent: Sent, responder: &mut Responder, turn: &mut Turn<'_>) -> Next {
         if sent != Sent::All {
             return self.connection.rest(sent, turn);
         }
         if self.page.is_none() && !self.connection.ends() {
-            self.take_request(desk, turn);
+            self.take_request(responder, turn);
         }
-        self.write_piece(&mut desk.letter, turn);
-        let sent = self.connection.send(&mut desk.letter, turn);
-        if sent == Sent::All && (self.page.is_some() || self.has_next(&desk.hosts)) {
+        self.write_piece(&mut responder.letter, turn);
+        let sent = self.connection.send(&mut responder.letter, turn);
+        if sent == Sent::All && (self.page.is_some() || self.has_next(&responder.hosts)) {
             // One piece, or one answer, a turn: others have theirs between them.
             return self.connection.wait_for(Interest::Write, turn);
         }
@@ -218,22 +218,22 @@ impl Scraper {
             && listen::parse(input, hosts) != Parsed::Partial
     }
 
-    fn take_request(&mut self, desk: &mut Desk, turn: &mut Turn<'_>) {
-        match listen::parse(&self.connection.input, &desk.hosts) {
+    fn take_request(&mut self, responder: &mut Responder, turn: &mut Turn<'_>) {
+        match listen::parse(&self.connection.input, &responder.hosts) {
             Parsed::Whole(request, length) => {
                 self.connection.input.drain(..length);
                 if !request.keep {
                     self.connection.end();
                 }
-                self.answer(request, desk, turn);
+                self.answer(request, responder, turn);
             }
             Parsed::Partial if self.connection.input.len() < LONGEST_HEAD => {}
             Parsed::Partial => {
                 turn.tally.drop_for(Reason::Oversized);
-                self.refuse(431, "a request's head has at most 8 KiB\n", &mut desk.letter);
+                self.refuse(431, "a request's head has at most 8 KiB\n", &mut responder.letter);
             }
             Parsed::Rubbish => {
-                self.refuse(400, "this is no HTTP request for here\n", &mut desk.letter);
+                self.refuse(400, "this is no HTTP request for here\n", &mut responder.letter);
             }
         }
     }
@@ -244,13 +244,13 @@ impl Scraper {
         answer(code, text, letter);
     }
 
-    fn answer(&mut self, request: Request, desk: &mut Desk, turn: &mut Turn<'_>) {
+    fn answer(&mut self, request: Request, responder: &mut Responder, turn: &mut Turn<'_>) {
         let (code, text) = match request.page {
             Page::Metrics(format) => {
                 turn.tally.scrapes += 1;
-                metrics_head(format, request, &mut desk.letter);
+                metrics_head(format, request, &mut responder.letter);
                 if !request.head_only {
-                    turn.engine.refresh_all(desk.max_age_ns, turn.now_ns);
+                    turn.engine.refresh_all(responder.max_age_ns, turn.now_ns);
                     self.page = Some((Scrape::new(format, turn.now_ns), request.chunks));
                 }
                 return;
@@ -259,11 +259,11 @@ impl Scraper {
             Page::Missing => (404, "there is /metrics here, and nothing else\n"),
             Page::NotAllowed => (405, "only GET and HEAD are served\n"),
             Page::Misdirected => {
-                return self.refuse(421, FOREIGN, &mut desk.letter);
+                return self.refuse(421, FOREIGN, &mut responder.letter);
             }
         };
         let Request { head_only, keep, .. } = request;
-        Answer { head_only, keep, ..Answer::line(code, text) }.write(desk.letter.words());
+        Answer { head_only, keep, ..Answer::line(code, text) }.write(responder.letter.words());
     }
 
     /// Writes the next piece of the page.

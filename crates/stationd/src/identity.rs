@@ -1,6 +1,6 @@
 //! Who a station is: what is fixed for an association, as hostapd tells it.
 //!
-//! Reads the text that hostapd's control interface answers to `STA <address>`. It asks nobody
+//! Reads the text that hostapd's control interface answers to `STA <address>`. It asks no one
 //! ([`crate::hostapd`] does) and holds no counter: hostapd has those from the kernel, one question a
 //! station, and so would be the dearest place to read them from.
 

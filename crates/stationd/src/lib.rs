@@ -10,7 +10,7 @@
 //!                  rpc, http: the faces      net: their sockets      daemon: the loop
 //! ```
 //!
-//! It steers no station, writes no configuration, and speaks to nobody outside of the machine.
+//! It steers no station, writes no configuration, and speaks to no one outside of the machine.
 
 pub mod address;
 pub mod brief;

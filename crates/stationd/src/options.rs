@@ -44,7 +44,7 @@ pub struct Options {
     pub metrics: Metrics,
     /// Names that the metrics are served under beside addresses and `localhost`, where they are on TCP.
     pub hosts: Vec<String>,
-    /// How old a reading may be for whoever does not say.
+    /// How old a reading may be for anyone who does not say.
     pub max_age: Duration,
     /// Where hostapd's control sockets are; `None`: it is not asked.
     pub hostapd: Option<PathBuf>,
@@ -191,8 +191,9 @@ impl Options {
         let text = file::text(path, file::WRITTEN)
             .map_err(|source| Error::File { path: path.to_owned(), source })?;
         for (line, words) in (1..).zip(text.lines()) {
-            let told = |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
-            self.take_line(words).map_err(told)?;
+            let expected =
+                |what| Error::Wrong { place: format!("{}:{line}", path.display()), what };
+            self.take_line(words).map_err(expected)?;
         }
         Ok(())
     }
@@ -364,8 +365,8 @@ mod tests {
         fs::write(&path, "# ours\n\nmax-age = 1s # fresh\nconsumer = 4\n").unwrap();
         let mut options = Options::default();
         let error = options.take_file(&path).unwrap_err().to_string();
-        let told = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
-        assert!(error.ends_with(told), "{error}");
+        let expected = "/stationd.conf:4: unknown key \"consumer\": did you mean \"consumers\"?";
+        assert!(error.ends_with(expected), "{error}");
         assert_eq!(options.max_age, Duration::from_secs(1));
         fs::write(&path, "max-age 1s\n").unwrap();
         let error = options.take_file(&path).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! The access points: one for each interface in AP mode, with the interfaces that belong to it.
 //!
-//! Fed with what nl80211 lists; it asks nobody. A point keeps its number while the daemon runs, also
+//! Fed with what nl80211 lists; it asks no one. A point keeps its number while the daemon runs, also
 //! when its interface goes and comes back, so that a consumer's path stays true.
 
 use linux::nl80211::{Address, Interface, InterfaceKind};

@@ -23,16 +23,16 @@ use crate::{
     wait::clock::{monotonic_ns, sleep_until_ns},
 };
 
-/// Without a rate, so many frames may be on their way through the path, and so many on their way to the sink's look.
+/// Without a rate, this many frames may be on their way through the path, and this many on their way to the sink's look.
 const AHEAD: (u64, u64) = (128, 4096);
-/// Without a rate, and where so many are on their way, it looks again after this, ns.
+/// Without a rate, and where this many are on their way, it looks again after this, ns.
 const AHEAD_NS: u64 = 1_000_000;
 /// The sink looks into its socket so often, ns.
 const LOOKS_NS: u64 = 20_000_000;
 /// Frames may wait in the sink's socket for some hundreds of milliseconds, bytes.
 const SINK_ROOM: usize = 16 << 20;
 
-/// What the ends and whoever runs them tell each other.
+/// What the ends and anyone who runs them tell each other.
 #[derive(Debug, Default)]
 pub struct Talk {
     /// The source is to end.

@@ -1,6 +1,6 @@
 //! Frames that prove themselves: Ethernet, IPv4, UDP, and in it a number, the time of its making and a check sum.
 //!
-//! Whoever receives one can tell whether it is whole, the next one, one that came before, or late. Any receiver sees
+//! Anyone who receives one can tell whether it is whole, the next one, one that came before, or late. Any receiver sees
 //! ordinary UDP (port 9, discard), so that tcpdump shows them.
 
 /// Ethernet, IPv4 and UDP headers, bytes.
@@ -36,7 +36,7 @@ pub struct Proof {
     pub made_ns: u64,
 }
 
-/// A frame of so many bytes, whose proof is written later; shorter than [`SHORTEST`] it is that long.
+/// A frame of this many bytes, whose proof is written later; shorter than [`SHORTEST`] it is that long.
 pub fn blank(bytes: usize) -> Vec<u8> {
     let mut frame = vec![0; bytes.max(SHORTEST)];
     frame[..6].copy_from_slice(&TO.0);
@@ -138,7 +138,7 @@ pub struct Ledger {
     pub damaged: u64,
 }
 
-/// Numbers beyond this are taken for damage: so many frames no trial has, and the ledger stays small.
+/// Numbers beyond this are taken for damage: this many frames no trial has, and the ledger stays small.
 const MOST_NUMBERS: u64 = 1 << 32;
 
 impl Ledger {

@@ -23,5 +23,5 @@ pub mod options;
 pub mod path;
 pub mod rehearsal;
 pub mod run;
-pub mod told;
+pub mod text;
 pub mod wait;

@@ -1,6 +1,6 @@
 //! A driver and its card in virtual time: nothing runs but the two, and a second takes no longer than its events.
 //!
-//! For tests, and for whoever wants to see what a strategy does with a card before a real one is there. Sleeps end
+//! For tests, and for anyone who wants to see what a strategy does with a card before a real one is there. Sleeps end
 //! late, and interrupts come late, by times that are drawn from a seed.
 
 use crate::{

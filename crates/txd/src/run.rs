@@ -2,7 +2,7 @@
 //!
 //! Frames that are sent over the first come out of the second, and back. The way there has a card and a driver of its
 //! own, and so has the way back, unless that is direct. The interfaces are in the namespace in which the program was
-//! started; whoever moves one elsewhere may. They go with the program, however it ends.
+//! started; anyone who moves one elsewhere may. They go with the program, however it ends.
 
 use std::{
     io::{self, Write},
@@ -25,8 +25,8 @@ use crate::{
     driver::Driver,
     measure::{self, setting},
     options::Options,
-    path::{self, Mark, Marks, Path},
-    told,
+    path::{self, Mark, Marks, Path, Taps},
+    text,
     wait::{self, clock::Clock},
 };
 
@@ -56,15 +56,15 @@ struct Way {
 
 impl Way {
     /// What it had counted by a mark, in lines.
-    fn told(&self, mark: Option<Mark>) -> String {
+    fn text(&self, mark: Option<Mark>) -> String {
         match mark {
-            Some(mark) => told::way(&self.name, &mark),
+            Some(mark) => text::way(&self.name, &mark),
             None => format!("{}: does not answer\n", self.name),
         }
     }
 }
 
-/// What a direction ended with, and how whoever waits for a signal is told.
+/// What a direction ended with, and how the one that waits for a signal is told.
 struct Ends {
     first: Mutex<Option<path::Error>>,
     signals: Handle,
@@ -80,8 +80,9 @@ pub fn run(options: &Options) -> Result<(), Error> {
     let ends = Arc::new(Ends { first: Mutex::new(None), signals: signals.handle() });
     let [one, other] = [open(&options.names[0])?, open(&options.names[1])?];
     let again = |tap: &Tap| tap.again().map_err(setting::Error::Wake);
-    let there = (again(&one)?, again(&other)?);
-    let ways = [start(options, there, &ends, 0)?, start(options, (other, one), &ends, 1)?];
+    let there = Taps { input: again(&one)?, output: again(&other)? };
+    let back = Taps { input: other, output: one };
+    let ways = [start(options, there, &ends, 0)?, start(options, back, &ends, 1)?];
     if let Some(ns) = options.for_ns {
         let ends = Arc::clone(&ends);
         // It is not joined: the program ends before or with it.
@@ -95,10 +96,10 @@ pub fn run(options: &Options) -> Result<(), Error> {
         if signal != SIGUSR1 {
             break;
         }
-        ways.iter().for_each(|way| say(&way.told(way.marks.ask())));
+        ways.iter().for_each(|way| say(&way.text(way.marks.ask())));
     }
     for way in ways {
-        let text = way.told(way.marks.stop());
+        let text = way.text(way.marks.stop());
         // A path does not panic; where it does, there is nothing left to tell of it.
         let _ = way.thread.join();
         say(&text);
@@ -116,14 +117,9 @@ fn open(name: &str) -> Result<Tap, Error> {
 }
 
 /// Starts one direction: 0 there, 1 back.
-fn start(
-    options: &Options,
-    (from, to): (Tap, Tap),
-    ends: &Arc<Ends>,
-    direction: usize,
-) -> Result<Way, Error> {
+fn start(options: &Options, taps: Taps, ends: &Arc<Ends>, direction: usize) -> Result<Way, Error> {
     let marks = Arc::new(Marks::default());
-    let name = format!("{} to {}", from.name(), to.name());
+    let name = format!("{} to {}", taps.input.name(), taps.output.name());
     let direct = direction == 1 && !options.back;
     let (setup, strategy): (_, Box<dyn wait::Wait>) = match (direct, options.strategy) {
         (false, Some(strategy)) => (options.card.clone(), measure::strategy(strategy)),
@@ -135,7 +131,7 @@ fn start(
     };
     let setup = card::Setup { seed: setup.seed.wrapping_add(direction as u64), ..setup };
     let driver = Driver::new(options.settings(), strategy);
-    let path = Path::new((from, to), driver, Card::new(setup), Arc::clone(&marks));
+    let path = Path::new(taps, driver, Card::new(setup), Arc::clone(&marks));
     let ends = Arc::clone(ends);
     let body = move || {
         let _ = Clock::precise();
@@ -151,7 +147,7 @@ fn start(
     Ok(Way { name, marks, thread })
 }
 
-/// Tells whoever reads; a reader that has gone is no reason to stop carrying frames.
+/// Tells anyone who reads; a reader that has gone is no reason to stop carrying frames.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

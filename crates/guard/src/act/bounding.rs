@@ -1,6 +1,6 @@
 //! Which file of an application's groups gets which text.
 //!
-//! Each lever is looked at only where it is wanted or was pulled before, so that an application that nobody
+//! Each lever is looked at only where it is wanted or was pulled before, so that an application that no one
 //! bounds costs nothing, not even a read.
 
 use std::path::{Path, PathBuf};
@@ -21,21 +21,37 @@ const LEAST_QUOTA_US: u32 = 1000;
 /// Quotas below a tenth of a CPU have a period this much longer, so that they are not below the kernel's least.
 const STRETCH: u32 = 2;
 
+/// Whether a lever is wanted, and which controller it needs.
+struct Want {
+    controller: Controller,
+    lever: Lever,
+    wanted: bool,
+}
+
 impl Levers {
     /// Has one application bounded so.
     pub(super) fn bound(&mut self, application: &Application, bounds: &Bounds) {
         let weighed = bounds.weight < FULL_WEIGHT || bounds.idle;
-        if self.prepared(application, Controller::Cpu, (Lever::Weight, weighed)) {
+        if self.prepared(
+            application,
+            Want { controller: Controller::Cpu, lever: Lever::Weight, wanted: weighed },
+        ) {
             for group in application.groups(Controller::Cpu) {
                 self.weigh(&application.name, &group, bounds);
             }
         }
         let packed = bounds.cpus.is_some();
-        if self.prepared(application, Controller::Cpuset, (Lever::Packing, packed)) {
+        if self.prepared(
+            application,
+            Want { controller: Controller::Cpuset, lever: Lever::Packing, wanted: packed },
+        ) {
             self.pack(application, bounds.cpus.as_deref());
         }
         let rationed = bounds.quota.is_some();
-        if self.prepared(application, Controller::Cpu, (Lever::Quota, rationed)) {
+        if self.prepared(
+            application,
+            Want { controller: Controller::Cpu, lever: Lever::Quota, wanted: rationed },
+        ) {
             for group in application.groups(Controller::Cpu) {
                 let steps = self.ration(&group, bounds);
                 self.pull(&application.name, Lever::Quota, &steps);
@@ -48,7 +64,10 @@ impl Levers {
                 let line = "control groups of version 1 have no memory.high".to_owned();
                 self.fail(&application.name, Lever::Memory, Failure::Refused(line, None));
             }
-        } else if self.prepared(application, Controller::Memory, (Lever::Memory, high)) {
+        } else if self.prepared(
+            application,
+            Want { controller: Controller::Memory, lever: Lever::Memory, wanted: high },
+        ) {
             for group in application.groups(Controller::Memory) {
                 self.slow(&application.name, &group, bounds.memory_high_kib);
             }
@@ -57,12 +76,8 @@ impl Levers {
 
     /// Whether there is anything to do for a lever: it is wanted, and the groups are there with their
     /// controller; or it was wanted, and a group is still held.
-    fn prepared(
-        &mut self,
-        application: &Application,
-        controller: Controller,
-        (lever, wanted): (Lever, bool),
-    ) -> bool {
+    fn prepared(&mut self, application: &Application, want: Want) -> bool {
+        let Want { controller, lever, wanted } = want;
         if !wanted {
             let groups = application.groups(controller);
             return self
@@ -119,7 +134,7 @@ impl Levers {
         Some(Step::new(path, knob, wanted.to_string()))
     }
 
-    /// Groups above the applications in which nobody else is: a weight counts among siblings only, so they get
+    /// Groups above the applications in which no one else is: a weight counts among siblings only, so they get
     /// the largest that is wanted below them.
     pub(super) fn crown(&mut self, applications: &Applications, bounds: &[Bounds]) {
         let Some(tree) = applications.hierarchies().tree(Controller::Cpu).cloned() else { return };
@@ -275,7 +290,7 @@ fn descend(group: &Path, all: &mut Vec<PathBuf>) {
     cgroup::below(group).iter().for_each(|group| descend(group, all));
 }
 
-/// Quota and period for so many CPUs, µs.
+/// Quota and period for this many CPUs, µs.
 fn quota(cpus: f64) -> (u32, u32) {
     let us = |period: u32| (cpus * f64::from(period)).round().min(1e9) as u32;
     match us(QUOTA_PERIOD_US) {

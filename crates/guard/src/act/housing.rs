@@ -52,7 +52,7 @@ impl Levers {
     }
 
     /// Makes a group right below the root; in version 1's `cpuset` it gets all that the root has, without which
-    /// nobody could enter it.
+    /// no one could enter it.
     pub(super) fn found(&mut self, folder: &Path) -> Result<(), Failure> {
         self.journal.make_group(folder)?;
         for name in ["cpuset.cpus", "cpuset.mems"] {

@@ -11,7 +11,7 @@ use std::{
 
 use model::share::Share;
 
-use super::scenes::{Device, assert_same, levers};
+use super::device::{Device, assert_same, levers};
 use crate::{
     bounds::{Bounds, Placement},
     journal::fake::Fake,
@@ -111,7 +111,7 @@ fn every_single_change_of_one_decision_is_a_place_to_die() {
     for kill in 0..200 {
         let mut device = Device::on(if kill % 2 == 0 { Fake::v1() } else { Fake::v2() });
         device.fake.die_after(kill / 2, 25);
-        let bounds = Bounds { idle: true, ..super::scenes::all() };
+        let bounds = Bounds { idle: true, ..super::device::all() };
         device.decide(vec![bounds.clone(), bounds], Placement::default());
         let Device { fake, levers: dying, before, .. } = device;
         fake.die_after(0, 0);

@@ -1,4 +1,4 @@
-//! So many writes a second, so that a decision gone wild costs the device little.
+//! This many writes a second, so that a decision gone wild costs the device little.
 //!
 //! A bucket: full at the start, filled with time, emptied by writes.
 
@@ -15,7 +15,7 @@ pub(super) struct Limiter {
 const NS: u64 = 1_000_000_000;
 
 impl Limiter {
-    /// So many writes a second; none at all would be no guard.
+    /// This many writes a second; none at all would be no guard.
     pub(super) fn of(per_second: u32) -> Self {
         let per_second = per_second.max(1);
         Self { per_second, left: u64::from(per_second) * NS, at_ns: 0, short: false }

@@ -5,7 +5,7 @@
 
 use linux::cgroup::Version;
 
-use super::{Levers, Scene, Step, WIFI, bounding::version};
+use super::{Levers, Step, Targets, WIFI, bounding::version};
 use crate::{
     bounds::{FULL_WEIGHT, Placement},
     decide::Lever,
@@ -19,13 +19,13 @@ const NICE: std::ops::RangeInclusive<i32> = -20..=0;
 
 impl Levers {
     /// Has Wi-Fi's threads placed so.
-    pub(super) fn place(&mut self, placement: &Placement, scene: &Scene<'_>) {
-        self.renice(placement.nice, scene.workers);
+    pub(super) fn place(&mut self, placement: &Placement, targets: &Targets<'_>) {
+        self.renice(placement.nice, targets.workers);
         if placement.accounted && !self.was_refused(WIFI, Lever::Placement) {
-            self.account(scene.workers)
+            self.account(targets.workers)
                 .unwrap_or_else(|failure| self.fail(WIFI, Lever::Placement, failure));
         }
-        for interface in scene.interfaces {
+        for interface in targets.interfaces {
             let folder = self.hierarchies.root().join("sys/class/net").join(&interface.name);
             self.thread(&folder.join("threaded"), placement.threaded);
         }

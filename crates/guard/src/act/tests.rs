@@ -3,14 +3,14 @@
 use model::share::Share;
 use rustix::io::Errno;
 
-use super::scenes::{Device, all, exists, group, levers, populate, process, refusal};
+use super::device::{Device, all, exists, group, levers, populate, process, refusal};
 use crate::{
     bounds::{Bounds, Placement},
     decide::Lever,
     groups::Applications,
     journal::{
         Error,
-        fake::{Fake, Living},
+        fake::{Fake, Spawned},
     },
 };
 
@@ -46,10 +46,10 @@ fn processes_get_a_group_of_guards_own_with_the_weight() {
 }
 
 #[test]
-fn whoever_starts_late_is_bounded_too() {
+fn anyone_who_starts_late_is_bounded_too() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
-    device.fake.lives(52, Living { comm: "backup", ..Living::default() });
+    device.fake.spawn(52, Spawned { comm: "backup", ..Spawned::default() });
     device.before = device.fake.snapshot();
     device.bound(weight(512));
     assert_eq!(device.fake.text(&format!("{OWN}/cgroup.procs")), "50\n51\n52\n");
@@ -58,10 +58,10 @@ fn whoever_starts_late_is_bounded_too() {
 }
 
 #[test]
-fn whoever_is_born_in_guards_group_goes_where_its_parent_was() {
+fn anyone_who_is_born_in_guards_group_goes_where_its_parent_was() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
-    device.fake.lives(53, Living { comm: "child", parent: 50, ..Living::default() });
+    device.fake.spawn(53, Spawned { comm: "child", parent: 50, ..Spawned::default() });
     device.fake.echo("53", &format!("{OWN}/cgroup.procs")).unwrap();
     let report = device.levers.restore();
     assert!(report.failed.is_empty(), "{report}");
@@ -147,7 +147,7 @@ fn a_group_with_processes_that_had_no_cpus_of_its_own_gets_all_back() {
     assert_eq!(device.fake.text(cpus), "3\n");
     assert_eq!(device.bound(Bounds::default()).refused, []);
     assert_eq!(device.fake.text(cpus), "0-3\n");
-    // It is nobody's task to give it back once more.
+    // It is no one's task to give it back once more.
     assert_eq!(device.bound(Bounds::default()).writes, 0);
     assert_eq!(device.bound(packed).refused, []);
     assert!(device.is_as_before().left.is_empty());
@@ -166,7 +166,7 @@ fn a_guard_that_was_overtaken_leaves_no_group_packed_that_had_no_cpus_of_its_own
     assert_eq!(device.fake.text(cpus), "\n");
     device.fake.overtake_at("miner/cpuset.cpus");
     device.bound(Bounds { cpus: Some(vec![3]), ..Bounds::default() });
-    // Its journal is gone: nobody would ever give these CPUs back.
+    // Its journal is gone: no one would ever give these CPUs back.
     assert_eq!(device.fake.text(cpus), "0-3\n");
 }
 
@@ -186,7 +186,7 @@ fn a_bound_never_loosens_what_a_person_had_set() {
     fake.echo("1000", &format!("{CPU}/apps/miner/cpu.cfs_quota_us")).unwrap();
     fake.echo("3", "/sys/fs/cgroup/cpuset/apps/miner/cpuset.cpus").unwrap();
     let mut device = Device::with(fake, vec![group("miner", "/apps/miner")]);
-    // A group with a group above it in which nobody else is: that one is weighed, too.
+    // A group with a group above it in which no one else is: that one is weighed, too.
     assert_eq!(device.bound(all()).writes, 1);
     assert_eq!(device.fake.text(&format!("{CPU}/apps/cpu.shares")), "512\n");
     assert_eq!(device.fake.text(&format!("{CPU}/apps/miner/cpu.shares")), "100\n");
@@ -256,7 +256,7 @@ fn a_journal_that_takes_no_line_changes_nothing() {
 fn a_real_time_process_in_a_group_is_named_where_version_2_refuses_the_cpu() {
     let fake = Fake::v2();
     populate(&fake);
-    fake.lives(90, Living { comm: "audio", policy: 1, ..Living::default() });
+    fake.spawn(90, Spawned { comm: "audio", policy: 1, ..Spawned::default() });
     fake.echo("90", "/sys/fs/cgroup/others/cgroup.procs").unwrap();
     let mut device = Device::with(fake, vec![process("backup")]);
     let outcome = device.bound(weight(512));
@@ -380,11 +380,11 @@ fn a_watchdog_that_took_over_has_the_last_word() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
     crate::journal::take_over(Box::new(device.fake.clone()), &device.fake.state()).unwrap();
-    super::scenes::assert_same(&device.before, &device.fake.snapshot());
+    super::device::assert_same(&device.before, &device.fake.snapshot());
     device.bound(weight(128));
-    super::scenes::assert_same(&device.before, &device.fake.snapshot());
+    super::device::assert_same(&device.before, &device.fake.snapshot());
     assert!(device.levers.restore().is_empty());
     assert!(
-        Applications::find(&super::scenes::policy(Vec::new()), &device.fake.hierarchies()).is_ok()
+        Applications::find(&super::device::policy(Vec::new()), &device.fake.hierarchies()).is_ok()
     );
 }

@@ -26,7 +26,7 @@ const WEIGHTS: [u32; 6] = [512, 256, 128, 64, 16, LEAST_WEIGHT];
 /// Quotas of the ladder, as shares of all CPUs.
 const QUOTAS: [f64; 3] = [0.5, 0.2, 0.1];
 
-/// The settings that a policy allows on a device with so many CPUs, the mildest first, without the one that
+/// The settings that a policy allows on a device with this many CPUs, the mildest first, without the one that
 /// bounds nothing.
 pub fn ladder(allow: &Allow, cpus: u32) -> Vec<Setting> {
     let weights = WEIGHTS.map(|weight| Setting {

@@ -169,7 +169,7 @@ pub fn draw(ladder: &[Setting], samples: &[Sample]) -> Result<Curve, NoCurve> {
         let own: Vec<&Sample> = samples.iter().filter(|sample| sample.turn == turn).collect();
         match point(setting, &own, &unbounded) {
             Some(point) => curve.points.push(point),
-            // One that was never measured is told by whoever left it out.
+            // One that was never measured is told by anyone who left it out.
             None if own.is_empty() => {}
             None => curve.doubts.push(format!("{}: Wi-Fi had nothing to do", setting.name)),
         }
@@ -180,7 +180,7 @@ pub fn draw(ladder: &[Setting], samples: &[Sample]) -> Result<Curve, NoCurve> {
     if let Some((first, last)) = worth(&curve.points, &front) {
         curve.knee = knee(&curve.points, &front).map(|nth| curve.points[nth].name.clone());
         curve.recommended =
-            (0..=10).map(|ten| recommend(ten * 10, (first, last), &curve.points, &front)).collect();
+            (0..=10).map(|ten| recommend(ten * 10, first..last, &curve.points, &front)).collect();
     }
     Ok(curve)
 }
@@ -232,10 +232,11 @@ fn unsteady(samples: &[Sample], block: u32) -> Option<String> {
         ("applications", differ(|sample| sample.application_cpus)),
         ("traffic", differ(|sample| sample.rate_bps)),
     ];
-    let told: Vec<String> =
+    let parts: Vec<String> =
         what.iter().filter_map(|(name, by)| Some(format!("{name} {:.0} %", (*by)?))).collect();
-    (!told.is_empty())
-        .then(|| format!("block {}: its two baselines differ by {}", block + 1, told.join(" and ")))
+    (!parts.is_empty()).then(|| {
+        format!("block {}: its two baselines differ by {}", block + 1, parts.join(" and "))
+    })
 }
 
 fn mark_front(points: &mut [Point]) {
@@ -287,11 +288,11 @@ fn knee(points: &[Point], front: &[usize]) -> Option<usize> {
 /// has it at the least cost.
 fn recommend(
     aggressiveness: u8,
-    (unbounded, best): (f64, f64),
+    kept: std::ops::Range<f64>,
     points: &[Point],
     front: &[usize],
 ) -> Recommended {
-    let target = unbounded + (best - unbounded) * f64::from(aggressiveness) / 100.0;
+    let target = kept.start + (kept.end - kept.start) * f64::from(aggressiveness) / 100.0;
     let enough = |nth: &&usize| points[**nth].wifi_kept.median >= target - 1e-9;
     // The front's points have the less work the more Wi-Fi they keep: the first that is enough costs least.
     let chosen = front.iter().find(enough).or(front.last()).map(|nth| &points[*nth]);
@@ -319,7 +320,7 @@ impl Curve {
         if policy.protect.target.is_none() {
             let (below, above) = self.targets();
             let share = below + (above - below) * f64::from(policy.aggressiveness) / 100.0;
-            policy.protect.target = Some(Target::Kept(Share::of(share)));
+            policy.protect.target = Some(Target::Part(Share::of(share)));
         }
         if policy.floor.is_none() {
             let point = self.points.iter().find(|point| point.name == wanted.setting);
@@ -411,7 +412,7 @@ pub(super) mod tests {
         let curve = example();
         let policy: Policy = toml::from_str("aggressiveness = 50").unwrap();
         let applied = curve.applied_to(&policy);
-        let Some(Target::Kept(target)) = applied.protect.target else { panic!() };
+        let Some(Target::Part(target)) = applied.protect.target else { panic!() };
         assert!((target.get() - 0.795).abs() < 1e-9);
         // Weight 128 left 1.1 CPUs in the median block; half of it stays whatever happens.
         assert!((applied.floor.unwrap().get() - 0.55).abs() < 1e-9);

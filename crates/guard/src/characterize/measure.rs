@@ -91,7 +91,8 @@ impl<'a> Measure<'a> {
     /// Where a signal came, or the senses fail.
     pub fn blocks(
         mut self,
-        (blocks, seed): (u32, u64),
+        blocks: u32,
+        seed: u64,
         progress: &mut Progress,
     ) -> Result<(Vec<Sample>, Vec<String>), Failure> {
         let measured = self.all(blocks, seed, progress);
@@ -119,7 +120,7 @@ impl<'a> Measure<'a> {
         let mut left = each * u64::from(blocks);
         for block in 0..blocks {
             for turn in order(self.ladder.len(), block, seed) {
-                progress.tell((block + 1, blocks), self.name(turn), left * turn_ns);
+                progress.show(block + 1, self.name(turn), left * turn_ns);
                 left -= 1;
                 if self.set(turn) {
                     let tally = self.tally()?;
@@ -225,25 +226,28 @@ fn kept(policy: &Policy, reading: &Reading) -> Option<f64> {
     decide::decide(policy, &state, reading, &Outcome::default()).1.kept
 }
 
-/// Where the measurement is, for whoever waits: a line that is written over on a terminal, a line for each block
+/// Where the measurement is, for the one that waits: a line that is written over on a terminal, a line for each block
 /// elsewhere.
 #[derive(Debug)]
 pub struct Progress {
     name: String,
     terminal: bool,
+    blocks: u32,
     block: u32,
 }
 
 impl Progress {
-    /// For a program of this name.
-    pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), terminal: std::io::stderr().is_terminal(), block: 0 }
+    /// For a program of this name, and this many blocks.
+    pub fn new(name: &str, blocks: u32) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        Self { name: name.to_owned(), terminal, blocks, block: 0 }
     }
 
-    fn tell(&mut self, (block, blocks): (u32, u32), what: &str, left_ns: u64) {
+    fn show(&mut self, block: u32, what: &str, left_ns: u64) {
+        let blocks = self.blocks;
         let left = span(left_ns as f64 / 1e9);
         let mut err = std::io::stderr();
-        // Nobody is left to be told where this fails.
+        // No one is left to be told where this fails.
         let _ = match (self.terminal, self.block == block) {
             (true, _) => write!(
                 err,

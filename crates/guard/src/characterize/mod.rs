@@ -59,7 +59,7 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Output {
     };
     let measure = Measure::open(flags, &measured, &ladder, signals)?;
     let (samples, left_out) =
-        measure.blocks((flags.blocks, flags.seed), &mut Progress::new(name))?;
+        measure.blocks(flags.blocks, flags.seed, &mut Progress::new(name, flags.blocks))?;
     drop(stand_in);
     let drawn =
         curve::draw(&ladder, &samples).map_err(|none| Failure::invalid(none.to_string()))?;
@@ -85,9 +85,9 @@ pub fn characterize(flags: &flags::Characterize, name: &str) -> Output {
 
 /// Whole or not at all: a guard may read it meanwhile.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = Path::new(&beside);
-    let written = fs::write(beside, text).and_then(|()| fs::rename(beside, path));
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = Path::new(&temporary);
+    let written = fs::write(temporary, text).and_then(|()| fs::rename(temporary, path));
     written.map_err(|error| Failure::unwritable(path, &error))
 }

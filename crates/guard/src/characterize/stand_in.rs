@@ -34,7 +34,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// Starts stress-ng with these words, for at most so many seconds.
+    /// Starts stress-ng with these words, for at most this many seconds.
     ///
     /// # Errors
     ///

@@ -106,11 +106,11 @@ mod tests {
         };
         let mut samples: Vec<Sample> = (0..6).map(|nth| sample(nth / 2, Turn::Baseline)).collect();
         samples.push(sample(2, Turn::Setting(0)));
-        let told = Words(&draw(&ladder, &samples).unwrap()).to_string();
-        let line = |name: &str| told.lines().find(|line| line.contains(name)).unwrap().to_owned();
-        assert!(line("nothing bounded").contains("[50–50]"), "{told}");
+        let text = Words(&draw(&ladder, &samples).unwrap()).to_string();
+        let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_owned();
+        assert!(line("nothing bounded").contains("[50–50]"), "{text}");
         let alone = line("weight 512");
-        assert!(alone.contains("one block") && !alone.contains('['), "{told}");
+        assert!(alone.contains("one block") && !alone.contains('['), "{text}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
 
 /// Does what was typed and tells how it ended; the exit code. `name` is what the program is called in its lines.
 pub fn carry_out(guard: &Guard, name: &str) -> u8 {
-    let told = match &guard.verb {
+    let outcome = match &guard.verb {
         Verb::Run(flags) => run::run(flags, name),
         Verb::Check(flags) => verbs::check(flags),
         Verb::Status(flags) => verbs::status(flags),
@@ -26,7 +26,7 @@ pub fn carry_out(guard: &Guard, name: &str) -> u8 {
         Verb::Characterize(flags) => characterize::characterize(flags, name),
         Verb::Doctor(flags) => verbs::doctor(flags),
     };
-    match told {
+    match outcome {
         Ok(text) => print(&text),
         Err(failure) => {
             complain(name, &failure.line);

@@ -154,7 +154,7 @@ pub fn restore(flags: &flags::Restore) -> Output {
         return Err(Failure {
             code: INVALID,
             line: format!(
-                "{} cannot be put back; the rest is. The journal stays for another try\n{report}",
+                "{} cannot be put back; the rest is. The journal is left for another try\n{report}",
                 if report.failed.len() == 1 {
                     "one value".to_owned()
                 } else {

@@ -11,11 +11,11 @@ use crate::reading::Reading;
 
 /// A tick that is longer than this many usual ones is a jump of the clock, or the machine slept.
 const JUMP: u64 = 3;
-/// Packets a second below which nobody uses the link: beacons' replies, neighbour discovery, a ping or two.
+/// Packets a second below which no one uses the link: beacons' replies, neighbour discovery, a ping or two.
 const QUIET_PACKETS: f64 = 20.0;
 /// A loss below this, in CPUs, is no cause to act, whatever share of a small demand it is.
 const LEAST_LOSS: f64 = 0.004;
-/// So many ticks of one setting are judged together as well.
+/// This many ticks of one setting are judged together as well.
 const DRIFT_TICKS: u32 = 5;
 /// The noise is followed over so long, ns.
 const NOISE_NS: u64 = 5_000_000_000;
@@ -110,7 +110,7 @@ impl Controller<'_> {
             if has_demand { None } else { Some(self.state.idle_since_ns.unwrap_or(self.now)) };
     }
 
-    /// Whether a queue waits before the link though nobody who serves it lacks time, or by its own rate. A thread
+    /// Whether a queue waits before the link though no one who serves it lacks time, or by its own rate. A thread
     /// that always wants to run is no sign then: it fills a queue that drops what is over.
     fn queue_stands(&self) -> bool {
         let signal = &self.signal;

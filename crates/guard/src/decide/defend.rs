@@ -11,7 +11,7 @@ use crate::bounds::{Bounds, FULL_WEIGHT};
 const INEFFECTIVE_NS: u64 = 60_000_000_000;
 /// Bounds are remembered for so long after they were taken off, ns.
 const MEMORY_NS: u64 = 600_000_000_000;
-/// A step has helped when the measure rose by so many times its noise.
+/// A step has helped when the measure rose by this many times its noise.
 const PROOF: f64 = 2.0;
 /// And by this part of what was missing.
 const LEAST_OF_MISSING: f64 = 0.1;
@@ -63,7 +63,7 @@ impl Controller<'_> {
         ))
     }
 
-    /// Eases an application that needs so many times what it has: the hardest lever first.
+    /// Eases an application that needs this many times what it has: the hardest lever first.
     fn raise(&mut self, application: usize, times: f64) {
         let bounds = &mut self.state.held[application].bounds;
         if bounds.quota.is_some() {

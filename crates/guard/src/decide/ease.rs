@@ -117,10 +117,10 @@ impl Controller<'_> {
         let placed = Placement { threaded: self.state.placement.threaded, ..Placement::default() };
         let is_free = !self.state.bounds_any() && self.state.placement == placed;
         if is_free {
-            return "nobody uses the protected interfaces: nothing is bounded".to_owned();
+            return "no one uses the protected interfaces: nothing is bounded".to_owned();
         }
         if self.now.saturating_sub(since) < REST_NS {
-            return "nobody uses the protected interfaces; bounds stay a few seconds more"
+            return "no one uses the protected interfaces; bounds stay a few seconds more"
                 .to_owned();
         }
         for application in 0..self.state.held.len() {
@@ -131,7 +131,7 @@ impl Controller<'_> {
         self.state.relaxed = None;
         self.state.cooldown_ns = FIRST_COOLDOWN_NS;
         format!(
-            "nobody has used the protected interfaces for {}: everything is released, and remembered",
+            "no one has used the protected interfaces for {}: everything is released, and remembered",
             words::seconds(self.now.saturating_sub(since))
         )
     }

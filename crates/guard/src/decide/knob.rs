@@ -71,7 +71,7 @@ impl Law {
         let aggressiveness = f64::from(policy.aggressiveness.min(100));
         let (knob_target, fair) = at(aggressiveness);
         let (target, rate) = match policy.protect.target {
-            Some(Target::Kept(share)) => (share.get().min(1.0), None),
+            Some(Target::Part(share)) => (share.get().min(1.0), None),
             Some(Target::Rate(bits)) => (1.0, Some(bits.max(1) as f64)),
             None => (knob_target, None),
         };

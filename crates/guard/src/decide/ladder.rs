@@ -96,7 +96,7 @@ impl Controller<'_> {
             }
             Lever::Idle if !bounds.idle && self.spare(application) >= self.floor(application) => {
                 bounds.idle = true;
-                "runs only where nobody else wants to (idle class)".to_owned()
+                "runs only where no one else wants to (idle class)".to_owned()
             }
             Lever::Quota => {
                 let quota = self.quota(application)?;

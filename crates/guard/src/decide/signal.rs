@@ -196,8 +196,8 @@ impl Signal {
 
     fn see_losses(&mut self, reading: &Reading, places: &mut [Place]) {
         let span = reading.span_ns.max(1) as f64;
-        let told = reading.workers.iter().any(|worker| worker.waited_ns.is_some());
-        if !told {
+        let has_waits = reading.workers.iter().any(|worker| worker.waited_ns.is_some());
+        if !has_waits {
             self.source = estimate_waiting(reading, places);
         }
         for place in places.iter() {
@@ -222,7 +222,7 @@ impl Signal {
         }
         let is_thread = |kind| matches!(kind, WorkerKind::Napi | WorkerKind::Driver);
         self.has_threads = reading.workers.iter().any(|worker| is_thread(worker.kind));
-        self.has_time = if told {
+        self.has_time = if has_waits {
             reading.workers.iter().all(|worker| {
                 let awake = worker.ran_ns as f64 + worker.waited_ns.unwrap_or(0) as f64;
                 awake / span < WORKER_FULL

@@ -48,7 +48,7 @@ fn starved(tick: u64) -> Reading {
     }
 }
 
-/// Decides so many starved ticks and gives state and last decision.
+/// Decides this many starved ticks and gives state and last decision.
 fn after(ticks: u64, policy: &Policy, outcome: &Outcome) -> (State, Decision) {
     let mut state = State::default();
     let mut last = Decision::default();
@@ -140,7 +140,7 @@ fn what_is_held_follows_an_application_through_a_change_of_the_policy() {
 }
 
 #[test]
-fn ticks_are_long_only_where_there_is_nothing_to_protect_and_nobody_to_protect_it_from() {
+fn ticks_are_long_only_where_there_is_nothing_to_protect_and_no_one_to_protect_it_from() {
     let policy = two();
     let (_, starving) = after(2, &policy, &Outcome::default());
     assert_eq!(next_tick_ns(&starved(2), &starving), TICK_NS);

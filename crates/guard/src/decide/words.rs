@@ -68,13 +68,13 @@ impl Controller<'_> {
         let Some(kept) = flow.kept() else {
             return "Wi-Fi's work asked for no CPU time".to_owned();
         };
-        let told = match self.signal.source {
+        let source = match self.signal.source {
             Source::Waiting => "",
-            Source::Canary => ", told by the canary",
-            Source::Softnet => ", told by dropped packets",
+            Source::Canary => ", measured by the canary",
+            Source::Softnet => ", seen in dropped packets",
         };
         let (kept, target) = (percent(kept), percent(target));
-        format!("Wi-Fi got {kept} of the CPU time that it asked for (target {target}{told})")
+        format!("Wi-Fi got {kept} of the CPU time that it asked for (target {target}{source})")
     }
 
     /// The same with the worst offender.

@@ -1,11 +1,11 @@
 //! Facts of recorded devices.
 
 use super::*;
-use crate::sense::tree::{Tree, stat_line};
+use crate::sense::tree::{Tree, kernel_stat, user_stat};
 
 /// An OpenWrt-like access point with most of what the rules look for.
 fn router() -> Tree {
-    let mut real_time = stat_line(90, "audio", (1, 0, 0));
+    let mut real_time = user_stat(90, "audio", 0, 0);
     // Field 41 is the policy.
     real_time = real_time.replace(" 17 0 0 0 ", " 17 0 5 1 ");
     Tree::new(&[
@@ -29,14 +29,14 @@ fn router() -> Tree {
         ("sys/class/net/eth0/device/vendor", "1\n"),
         ("sys/class/net/br0/threaded", "0\n"),
         ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "ondemand\n"),
-        ("proc/1/stat", &stat_line(1, "procd", (0, 0, 0))),
-        ("proc/60/stat", &stat_line(60, "napi/phy0-1", (2, 0, 1))),
+        ("proc/1/stat", &user_stat(1, "procd", 0, 0)),
+        ("proc/60/stat", &kernel_stat(60, "napi/phy0-1", 0, 1)),
         ("proc/60/status", "Name:\tnapi\nCpus_allowed_list:\t0-1\n"),
-        ("proc/80/stat", &stat_line(80, "dnsmasq", (1, 0, 0))),
+        ("proc/80/stat", &user_stat(80, "dnsmasq", 0, 0)),
         ("proc/80/cgroup", "0::/\n"),
-        ("proc/85/stat", &stat_line(85, "irqbalance", (1, 0, 0))),
+        ("proc/85/stat", &user_stat(85, "irqbalance", 0, 0)),
         ("proc/85/cgroup", "0::/services/irqbalance\n"),
-        ("proc/90/stat", &stat_line(90, "audio", (1, 0, 0))),
+        ("proc/90/stat", &user_stat(90, "audio", 0, 0)),
         ("proc/90/cgroup", "0::/services/audio\n"),
         ("proc/90/task/90/stat", &real_time),
     ])

@@ -17,8 +17,8 @@ use linux::{
 
 use super::{
     Controller, Hierarchies, OWN, Refusal,
-    kin::Kin,
     processes::{Process, Processes},
+    protected::Protected,
 };
 use crate::policy::{Policy, Rule};
 
@@ -135,12 +135,12 @@ impl Applications {
 
     /// A process is the first application's that matches it.
     fn look(&mut self) -> Vec<Result<Application, Refusal>> {
-        let kin = Kin::new(&self.daemons, &self.processes);
+        let protected = Protected::new(&self.daemons, &self.processes);
         let rules = std::mem::take(&mut self.rules);
         let mut taken: Vec<u32> = Vec::new();
         let mut list = Vec::new();
         for rule in &rules {
-            let found = self.one(rule, &kin, &taken);
+            let found = self.one(rule, &protected, &taken);
             taken.extend(found.iter().flat_map(|application| &application.pids));
             list.push(found);
         }
@@ -148,7 +148,12 @@ impl Applications {
         list
     }
 
-    fn one(&mut self, rule: &Rule, kin: &Kin, taken: &[u32]) -> Result<Application, Refusal> {
+    fn one(
+        &mut self,
+        rule: &Rule,
+        protected: &Protected,
+        taken: &[u32],
+    ) -> Result<Application, Refusal> {
         let refuse = |why| Refusal { application: rule.name.clone(), why };
         let groups = self.groups_of(rule).map_err(refuse)?;
         let mut pids = self.processes_of(rule);
@@ -160,7 +165,7 @@ impl Applications {
         let mut realtime = Vec::new();
         for pid in pids {
             let Some(process) = self.processes.look_again(pid) else { continue };
-            if let Some(why) = kin.why_not(pid, process) {
+            if let Some(why) = protected.why_not(pid, process) {
                 return Err(refuse(format!("it would bound {why}; name it more narrowly")));
             }
             if process.realtime {
@@ -174,7 +179,7 @@ impl Applications {
         }
         application.places = self.places(rule, &groups, &application.pids);
         if application.is_absent() {
-            application.notes.push(format!("{} has no process and no group now", told(rule)));
+            application.notes.push(format!("{} has no process and no group now", described(rule)));
         }
         Ok(application)
     }
@@ -288,7 +293,7 @@ fn unit_name(unit: &str) -> String {
 const RUNTIMES: [&str; 6] =
     ["docker-", "libpod-", "crio-", "cri-containerd-", "lxc.payload.", "machine-"];
 
-/// So many digits of an id are enough to mean one container.
+/// This many digits of an id are enough to mean one container.
 const LEAST_ID: usize = 6;
 
 /// Whether a group's name is that of a container: `ID`, `docker-ID.scope`, `libpod-ID`, `lxc.payload.NAME`. Of an
@@ -338,7 +343,7 @@ fn folder_name(application: &str) -> String {
 }
 
 /// How a rule finds its application, for people.
-fn told(rule: &Rule) -> String {
+fn described(rule: &Rule) -> String {
     let ways = [
         ("service", &rule.service),
         ("unit", &rule.unit),

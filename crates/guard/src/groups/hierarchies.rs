@@ -62,7 +62,7 @@ pub enum Shape {
 
 impl Shape {
     /// As a person says it.
-    pub const fn told(self) -> &'static str {
+    pub const fn described(self) -> &'static str {
         match self {
             Self::None => "no control groups",
             Self::V1 => "control groups of version 1",

@@ -37,7 +37,7 @@ pub(crate) struct Process {
     pub(crate) realtime: bool,
     /// When it started, ticks since boot.
     pub(crate) born: u64,
-    looks: u8,
+    checks: u8,
 }
 
 impl Process {
@@ -70,12 +70,12 @@ impl Processes {
                 continue;
             };
             match self.all.remove(&pid) {
-                Some(known) if known.looks >= SETTLED => drop(next.insert(pid, known)),
+                Some(known) if known.checks >= SETTLED => drop(next.insert(pid, known)),
                 known => {
-                    let looks = known.map_or(0, |known| known.looks) + 1;
+                    let checks = known.map_or(0, |known| known.checks) + 1;
                     let seen = look(&self.proc.join(pid.to_string()));
-                    let settled = |seen: &Process| if seen.born <= old { SETTLED } else { looks };
-                    next.extend(seen.map(|seen| (pid, Process { looks: settled(&seen), ..seen })));
+                    let settled = |seen: &Process| if seen.born <= old { SETTLED } else { checks };
+                    next.extend(seen.map(|seen| (pid, Process { checks: settled(&seen), ..seen })));
                 }
             }
         }
@@ -85,9 +85,9 @@ impl Processes {
     /// Looks at one process again: it may have become real-time, or another may have its number.
     pub(crate) fn look_again(&mut self, pid: u32) -> Option<&Process> {
         let seen = look(&self.proc.join(pid.to_string()));
-        let looks = self.all.get(&pid).map_or(1, |known| known.looks);
+        let checks = self.all.get(&pid).map_or(1, |known| known.checks);
         match seen {
-            Some(process) => drop(self.all.insert(pid, Process { looks, ..process })),
+            Some(process) => drop(self.all.insert(pid, Process { checks, ..process })),
             None => drop(self.all.remove(&pid)),
         }
         self.all.get(&pid)
@@ -138,7 +138,7 @@ fn look(folder: &Path) -> Option<Process> {
         kernel: stat.kernel_thread,
         realtime: is_realtime_stat(&text),
         born: field(&text, STARTED)?,
-        looks: 0,
+        checks: 0,
     })
 }
 
@@ -177,11 +177,11 @@ fn user_of(status: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::fake::{Fake, Living};
+    use crate::journal::fake::{Fake, Spawned};
 
     #[test]
     fn the_policy_and_the_start_are_read_of_a_name_with_brackets() {
-        let stat = Living { comm: "a) R (b", policy: 2, born: 77, ..Living::default() }.stat(5);
+        let stat = Spawned { comm: "a) R (b", policy: 2, born: 77, ..Spawned::default() }.stat(5);
         assert_eq!(born(stat.as_bytes()), Some(77));
         assert!(is_realtime_stat(stat.as_bytes()));
         assert_eq!(born(b"5 (cut"), None);
@@ -193,10 +193,10 @@ mod tests {
     fn a_child_that_becomes_another_program_is_seen_to() {
         let fake = Fake::v1();
         // It has just started.
-        fake.lives(40, Living { comm: "sh", born: u64::MAX, ..Living::default() });
+        fake.spawn(40, Spawned { comm: "sh", born: u64::MAX, ..Spawned::default() });
         let mut processes = Processes::of(fake.path("/proc"));
         processes.refresh();
-        fake.lives(40, Living { comm: "backup", born: u64::MAX, ..Living::default() });
+        fake.spawn(40, Spawned { comm: "backup", born: u64::MAX, ..Spawned::default() });
         processes.refresh();
         assert_eq!(processes.get(40).unwrap().name(), "backup");
         fake.ends(40);
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn a_line_of_parents_that_bites_its_tail_ends() {
         let fake = Fake::v1();
-        fake.lives(40, Living { parent: 41, ..Living::default() });
-        fake.lives(41, Living { parent: 40, ..Living::default() });
+        fake.spawn(40, Spawned { parent: 41, ..Spawned::default() });
+        fake.spawn(41, Spawned { parent: 40, ..Spawned::default() });
         let mut processes = Processes::of(fake.path("/proc"));
         processes.refresh();
         assert_eq!(processes.line_of(40), [40, 41]);

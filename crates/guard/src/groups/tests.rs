@@ -2,7 +2,7 @@
 
 use super::{Application, Applications, Controller, Refusal};
 use crate::{
-    journal::fake::{Fake, Living},
+    journal::fake::{Fake, Spawned},
     policy::{Policy, Rule},
 };
 
@@ -43,7 +43,7 @@ fn group(path: &str) -> Rule {
 /// A device of version 2 with a process in a group.
 fn with(group: &str, pid: u32, comm: &'static str) -> Fake {
     let fake = Fake::v2();
-    fake.lives(pid, Living { comm, ..Living::default() });
+    fake.spawn(pid, Spawned { comm, ..Spawned::default() });
     fake.group(&format!("/sys/fs/cgroup/{group}"));
     fake.echo(&pid.to_string(), &format!("/sys/fs/cgroup/{group}/cgroup.procs")).unwrap();
     fake
@@ -52,8 +52,8 @@ fn with(group: &str, pid: u32, comm: &'static str) -> Fake {
 #[test]
 fn processes_are_found_by_name_file_and_user() {
     let fake = Fake::v1();
-    fake.lives(50, Living { comm: "a-very-long-nam", user: 7, ..Living::default() });
-    fake.lives(51, Living { comm: "other", user: 8, ..Living::default() });
+    fake.spawn(50, Spawned { comm: "a-very-long-nam", user: 7, ..Spawned::default() });
+    fake.spawn(51, Spawned { comm: "other", user: 8, ..Spawned::default() });
     fake.put("/etc/passwd", "root:x:0:0::/:\nbackup:x:8:8::/:\n");
     std::os::unix::fs::symlink("/usr/bin/other", fake.path("/proc/51/exe")).unwrap();
     let user = |name: &str| rule(|rule| rule.user = Some(name.to_owned()));
@@ -108,14 +108,14 @@ fn late_starters_are_found_and_what_has_ended_is_forgotten() {
     let mut applications = find(&fake, process("backup")).unwrap();
     assert_eq!(applications.unmatched(), ["app"]);
     assert!(applications.list()[0].notes[0].contains("process backup has no process"));
-    fake.lives(50, Living { comm: "backup", ..Living::default() });
+    fake.spawn(50, Spawned { comm: "backup", ..Spawned::default() });
     applications.refresh();
     assert_eq!(applications.list()[0].pids, [50]);
     assert!(applications.unmatched().is_empty());
     fake.ends(50);
     applications.refresh();
     assert!(applications.list()[0].is_absent());
-    fake.lives(51, Living { comm: "backup", ..Living::default() });
+    fake.spawn(51, Spawned { comm: "backup", ..Spawned::default() });
     applications.refresh();
     assert_eq!(applications.list()[0].pids, [51]);
 }
@@ -133,10 +133,10 @@ fn a_process_is_the_first_applications_that_matches_it() {
 #[test]
 fn a_number_that_another_process_has_now_is_not_the_application() {
     let fake = Fake::v1();
-    fake.lives(50, Living { comm: "backup", ..Living::default() });
+    fake.spawn(50, Spawned { comm: "backup", ..Spawned::default() });
     let mut applications = find(&fake, process("backup")).unwrap();
     (0..3).for_each(|_| applications.refresh());
-    fake.lives(50, Living { comm: "hostapd", born: 999, ..Living::default() });
+    fake.spawn(50, Spawned { comm: "hostapd", born: 999, ..Spawned::default() });
     applications.refresh();
     applications.refresh();
     assert!(!applications.list()[0].pids.contains(&50), "{:?}", applications.list());
@@ -146,13 +146,13 @@ fn a_number_that_another_process_has_now_is_not_the_application() {
 fn what_keeps_the_device_alive_is_refused() {
     for comm in ["hostapd", "wpa_supplicant", "netifd", "dnsmasq", "dropbear", "sshd", "asterisk"] {
         let fake = Fake::v1();
-        fake.lives(50, Living { comm, ..Living::default() });
+        fake.spawn(50, Spawned { comm, ..Spawned::default() });
         assert!(refused(&fake, process(comm)).contains(&format!("pid 50 ({comm})")));
     }
     let fake = Fake::v1();
-    fake.lives(1, Living { comm: "preinit", parent: 0, user: 0, ..Living::default() });
+    fake.spawn(1, Spawned { comm: "preinit", parent: 0, user: 0, ..Spawned::default() });
     assert!(refused(&fake, process("preinit")).contains("pid 1"));
-    fake.lives(30, Living { comm: "kswapd0", kernel: true, ..Living::default() });
+    fake.spawn(30, Spawned { comm: "kswapd0", kernel: true, ..Spawned::default() });
     assert!(refused(&fake, process("kswapd0")).contains("a thread of the kernel"));
 }
 
@@ -160,8 +160,8 @@ fn what_keeps_the_device_alive_is_refused() {
 fn guard_and_who_started_it_are_refused() {
     let fake = Fake::v1();
     let own = std::process::id();
-    fake.lives(own, Living { comm: "guard", parent: 77, ..Living::default() });
-    fake.lives(77, Living { comm: "shell", ..Living::default() });
+    fake.spawn(own, Spawned { comm: "guard", parent: 77, ..Spawned::default() });
+    fake.spawn(77, Spawned { comm: "shell", ..Spawned::default() });
     assert!(refused(&fake, process("guard")).contains("guard itself"));
     assert!(refused(&fake, process("shell")).contains("which started guard"));
 }
@@ -180,7 +180,7 @@ fn a_group_above_somebody_protected_is_refused() {
 fn who_comes_to_be_protected_is_left_out_with_the_reason() {
     let fake = with("apps/x", 60, "worker");
     let mut applications = find(&fake, group("/apps/x")).unwrap();
-    fake.lives(61, Living { comm: "sshd", ..Living::default() });
+    fake.spawn(61, Spawned { comm: "sshd", ..Spawned::default() });
     fake.echo("61", "/sys/fs/cgroup/apps/x/cgroup.procs").unwrap();
     applications.refresh();
     let application = &applications.list()[0];
@@ -191,8 +191,8 @@ fn who_comes_to_be_protected_is_left_out_with_the_reason() {
 #[test]
 fn real_time_processes_are_left_out_with_a_note() {
     let fake = Fake::v1();
-    fake.lives(50, Living { comm: "audio", policy: 2, ..Living::default() });
-    fake.lives(51, Living { comm: "audio", ..Living::default() });
+    fake.spawn(50, Spawned { comm: "audio", policy: 2, ..Spawned::default() });
+    fake.spawn(51, Spawned { comm: "audio", ..Spawned::default() });
     let application = found(&fake, process("audio"));
     assert_eq!(application.pids, [51]);
     assert!(application.notes[0].contains("pid 50"), "{:?}", application.notes);

@@ -1,7 +1,7 @@
 //! A device for tests: a folder that behaves as the kernel's files do, as far as guard writes them.
 //!
 //! It refuses what it is told to refuse, and dies at the change that it is told to die at. It is shipped, so that
-//! whoever builds on the journal tests with the same kernel. Rules of each file: `fake/kernel.rs`.
+//! anyone who builds on the journal tests with the same kernel. Rules of each file: `fake/kernel.rs`.
 
 mod kernel;
 mod tree;
@@ -22,7 +22,7 @@ use crate::groups::{Hierarchies, born};
 
 /// What the kernel says of a process.
 #[derive(Clone, Copy, Debug)]
-pub struct Living {
+pub struct Spawned {
     /// Its name.
     pub comm: &'static str,
     /// Its parent.
@@ -37,13 +37,13 @@ pub struct Living {
     pub born: u64,
 }
 
-impl Default for Living {
+impl Default for Spawned {
     fn default() -> Self {
         Self { comm: "sleep", parent: 1, user: 1000, kernel: false, policy: 0, born: 100 }
     }
 }
 
-impl Living {
+impl Spawned {
     /// Its line of `/proc/PID/stat`.
     pub fn stat(&self, pid: u32) -> String {
         let Self { comm, parent, kernel, policy, born, .. } = self;
@@ -58,14 +58,14 @@ impl Living {
 struct Failing {
     /// Changes that are still made before it dies; `None`: it lives.
     left: Option<u64>,
-    /// Of the line that it dies at, so many bytes are still written.
+    /// Of the line that it dies at, this many bytes are still written.
     torn: usize,
     /// Ends of paths, and what a write to them gives.
     refused: Vec<(String, Errno)>,
     /// The end of a path: right before the next write to it the watchdog takes over.
     overtaken: Option<String>,
     /// Changes so far.
-    made: u64,
+    changes: u64,
     boot: String,
     nice: BTreeMap<u32, i32>,
 }
@@ -84,8 +84,8 @@ impl Fake {
         // In memory where there is such a place: thousands of devices are made of many small files.
         let memory = Path::new("/dev/shm");
         let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let made = Temporary::below(place, "headroom-fake.");
-        let folder = made.unwrap_or_else(|error| panic!("no folder for a fake device: {error}"));
+        let changes = Temporary::below(place, "headroom-fake.");
+        let folder = changes.unwrap_or_else(|error| panic!("no folder for a fake device: {error}"));
         let places = Places::of(folder.path(), mountinfo);
         let fake = Self { folder: Arc::new(folder), failing: Arc::default(), places };
         fake.failing().boot = "boot-1".to_owned();
@@ -137,7 +137,7 @@ impl Fake {
     }
 
     /// A process is there.
-    pub fn lives(&self, pid: u32, living: Living) {
+    pub fn spawn(&self, pid: u32, living: Spawned) {
         self.put(&format!("/proc/{pid}/stat"), &living.stat(pid));
         let user = living.user;
         self.put(
@@ -180,7 +180,7 @@ impl Fake {
         self.failing().refused.clear();
     }
 
-    /// It dies after so many more changes; of a line of the journal that it dies at, `torn` bytes are written.
+    /// It dies after this many more changes; of a line of the journal that it dies at, `torn` bytes are written.
     pub fn die_after(&self, changes: u64, torn: usize) {
         let mut failing = self.failing();
         (failing.left, failing.torn) = (Some(changes), torn);
@@ -198,7 +198,7 @@ impl Fake {
 
     /// Changes so far, the journal's own among them.
     pub fn changes(&self) -> u64 {
-        self.failing().made
+        self.failing().changes
     }
 
     /// It starts anew: another boot.
@@ -253,7 +253,7 @@ impl Fake {
             Some(left) => *left -= 1,
             None => {}
         }
-        failing.made += 1;
+        failing.changes += 1;
         let path = path.to_string_lossy();
         match failing.refused.iter().find(|(end, _)| path.ends_with(end)) {
             Some((_, errno)) => Err((*errno).into()),
@@ -273,30 +273,30 @@ impl Files for Fake {
         kernel::write(path, text, self.root())
     }
 
-    fn append(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn append(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         let dying = self.is_dead();
         let torn = self.failing().torn;
         let may = self.may(&state.path_of(name));
         let whole = if may.is_ok() { text.len() } else { torn.min(text.len() - 1) };
         if may.is_ok() || dying {
             state.append(name, &text[..whole])?;
-            // Whoever is dead writes no second half.
+            // Anyone who is dead writes no second half.
             self.failing().torn = 0;
         }
         may
     }
 
-    fn replace(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn replace(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         self.may(&state.path_of(name))?;
         state.replace(name, text)
     }
 
-    fn rename(&mut self, state: &State, (from, to): (&str, &str)) -> io::Result<()> {
+    fn rename(&mut self, state: &State, from: &str, to: &str) -> io::Result<()> {
         self.may(&state.path_of(from))?;
         state.rename(from, to)
     }
 
-    fn remove(&mut self, (state, name): (&State, &str)) -> io::Result<()> {
+    fn remove(&mut self, state: &State, name: &str) -> io::Result<()> {
         self.may(&state.path_of(name))?;
         state.remove(name)
     }

@@ -46,7 +46,7 @@ pub trait Files: std::fmt::Debug {
     /// # Errors
     ///
     /// The system's.
-    fn append(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn append(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         state.append(name, text)
     }
 
@@ -55,7 +55,7 @@ pub trait Files: std::fmt::Debug {
     /// # Errors
     ///
     /// The system's.
-    fn replace(&mut self, (state, name): (&State, &str), text: &str) -> io::Result<()> {
+    fn replace(&mut self, state: &State, name: &str, text: &str) -> io::Result<()> {
         state.replace(name, text)
     }
 
@@ -64,7 +64,7 @@ pub trait Files: std::fmt::Debug {
     /// # Errors
     ///
     /// The system's.
-    fn rename(&mut self, state: &State, (from, to): (&str, &str)) -> io::Result<()> {
+    fn rename(&mut self, state: &State, from: &str, to: &str) -> io::Result<()> {
         state.rename(from, to)
     }
 
@@ -73,7 +73,7 @@ pub trait Files: std::fmt::Debug {
     /// # Errors
     ///
     /// The system's.
-    fn remove(&mut self, (state, name): (&State, &str)) -> io::Result<()> {
+    fn remove(&mut self, state: &State, name: &str) -> io::Result<()> {
         state.remove(name)
     }
 

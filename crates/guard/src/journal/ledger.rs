@@ -213,9 +213,10 @@ mod tests {
 
     #[test]
     fn a_journal_that_was_written_anew_says_the_same() {
-        let made = permitted(Record::Made { folder: "/g/headroom-guard.a".into() });
+        let created = permitted(Record::Made { folder: "/g/headroom-guard.a".into() });
         let changes = [change("1\n", "2", 7), change("2\n", "3", 7)];
-        let long = Ledger::of([made.clone()].into_iter().chain(changes).chain([made, moved(1)]));
+        let long =
+            Ledger::of([created.clone()].into_iter().chain(changes).chain([created, moved(1)]));
         let short = Ledger::of(long.records().map(permitted));
         assert_eq!(short.len(), 3);
         assert_eq!(short.value(Path::new("/g/cpu.shares")).unwrap().original, "1\n");

@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_refusal_is_one_short_line_that_no_terminal_obeys() {
         let path = format!("/etc/\u{1b}[2J\n{}", "x".repeat(5000));
-        let told = refusal(change(&path, Knob::Plain, "1"));
-        assert!(told.len() < 250 && !told.contains(['\n', '\u{1b}']), "{told}");
+        let text = refusal(change(&path, Knob::Plain, "1"));
+        assert!(text.len() < 250 && !text.contains(['\n', '\u{1b}']), "{text}");
     }
 }

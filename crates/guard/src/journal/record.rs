@@ -78,7 +78,7 @@ impl Record {
         Ok(format!("{:016x} {json}\n", checksum(json.as_bytes())))
     }
 
-    /// Reads a line; `None` where it is torn or nobody's.
+    /// Reads a line; `None` where it is torn or no one's.
     pub fn parse(line: &str) -> Option<Self> {
         let (sum, json) = line.split_once(' ')?;
         let whole =

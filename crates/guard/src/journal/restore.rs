@@ -12,7 +12,7 @@ use std::{
 use rustix::io::Errno;
 
 use super::{
-    Error, Failure, Journal, Knob, NAME, Report, TAKEN, is,
+    Error, Failure, Journal, Knob, NAME, Report, TAKEN, Texts, is,
     ledger::{Held, Ledger, Value},
     record::{self, MOST_LINES, Record, records},
     shown,
@@ -28,8 +28,15 @@ enum Whose {
     Ours,
     /// A person's, and what it reads.
     Theirs(String),
-    /// Nobody's: it is gone.
+    /// No one's: it is gone.
     Gone,
+}
+
+/// A process that guard moved from one group to another.
+struct Move<'a> {
+    pid: u32,
+    from: &'a Path,
+    to: &'a Path,
 }
 
 impl Journal {
@@ -42,10 +49,14 @@ impl Journal {
             self.ledger.keep(Vec::new());
             return report;
         }
-        let made: Vec<PathBuf> = self.made().map(Path::to_owned).collect();
+        let created: Vec<PathBuf> = self.created().map(Path::to_owned).collect();
         // Judged before anything is undone: leaving the idle class changes the weight beside it.
-        let judged: Vec<(Held, Option<Whose>)> =
-            self.ledger.all().iter().map(|held| (held.clone(), self.judge(held, &made))).collect();
+        let judged: Vec<(Held, Option<Whose>)> = self
+            .ledger
+            .all()
+            .iter()
+            .map(|held| (held.clone(), self.judge(held, &created)))
+            .collect();
         self.restoring = true;
         let mut kept = Vec::new();
         for (held, whose) in judged.into_iter().rev() {
@@ -56,7 +67,7 @@ impl Journal {
         self.restoring = false;
         kept.reverse();
         if kept.is_empty() && self.file.take().is_some() {
-            let _ = self.files.remove((&self.state, self.name));
+            let _ = self.files.remove(&self.state, self.name);
         }
         self.ledger.keep(kept);
         report
@@ -66,11 +77,11 @@ impl Journal {
     pub(super) fn rejoin(&mut self) -> Result<(), Error> {
         let Some(older) = self.believed(TAKEN)? else { return Ok(()) };
         let joined = match self.believed(NAME)? {
-            None => self.files.rename(&self.state, (TAKEN, NAME)),
+            None => self.files.rename(&self.state, TAKEN, NAME),
             Some(newer) => self
                 .files
-                .replace((&self.state, NAME), &format!("{older}\n{newer}"))
-                .and_then(|()| self.files.remove((&self.state, TAKEN))),
+                .replace(&self.state, NAME, &format!("{older}\n{newer}"))
+                .and_then(|()| self.files.remove(&self.state, TAKEN)),
         };
         joined.map_err(|source| Error::Folder { path: self.state.path_of(NAME), source })
     }
@@ -83,7 +94,7 @@ impl Journal {
         let boot = self.files.boot();
         let ours = |record: &Record| matches!(record, Record::Begin { version: record::VERSION, boot: its } if *its == boot);
         if !records.first().is_some_and(ours) {
-            let _ = self.files.remove((&self.state, self.name));
+            let _ = self.files.remove(&self.state, self.name);
             return Ok(Report { foreign_boot: !records.is_empty(), ..Report::default() });
         }
         self.file = self.state.inode(self.name);
@@ -98,7 +109,7 @@ impl Journal {
         Ok(report)
     }
 
-    /// The text of a journal that nobody else can have written.
+    /// The text of a journal that no one else can have written.
     fn believed(&self, name: &str) -> Result<Option<String>, Error> {
         let failed = |source| Error::Journal { path: self.state.path_of(name), source };
         let text = self.state.journal(name).map_err(failed)?;
@@ -108,7 +119,7 @@ impl Journal {
         Ok(text)
     }
 
-    fn made(&self) -> impl Iterator<Item = &Path> {
+    fn created(&self) -> impl Iterator<Item = &Path> {
         self.ledger.all().iter().filter_map(|held| match held {
             Held::Group(folder) => Some(folder.as_path()),
             _ => None,
@@ -116,9 +127,9 @@ impl Journal {
     }
 
     /// Whose a value is; `None` of what goes with its group, and of what is no value.
-    fn judge(&self, held: &Held, made: &[PathBuf]) -> Option<Whose> {
+    fn judge(&self, held: &Held, created: &[PathBuf]) -> Option<Whose> {
         let Held::Value(value) = held else { return None };
-        if made.iter().any(|folder| value.path.starts_with(folder)) {
+        if created.iter().any(|folder| value.path.starts_with(folder)) {
             return None;
         }
         let inode = self.inode(&value.path, value.knob);
@@ -152,7 +163,7 @@ impl Journal {
             (Held::Value(_), None) => true,
             (Held::Move { pid, born, from, to }, _) => {
                 let same = self.files.origin(*pid).is_some_and(|origin| origin.born == *born);
-                !same || self.undo_move(*pid, (from, to), report)
+                !same || self.undo_move(&Move { pid: *pid, from, to }, report)
             }
             (Held::Group(folder), _) => self.undo_group(folder, report),
         }
@@ -170,7 +181,7 @@ impl Journal {
         if now.trim() == value.original.trim() {
             return true;
         }
-        match self.change(path, value.knob, (&now, &value.original)) {
+        match self.change(path, value.knob, Texts { old: &now, new: &value.original }) {
             Ok(()) => {
                 let reads = self.read(path, value.knob).unwrap_or_default();
                 let (now, original) = (shown(&now), shown(&value.original));
@@ -201,7 +212,8 @@ impl Journal {
     }
 
     /// Moves a process back, if it is still where guard put it.
-    fn undo_move(&mut self, pid: u32, (from, to): (&Path, &Path), report: &mut Report) -> bool {
+    fn undo_move(&mut self, moved: &Move<'_>, report: &mut Report) -> bool {
+        let Move { pid, from, to } = *moved;
         if !self.members(to).contains(&pid) {
             return true;
         }
@@ -231,7 +243,7 @@ impl Journal {
     fn undo_group(&mut self, folder: &Path, report: &mut Report) -> bool {
         for pid in self.members(folder) {
             if let Some(home) = self.home_of(pid, folder) {
-                self.undo_move(pid, (&home, folder), report);
+                self.undo_move(&Move { pid, from: &home, to: folder }, report);
             }
         }
         for _ in 0..TRIES {

@@ -1,8 +1,8 @@
 //! The state folder: who may have written to it, and one guard at a time in it.
 //!
 //! guard does as root what its journal says, so the journal is believed because of who can have written it: a
-//! regular file of root's (or of guard's own user) that nobody else can write to and that has no second name, in a
-//! folder that nobody else can change or exchange ([`Folder::open_trusted`]). Every file below is opened relative
+//! regular file of root's (or of guard's own user) that no one else can write to and that has no second name, in a
+//! folder that no one else can change or exchange ([`Folder::open_trusted`]). Every file below is opened relative
 //! to that folder and through no link. What the lines say is [`super::permit`]'s question.
 
 use std::{
@@ -49,8 +49,8 @@ impl State {
     ///
     /// [`Error::Folder`], also where somebody else may have written to it.
     pub(super) fn make(path: &Path) -> Result<Self, Error> {
-        let made = Folder::create_trusted(path, MODE);
-        let folder = made.map_err(|source| Error::Folder { path: path.to_owned(), source })?;
+        let created = Folder::create_trusted(path, MODE);
+        let folder = created.map_err(|source| Error::Folder { path: path.to_owned(), source })?;
         Ok(Self { folder: folder.private() })
     }
 
@@ -130,9 +130,9 @@ impl State {
     pub(super) fn lock(&self) -> Result<Lock, Error> {
         const NAME: &str = "lock";
         let failed = |source| Error::Folder { path: self.path_of(NAME), source };
-        let made = self.folder.lock_file(NAME);
+        let created = self.folder.lock_file(NAME);
         // What is not guard's own is not written to.
-        let file = made.and_then(|file| self.folder.trusted_file(NAME).map(|_| file));
+        let file = created.and_then(|file| self.folder.trusted_file(NAME).map(|_| file));
         let mut file = file.map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -155,7 +155,7 @@ pub(super) struct Lock {
     _file: File,
 }
 
-/// Who wrote itself in; 0 where nobody has yet.
+/// Who wrote itself in; 0 where no one has yet.
 fn pid_in(file: &mut File) -> u32 {
     let mut text = String::new();
     let _ = file.take(16).read_to_string(&mut text);

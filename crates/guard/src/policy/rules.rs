@@ -9,7 +9,7 @@ use crate::groups::PROTECTED;
 const OURS: [&str; 3] = ["guard", "headroom", "headroom-agent"];
 /// An interface's name has fewer bytes than this (`IFNAMSIZ`).
 const INTERFACE_NAME: usize = 16;
-/// No floor above so many CPUs: somebody left out a `%`.
+/// No floor above this many CPUs: somebody left out a `%`.
 const MOST_CPUS: f64 = 64.0;
 
 /// Each is looked for among all processes, several times a second.
@@ -57,7 +57,7 @@ fn knob(policy: &Policy) -> Result<(), Wrong> {
         let why = format!("aggressiveness {} is above 100; write 0 to 100", policy.aggressiveness);
         return fault(&["aggressiveness"], why);
     }
-    if let Some(Target::Kept(share)) = policy.protect.target
+    if let Some(Target::Part(share)) = policy.protect.target
         && !(share.get() > 0.0 && share.get() <= 1.0)
     {
         let why = format!("a target of {share} of what Wi-Fi asks for; write 1% to 100%");

@@ -14,7 +14,7 @@ fn application(line: &str) -> String {
 }
 
 #[test]
-fn an_empty_policy_protects_every_wireless_interface_and_bounds_nobody() {
+fn an_empty_policy_protects_every_wireless_interface_and_bounds_no_one() {
     let policy = parse("", "guard.toml").unwrap();
     assert_eq!((policy.aggressiveness, policy.applications.len()), (80, 0));
     assert!(policy.protect.interfaces.is_empty() && !policy.allow.threaded_napi);
@@ -120,21 +120,25 @@ fn names_are_plain_and_there_are_no_two_of_one_kind() {
 fn files_beside_the_policy_are_laid_over_it_in_the_order_of_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guard.toml");
-    let beside = folder.path().join("guard.d");
-    fs::create_dir(&beside).unwrap();
+    let drop_ins = folder.path().join("guard.d");
+    fs::create_dir(&drop_ins).unwrap();
     fs::write(&path, application("service = \"backup\"")).unwrap();
     let more = "[[application]]\nname = \"index\"\nuser = \"media\"\n[allow]\nquota = false\n";
-    fs::write(beside.join("20-index.toml"), more).unwrap();
-    fs::write(beside.join("10-knob.toml"), "aggressiveness = 40\n[allow]\nidle = false\n").unwrap();
-    fs::write(beside.join("notes.txt"), "not = a policy").unwrap();
+    fs::write(drop_ins.join("20-index.toml"), more).unwrap();
+    fs::write(drop_ins.join("10-knob.toml"), "aggressiveness = 40\n[allow]\nidle = false\n")
+        .unwrap();
+    fs::write(drop_ins.join("notes.txt"), "not = a policy").unwrap();
     let policy = Policy::read(&path).unwrap();
     let names: Vec<&str> = policy.applications.iter().map(|rule| rule.name.as_str()).collect();
     assert_eq!(names, ["backup", "index"]);
     assert_eq!(policy.aggressiveness, 40);
     assert!(!policy.allow.quota && !policy.allow.idle && policy.allow.packing);
     // What two files have together is told with the later one's line.
-    fs::write(beside.join("30-again.toml"), "\n[[application]]\nname = \"index\"\nuser = \"x\"\n")
-        .unwrap();
+    fs::write(
+        drop_ins.join("30-again.toml"),
+        "\n[[application]]\nname = \"index\"\nuser = \"x\"\n",
+    )
+    .unwrap();
     let line = Policy::read(&path).unwrap_err().to_string();
     assert!(line.contains("30-again.toml:3: application `index`: there are two"), "{line}");
 }

@@ -19,7 +19,7 @@ use super::{
 /// Files of one policy: its own, and those in the folder beside it.
 const MOST_FILES: usize = 64;
 
-/// A key that is longer is nobody's slip.
+/// A key that is longer is no one's slip.
 const LONGEST_KEY: usize = 64;
 
 /// One file: what errors call it, and what stands in it.
@@ -30,7 +30,7 @@ struct Source {
 
 pub(super) fn read(path: &Path) -> Result<Policy, Error> {
     let mut sources = vec![source(path)?];
-    for file in beside(path)? {
+    for file in drop_ins(path)? {
         sources.push(source(&file)?);
     }
     merge(&sources)
@@ -47,7 +47,7 @@ fn source(path: &Path) -> Result<Source, Error> {
 }
 
 /// The files in the folder beside a policy, in the order of their names.
-fn beside(path: &Path) -> Result<Vec<PathBuf>, Error> {
+fn drop_ins(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let folder = path.with_extension("d");
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -145,7 +145,7 @@ fn nearest_key(message: &str) -> Option<String> {
     let mut words = rest.split('`').skip(1).step_by(2);
     let wrong = words.next()?;
     let known: Vec<&str> = words.collect();
-    // Nobody mistypes that much, and a distance costs the product of both lengths.
+    // No one mistypes that much, and a distance costs the product of both lengths.
     if wrong.len() > LONGEST_KEY {
         let begins: String = wrong.chars().take(LONGEST_KEY).collect();
         return Some(format!("unknown key `{begins}…`; known here: {}", known.join(", ")));

@@ -78,7 +78,7 @@ pub fn replay(path: &Path) -> io::Result<Report> {
 }
 
 /// Decides a recording's readings with another policy. The readings stay those that the recorded bounds led to;
-/// what the other policy would have led to, nobody has seen.
+/// what the other policy would have led to, no one has seen.
 ///
 /// # Errors
 ///

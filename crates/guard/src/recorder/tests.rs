@@ -114,7 +114,7 @@ fn torn_and_foreign_lines_are_named_and_the_rest_is_replayed() {
     let torn = replay(&path).unwrap();
     assert_eq!((torn.ticks, torn.faults.len(), torn.is_same()), (9, 1, true));
     assert!(torn.faults[0].to_string().contains("torn"), "{}", torn.faults[0]);
-    // Whoever goes on begins a line of his own, with a state.
+    // Anyone who goes on begins a line of his own, with a state.
     let mut recorder = Recorder::open(&path, 1 << 20, &policy(100)).unwrap();
     record(&mut recorder, &mut state, 10..20, true);
     let report = replay(&path).unwrap();

@@ -89,7 +89,7 @@ impl Account {
         }
         self.interfaces(reading);
         self.applications(reading, decision);
-        self.told(outcome);
+        self.shown(outcome);
         self.now.at_ns = reading.at_ns;
         self.now.own_ns += reading.own_ns;
         self.now.writes += u64::from(outcome.writes);
@@ -100,7 +100,7 @@ impl Account {
     fn interfaces(&mut self, reading: &Reading) {
         let before = std::mem::take(&mut self.status.interfaces);
         let rate = |bytes: u64| bytes as f64 * 8e9 / reading.span_ns.max(1) as f64;
-        let told = reading.interfaces.iter().map(|one| {
+        let shown = reading.interfaces.iter().map(|one| {
             let dropped = before.iter().find(|before| before.name == one.name);
             Interface {
                 name: one.name.clone(),
@@ -112,7 +112,7 @@ impl Account {
                 link_limited: one.link_limited,
             }
         });
-        self.status.interfaces = told.collect();
+        self.status.interfaces = shown.collect();
     }
 
     fn applications(&mut self, reading: &Reading, decision: &Decision) {
@@ -121,23 +121,23 @@ impl Account {
         let fair = cost::fair_shares(reading);
         for (nth, seen) in reading.applications.iter().enumerate() {
             let bounds = decision.bounds.get(nth).cloned().unwrap_or_default();
-            let (told, bounded) = (&mut self.status.applications[nth], &mut self.bounded[nth]);
+            let (shown, bounded) = (&mut self.status.applications[nth], &mut self.bounded[nth]);
             if bounds.are_none() {
                 *bounded = Bounded::default();
-            } else if told.bounds != bounds {
+            } else if shown.bounds != bounds {
                 *bounded = Bounded { since_ns: Some(reading.at_ns), why: decision.reason.clone() };
             }
-            told.name.clone_from(&seen.name);
-            told.runs = seen.runs;
-            told.bounds = bounds;
-            told.cpus = seen.ran_ns as f64 / reading.span_ns.max(1) as f64;
-            told.fair_cpus = fair.get(nth).copied().flatten();
-            told.cpu_s += seen.ran_ns as f64 / 1e9;
-            told.memory_kib = seen.memory_kib;
+            shown.name.clone_from(&seen.name);
+            shown.runs = seen.runs;
+            shown.bounds = bounds;
+            shown.cpus = seen.ran_ns as f64 / reading.span_ns.max(1) as f64;
+            shown.fair_cpus = fair.get(nth).copied().flatten();
+            shown.cpu_s += seen.ran_ns as f64 / 1e9;
+            shown.memory_kib = seen.memory_kib;
         }
     }
 
-    fn told(&mut self, outcome: &Outcome) {
+    fn shown(&mut self, outcome: &Outcome) {
         let refused = outcome.refused.iter().take(MOST_TOLD);
         let refused = refused.map(|(whose, lever, why)| {
             format!("{whose}: {}: {why}", format!("{lever:?}").to_lowercase())
@@ -170,9 +170,9 @@ impl Account {
         let mut status = self.status.clone();
         status.uptime_s = age(self.began_ns);
         status.reason_age_s = self.reason_ns.map(age);
-        for (told, bounded) in status.applications.iter_mut().zip(&self.bounded) {
-            told.bounded_for_s = bounded.since_ns.map(age);
-            told.why = bounded.since_ns.is_some().then(|| bounded.why.clone());
+        for (shown, bounded) in status.applications.iter_mut().zip(&self.bounded) {
+            shown.bounded_for_s = bounded.since_ns.map(age);
+            shown.why = bounded.since_ns.is_some().then(|| bounded.why.clone());
         }
         let first = self.marks.front().copied().unwrap_or_default();
         let span = self.now.at_ns.saturating_sub(first.at_ns).max(1) as f64;
@@ -234,11 +234,11 @@ mod tests {
         account.tick(&reading(1), &bounded(512, true, "it took half"), &Outcome::default());
         account.tick(&reading(2), &bounded(512, false, "as it is"), &Outcome::default());
         let status = account.status(5 * SECOND, None);
-        let told = &status.applications[0];
-        assert_eq!(told.bounded_for_s, Some(4.0));
-        assert_eq!(told.why.as_deref(), Some("it took half"));
+        let shown = &status.applications[0];
+        assert_eq!(shown.bounded_for_s, Some(4.0));
+        assert_eq!(shown.why.as_deref(), Some("it took half"));
         assert_eq!((status.now.as_str(), status.reason_age_s), ("as it is", Some(4.0)));
-        assert_eq!(told.cost(), Some(0.5));
+        assert_eq!(shown.cost(), Some(0.5));
         account.tick(&reading(6), &bounded(1024, true, "Wi-Fi rests"), &Outcome::default());
         assert_eq!(account.status(7 * SECOND, None).applications[0].bounded_for_s, None);
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    act::{Beat, Levers, Options, Scene},
+    act::{Beat, Levers, Options, Targets},
     decide::{Decision, Outcome},
     failure::Failure,
     groups::{Applications, Hierarchies},
@@ -68,10 +68,10 @@ impl Actuator {
         decision: &Decision,
         reading: &Reading,
     ) -> Outcome {
-        let scene =
-            Scene { applications, workers: &reading.workers, interfaces: &reading.interfaces };
+        let targets =
+            Targets { applications, workers: &reading.workers, interfaces: &reading.interfaces };
         match &mut self.state {
-            State::Acts(levers) => levers.apply(decision, &scene),
+            State::Acts(levers) => levers.apply(decision, &targets),
             State::Dry { .. } | State::Lost => Outcome::default(),
         }
     }

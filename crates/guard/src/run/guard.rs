@@ -198,7 +198,7 @@ impl Guard {
     }
 
     /// What is told at a door.
-    pub fn told(&mut self, request: Request) -> Answer {
+    pub fn answer(&mut self, request: Request) -> Answer {
         match request {
             Request::Status => {
                 let text = serde_json::to_string(&self.status()).unwrap_or_default();

@@ -52,7 +52,7 @@ pub fn run(flags: &flags::Run, name: &str) -> Output {
     }
     if !report.failed.is_empty() {
         let line =
-            "not everything could be put back: mend what is printed above, then `guard restore`";
+            "not everything could be put back: repair what is printed above, then `guard restore`";
         return Err(Failure { code: INVALID, line: line.to_owned() });
     }
     Ok(if flags.once { Words(&status).to_string() } else { String::new() })

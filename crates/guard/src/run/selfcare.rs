@@ -1,7 +1,7 @@
 //! guard keeps itself able to act on a device that is short of CPU and memory.
 //!
 //! A nice value, pages that stay once they were used, and the last place in the queue of the OOM killer. Never
-//! real-time: whoever is to protect packet work must not be what it waits for. All of it ends with the process.
+//! real-time: anyone who is to protect packet work must not be what it waits for. All of it ends with the process.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ const NICE: i32 = -10;
 const OOM_SCORE: &str = "-900";
 
 /// Takes care of this process; what could not be done, in words. Call it on the main thread once the canaries
-/// run: they are to wait as anybody would, and threads take their nice value from whoever starts them.
+/// run: they are to wait as anybody would, and threads take their nice value from anyone who starts them.
 pub fn take_care() -> Vec<String> {
     let mut missing = Vec::new();
     if let Err(errno) = setpriority_process(None, NICE) {

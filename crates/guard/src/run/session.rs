@@ -78,7 +78,7 @@ impl Session {
             }
             let (now, guard) = (boottime_ns(), &mut self.guard);
             if is_called || self.sockets.has_connections() {
-                self.sockets.serve(now, &mut |request| guard.told(request));
+                self.sockets.serve(now, &mut |request| guard.answer(request));
             }
             // A fifth early is a timer's own; who knocks does not bring the tick forward.
             if now - self.ticked_ns >= self.tick_ns / 5 * 4 {
@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// Looks at what may have called: the heart, signals, the deadline. Whether it is over. Most ticks are called
-    /// by nobody, and then none of it costs a system call.
+    /// by no one, and then none of it costs a system call.
     fn heed(&mut self, deadline: Option<&OwnedFd>) -> bool {
         if self.signals.stops() || deadline.is_some_and(is_over) {
             return true;

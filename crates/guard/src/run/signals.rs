@@ -51,12 +51,12 @@ impl Signals {
 }
 
 fn hears(signals: &[i32]) -> io::Result<UnixStream> {
-    let (told, tells) = UnixStream::pair()?;
-    told.set_nonblocking(true)?;
+    let (receiver, sender) = UnixStream::pair()?;
+    receiver.set_nonblocking(true)?;
     for signal in signals {
-        pipe::register(*signal, tells.try_clone()?)?;
+        pipe::register(*signal, sender.try_clone()?)?;
     }
-    Ok(told)
+    Ok(receiver)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! One request and one answer a connection, nothing waits for anybody: what is not there yet is read when the
 //! loop comes round again, who stalls is let go. Each socket has places of its own, and who was silent longest
-//! leaves for a newcomer: whoever fills the one neither reaches the other nor keeps anybody out of the same.
+//! leaves for a newcomer: anyone who fills the one neither reaches the other nor keeps anybody out of the same.
 //! What an answer says is the loop's.
 
 use std::{
@@ -23,7 +23,7 @@ use rustix::{
 
 /// Connections of a socket at a time.
 const PLACES: usize = 8;
-/// So many are let in before the loop goes on: who knocks without end delays no tick.
+/// This many are let in before the loop goes on: who knocks without end delays no tick.
 const AT_ONCE: usize = 32;
 /// A request is not longer.
 const LONGEST_REQUEST: usize = 4096;
@@ -201,11 +201,11 @@ impl Responder<'_> {
         match asked {
             Asked::Partial => is_all.then(|| self.refusal_of_length()),
             Asked::Wrong(text) => Some(text),
-            Asked::Whole { request, head_only } => Some(self.told(request, head_only)),
+            Asked::Whole { request, head_only } => Some(self.answered(request, head_only)),
         }
     }
 
-    fn told(&mut self, request: Request, head_only: bool) -> Vec<u8> {
+    fn answered(&mut self, request: Request, head_only: bool) -> Vec<u8> {
         let answer = (self.answer)(request);
         match (request, answer) {
             (Request::Metrics(format), Answer::Done(text) | Answer::Refused(text)) => {
@@ -301,7 +301,7 @@ enum Asked {
         head_only: bool,
     },
     Partial,
-    /// The answer to what nobody here understands, or serves.
+    /// The answer to what no one here understands, or serves.
     Wrong(Vec<u8>),
 }
 
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_understands_is_refused_with_what_there_is() {
+    fn what_no_one_understands_is_refused_with_what_there_is() {
         for line in ["", "set", "set 101", "set -1", "stop", "status now"] {
             let Asked::Wrong(text) = control_request(format!("{line}\n").as_bytes()) else {
                 panic!("{line}");
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn who_fills_a_socket_keeps_nobody_out_and_the_longest_silent_leave() {
+    fn who_fills_a_socket_keeps_no_one_out_and_the_longest_silent_leave() {
         let folder = tempfile::tempdir().unwrap();
         let mut sockets = open_with_metrics(&folder);
         let address = address(&sockets);

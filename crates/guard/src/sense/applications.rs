@@ -256,7 +256,7 @@ impl State {
         let by_cpu: Option<Vec<u64>> = by_cpu.map(|(now, before)| grown(*now, *before)).collect();
         let (by_cpu, rest) = (by_cpu?, grown(*now, before)?);
         let sum = by_cpu.iter().sum::<u64>().saturating_add(rest);
-        // Where one group tells CPUs apart and another does not, nobody knows.
+        // Where one group tells CPUs apart and another does not, no one knows.
         let by_cpu = if rest == 0 { by_cpu } else { Vec::new() };
         Some((sum, Charged { by_cpu }))
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::sense::{
     source::buffer,
-    tree::{Tree, stat_line},
+    tree::{Tree, user_stat},
 };
 
 const MS: u64 = 1_000_000;
@@ -69,7 +69,7 @@ fn a_hybrid_machine_is_counted_once() {
 
 fn thread(tree: &Tree, tid: u32, schedstat: &str, cpu: u32) {
     tree.write(&format!("proc/9/task/{tid}/stat"), "");
-    tree.write(&format!("proc/{tid}/stat"), &stat_line(tid, "app", (1, 0, cpu)));
+    tree.write(&format!("proc/{tid}/stat"), &user_stat(tid, "app", 0, cpu));
     tree.write(&format!("proc/{tid}/schedstat"), schedstat);
 }
 

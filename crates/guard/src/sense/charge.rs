@@ -2,7 +2,7 @@
 //!
 //! Where the kernel does not time interrupts apart, it charges them to the task that they interrupt. Packets do
 //! not choose whom they interrupt, so a task that had a share of the CPU's time was, on average, interrupted by
-//! that share of the softirqs; those that interrupt an idle CPU are charged to nobody. Softirqs that
+//! that share of the softirqs; those that interrupt an idle CPU are charged to no one. Softirqs that
 //! `ksoftirqd` ran are its own.
 //!
 //! The idea that softirqs have to be credited back is that of Khalid et al., “Iron”, NSDI 2018; theirs is exact
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ksoftirqd_ran_interrupted_nobody() {
+    fn what_ksoftirqd_ran_interrupted_no_one() {
         assert_eq!(stolen(50, 40), 10);
         assert_eq!(stolen(50, 70), 0, "ticks are coarser than schedstat");
     }

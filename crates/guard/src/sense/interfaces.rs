@@ -14,7 +14,7 @@ use linux::{
 use super::source::{File, below, grown, text};
 use crate::reading::Interface;
 
-/// How often queues are asked for where nobody waits for a CPU, ns.
+/// How often queues are asked for where no one waits for a CPU, ns.
 const QUEUES_NS: u64 = 1_000_000_000;
 /// How often the air is asked for, ns: drivers ask their device for it.
 const AIR_NS: u64 = 1_000_000_000;
@@ -262,8 +262,8 @@ impl Known {
     fn difference(&mut self, at_ns: u64) -> Option<Interface> {
         let queue = self.queue.filter(|queue| queue.queues);
         // Told once: in the ticks until queues are asked for again, nothing more is known to have been dropped.
-        let told = self.queue_drops.map(|_| 0);
-        let queue_drops = std::mem::replace(&mut self.queue_drops, told);
+        let none_yet = self.queue_drops.map(|_| 0);
+        let queue_drops = std::mem::replace(&mut self.queue_drops, none_yet);
         let (now, before) = (self.now?, self.before?);
         Some(Interface {
             name: self.name.clone(),

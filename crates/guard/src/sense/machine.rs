@@ -10,7 +10,7 @@ use linux::load::{self, CpuLine, Softnet};
 use super::source::{File, below};
 use crate::reading::Cpu;
 
-/// A sum of so many ticks says how the kernel counts interrupts.
+/// A sum of this many ticks says how the kernel counts interrupts.
 const ENOUGH_TICKS: u64 = 2_000;
 /// With interrupts timed apart their time is never so small a part of all busy time as one in this.
 const APART: u64 = 20_000;
@@ -87,7 +87,7 @@ impl Machine {
         });
     }
 
-    /// Whether the kernel charges interrupts and softirqs to whoever they interrupt. Where it times them apart
+    /// Whether the kernel charges interrupts and softirqs to whatever they interrupt. Where it times them apart
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`), the timer's own interrupts make the column `irq` of `/proc/stat` grow on
     /// every machine; where it does not, a tick cannot see an interrupt, since it is one itself. `None` on a
     /// machine that has hardly run.

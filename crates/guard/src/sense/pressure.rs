@@ -56,7 +56,7 @@ impl Pressure {
 
     /// Time of the last `span_ns` in which somebody waited, ns. Looked at once a second, for the kernel adds it up
     /// over all tasks at each look; in between the last second's share holds.
-    pub(crate) fn read(&mut self, (at_ns, span_ns): (u64, u64), buffer: &mut [u8]) -> Option<u64> {
+    pub(crate) fn read(&mut self, at_ns: u64, span_ns: u64, buffer: &mut [u8]) -> Option<u64> {
         let file = self.file.as_ref()?;
         let is_due = self.before.is_none_or(|(_, then)| at_ns.saturating_sub(then) >= LOOK_NS);
         if is_due {
@@ -103,7 +103,7 @@ mod tests {
         let mut pressure = Pressure::open(tree.root(), "cpu", &mut buffer);
         let mut read = |at_ms: u64, text: &str| {
             tree.write("proc/pressure/cpu", text);
-            pressure.read((at_ms * MS, 200 * MS), &mut buffer)
+            pressure.read(at_ms * MS, 200 * MS, &mut buffer)
         };
         assert_eq!(read(1000, "some avg10=0.00 total=1000\n"), None, "nothing to compare with");
         assert_eq!(read(1200, "some avg10=0.00 total=1500\n"), None, "looked at once a second");

@@ -97,7 +97,7 @@ pub(crate) fn grown(now: u64, before: u64) -> Option<u64> {
 
 /// A tick of 200 ms on a machine with several CPUs, for tests: when it ended and the kernel's clock tick, ns.
 #[cfg(test)]
-pub(crate) fn tick((at_ns, tick_ns): (u64, u64), buffer: &mut [u8]) -> Tick<'_> {
+pub(crate) fn tick(at_ns: u64, tick_ns: u64, buffer: &mut [u8]) -> Tick<'_> {
     Tick { at_ns, span_ns: 200_000_000, tick_ns, only_cpu: None, buffer }
 }
 

@@ -5,7 +5,7 @@ use std::{fs, time::Instant};
 use proptest::prelude::*;
 
 use super::{
-    tree::{Tree, stat_line},
+    tree::{Tree, kernel_stat, user_stat},
     *,
 };
 use crate::policy::{Policy, Protect};
@@ -32,9 +32,9 @@ fn router() -> Tree {
         ),
         ("proc/net/dev", " wlan0: 1000 10 0 0 0 0 0 0 1000 10 0 0 0 0 0 0\n"),
         ("sys/class/net/wlan0/phy80211/name", "phy0\n"),
-        ("proc/1/stat", &stat_line(1, "procd", (0, 1, 0))),
-        ("proc/12/stat", &stat_line(12, "ksoftirqd/0", (2, 0, 0))),
-        ("proc/70/stat", &stat_line(70, "backup", (1, 5, 0))),
+        ("proc/1/stat", &user_stat(1, "procd", 1, 0)),
+        ("proc/12/stat", &kernel_stat(12, "ksoftirqd/0", 0, 0)),
+        ("proc/70/stat", &user_stat(70, "backup", 5, 0)),
         ("proc/70/task/70/stat", ""),
         ("sys/fs/cgroup/services/backup/cgroup.threads", "70\n"),
         (
@@ -75,7 +75,7 @@ fn a_router_without_psi_and_schedstat_is_read_as_far_as_it_tells() {
         "00000110 0 2 0 0 0 0 0 0 0 0 5 0\n00000010 0 0 0 0 0 0 0 0 0 0 0 1\n",
     );
     tree.write("proc/net/dev", " wlan0: 9000 90 0 0 0 0 0 0 1000 10 0 0 0 0 0 0\n");
-    tree.write("proc/70/stat", &stat_line(70, "backup", (1, 25, 0)));
+    tree.write("proc/70/stat", &user_stat(70, "backup", 25, 0));
     tree.write(
         "sys/fs/cgroup/services/backup/cpu.stat",
         "usage_usec 250000\nuser_usec 1\nthrottled_usec 300\n",

@@ -106,43 +106,43 @@ mod tests {
     use super::*;
     use crate::sense::{
         source::{buffer, tick},
-        tree::{Tree, stat_line},
+        tree::{Tree, kernel_stat},
     };
 
     #[test]
     fn a_thread_tells_what_it_ran_and_waited_and_where() {
         let tree = Tree::new(&[
-            ("proc/7/stat", &stat_line(7, "napi/phy0-3", (2, 5, 1))),
+            ("proc/7/stat", &kernel_stat(7, "napi/phy0-3", 5, 1)),
             ("proc/7/schedstat", "1000 500 9\n"),
         ]);
         let mut thread = Thread::open(tree.root(), 7, true).unwrap();
         let mut buffer = buffer();
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New));
+        assert_eq!(thread.read(&mut tick(0, 10, &mut buffer)), Err(Nothing::New));
         assert_eq!(thread.cpu, Some(1));
         tree.write("proc/7/schedstat", "1700 900 11\n");
-        tree.write("proc/7/stat", &stat_line(7, "napi/phy0-3", (2, 6, 0)));
+        tree.write("proc/7/stat", &kernel_stat(7, "napi/phy0-3", 6, 0));
         let spent = Spent { ran_ns: 700, waited_ns: Some(400) };
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Ok(spent));
+        assert_eq!(thread.read(&mut tick(0, 10, &mut buffer)), Ok(spent));
         assert_eq!(thread.cpu, Some(0));
         tree.write("proc/7/schedstat", "3 2 1\n");
         assert_eq!(
-            thread.read(&mut tick((0, 10), &mut buffer)),
+            thread.read(&mut tick(0, 10, &mut buffer)),
             Err(Nothing::New),
             "counters went back"
         );
         tree.write("proc/7/schedstat", "");
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::Gone));
+        assert_eq!(thread.read(&mut tick(0, 10, &mut buffer)), Err(Nothing::Gone));
     }
 
     #[test]
     fn without_schedstat_time_is_in_ticks_and_waiting_is_unknown() {
-        let tree = Tree::new(&[("proc/7/stat", &stat_line(7, "a", (2, 5, 1)))]);
+        let tree = Tree::new(&[("proc/7/stat", &kernel_stat(7, "a", 5, 1))]);
         let mut thread = Thread::open(tree.root(), 7, true).unwrap();
         let mut buffer = buffer();
-        assert_eq!(thread.read(&mut tick((0, 10), &mut buffer)), Err(Nothing::New));
-        tree.write("proc/7/stat", &stat_line(7, "a", (2, 8, 1)));
+        assert_eq!(thread.read(&mut tick(0, 10, &mut buffer)), Err(Nothing::New));
+        tree.write("proc/7/stat", &kernel_stat(7, "a", 8, 1));
         assert_eq!(
-            thread.read(&mut tick((0, 10), &mut buffer)),
+            thread.read(&mut tick(0, 10, &mut buffer)),
             Ok(Spent { ran_ns: 30, waited_ns: None })
         );
         assert!(Thread::open(tree.root(), 8, true).is_none());

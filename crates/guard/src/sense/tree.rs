@@ -43,12 +43,20 @@ impl Tree {
     }
 }
 
-/// `/proc/PID/stat` of a thread with this parent, these ticks in the kernel, on this CPU; a child of process 2
-/// is a kernel thread.
-pub(crate) fn stat_line(pid: u32, name: &str, (parent, ticks, cpu): (u32, u64, u32)) -> String {
-    let flags = if parent == 2 { 69_238_848 } else { 4_194_560 };
+/// `/proc/PID/stat` of a kernel thread with these ticks in the kernel, on this CPU.
+pub(crate) fn kernel_stat(pid: u32, name: &str, ticks: u64, cpu: u32) -> String {
+    stat_line(&format!("{pid} ({name}) S 2 0 0 0 -1 69238848"), ticks, cpu)
+}
+
+/// The same of a program's thread.
+pub(crate) fn user_stat(pid: u32, name: &str, ticks: u64, cpu: u32) -> String {
+    let parent = u32::from(pid != 1);
+    stat_line(&format!("{pid} ({name}) S {parent} 0 0 0 -1 4194560"), ticks, cpu)
+}
+
+fn stat_line(head: &str, ticks: u64, cpu: u32) -> String {
     format!(
-        "{pid} ({name}) S {parent} 0 0 0 -1 {flags} 0 0 0 0 0 {ticks} 0 0 20 0 1 0 30 0 0 0 0 0 0 0 0 0 0 0 0 0 \
+        "{head} 0 0 0 0 0 {ticks} 0 0 20 0 1 0 30 0 0 0 0 0 0 0 0 0 0 0 0 0 \
          0 0 17 {cpu} 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
     )
 }

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::sense::{
         source::{buffer, tick},
-        tree::{Tree, stat_line},
+        tree::{Tree, kernel_stat, user_stat},
     };
 
     #[test]
@@ -229,16 +229,16 @@ mod tests {
 
     fn tree() -> Tree {
         Tree::new(&[
-            ("proc/1/stat", &stat_line(1, "procd", (0, 1, 0))),
-            ("proc/12/stat", &stat_line(12, "ksoftirqd/1", (2, 0, 1))),
+            ("proc/1/stat", &user_stat(1, "procd", 1, 0)),
+            ("proc/12/stat", &kernel_stat(12, "ksoftirqd/1", 0, 1)),
             ("proc/12/schedstat", "10 20 1\n"),
-            ("proc/30/stat", &stat_line(30, "kworker/u4:1-phy0", (2, 0, 1))),
-            ("proc/40/stat", &stat_line(40, "hostapd", (1, 0, 0))),
+            ("proc/30/stat", &kernel_stat(30, "kworker/u4:1-phy0", 0, 1)),
+            ("proc/40/stat", &user_stat(40, "hostapd", 0, 0)),
             ("proc/40/schedstat", "5 5 1\n"),
             ("proc/40/task/40/stat", ""),
             ("proc/40/task/41/stat", ""),
-            ("proc/41/stat", &stat_line(41, "hostapd", (1, 0, 1))),
-            ("proc/50/stat", &stat_line(50, "ksoftirqd/0", (1, 0, 0))),
+            ("proc/41/stat", &user_stat(41, "hostapd", 0, 1)),
+            ("proc/50/stat", &user_stat(50, "ksoftirqd/0", 0, 0)),
         ])
     }
 
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn workers_and_daemons_are_found_with_their_threads_and_nobody_else() {
+    fn workers_and_daemons_are_found_with_their_threads_and_no_one_else() {
         let tree = tree();
         let mut workers = Workers::open(tree.root(), &["hostapd".to_owned()], true);
         let mut buffer = buffer();
-        assert_eq!(workers.read(&mut tick((1, 10_000_000), &mut buffer)), []);
+        assert_eq!(workers.read(&mut tick(1, 10_000_000, &mut buffer)), []);
         tree.write("proc/12/schedstat", "110 220 1\n");
-        let found = workers.read(&mut tick((2, 10_000_000), &mut buffer));
+        let found = workers.read(&mut tick(2, 10_000_000, &mut buffer));
         let wanted =
             [(12, "ksoftirqd/1"), (30, "kworker/u4:1-phy0"), (40, "hostapd"), (41, "hostapd")];
         assert_eq!(names(&found), wanted);
@@ -268,17 +268,17 @@ mod tests {
         let tree = tree();
         let mut workers = Workers::open(tree.root(), &[], true);
         let mut buffer = buffer();
-        workers.read(&mut tick((1, 10), &mut buffer));
+        workers.read(&mut tick(1, 10, &mut buffer));
         tree.write("proc/12/schedstat", "");
         assert_eq!(
-            names(&workers.read(&mut tick((2, 10), &mut buffer))),
+            names(&workers.read(&mut tick(2, 10, &mut buffer))),
             [(30, "kworker/u4:1-phy0")]
         );
         tree.remove("proc/12");
-        tree.write("proc/60/stat", &stat_line(60, "napi/phy0-3", (2, 0, 1)));
-        tree.write("proc/30/stat", &stat_line(30, "kworker/u4:1-events", (2, 0, 1)));
-        workers.read(&mut tick((2 + RESCAN_SOON_NS, 10), &mut buffer));
-        let found = workers.read(&mut tick((3 + RESCAN_SOON_NS, 10), &mut buffer));
+        tree.write("proc/60/stat", &kernel_stat(60, "napi/phy0-3", 0, 1));
+        tree.write("proc/30/stat", &kernel_stat(30, "kworker/u4:1-events", 0, 1));
+        workers.read(&mut tick(2 + RESCAN_SOON_NS, 10, &mut buffer));
+        let found = workers.read(&mut tick(3 + RESCAN_SOON_NS, 10, &mut buffer));
         assert_eq!(names(&found), [(60, "napi/phy0-3")]);
     }
 }

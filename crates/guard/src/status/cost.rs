@@ -1,6 +1,6 @@
-//! What each application would have if nobody were bounded: its fair share of the CPU that Wi-Fi leaves.
+//! What each application would have if no one were bounded: its fair share of the CPU that Wi-Fi leaves.
 //!
-//! Pure. The share is max-min fair, as the kernel's scheduler is among equal weights: whoever wants less than
+//! Pure. The share is max-min fair, as the kernel's scheduler is among equal weights: anyone who wants less than
 //! an equal part has all of it, and what they leave is parted among the rest
 //! (<https://docs.kernel.org/scheduler/sched-design-CFS.html>).
 

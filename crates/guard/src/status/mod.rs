@@ -1,6 +1,6 @@
 //! Who is bounded, why, and what it costs: for people, as JSON, as OpenMetrics.
 //!
-//! The loop keeps a [`Status`] and levers it to whoever asks at its socket; the texts are made of it, here and
+//! The loop keeps a [`Status`] and hands it to the one that asks at its socket; the texts are made of it, here and
 //! on the asker's side alike. It reads no kernel file and decides nothing.
 
 pub mod cost;

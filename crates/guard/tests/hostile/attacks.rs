@@ -8,12 +8,12 @@ use std::{
 
 use guard::journal::{Knob, Record};
 
-use crate::scene::{OTHER, Scene, mode};
+use crate::device::{Device, OTHER, mode};
 
 /// An attack, and how guard has to end.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    pub(crate) prepare: fn(&Scene),
+    pub(crate) prepare: fn(&Device),
     /// The verb, and the state folder where it is another one than `state`.
     pub(crate) verb: &'static str,
     pub(crate) code: i32,

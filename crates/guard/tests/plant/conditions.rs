@@ -16,13 +16,13 @@ fn an_application_alone_is_never_bounded() {
         let mut story = Story::new(machine, HARD);
         story.machine.latency = 0.5;
         story.run(60.0);
-        assert!(!story.ever_bounded(), "{}", story.told());
+        assert!(!story.ever_bounded(), "{}", story.text());
         assert_eq!(story.last().condition, Condition::Idle);
     }
 }
 
 #[test]
-fn wifi_alone_bounds_nobody_however_much_it_carries() {
+fn wifi_alone_bounds_no_one_however_much_it_carries() {
     for demand in [0.1, 0.9, 3.0] {
         let mut app = App::new("backup", 2);
         app.runs = false;
@@ -34,7 +34,7 @@ fn wifi_alone_bounds_nobody_however_much_it_carries() {
 }
 
 #[test]
-fn a_link_that_takes_no_more_bounds_nobody() {
+fn a_link_that_takes_no_more_bounds_no_one() {
     let mut machine = Machine::new(1, vec![App::new("backup", 4)]);
     machine.wifi[0] = Wifi { demand: 0.3, link: 0.3, ..machine.wifi[0].clone() };
     machine.latency = 0.5;
@@ -45,12 +45,12 @@ fn a_link_that_takes_no_more_bounds_nobody() {
         let mut story = Story::new(machine, HARD);
         story.run(30.0);
         assert_eq!(story.last().condition, Condition::LinkLimited);
-        assert!(story.writes(1.0, 30.0) == 0, "{}", story.told());
+        assert!(story.writes(1.0, 30.0) == 0, "{}", story.text());
     }
 }
 
 #[test]
-fn a_shaper_bounds_nobody_though_the_thread_that_fills_its_queue_always_wants_to_run() {
+fn a_shaper_bounds_no_one_though_the_thread_that_fills_its_queue_always_wants_to_run() {
     let mut machine = Machine::new(1, vec![App::new("backup", 4)]);
     machine.wifi[0].demand = 3.0;
     machine.backlog_bytes = Some(200_000);
@@ -61,7 +61,7 @@ fn a_shaper_bounds_nobody_though_the_thread_that_fills_its_queue_always_wants_to
     let mut story = Story::new(machine, HARD);
     story.run(30.0);
     assert_eq!(story.last().condition, Condition::LinkLimited);
-    assert!(!story.ever_bounded(), "{}", story.told());
+    assert!(!story.ever_bounded(), "{}", story.text());
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn the_one_that_takes_most_is_bounded_first_and_the_small_one_is_left() {
     let mut story = Story::new(machine, "protect.target = \"90%\"");
     story.run(20.0);
     let bounds = &story.last().bounds;
-    assert!(bounds[1].weight < 200, "{}", story.told());
-    assert!(bounds[0].are_none(), "{}", story.told());
+    assert!(bounds[1].weight < 200, "{}", story.text());
+    assert!(bounds[0].are_none(), "{}", story.text());
     let blamed = story.moments.iter().find(|one| one.decision.changed).unwrap();
     assert_eq!(blamed.decision.offenders[0].0, "backup");
 }

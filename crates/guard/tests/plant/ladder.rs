@@ -17,10 +17,10 @@ fn a_weight_that_gains_nothing_is_taken_back_and_left_for_a_minute() {
     machine.latency = 1.0;
     let mut story = Story::new(machine, "aggressiveness = 0\nprotect.target = \"95%\"");
     story.run(50.0);
-    let told = story.told();
-    assert!(told.contains("is taken back and left for 60 s"), "{told}");
-    assert!(story.last().bounds[0].are_none(), "{told}");
-    assert!(story.changes(10.0, 50.0) == 0, "{told}");
+    let text = story.text();
+    assert!(text.contains("is taken back and left for 60 s"), "{text}");
+    assert!(story.last().bounds[0].are_none(), "{text}");
+    assert!(story.changes(10.0, 50.0) == 0, "{text}");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn packing_leaves_wifi_its_cpu_where_weights_are_refused() {
     story.refuses.push(Lever::Weight);
     story.run(20.0);
     let packed = story.last().bounds[0].cpus.clone();
-    assert_eq!(packed, Some(vec![1, 2, 3]), "{}", story.told());
+    assert_eq!(packed, Some(vec![1, 2, 3]), "{}", story.text());
     assert!(story.ran(0, 10.0, 20.0) > 2.9);
 }
 
@@ -43,8 +43,8 @@ fn one_cpu_is_never_packed_away_and_a_quota_never_goes_below_the_floor() {
     story.refuses.push(Lever::Weight);
     story.run(60.0);
     assert!(story.moments.iter().all(|one| one.decision.bounds[0].cpus.is_none()));
-    assert!(story.last().bounds[0].quota.is_some(), "{}", story.told());
-    assert!(story.ran(0, 30.0, 60.0) >= 0.19, "{}", story.told());
+    assert!(story.last().bounds[0].quota.is_some(), "{}", story.text());
+    assert!(story.ran(0, 30.0, 60.0) >= 0.19, "{}", story.text());
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn the_policy_and_the_knob_keep_levers_shut() {
         let mut story = Story::new(Machine::new(2, vec![App::new("backup", 4)]), lines);
         story.refuses.push(Lever::Weight);
         story.run(30.0);
-        assert!(story.last().bounds[0].are_none(), "{}", story.told());
+        assert!(story.last().bounds[0].are_none(), "{}", story.text());
         assert!(story.last().reason.contains("every lever that is open is used"));
     }
 }
@@ -71,7 +71,7 @@ fn threads_for_napi_come_first_where_they_are_asked_for_and_never_otherwise() {
     assert_eq!(first.decision.placement.threaded, Some(true));
     // The plant's forwarding gains nothing by threads, so they are taken back and weights do it.
     assert_eq!(story.last().placement.threaded, None);
-    assert!(story.kept(10.0, 30.0) >= 0.69, "{}", story.told());
+    assert!(story.kept(10.0, 30.0) >= 0.69, "{}", story.text());
     let mut story = Story::new(machine(), HARD);
     story.run(30.0);
     assert!(story.moments.iter().all(|one| one.decision.placement.threaded.is_none()));

@@ -71,7 +71,7 @@ impl App {
 
 /// What the kernel of the machine tells, and how well.
 #[derive(Clone, Debug)]
-pub(crate) struct Tells {
+pub(crate) struct Sensors {
     pub waits: bool,
     pub canary: bool,
     pub split: bool,
@@ -106,7 +106,7 @@ pub(crate) struct Machine {
     /// Time that Wi-Fi's work waits for each second it runs beside an application though the CPU suffices.
     pub latency: f64,
     /// What its kernel tells, and how well.
-    pub tells: Tells,
+    pub sensors: Sensors,
     pub interfaces: bool,
     pub air_busy: Option<f64>,
     pub backlog_bytes: Option<u64>,
@@ -146,7 +146,7 @@ impl Machine {
             strangers: 0.0,
             cache_penalty: 0.0,
             latency: 0.0,
-            tells: Tells { waits: true, canary: false, split: true, noise: 0.0 },
+            sensors: Sensors { waits: true, canary: false, split: true, noise: 0.0 },
             interfaces: true,
             air_busy: None,
             backlog_bytes: None,
@@ -216,11 +216,11 @@ impl Machine {
             }
         }
         self.steps += 1;
-        let beside: f64 = self.seen.app_ran.iter().sum();
+        let others: f64 = self.seen.app_ran.iter().sum();
         for cpu in 0..self.cpus {
             self.share(cpu);
         }
-        let ran_now = self.seen.app_ran.iter().sum::<f64>() - beside;
+        let ran_now = self.seen.app_ran.iter().sum::<f64>() - others;
         let slow = 1.0 - self.cache_penalty * (ran_now / (STEP * self.cpus as f64)).min(1.0);
         self.seen.done += self.counted.done * slow;
         self.counted.done = 0.0;
@@ -232,12 +232,12 @@ impl Machine {
         let room = STEP * (1.0 - self.endpoints);
         let mut takers = self.takers(cpu);
         deal(&mut takers, room);
-        let beside: f64 = takers.iter().filter(|t| t.is_app()).map(|t| t.got).sum();
+        let others: f64 = takers.iter().filter(|t| t.is_app()).map(|t| t.got).sum();
         let mut busy = STEP * self.endpoints;
         for taker in &takers {
             busy += taker.got;
             match taker.who {
-                Who::Wifi(at) => self.serve(at, taker, beside),
+                Who::Wifi(at) => self.serve(at, taker, others),
                 Who::App(at) => {
                     let app = &mut self.apps[at];
                     app.left -= taker.got;
@@ -253,13 +253,13 @@ impl Machine {
     }
 
     /// Wi-Fi's work had this much; its queue holds 50 ms and drops the rest.
-    fn serve(&mut self, at: usize, taker: &Taker, beside: f64) {
+    fn serve(&mut self, at: usize, taker: &Taker, others: f64) {
         let (got, waits) = (taker.got, taker.got + 1e-12 < taker.wants);
         let one = &mut self.wifi[at];
         one.queue -= got;
         self.counted.wifi_ran[at] += got;
         self.counted.done += got;
-        let idles = (beside * self.latency).min(got);
+        let idles = (others * self.latency).min(got);
         self.counted.wifi_waited[at] += if waits { STEP - got } else { idles };
         let over = (one.queue - 0.05).max(0.0);
         one.queue -= over;
@@ -349,13 +349,13 @@ impl Machine {
             idle_ns: ticks[2],
             packets: packets as u64,
             dropped: dropped as u64,
-            canary_late_ns: self.tells.canary.then_some(late as u64),
+            canary_late_ns: self.sensors.canary.then_some(late as u64),
             ..Cpu::default()
         }
     }
 
     fn noisy(&mut self, seconds: f64) -> u64 {
-        let error = 1.0 + self.tells.noise * (2.0 * self.dice.roll() - 1.0);
+        let error = 1.0 + self.sensors.noise * (2.0 * self.dice.roll() - 1.0);
         (seconds * error * 1e9).max(0.0) as u64
     }
 
@@ -369,7 +369,7 @@ impl Machine {
             kind: one.kind,
             cpu: one.cpu as u32,
             ran_ns,
-            waited_ns: self.tells.waits.then_some(waited_ns),
+            waited_ns: self.sensors.waits.then_some(waited_ns),
         }
     }
 
@@ -383,7 +383,7 @@ impl Machine {
             runs: app.runs,
             charged_ns: ran_ns,
             ran_ns,
-            ran_by_cpu_ns: if self.tells.split { ran_by_cpu_ns } else { Vec::new() },
+            ran_by_cpu_ns: if self.sensors.split { ran_by_cpu_ns } else { Vec::new() },
             waited_ns: Some((self.counted.app_waited[at] * 1e9) as u64),
             throttled_ns: Some((self.counted.throttled[at] * 1e9) as u64),
             memory_kib: Some(32 * 1024),

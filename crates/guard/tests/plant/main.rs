@@ -5,10 +5,10 @@
 //! does within a few milliseconds.
 
 mod conditions;
+mod disturbances;
 mod ladder;
 mod machine;
 mod regret;
 mod steering;
 mod story;
 mod sweeps;
-mod weather;

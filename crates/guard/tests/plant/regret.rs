@@ -1,4 +1,4 @@
-//! What steering costs the applications beside the best fixed weight, which nobody knows beforehand.
+//! What steering costs the applications beside the best fixed weight, which no one knows beforehand.
 
 use crate::{
     machine::{App, Machine},

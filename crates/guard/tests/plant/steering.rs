@@ -21,12 +21,12 @@ fn a_saturated_path_is_brought_to_its_target_within_a_second_and_kept_there() {
         let mut story = Story::new(harm(), lines);
         story.run(60.0);
         let took = story.protected_after(0.0, target - 0.003);
-        let took = took.unwrap_or_else(|| panic!("{lines}:\n{}", story.told()));
-        assert!(took <= 1.0, "{lines}: {took} s\n{}", story.told());
+        let took = took.unwrap_or_else(|| panic!("{lines}:\n{}", story.text()));
+        assert!(took <= 1.0, "{lines}: {took} s\n{}", story.text());
         let kept = story.kept(10.0, 60.0);
         let allowed = 1.0 - target;
-        assert!(kept >= target - 0.1 * allowed - 1e-6, "{lines}: {kept}\n{}", story.told());
-        assert!(kept <= target + 0.65 * allowed, "{lines}: {kept}\n{}", story.told());
+        assert!(kept >= target - 0.1 * allowed - 1e-6, "{lines}: {kept}\n{}", story.text());
+        assert!(kept <= target + 0.65 * allowed, "{lines}: {kept}\n{}", story.text());
     }
 }
 
@@ -35,9 +35,9 @@ fn nothing_is_written_while_the_load_stays_the_same() {
     for cpus in [1, 2, 4] {
         let apps = vec![App::new("backup", 4), App::new("index", 2)];
         let mut story = Story::new(Machine::new(cpus, apps), "aggressiveness = 100");
-        story.machine.tells.noise = 0.02;
+        story.machine.sensors.noise = 0.02;
         story.run(240.0);
         let writes = story.writes(60.0, 240.0);
-        assert!(writes <= 18, "{cpus} CPUs: {writes} writes in three minutes\n{}", story.told());
+        assert!(writes <= 18, "{cpus} CPUs: {writes} writes in three minutes\n{}", story.text());
     }
 }

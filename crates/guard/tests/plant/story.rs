@@ -166,7 +166,7 @@ impl Story {
     }
 
     /// The decisions that changed something, for a failure's message.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let changed = self.moments.iter().filter(|one| one.decision.changed);
         changed.map(|one| format!("{:7.1} {}\n", one.at, one.decision.reason)).collect()
     }

@@ -24,8 +24,8 @@ fn runner(cases: u32) -> TestRunner {
 /// A machine whose Wi-Fi work is saturated by its CPUs, with one to three applications.
 fn harmed() -> impl Strategy<Value = Machine> {
     let app = (1..9usize, 0.3..1.0f64);
-    let told = (any::<bool>(), 0.0..0.05f64, 0.0..0.3f64, 0.0..0.3f64);
-    (1..5usize, prop::collection::vec(app, 1..4), told, any::<u64>()).prop_map(
+    let text = (any::<bool>(), 0.0..0.05f64, 0.0..0.3f64, 0.0..0.3f64);
+    (1..5usize, prop::collection::vec(app, 1..4), text, any::<u64>()).prop_map(
         |(cpus, apps, (split, noise, endpoints, cache_penalty), seed)| {
             let named = apps.into_iter().enumerate().map(|(at, (threads, demand))| {
                 let mut app = App::new(&format!("app{at}"), threads);
@@ -33,8 +33,8 @@ fn harmed() -> impl Strategy<Value = Machine> {
                 app
             });
             let mut machine = Machine::new(cpus, named.collect());
-            machine.tells.split = split;
-            machine.tells.noise = noise;
+            machine.sensors.split = split;
+            machine.sensors.noise = noise;
             machine.endpoints = endpoints;
             machine.cache_penalty = cache_penalty;
             machine.dice = Dice(seed | 1);
@@ -59,11 +59,11 @@ fn at_constant_load_the_target_is_held_floors_are_kept_and_bounds_settle() {
             let target = story.last().target;
             let kept = held(&story, 30.0, 150.0);
             let line = target - 0.15 * (1.0 - target) - 0.002;
-            prop_assert!(kept >= line, "{aggressiveness}: {kept} of {target}\n{}", story.told());
+            prop_assert!(kept >= line, "{aggressiveness}: {kept} of {target}\n{}", story.text());
             let writes = story.writes(60.0, 150.0);
-            prop_assert!(writes <= 9, "{aggressiveness}: {writes} writes\n{}", story.told());
+            prop_assert!(writes <= 9, "{aggressiveness}: {writes} writes\n{}", story.text());
             let late = story.protected_by(1.0);
-            prop_assert!(late >= line - 0.02, "{aggressiveness}: {late}\n{}", story.told());
+            prop_assert!(late >= line - 0.02, "{aggressiveness}: {late}\n{}", story.text());
             Ok(())
         })
         .unwrap();
@@ -84,7 +84,7 @@ fn a_floor_of_the_policy_stands_over_the_target() {
             story.run(40.0);
             let ran = story.ran(0, 10.0, 40.0);
             let floor: f64 = floor.trim_end_matches('%').parse::<f64>().unwrap() / 100.0;
-            prop_assert!(ran >= 0.9 * floor, "{ran} of {floor}\n{}", story.told());
+            prop_assert!(ran >= 0.9 * floor, "{ran} of {floor}\n{}", story.text());
             Ok(())
         })
         .unwrap();

@@ -10,14 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::scene::{Running, Scene, Told};
+use crate::device::{Device, Ended, Running};
 
 const ADDRESS: &str = "127.0.0.1:9811";
 const SOON: Duration = Duration::from_secs(1);
 
-fn guard_that_listens(scene: &Scene, words: &[&str]) -> Running {
-    let policy = scene.policy("");
-    scene.run(&[&[policy.to_str().unwrap(), "--listen", ADDRESS], words].concat())
+fn guard_that_listens(device: &Device, words: &[&str]) -> Running {
+    let policy = device.policy("");
+    device.run(&[&[policy.to_str().unwrap(), "--listen", ADDRESS], words].concat())
 }
 
 fn get(request: &str) -> String {
@@ -30,37 +30,37 @@ fn get(request: &str) -> String {
     answer
 }
 
-fn is_reached_by_root(scene: &Scene) {
+fn is_reached_by_root(device: &Device) {
     let begin = Instant::now();
-    let told = scene.told(&["status"]);
-    assert_eq!(told.code, 0, "{told:?}");
+    let ended = device.ended(&["status"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
     assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
 }
 
 #[test]
 fn sixty_idle_connections_lock_out_neither_root_nor_a_scraper() {
-    let scene = scene!();
-    let guard = guard_that_listens(&scene, &[]);
+    let device = device!();
+    let guard = guard_that_listens(&device, &[]);
     let _idle: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(ADDRESS).unwrap()).collect();
-    is_reached_by_root(&scene);
+    is_reached_by_root(&device);
     assert!(get("GET /metrics HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 200 OK"));
     drop(guard);
 }
 
 #[test]
-fn idle_connections_to_the_control_socket_keep_nobody_out() {
-    let scene = scene!();
-    let guard = guard_that_listens(&scene, &[]);
-    let connect = || std::os::unix::net::UnixStream::connect(scene.path("state/control")).unwrap();
+fn idle_connections_to_the_control_socket_keep_no_one_out() {
+    let device = device!();
+    let guard = guard_that_listens(&device, &[]);
+    let connect = || std::os::unix::net::UnixStream::connect(device.path("state/control")).unwrap();
     let _idle: Vec<_> = (0..60).map(|_| connect()).collect();
-    is_reached_by_root(&scene);
+    is_reached_by_root(&device);
     drop(guard);
 }
 
 #[test]
 fn a_page_of_a_strangers_name_is_not_served() {
-    let scene = scene!();
-    let guard = guard_that_listens(&scene, &["--host", "ap.lan"]);
+    let device = device!();
+    let guard = guard_that_listens(&device, &["--host", "ap.lan"]);
     let of = |host: &str| get(&format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     for host in ["evil.example", "evil.example:9811", "127.0.0.1.evil.example"] {
         let answer = of(host);
@@ -77,8 +77,8 @@ fn a_page_of_a_strangers_name_is_not_served() {
 
 #[test]
 fn a_request_that_drips_or_has_no_end_is_ended() {
-    let scene = scene!();
-    let guard = guard_that_listens(&scene, &[]);
+    let device = device!();
+    let guard = guard_that_listens(&device, &[]);
     let mut drips = TcpStream::connect(ADDRESS).unwrap();
     let begin = Instant::now();
     while drips.write_all(b"G").is_ok() {
@@ -88,34 +88,34 @@ fn a_request_that_drips_or_has_no_end_is_ended() {
     assert!(begin.elapsed() > Duration::from_secs(4));
     let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(5000));
     assert!(get(&endless).starts_with("HTTP/1.1 431 "));
-    is_reached_by_root(&scene);
+    is_reached_by_root(&device);
     drop(guard);
 }
 
 #[test]
 fn only_root_controls_it_whatever_the_socket_allows() {
-    let scene = scene!();
-    let guard = guard_that_listens(&scene, &[]);
-    let socket = scene.path("state/control");
+    let device = device!();
+    let guard = guard_that_listens(&device, &[]);
+    let socket = device.path("state/control");
     let open = |path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let state = scene.path("state");
+    let state = device.path("state");
     // A copy that the other user may reach: cargo's folder may be anybody's.
-    let program = scene.path("guard");
+    let program = device.path("guard");
     fs::copy(env!("CARGO_BIN_EXE_guard"), &program).unwrap();
     let by_another_user = || {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
-        Told::of(&command.args(["set", "90", "--state"]).arg(&state).output().unwrap())
+        Ended::of(&command.args(["set", "90", "--state"]).arg(&state).output().unwrap())
     };
-    let before = scene.status()["aggressiveness"].clone();
-    open(scene.path(""), 0o755);
+    let before = device.status()["aggressiveness"].clone();
+    open(device.path(""), 0o755);
     open(state.clone(), 0o755);
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    let told = by_another_user();
-    assert!(told.code == 4 && told.err.contains("only root reaches"), "{told:?}");
+    let ended = by_another_user();
+    assert!(ended.code == 4 && ended.err.contains("only root reaches"), "{ended:?}");
     open(socket, 0o666);
-    let told = by_another_user();
-    assert!(told.code == 3 && told.err.contains("only root controls"), "{told:?}");
-    assert_eq!(scene.status()["aggressiveness"], before);
+    let ended = by_another_user();
+    assert!(ended.code == 3 && ended.err.contains("only root controls"), "{ended:?}");
+    assert_eq!(device.status()["aggressiveness"], before);
     drop(guard);
 }

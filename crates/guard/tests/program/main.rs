@@ -3,18 +3,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says why it fails or is skipped")]
 
-/// A scene to play in; where there can be none, the test is over, and has said why.
-macro_rules! scene {
+/// A device to test on; where there can be none, the test is over, and has said why.
+macro_rules! device {
     () => {
-        match crate::scene::Scene::set() {
-            Some(scene) => scene,
+        match crate::device::Device::set() {
+            Some(device) => device,
             None => return,
         }
     };
 }
 
-mod life;
+mod device;
+mod failures;
 mod listening;
-mod scene;
-mod weather;
+mod run;
 mod words;

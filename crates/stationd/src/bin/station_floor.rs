@@ -1,7 +1,7 @@
 //! The floor: a bare dump of every access point's stations into a buffer, and nothing decoded.
 //!
 //! What is left of a station-statistics daemon when everything that can be left out is: the kernel's own
-//! work. It prints nothing and serves nobody; it exists to be measured beside stationd.
+//! work. It prints nothing and serves no one; it exists to be measured beside stationd.
 
 #![expect(clippy::print_stderr, reason = "a program talks to whoever started it")]
 

@@ -1,5 +1,5 @@
 //! `station-monitor`: polls stationd as a mesh monitor does, and says whether what it got makes sense; or asks
-//! once, for whoever compares.
+//! once, for anyone who compares.
 
 use std::{
     error::Error,
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
     if flags.asks != Asks::Sense {
         return match ask(&flags) {
-            Ok(answer) => tell(&answer.unwrap_or_default()),
+            Ok(answer) => report(&answer.unwrap_or_default()),
             Err(error) => complain(&*error, ENVIRONMENT),
         };
     }
@@ -58,9 +58,9 @@ fn ask(flags: &Flags) -> Result<Option<Answer>, Box<dyn Error>> {
 }
 
 /// Half an answer would be taken for a whole one: with a fault there is none.
-fn tell(answer: &Answer) -> ExitCode {
+fn report(answer: &Answer) -> ExitCode {
     for fault in &answer.faults {
-        // Nobody is left to be told where even this fails.
+        // No one is left to be told where even this fails.
         let _ = writeln!(io::stderr(), "station-monitor: {fault}");
     }
     if answer.faults.is_empty() { say(&answer.text, 0) } else { ExitCode::from(FAULT) }
@@ -76,7 +76,7 @@ fn say(text: &str, code: u8) -> ExitCode {
 }
 
 fn complain(error: &dyn Error, code: u8) -> ExitCode {
-    // Nobody is left to be told where even this fails.
+    // No one is left to be told where even this fails.
     let _ = writeln!(io::stderr(), "station-monitor: {}", chain(error));
     ExitCode::from(code)
 }

@@ -73,6 +73,6 @@ fn said(printed: io::Result<()>) -> Result<(), Failure> {
 
 /// One line: what was tried, and why it failed.
 fn complain(failure: &Failure) {
-    // Nobody is left to be told where even this fails.
+    // No one is left to be told where even this fails.
     let _ = writeln!(io::stderr(), "stationd: {}", chain(failure));
 }

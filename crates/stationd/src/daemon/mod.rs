@@ -10,7 +10,7 @@
 //! # Design constraints
 //!
 //! - Doors are looked after last: a place that became free in a turn is not given away in the same turn,
-//!   so that what the kernel still says of its former holder reaches nobody else.
+//!   so that what the kernel still says of its former holder reaches no one else.
 //! - The sockets that it made are removed when it is dropped.
 
 pub mod once;
@@ -60,7 +60,7 @@ const PURPOSES: [Purpose; 6] = [
 /// The daemon cannot begin, or cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody could reach it.
+    /// No one could reach it.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The kernel does not let it wait.
@@ -108,7 +108,7 @@ impl Daemon {
             Metrics::Unix(path) => Some((Listener::unix(path, options.socket_mode)?, Hosts::any())),
         };
         // The last one: who waits for it finds the metrics there too.
-        let door = Listener::unix(&options.socket, options.socket_mode)?;
+        let listener = Listener::unix(&options.socket, options.socket_mode)?;
         let limits = Limits {
             consumers: options.consumers,
             request: options.request_limit,
@@ -120,8 +120,8 @@ impl Daemon {
             timeouts: Timeouts::default(),
             tally: Tally::default(),
             own: Own::new(boottime_ns()),
-            rpc: Rpc::new(door, limits),
-            http: http.map(|(door, hosts)| Http::new(door, hosts, limits.max_age_ns)),
+            rpc: Rpc::new(listener, limits),
+            http: http.map(|(listener, hosts)| Http::new(listener, hosts, limits.max_age_ns)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,
@@ -135,9 +135,9 @@ impl Daemon {
             self.poller.add(source.as_fd(), token.number(), Interest::Read)
         };
         add(&self.signals, Token::Signal)?;
-        add(self.rpc.door(), Token::RpcDoor)?;
+        add(self.rpc.listener(), Token::RpcListener)?;
         match &self.http {
-            Some(http) => add(http.door(), Token::HttpDoor),
+            Some(http) => add(http.listener(), Token::HttpListener),
             None => Ok(()),
         }
     }
@@ -155,7 +155,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// From here on everything is open: what else the kernel offers is only of use to whoever would take this
+    /// From here on everything is open: what else the kernel offers is only of use to anyone who would take this
     /// process over.
     fn confine(&mut self) {
         let (zone, trace) = ("daemon", self.engine.trace());
@@ -175,21 +175,21 @@ impl Daemon {
         self.watch_engine()?;
         self.poller.wait(self.patience_ns())?;
         let now_ns = boottime_ns();
-        let mut doors = [false; 2];
+        let mut listeners = [false; 2];
         let mut place = 0;
         while let Some(number) = self.poller.ready(place) {
             place += 1;
             match Token::of(number) {
                 Some(Token::Signal) => return Ok(Goes::Ends),
-                Some(Token::RpcDoor) => doors[0] = true,
-                Some(Token::HttpDoor) => doors[1] = true,
+                Some(Token::RpcListener) => listeners[0] = true,
+                Some(Token::HttpListener) => listeners[1] = true,
                 Some(token) => self.ready(token, now_ns),
                 None => {}
             }
         }
-        self.moments(now_ns, &mut doors);
+        self.moments(now_ns, &mut listeners);
         self.notify(now_ns);
-        self.open_doors(doors, now_ns)?;
+        self.accept_all(listeners, now_ns)?;
         Ok(Goes::On)
     }
 
@@ -221,7 +221,7 @@ impl Daemon {
     }
 
     /// What has become due.
-    fn moments(&mut self, now_ns: u64, doors: &mut [bool; 2]) {
+    fn moments(&mut self, now_ns: u64, listeners: &mut [bool; 2]) {
         if self.engine.due().is_some_and(|due| due <= now_ns) {
             self.engine.tick(now_ns);
         }
@@ -231,8 +231,8 @@ impl Daemon {
                 (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
                 (Some(Token::Cadence(place)), _) => rpc.cadence(place, &mut turn),
                 (Some(Token::Http(place)), Some(http)) => http.late(place, &mut turn),
-                (Some(Token::RpcDoor), _) => doors[0] = true,
-                (Some(Token::HttpDoor), _) => doors[1] = true,
+                (Some(Token::RpcListener), _) => listeners[0] = true,
+                (Some(Token::HttpListener), _) => listeners[1] = true,
                 _ => {}
             }
         }
@@ -246,20 +246,20 @@ impl Daemon {
         }
     }
 
-    fn open_doors(
+    fn accept_all(
         &mut self,
-        [rpc_door, http_door]: [bool; 2],
+        [rpc_listener, http_listener]: [bool; 2],
         now_ns: u64,
     ) -> rustix::io::Result<()> {
         let (mut turn, rpc, http) = self.parts(now_ns);
-        if rpc_door {
+        if rpc_listener {
             let room = rpc.open(&mut turn);
-            rest_door(rpc.door(), (Token::RpcDoor, room), &mut turn)?;
+            rest_listener(rpc.listener(), Token::RpcListener, room, &mut turn)?;
         }
         match http {
-            Some(http) if http_door => {
+            Some(http) if http_listener => {
                 let room = http.open(&mut turn);
-                rest_door(http.door(), (Token::HttpDoor, room), &mut turn)
+                rest_listener(http.listener(), Token::HttpListener, room, &mut turn)
             }
             _ => Ok(()),
         }
@@ -272,15 +272,16 @@ impl Daemon {
 }
 
 /// A door without room is not waited for: it would be ready at once, again and again.
-fn rest_door(
-    door: &Listener,
-    (token, room): (Token, bool),
+fn rest_listener(
+    listener: &Listener,
+    token: Token,
+    room: bool,
     turn: &mut Turn<'_>,
 ) -> rustix::io::Result<()> {
     if room {
-        return turn.poller.add(door, token.number(), Interest::Read);
+        return turn.poller.add(listener, token.number(), Interest::Read);
     }
-    turn.poller.remove(door);
+    turn.poller.remove(listener);
     turn.timeouts.add(turn.now_ns + NO_ROOM_NS, token.number());
     Ok(())
 }

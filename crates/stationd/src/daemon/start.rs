@@ -71,10 +71,10 @@ pub fn engine(settings: Settings, replay: Option<&Path>) -> Result<Engine, Start
 ///
 /// [`StartError::Signals`].
 pub fn signals() -> Result<OwnedFd, StartError> {
-    let (told, tells) = UnixStream::pair().map_err(StartError::Signals)?;
+    let (receiver, sender) = UnixStream::pair().map_err(StartError::Signals)?;
     for signal in [SIGTERM, SIGINT] {
-        let tells = tells.try_clone().map_err(StartError::Signals)?;
-        pipe::register(signal, tells).map_err(StartError::Signals)?;
+        let sender = sender.try_clone().map_err(StartError::Signals)?;
+        pipe::register(signal, sender).map_err(StartError::Signals)?;
     }
-    Ok(told.into())
+    Ok(receiver.into())
 }

@@ -1,7 +1,7 @@
 //! Reading: parameters by path, as one JSON object.
 //!
 //! Every reading is of one state: static values from the objects, volatile ones from the table's rows.
-//! It changes nothing and asks nobody for anything fresher.
+//! It changes nothing and asks no one for anything fresher.
 
 use linux::nl80211::Address;
 
@@ -41,6 +41,11 @@ impl<'a> Station<'a> {
     /// The path of its object.
     pub fn path(&self) -> ObjectPath {
         self.object.path()
+    }
+
+    /// Its place in the table.
+    pub(super) fn slot(&self) -> Slot {
+        self.sight.row.slot()
     }
 
     /// The station's address.

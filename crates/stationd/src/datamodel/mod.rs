@@ -2,7 +2,7 @@
 //!
 //! Static parameters are kept here and written by transactions; volatile ones are read from the table
 //! when somebody asks. Two trees, `WiFi.` and `Device.WiFi.`, show one state. It asks neither kernel nor
-//! hostapd, and knows no sockets: whoever asks gets bytes.
+//! hostapd, and knows no sockets: the one that asks gets bytes.
 //!
 //! ```text
 //! station_came ─► store ◄── apply ◄── write_static ◄── a row of the table
@@ -135,8 +135,8 @@ impl DataModel {
     /// A station has associated: makes its object, under a number that no other had. A station that has
     /// one keeps it.
     pub fn station_came(&mut self, row: &Row<'_>, point: &Point) {
-        if let Some(made) = self.store.make(row.slot(), point.id, *row.session()) {
-            self.subscriptions.came(made.path(), row.address());
+        if let Some(object) = self.store.make(row.slot(), point.id, *row.session()) {
+            self.subscriptions.came(object.path(), row.address());
         }
     }
 

@@ -80,7 +80,7 @@ struct Share {
 }
 
 /// 500 stations with 30 volatile values each are 15,000 for a consumer that wants all of them; an entry is some 40
-/// bytes. Nobody has all that there is.
+/// bytes. No one has all that there is.
 const SHARES: [Share; 4] = [
     Share {
         who: "this connection",
@@ -186,7 +186,7 @@ impl Subscriptions {
     pub(super) fn came(&mut self, object: ObjectPath, address: Address) {
         for one in self.all.iter().filter(|one| one.kinds.object_creation) {
             if one.path.has_station(object, address) {
-                let mut note = Note::begin(one.id, "ObjectCreation", (one.path.tree, object));
+                let mut note = Note::begin(one.id, "ObjectCreation", one.path.tree, object);
                 note.value("MACAddress", &Value::Address(address), 0);
                 self.waiting.push(one.owner.connection, note.end());
             }
@@ -199,7 +199,7 @@ impl Subscriptions {
         for one in &mut self.all {
             forget(&mut one.seen, ended.slot);
             if one.kinds.object_deletion && one.path.has_station(object, address) {
-                let note = Note::begin(one.id, "ObjectDeletion", (one.path.tree, object));
+                let note = Note::begin(one.id, "ObjectDeletion", one.path.tree, object);
                 self.waiting.push(one.owner.connection, last_counters(note, one.path.tree, ended));
             }
         }
@@ -226,7 +226,7 @@ impl Subscriptions {
             if !one.path.has_station(event.object, event.address) {
                 continue;
             }
-            let mut note = Note::begin(one.id, "ValueChange", (one.path.tree, event.object));
+            let mut note = Note::begin(one.id, "ValueChange", one.path.tree, event.object);
             for (place, leaf) in one.path.tree.leaves().iter().enumerate() {
                 // What is read live is compared live, or it would be told twice.
                 let of_leaf = |number| event.changes.iter().find(|one| one.number == number);
@@ -235,7 +235,7 @@ impl Subscriptions {
                     note.value(leaf.name, &change.to.value(), wall_offset_ns);
                 }
             }
-            self.waiting.push_if_told(one.owner.connection, note);
+            self.waiting.push_if_wanted(one.owner.connection, note);
         }
     }
 
@@ -264,12 +264,11 @@ impl Subscriptions {
                     }
                 }
             }
-            self.waiting.push_if_told(one.owner.connection, note);
+            self.waiting.push_if_wanted(one.owner.connection, note);
             for slot in store.slots(id) {
                 let Some(station) = store.station(slot, view) else { continue };
-                if let Some(note) = compare_station(&one.path, one.id, (slot, &station), &mut watch)
-                {
-                    self.waiting.push_if_told(one.owner.connection, note);
+                if let Some(note) = compare_station(&one.path, one.id, &station, &mut watch) {
+                    self.waiting.push_if_wanted(one.owner.connection, note);
                 }
             }
         }
@@ -290,17 +289,17 @@ const STATUS: &str = "Status";
 fn compare_station(
     path: &Path,
     id: SubscriptionId,
-    (slot, station): (Slot, &Station<'_>),
+    station: &Station<'_>,
     watch: &mut Watch<'_>,
 ) -> Option<Note> {
     if !path.has_station(station.path(), station.address()) {
         return None;
     }
-    let mut note = Note::begin(id, "ValueChange", (path.tree, station.path()));
+    let mut note = Note::begin(id, "ValueChange", path.tree, station.path());
     for (place, leaf) in path.tree.leaves().iter().enumerate() {
         if path.has_leaf(place) && leaf.number.is_some_and(is_live) {
             let value = station.leaf(path.tree, place);
-            if watch.is_other(Watched::Leaf(slot, place as u8), &value) {
+            if watch.is_other(Watched::Leaf(station.slot(), place as u8), &value) {
                 note.value(leaf.name, &value, watch.wall_offset_ns);
             }
         }
@@ -382,7 +381,7 @@ struct Note {
 }
 
 impl Note {
-    fn begin(id: SubscriptionId, kind: &str, (tree, object): (Tree, ObjectPath)) -> Self {
+    fn begin(id: SubscriptionId, kind: &str, tree: Tree, object: ObjectPath) -> Self {
         let (prefix, ObjectPath { point, instance }) = (tree.prefix(), object);
         Self::about(id, kind, format_args!("{prefix}{point}.AssociatedDevice.{instance}."))
     }
@@ -424,7 +423,7 @@ impl Note {
     }
 }
 
-/// Notifications that nobody has taken yet.
+/// Notifications that no one has taken yet.
 #[derive(Debug, Default)]
 struct Waiting {
     queue: VecDeque<(u64, Vec<u8>)>,
@@ -436,7 +435,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn push_if_told(&mut self, consumer: u64, note: Note) {
+    fn push_if_wanted(&mut self, consumer: u64, note: Note) {
         if note.values > 0 {
             self.push(consumer, note.end());
         }

@@ -159,9 +159,9 @@ fn a_transaction_with_one_fault_writes_nothing() {
         assert_eq!(fixture.get(&["WiFi."]), before, "{name}");
     }
     assert_eq!(fixture.model.counts().refused, 5);
-    let nobody = Transaction::begin(object(1, 7));
+    let no_one = Transaction::begin(object(1, 7));
     let view = view(&fixture.table, &fixture.points, &fixture.trace);
-    let error = fixture.model.apply(&nobody, &view).unwrap_err();
+    let error = fixture.model.apply(&no_one, &view).unwrap_err();
     assert_eq!(error.to_string(), "WiFi.AccessPoint.1.AssociatedDevice.7. is not there");
 }
 
@@ -256,8 +256,8 @@ fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
     fixture.model.subscribe(owner(8), "Device.WiFi.", wanted).unwrap();
     fixture.poll(&[reading(1)]);
     fixture.leave(&StationReading { rx_packets: Some(99), ..reading(1) });
-    let told = fixture.notifications();
-    let (creation, deletion) = (&told[0], &told[2]);
+    let notes = fixture.notifications();
+    let (creation, deletion) = (&notes[0], &notes[2]);
     let mac = "02:00:00:00:01:01";
     assert_eq!(
         *creation,
@@ -276,9 +276,9 @@ fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
             "TxPacketCount": 14, "ConnectionDuration": 31, "Reason": 3, "Exact": true
         })
     );
-    assert_eq!(told[3].0, 8);
-    assert_eq!(told[3].1["path"], json!(format!("Device.{STATION}")));
-    assert_eq!(told[3].1["values"]["Stats.PacketsReceived"], json!(99));
+    assert_eq!(notes[3].0, 8);
+    assert_eq!(notes[3].1["path"], json!(format!("Device.{STATION}")));
+    assert_eq!(notes[3].1["values"]["Stats.PacketsReceived"], json!(99));
 }
 
 #[test]
@@ -292,14 +292,14 @@ fn static_changes_are_told_at_once_and_only_what_changed() {
         .unwrap();
     fixture.table.identify(0, crate::identity::Identity::parse(fixture::IDENTITY).unwrap());
     fixture.write(0);
-    let told = fixture.notifications();
-    assert_eq!(told.len(), 1, "nobody tells the vendor");
+    let notes = fixture.notifications();
+    assert_eq!(notes.len(), 1, "nobody tells the vendor");
     let changed = json!({
         "MaxSupportedBandwidth": "80MHz",
         "MaxSupportedDataDownlinkRate": 866_666, "MaxSupportedDataUplinkRate": 866_666,
         "OperatingStandard": "ac"
     });
-    assert_eq!(kinds(&told), [("ValueChange", &changed)]);
+    assert_eq!(kinds(&notes), [("ValueChange", &changed)]);
     fixture.write(0);
     assert_eq!(fixture.notifications(), []);
 }
@@ -314,9 +314,9 @@ fn volatile_changes_are_told_at_the_reading_that_shows_them() {
     fixture.poll(&[StationReading { signal_dbm: Some(-50), ..reading(1) }]);
     fixture.poll(&[StationReading { signal_dbm: Some(-50), rx_packets: Some(50), ..reading(1) }]);
     fixture.poll(&[StationReading { signal_dbm: None, ..reading(1) }]);
-    let told = fixture.notifications();
+    let notes = fixture.notifications();
     let (weaker, unknown) = (json!({ "SignalStrength": -50 }), json!({ "SignalStrength": null }));
-    assert_eq!(kinds(&told), [("ValueChange", &weaker), ("ValueChange", &unknown)]);
+    assert_eq!(kinds(&notes), [("ValueChange", &weaker), ("ValueChange", &unknown)]);
 }
 
 #[test]
@@ -339,13 +339,13 @@ fn an_access_points_number_of_stations_can_be_watched() {
         .unwrap();
     fixture.poll(&[]);
     fixture.poll(&[reading(1), reading(2)]);
-    let told = fixture.notifications();
-    assert_eq!(kinds(&told), [("ValueChange", &json!({ "AssociatedDeviceNumberOfEntries": 2 }))]);
-    assert_eq!(told[0].1["path"], json!("WiFi.AccessPoint.1."));
+    let notes = fixture.notifications();
+    assert_eq!(kinds(&notes), [("ValueChange", &json!({ "AssociatedDeviceNumberOfEntries": 2 }))]);
+    assert_eq!(notes[0].1["path"], json!("WiFi.AccessPoint.1."));
     fixture.model.subscribe(owner(7), "WiFi.AccessPoint.1.Status", ALL).unwrap();
     fixture.model.point_went(fixture.points.get(0).unwrap());
-    let told = fixture.notifications();
-    assert_eq!(kinds(&told), [("ValueChange", &json!({ "Status": "Disabled" }))]);
+    let notes = fixture.notifications();
+    assert_eq!(kinds(&notes), [("ValueChange", &json!({ "Status": "Disabled" }))]);
 }
 
 #[test]
@@ -372,9 +372,9 @@ fn a_subscription_has_a_path_and_a_purpose_and_there_are_not_too_many() {
         refused.unwrap().to_string()
     };
     let of = |connection, pid, uid| Owner { connection, peer: Peer { uid, pid: Some(pid) } };
-    let told = [of(1, 1, 1), of(2, 1, 1), of(3, 1, 1), of(4, 2, 1), of(5, 3, 1), of(6, 4, 2)]
+    let notes = [of(1, 1, 1), of(2, 1, 1), of(3, 1, 1), of(4, 2, 1), of(5, 3, 1), of(6, 4, 2)]
         .map(&mut fill);
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(notes.join("\n"), @r"
     this connection has 64 subscriptions already, which is the most; end one of them first
     this connection has 64 subscriptions already, which is the most; end one of them first
     this process has 128 subscriptions already, which is the most; end one of them first
@@ -404,8 +404,8 @@ fn who_watches_everything_leaves_others_something_to_watch() {
             readings.iter().map(|one| StationReading { rx_packets: Some(packets), ..*one });
         fixture.poll(&others.collect::<Vec<_>>());
     }
-    let told = fixture.notifications();
-    assert_eq!(told.iter().filter(|(of, _)| *of == 8).count(), 40);
+    let notes = fixture.notifications();
+    assert_eq!(notes.iter().filter(|(of, _)| *of == 8).count(), 40);
 }
 
 #[test]
@@ -423,8 +423,8 @@ fn who_does_not_read_loses_notifications_and_hears_of_it_and_others_do_not_notic
     }
     let counts = fixture.model.counts();
     assert!(counts.lost > 0 && counts.notifications > 0);
-    let told = fixture.notifications();
-    let of = |consumer: u64| told.iter().filter(move |(of, _)| *of == consumer);
+    let notes = fixture.notifications();
+    let of = |consumer: u64| notes.iter().filter(move |(of, _)| *of == consumer);
     assert_eq!(of(7).next_back().unwrap().1, json!({ "kind": "Lost" }));
     assert_eq!(of(7).filter(|(_, note)| note["kind"] == "Lost").count(), 1);
     assert!(of(8).all(|(_, note)| note["kind"] == "ValueChange" || note["kind"] == "Lost"));

@@ -1,7 +1,7 @@
 //! Texts that are kept once, however many objects have them.
 //!
 //! Stations of one make have the same capabilities, so a hundred of them need a handful of texts. A text
-//! that nobody has any more goes at the next sweep.
+//! that no one has any more goes at the next sweep.
 
 use std::{borrow::Borrow, collections::BTreeSet, rc::Rc};
 

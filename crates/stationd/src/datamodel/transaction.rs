@@ -166,8 +166,8 @@ fn write(
     let mut journal =
         Journal { olds: Vec::with_capacity(transaction.sets.len()), ..Journal::default() };
     for set in &transaction.sets {
-        if let Err(error) = write_one((&mut kept.values, texts), (object, set), &mut journal, trace)
-        {
+        let mut object = Object { path: object, values: &mut kept.values, texts, trace };
+        if let Err(error) = write_one(&mut object, set.0, &set.1, &mut journal) {
             roll_back(&mut kept.values, journal);
             return Err(error);
         }
@@ -175,12 +175,22 @@ fn write(
     Ok(journal)
 }
 
+/// An object that is written to.
+struct Object<'a> {
+    path: ObjectPath,
+    values: &'a mut [Cell],
+    texts: &'a mut Texts,
+    trace: &'a Trace,
+}
+
 fn write_one(
-    (values, texts): (&mut [Cell], &mut Texts),
-    (object, (name, value)): (ObjectPath, &(&str, Value<'_>)),
+    object: &mut Object<'_>,
+    name: &str,
+    value: &Value<'_>,
     journal: &mut Journal,
-    trace: &Trace,
 ) -> Result<(), TransactionError> {
+    let Object { path: object, values, texts, trace } = object;
+    let object = *object;
     let (number, place) = admitted(object, name, value, trace)?;
     if journal.written & 1 << place != 0 {
         let name = PARAMETERS[usize::from(number)].name;

@@ -75,7 +75,7 @@ impl Value<'_> {
         *self == Self::Absent
     }
 
-    /// Appends it as JSON; what is absent is `null`, and nobody asks for that. `wall_offset_ns` is wall
+    /// Appends it as JSON; what is absent is `null`, and no one asks for that. `wall_offset_ns` is wall
     /// clock − time since boot.
     pub fn write_json(&self, wall_offset_ns: i64, out: &mut Vec<u8>) {
         match self {

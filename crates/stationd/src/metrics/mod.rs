@@ -1,6 +1,6 @@
 //! The metrics page, in Prometheus' text format and in OpenMetrics.
 //!
-//! Reads what the engine knows at this moment; it asks nobody. What is unknown has no sample. A page is
+//! Reads what the engine knows at this moment; it asks no one. What is unknown has no sample. A page is
 //! written in pieces of bounded size, because a page of 500 stations is larger than all the rest of the
 //! daemon's memory.
 //!
@@ -67,7 +67,7 @@ impl Scrape {
         Self { format, began_ns: now_ns, group: 0, family: 0, slot: None }
     }
 
-    /// Appends samples up to about so many bytes; whether the page is complete.
+    /// Appends samples up to about this many bytes; whether the page is complete.
     pub fn write(&mut self, source: &Source<'_>, out: &mut Vec<u8>, most: usize) -> bool {
         let most = out.len() + most.saturating_sub(ROOM);
         while let Some(group) = FAMILIES.get(self.group) {
@@ -75,7 +75,7 @@ impl Scrape {
                 (self.group, self.family) = (self.group + 1, 0);
                 continue;
             };
-            if !self.write_family(family, source, (out, most)) {
+            if !self.write_family(family, source, Piece { out, most }) {
                 return false;
             }
             (self.family, self.slot) = (self.family + 1, None);
@@ -85,12 +85,8 @@ impl Scrape {
     }
 
     /// Whether the family is complete.
-    fn write_family(
-        &mut self,
-        family: &Family,
-        source: &Source<'_>,
-        (out, most): (&mut Vec<u8>, usize),
-    ) -> bool {
+    fn write_family(&mut self, family: &Family, source: &Source<'_>, piece: Piece<'_>) -> bool {
+        let Piece { out, most } = piece;
         let slot = match self.slot {
             Some(slot) => slot,
             None => {
@@ -98,19 +94,20 @@ impl Scrape {
                 0
             }
         };
-        let mut samples = Samples { family, format: self.format, created: Created::No, out };
+        let mut samples =
+            Samples { family, format: self.format, created: Created::No, source, most, out };
         match family.of {
             Of::Station(value) => {
-                return self.write_stations((slot, most), value, (source, samples));
+                return self.write_stations(slot, value, samples);
             }
             Of::Point(value) => {
-                samples.created = samples.since(source, source.own.began_ns);
+                samples.created = samples.since(source.own.began_ns);
                 for point in source.engine.points().present() {
                     samples.of_point(point, value(source, point));
                 }
             }
             Of::Free(write) => {
-                samples.created = samples.since(source, source.own.began_ns);
+                samples.created = samples.since(source.own.began_ns);
                 write(source, &mut samples);
             }
         }
@@ -123,27 +120,37 @@ impl Scrape {
 
     fn write_stations(
         &mut self,
-        (from, most): (Slot, usize),
+        from: Slot,
         value: fn(&Row<'_>) -> Option<Number>,
-        (source, mut samples): (&Source<'_>, Samples<'_>),
+        mut samples: Samples<'_>,
     ) -> bool {
-        let table = source.engine.table();
-        for slot in from..table.slots() {
+        let (source, most) = (samples.source, samples.most);
+        for slot in from..source.engine.table().slots() {
             if samples.out.len() >= most {
                 self.slot = Some(slot);
                 return false;
             }
             // Who came while the page is written would be on one half of it, or on it twice.
-            let Some(row) = table.row(slot).filter(|row| row.session().seen_ns <= self.began_ns)
+            let Some(row) = source
+                .engine
+                .table()
+                .row(slot)
+                .filter(|row| row.session().seen_ns <= self.began_ns)
             else {
                 continue;
             };
             let Some(point) = source.engine.points().get(row.session().point) else { continue };
-            samples.created = samples.since(source, row.session().began_ns());
+            samples.created = samples.since(row.session().began_ns());
             samples.of_station(point, &row, value(&row));
         }
         true
     }
+}
+
+/// A piece of a page, and how long it may become.
+struct Piece<'a> {
+    out: &'a mut Vec<u8>,
+    most: usize,
 }
 
 /// When a counter began, for those who want to know.
@@ -158,13 +165,15 @@ struct Samples<'a> {
     family: &'a Family,
     format: Format,
     created: Created,
+    source: &'a Source<'a>,
+    most: usize,
     out: &'a mut Vec<u8>,
 }
 
 impl Samples<'_> {
-    fn since(&self, source: &Source<'_>, boot_ns: u64) -> Created {
+    fn since(&self, boot_ns: u64) -> Created {
         match (self.family.about.kind, self.format) {
-            (Kind::Counter, Format::OpenMetrics) => Created::At(source.wall(boot_ns)),
+            (Kind::Counter, Format::OpenMetrics) => Created::At(self.source.wall(boot_ns)),
             _ => Created::No,
         }
     }

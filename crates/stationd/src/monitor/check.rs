@@ -30,12 +30,12 @@ struct Seen {
 
 impl Checker {
     /// Checks the stations of one reply; tells each fault.
-    pub fn check(&mut self, stations: &[Station<'_>], mut tell: impl FnMut(String)) {
+    pub fn check(&mut self, stations: &[Station<'_>], mut report: impl FnMut(String)) {
         self.polls += 1;
         for station in stations {
             let result = self.check_station(station);
             if let Err(fault) = result {
-                tell(format!("{}: {fault}", station.address));
+                report(format!("{}: {fault}", station.address));
             }
         }
         let poll = self.polls;
@@ -109,8 +109,8 @@ mod tests {
     fn a_counter_that_falls_alone_is_a_fault() {
         let mut checker = Checker::default();
         assert!(faults(&mut checker, &[station(A, [9; 8])]).is_empty());
-        let told = faults(&mut checker, &[station(A, [9, 8, 10, 9, 9, 9, 9, 9])]);
-        assert_eq!(told, [format!("{A}: RxBytes fell from Some(9) to Some(8)")]);
+        let found = faults(&mut checker, &[station(A, [9, 8, 10, 9, 9, 9, 9, 9])]);
+        assert_eq!(found, [format!("{A}: RxBytes fell from Some(9) to Some(8)")]);
     }
 
     #[test]
@@ -134,8 +134,8 @@ mod tests {
     fn a_station_is_there_once_and_has_an_address() {
         let mut checker = Checker::default();
         let lower = A.to_lowercase();
-        let told = faults(&mut checker, &[station(A, [9; 8]), station(&lower, [9; 8])]);
-        assert_eq!(told, [format!("{lower}: it is there twice")]);
+        let found = faults(&mut checker, &[station(A, [9; 8]), station(&lower, [9; 8])]);
+        assert_eq!(found, [format!("{lower}: it is there twice")]);
         for wrong in ["", "02:00:00:00:01", "02:00:00:00:01:0A:00", "02:00:00:00:01:+A", "x"] {
             assert_eq!(address::parse(wrong), None, "{wrong}");
         }

@@ -48,7 +48,7 @@ pub(super) struct Consumer {
 ///
 /// # Errors
 ///
-/// Nobody is there.
+/// No one is there.
 pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -84,7 +84,7 @@ impl Consumer {
     ///
     /// # Errors
     ///
-    /// Nobody is there, or does not take the questions.
+    /// No one is there, or does not take the questions.
     pub(super) fn ask(&mut self, socket: &Path) -> io::Result<()> {
         if self.stream.is_none() {
             self.stream = Some(connect(socket)?);
@@ -104,11 +104,11 @@ impl Consumer {
     }
 
     /// Takes the answers, and tells each fault.
-    pub(super) fn take(&mut self, got: &mut Got, mut tell: impl FnMut(String)) {
+    pub(super) fn take(&mut self, got: &mut Got, mut report: impl FnMut(String)) {
         let mut interfaces = std::mem::take(&mut self.interfaces);
         self.answers(interfaces.len(), got, |place, heard| match heard {
-            Ok(stations) => interfaces[place].1.check(stations, &mut tell),
-            Err(wrong) => tell(wrong),
+            Ok(stations) => interfaces[place].1.check(stations, &mut report),
+            Err(wrong) => report(wrong),
         });
         self.interfaces = interfaces;
     }

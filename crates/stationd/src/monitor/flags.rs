@@ -191,7 +191,7 @@ mod tests {
         let flags = parse(
             "--socket /s --every 250ms --full --interfaces a,b --consumers 3 --expect 0 --count 9 --json",
         );
-        let told = Flags {
+        let message = Flags {
             socket: "/s".into(),
             every: Duration::from_millis(250),
             reply: Reply::Full,
@@ -203,7 +203,7 @@ mod tests {
             json: true,
             help: false,
         };
-        assert_eq!(flags.unwrap(), told);
+        assert_eq!(flags.unwrap(), message);
     }
 
     #[test]
@@ -215,11 +215,11 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_told() {
-        let told = |words| parse(words).unwrap_err().to_string();
-        assert_eq!(told("--evry 1s"), "--evry: unknown flag: did you mean \"--every\"?");
-        assert!(told("--colour red").starts_with("--colour: unknown flag: there are --socket"));
-        assert!(told("--every").starts_with("--every: a value is missing"));
-        assert_eq!(told("--every 0"), "--every: a poll takes longer: 1ms or more");
-        assert_eq!(told("--consumers 0"), "--consumers: \"0\" is not a number from 1 to 1000");
+        let message = |words| parse(words).unwrap_err().to_string();
+        assert_eq!(message("--evry 1s"), "--evry: unknown flag: did you mean \"--every\"?");
+        assert!(message("--colour red").starts_with("--colour: unknown flag: there are --socket"));
+        assert!(message("--every").starts_with("--every: a value is missing"));
+        assert_eq!(message("--every 0"), "--every: a poll takes longer: 1ms or more");
+        assert_eq!(message("--consumers 0"), "--consumers: \"0\" is not a number from 1 to 1000");
     }
 }

@@ -1,6 +1,6 @@
 //! A consumer as a mesh monitor is one: it polls each access point at a cadence, and checks what it gets.
 //!
-//! Talks to stationd's socket and to nobody else. All consumers that it plays are connections of one
+//! Talks to stationd's socket and to no one else. All consumers that it plays are connections of one
 //! process; each asks about all interfaces at once and then takes the answers.
 
 pub mod check;
@@ -63,7 +63,7 @@ impl Summary {
 /// stationd cannot be reached, or not be waited for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody answers on the socket.
+    /// No one answers on the socket.
     #[error("cannot reach stationd on {path}")]
     Reach {
         /// The socket.
@@ -168,9 +168,9 @@ fn round(
     summary: &mut Summary,
     faults: &mut impl Write,
 ) {
-    let mut tell = |place: usize, fault: String| {
+    let mut report = |place: usize, fault: String| {
         summary.faults += 1;
-        // Whoever closed our standard error does not want to hear.
+        // Anyone who closed our standard error does not want to hear.
         let _ = writeln!(faults, "station-monitor: consumer {place}: {fault}");
     };
     let asked: Vec<bool> = (0..)
@@ -178,17 +178,17 @@ fn round(
         .map(|(place, consumer)| match consumer.ask(&flags.socket) {
             Ok(()) => true,
             Err(error) => {
-                tell(place, format!("cannot ask: {error}"));
+                report(place, format!("cannot ask: {error}"));
                 false
             }
         })
         .collect();
     for (place, consumer) in consumers.iter_mut().enumerate().filter(|(place, _)| asked[*place]) {
         let before = summary.got.stations;
-        consumer.take(&mut summary.got, |fault| tell(place, fault));
+        consumer.take(&mut summary.got, |fault| report(place, fault));
         let stations = (summary.got.stations - before) as usize;
         if let Some(expected) = flags.expect.filter(|expected| *expected != stations) {
-            tell(place, format!("{stations} stations and not {expected}"));
+            report(place, format!("{stations} stations and not {expected}"));
         }
     }
 }

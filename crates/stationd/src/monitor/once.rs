@@ -1,6 +1,6 @@
 //! One question of each interface, and what the answers say together: how many clients, or their values.
 //!
-//! Whoever compares two variants of stationd asks each of them so. Only values are told that do not move by
+//! Anyone who compares two variants of stationd asks each of them so. Only values are told that do not move by
 //! themselves between two looks at an idle network; [`MOVING`] are the others.
 
 use std::{fmt::Write, os::fd::OwnedFd};
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::address;
 
-/// stationd runs, or it does not: whoever asks once does not wait for it for long.
+/// stationd runs, or it does not: the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 2_000_000_000;
 
-/// Values of the brief reply that move also where nobody sends anything: management frames, frames that say
+/// Values of the brief reply that move also where no one sends anything: management frames, frames that say
 /// “I am here”, and what was sent again of them are counted, and the last of them has a rate and a strength
 /// of its own.
 pub const MOVING: [&str; 9] = [
@@ -45,7 +45,7 @@ pub struct Answer {
 ///
 /// # Errors
 ///
-/// [`Error`] where nobody is there to ask.
+/// [`Error`] where no one is there to ask.
 pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Answer>, Error> {
     let mut poller = listening(signals)?;
     let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else { return Ok(None) };

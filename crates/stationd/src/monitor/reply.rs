@@ -251,7 +251,7 @@ mod tests {
         let line = framed(&format!("[[{STATION}]]"));
         let mut stations = Vec::new();
         read::<Brief>(line.as_bytes(), 7, &mut stations).unwrap();
-        let told = Station {
+        let expected = Station {
             address: "02:00:00:00:01:00",
             counters: [1, 2, 5, 6, 7, 8, 3, 4].map(Some),
             signal: Some(-40),
@@ -260,10 +260,10 @@ mod tests {
             uplink_rate: Some(10),
             signal_noise_ratio: None,
         };
-        assert_eq!(stations, [told]);
+        assert_eq!(stations, [expected]);
         stations.clear();
         read::<Full>(line.as_bytes(), 7, &mut stations).unwrap();
-        assert_eq!(stations, [told]);
+        assert_eq!(stations, [expected]);
     }
 
     #[test]

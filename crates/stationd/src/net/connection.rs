@@ -1,6 +1,6 @@
 //! One consumer's connection, whatever it speaks: bytes in, bytes out, and an end to patience.
 //!
-//! A connection whose bytes wait is not read from: whoever does not take replies may not ask for more.
+//! A connection whose bytes wait is not read from: anyone who does not take replies may not ask for more.
 //! What the bytes mean is the faces' to know.
 
 use std::os::fd::OwnedFd;
@@ -27,7 +27,7 @@ const LINGER_BYTES: usize = 64 * 1024;
 /// What came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
     /// None yet.
     Nothing,
@@ -37,7 +37,7 @@ pub enum Received {
 
 /// Whether a connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
+pub enum Next {
     /// It does.
     Yes,
     /// It is to be dropped.
@@ -51,7 +51,7 @@ enum Ending {
     No,
     /// Nothing more is read; it ends with the last byte that waits.
     Sends,
-    /// Everything is sent; so many bytes more are thrown away.
+    /// Everything is sent; this many bytes more are thrown away.
     Lingers { left: usize },
 }
 
@@ -150,9 +150,9 @@ impl Connection {
 
     /// Everything is said. A socket that is closed with bytes unread takes back what the other end has
     /// not read yet (TCP's reset), so some of them are read first.
-    fn linger(&mut self, turn: &mut Turn<'_>) -> Stays {
+    fn linger(&mut self, turn: &mut Turn<'_>) -> Next {
         if shutdown(&self.socket, Shutdown::Write).is_err() {
-            return Stays::No;
+            return Next::No;
         }
         self.ending = Ending::Lingers { left: LINGER_BYTES };
         self.expect_by(Some(turn.now_ns + LINGER_NS), turn);
@@ -160,15 +160,15 @@ impl Connection {
     }
 
     /// Throws away what comes after the end; `None` where it is not there yet.
-    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<Stays> {
+    pub fn throw_away(&mut self, buffer: &mut [u8]) -> Option<Next> {
         let Ending::Lingers { left } = self.ending else { return None };
         let taken = match self.receive(buffer) {
             Received::Bytes(count) => count,
             Received::Nothing => 0,
-            Received::Gone => return Some(Stays::No),
+            Received::Gone => return Some(Next::No),
         };
         self.ending = Ending::Lingers { left: left.saturating_sub(taken) };
-        Some(if taken < left { Stays::Yes } else { Stays::No })
+        Some(if taken < left { Next::Yes } else { Next::No })
     }
 
     /// Whether it has said everything, and is only there to be heard.
@@ -177,9 +177,9 @@ impl Connection {
     }
 
     /// The end of a turn: waits for room where something waits, for requests otherwise.
-    pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Stays {
+    pub fn rest(&mut self, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let interest = match sent {
-            Sent::Gone => return Stays::No,
+            Sent::Gone => return Next::No,
             Sent::All if self.ends() => return self.linger(turn),
             Sent::All => Interest::Read,
             Sent::Waits => Interest::Write,
@@ -188,14 +188,14 @@ impl Connection {
     }
 
     /// Waits for room even where nothing waits: there is more to say than fits into one turn.
-    pub fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Stays {
+    pub fn wait_for(&mut self, interest: Interest, turn: &mut Turn<'_>) -> Next {
         if interest != self.interest {
             self.interest = interest;
             if turn.poller.change(&self.socket, self.token.number(), interest).is_err() {
-                return Stays::No;
+                return Next::No;
             }
         }
-        Stays::Yes
+        Next::Yes
     }
 
     /// Something has to happen by this moment, or the connection is dropped; `None`: it may be idle.

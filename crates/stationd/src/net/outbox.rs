@@ -2,7 +2,7 @@
 //!
 //! A [`Letter`] is what a turn has to say to one consumer: words of its own and bodies that others get
 //! too. It goes out in one system call, its bodies uncopied. What the socket does not take is the
-//! [`Outbox`]'s; whoever owns it bounds it. It opens no socket and knows no protocol.
+//! [`Outbox`]'s; anyone who owns it bounds it. It opens no socket and knows no protocol.
 
 use std::{collections::VecDeque, io::IoSlice, os::fd::AsFd, rc::Rc};
 
@@ -97,7 +97,7 @@ pub enum Sent {
     All,
     /// Some wait for room.
     Waits,
-    /// There is nobody to take them.
+    /// There is no one to take them.
     Gone,
 }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_left_is_gone() {
+    fn anyone_who_has_left_is_gone() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
         assert_eq!(Outbox::default().send(&ours, &mut letter()), Sent::Gone);

@@ -13,7 +13,7 @@ use rustix::{
     io::{self, Errno},
 };
 
-/// At most so many descriptors are told of in one turn; the others are in the next.
+/// At most this many descriptors are told of in one turn; the others are in the next.
 const AT_ONCE: usize = 64;
 const SECOND: u64 = 1_000_000_000;
 
@@ -86,7 +86,7 @@ impl Poller {
         let _ = epoll::delete(&self.epoll, source);
     }
 
-    /// Waits until something is ready, or so many ns have passed. A signal ends it early, with nothing.
+    /// Waits until something is ready, or this many ns have passed. A signal ends it early, with nothing.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
 //! What is to happen later: one queue for the whole daemon.
 //!
-//! A moment stays until it has come or whoever waits for it has left. Whoever is told looks whether it still
+//! A moment stays until it has come or the one that waits for it has left. Anyone who is told looks whether it still
 //! counts; that is cheaper than to look for it in the queue each time a consumer takes its bytes in time. Pure.
 
 use std::collections::BTreeSet;
 
-/// Moments, ns since boot, each with the token of whoever waits for it.
+/// Moments, ns since boot, each with the token of the one that waits for it.
 #[derive(Debug, Default)]
 pub struct Timeouts {
     queue: BTreeSet<(u64, u64)>,
@@ -17,7 +17,7 @@ impl Timeouts {
         self.queue.insert((at_ns, token));
     }
 
-    /// Whoever waits for a moment has left: who comes and goes quickly leaves none behind.
+    /// Anyone who waits for a moment has left: who comes and goes quickly leaves none behind.
     pub fn remove(&mut self, at_ns: u64, token: u64) {
         self.queue.remove(&(at_ns, token));
     }

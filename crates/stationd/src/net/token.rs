@@ -8,9 +8,9 @@ pub enum Token {
     /// The engine's descriptors.
     Engine,
     /// The door of the requests.
-    RpcDoor,
+    RpcListener,
     /// The door of the metrics.
-    HttpDoor,
+    HttpListener,
     /// A consumer, by its place.
     Rpc(u32),
     /// A scraper, by its place.
@@ -25,8 +25,8 @@ impl Token {
         let (kind, place) = match self {
             Self::Signal => (0, 0),
             Self::Engine => (1, 0),
-            Self::RpcDoor => (2, 0),
-            Self::HttpDoor => (3, 0),
+            Self::RpcListener => (2, 0),
+            Self::HttpListener => (3, 0),
             Self::Rpc(place) => (4, place),
             Self::Http(place) => (5, place),
             Self::Cadence(place) => (6, place),
@@ -40,8 +40,8 @@ impl Token {
         Some(match number >> 32 {
             0 => Self::Signal,
             1 => Self::Engine,
-            2 => Self::RpcDoor,
-            3 => Self::HttpDoor,
+            2 => Self::RpcListener,
+            3 => Self::HttpListener,
             4 => Self::Rpc(place),
             5 => Self::Http(place),
             6 => Self::Cadence(place),
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_token_comes_back_as_it_went() {
-        for token in [Token::Signal, Token::RpcDoor, Token::Rpc(7), Token::Http(u32::MAX)] {
+        for token in [Token::Signal, Token::RpcListener, Token::Rpc(7), Token::Http(u32::MAX)] {
             assert_eq!(Token::of(token.number()), Some(token));
         }
         assert_eq!(Token::of(u64::MAX), None);

@@ -142,10 +142,13 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_told_with_what_would_be_right() {
-        let told = |words: &[&str]| parse(words).unwrap_err().to_string();
-        assert_eq!(told(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
-        assert_eq!(told(&["--set"]), "--set: a value is missing behind it (--help shows examples)");
-        assert_eq!(told(&["--set", "x"]), "--set: \"x\" is no setting: write KEY=VALUE");
+        let message = |words: &[&str]| parse(words).unwrap_err().to_string();
+        assert_eq!(message(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
+        assert_eq!(
+            message(&["--set"]),
+            "--set: a value is missing behind it (--help shows examples)"
+        );
+        assert_eq!(message(&["--set", "x"]), "--set: \"x\" is no setting: write KEY=VALUE");
         let flags = parse(&["--set", "pull=bluk"]).unwrap();
         let error = flags.options().unwrap_err().to_string();
         assert_eq!(error, "--set: pull: unknown \"bluk\": did you mean \"bulk\"?");

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
 use super::{Metrics, nearest};
 use crate::trace::{Trace, Way};
 
-/// A path from the root: a daemon's working folder is nobody's concern.
+/// A path from the root: a daemon's working folder is no one's concern.
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     match text.starts_with('/') {
         true => Ok(PathBuf::from(text)),

@@ -16,49 +16,52 @@ use crate::{
     table::{Poll, Table},
 };
 
+/// The kernel, and what asking it costs.
+pub struct Source<'a> {
+    /// Who is asked.
+    pub kernel: &'a mut Nl80211,
+    /// What it costs.
+    pub cost: &'a mut Cost,
+}
+
 /// Reads all stations of a point into the table. The poll is the caller's to end; there is none where the
-/// list would not hold still, and nobody is said to have left because of that.
+/// list would not hold still, and no one is said to have left because of that.
 ///
 /// # Errors
 ///
 /// What the kernel said to the dump of the point's own interface. The table then still has whom it had.
 pub fn pull(
-    kernel: &mut Nl80211,
+    source: &mut Source<'_>,
     table: &mut Table,
-    (point, now_ns): (&Point, u64),
-    cost: &mut Cost,
+    point: &Point,
+    now_ns: u64,
 ) -> Result<Option<Poll>, netlink::Error> {
     let Some(index) = point.index else { return Ok(None) };
     let mut poll = table.begin(point.id, now_ns);
-    cost.dumps += 1;
-    let read = kernel.stations(index, |reading| {
+    source.cost.dumps += 1;
+    let read = source.kernel.stations(index, |reading| {
         table.read(&mut poll, reading);
     })?;
-    account(cost, read);
+    account(source.cost, read);
     table.attempt(&mut poll, read.restarts);
     let mut settled = read.settled;
     for child in &point.children {
-        settled &= pull_child(kernel, table, (*child, &mut poll), cost);
+        settled &= pull_child(source, table, *child, &mut poll);
     }
     Ok(settled.then_some(poll))
 }
 
 /// Reads a child's stations into the poll of its access point; whether that is all of them. A child that
 /// has gone has none.
-fn pull_child(
-    kernel: &mut Nl80211,
-    table: &mut Table,
-    (child, poll): (u32, &mut Poll),
-    cost: &mut Cost,
-) -> bool {
-    cost.dumps += 1;
+fn pull_child(source: &mut Source<'_>, table: &mut Table, child: u32, poll: &mut Poll) -> bool {
+    source.cost.dumps += 1;
     // Its attempts are its own; the poll of the access point goes on whatever they are.
-    let read = kernel.stations(child, |reading| {
+    let read = source.kernel.stations(child, |reading| {
         table.read(poll, &StationReading { attempt: poll.attempt(), ..*reading });
     });
     match read {
         Ok(read) => {
-            account(cost, read);
+            account(source.cost, read);
             read.settled
         }
         Err(error) => error.is_refusal(Errno::NODEV),

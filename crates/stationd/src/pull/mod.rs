@@ -11,11 +11,7 @@ use linux::{
 };
 use rustix::io::Errno;
 
-use crate::{
-    cost::Cost,
-    points::{Point, Points},
-    table::PointId,
-};
+use crate::{cost::Cost, points::Point};
 
 /// A channel's noise changes slowly, and a survey is one more question: it is asked so often, ns.
 const SURVEY_EVERY_NS: u64 = 10_000_000_000;
@@ -31,14 +27,11 @@ fn account(cost: &mut Cost, read: ReadCost) {
 /// Surveys a point's channel where the last survey is old.
 pub(crate) fn survey_if_old(
     kernel: &mut Nl80211,
-    points: &mut Points,
-    (id, now_ns): (PointId, u64),
+    point: &mut Point,
+    now_ns: u64,
     cost: &mut Cost,
 ) -> Result<(), netlink::Error> {
-    match points.get_mut(id) {
-        Some(point) if is_old(point, now_ns) => survey(kernel, point, now_ns, cost),
-        _ => Ok(()),
-    }
+    if is_old(point, now_ns) { survey(kernel, point, now_ns, cost) } else { Ok(()) }
 }
 
 fn is_old(point: &Point, now_ns: u64) -> bool {

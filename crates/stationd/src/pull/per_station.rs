@@ -10,7 +10,7 @@ use linux::{
 
 use crate::{
     cost::Cost,
-    hostapd::Hostapd,
+    hostapd::{AskNow, Hostapd},
     identity::Identity,
     points::Points,
     table::{PointId, Slot, Table},
@@ -23,11 +23,15 @@ pub struct Sources<'a> {
     pub kernel: &'a mut Nl80211,
     /// hostapd.
     pub hostapd: &'a mut Hostapd,
+    /// Where the stations are kept.
+    pub table: &'a mut Table,
+    /// The access points.
+    pub points: &'a mut Points,
     /// The trace of the way.
     pub trace: &'a Trace,
     /// What it costs.
     pub cost: &'a mut Cost,
-    /// The stations of whom hostapd told something new, for whoever writes it down.
+    /// The stations of whom hostapd told something new, for anyone who writes it down.
     pub identified: &'a mut Vec<Slot>,
 }
 
@@ -36,27 +40,29 @@ pub struct Sources<'a> {
 /// # Errors
 ///
 /// What the kernel said, but that a station is not there.
-pub fn pull(
-    sources: &mut Sources<'_>,
-    points: &mut Points,
-    table: &mut Table,
-    (id, now_ns): (PointId, u64),
-) -> Result<(), netlink::Error> {
+pub fn pull(sources: &mut Sources<'_>, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
     let stations: Vec<(Slot, Address)> =
-        table.rows(id).map(|row| (row.slot(), row.address())).collect();
-    for station in stations {
-        one(sources, points, table, (id, now_ns, station))?;
+        sources.table.rows(id).map(|row| (row.slot(), row.address())).collect();
+    for (slot, address) in stations {
+        one(sources, id, now_ns, Station { slot, address })?;
     }
     Ok(())
 }
 
+#[derive(Clone, Copy)]
+struct Station {
+    slot: Slot,
+    address: Address,
+}
+
 fn one(
     sources: &mut Sources<'_>,
-    points: &mut Points,
-    table: &mut Table,
-    (id, now_ns, (slot, address)): (PointId, u64, (Slot, Address)),
+    id: PointId,
+    now_ns: u64,
+    station: Station,
 ) -> Result<(), netlink::Error> {
-    let Some(point) = points.get_mut(id) else { return Ok(()) };
+    let (Station { slot, address }, table) = (station, &mut *sources.table);
+    let Some(point) = sources.points.get_mut(id) else { return Ok(()) };
     let Some(index) = point.index else { return Ok(()) };
     let trace = sources.trace;
     trace.event("genSta", Level::INFO, format_args!("read {address:02x?} on {}", point.name));
@@ -72,7 +78,8 @@ fn one(
     trace.event("nl80211", Level::INFO, format_args!("survey of {}", point.name));
     super::survey(sources.kernel, point, now_ns, sources.cost)?;
     trace.event("hostapd", Level::INFO, format_args!("STA {address:02x?}"));
-    let identity = sources.hostapd.ask_now(&point.name, address, (now_ns, sources.cost));
+    let identity =
+        sources.hostapd.ask_now(&AskNow { interface: &point.name, address, now_ns }, sources.cost);
     let is_new =
         |identity: &Identity| table.row(slot).is_some_and(|row| row.identity() != Some(identity));
     if let Some(identity) = identity.filter(is_new) {

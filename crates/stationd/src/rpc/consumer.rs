@@ -54,7 +54,7 @@ impl Occupant for Consumer {
 
 impl Consumer {
     /// A consumer that has not asked yet.
-    pub(super) fn new(connection: Connection, (id, peer): (u64, Peer), now_ns: u64) -> Self {
+    pub(super) fn new(connection: Connection, id: u64, peer: Peer, now_ns: u64) -> Self {
         let standing = Standing::new(now_ns);
         Self { connection, id, peer, cadences: Vec::new(), standing, queued_ns: None }
     }

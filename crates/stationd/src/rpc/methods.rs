@@ -153,9 +153,9 @@ fn named(reading: &Reading<'_>, turn: &Turn<'_>) -> Result<PointId, Refusal> {
     let (point, asked) = match (&reading.path, &reading.interface) {
         (Some(path), None) => {
             let Some(number) = number_of(path.as_str()) else {
-                let told =
+                let message_text =
                     format!("\"{}\" names no access point: WiFi.AccessPoint.1.", path.as_str());
-                return refuse(NO_POINT, told);
+                return refuse(NO_POINT, message_text);
             };
             (points.numbered(number), path)
         }
@@ -291,8 +291,8 @@ mod tests {
     fn a_fault_is_one_line_of_json() {
         let mut out = Vec::new();
         write_fault(&Fault { id: None, code: -32700, message: "no \"JSON\"\n".into() }, &mut out);
-        let told =
+        let message_text =
             br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no \"JSON\"\n"}}"#;
-        assert_eq!(out, [told.as_slice(), b"\n"].concat());
+        assert_eq!(out, [message_text.as_slice(), b"\n"].concat());
     }
 }

@@ -1,8 +1,8 @@
 //! Requests over a UNIX socket: JSON-RPC 2.0, one JSON text a line in each direction.
 //!
 //! Talks to the engine for values and to the daemon's loop for readiness. It bounds what a consumer can
-//! make it hold, and drops whoever goes beyond; others do not notice. What all of them share is shared
-//! fairly: when it runs out, whoever holds most gives way.
+//! make it hold, and drops anyone who goes beyond; others do not notice. What all of them share is shared
+//! fairly: when it runs out, the one that holds most gives way.
 //!
 //! # Design constraints
 //!
@@ -32,7 +32,7 @@ use crate::{
     datamodel::Owner,
     net::{
         Turn,
-        connection::{Connection, PATIENCE_NS, Received, Stays},
+        connection::{Connection, Next, PATIENCE_NS, Received},
         outbox::{Letter, Outbox, Sent},
         token::Token,
     },
@@ -48,7 +48,7 @@ const LETTER: usize = 64 * 1024;
 const MOST_NOTIFICATIONS: usize = 256 * 1024;
 /// The most bytes that all consumers together leave unread: one who takes nothing costs the others no memory.
 const MOST_UNREAD: usize = 8 * 1024 * 1024;
-/// So many are let in before others have their turn.
+/// This many are let in before others have their turn.
 const AT_ONCE: usize = 32;
 
 /// What the face may hold.
@@ -58,48 +58,48 @@ pub struct Limits {
     pub consumers: usize,
     /// The longest request, bytes.
     pub request: usize,
-    /// How old a reading may be for whoever does not say, ns.
+    /// How old a reading may be for anyone who does not say, ns.
     pub max_age_ns: u64,
 }
 
 /// The face.
 #[derive(Debug)]
 pub struct Rpc {
-    door: Listener,
+    listener: Listener,
     consumers: Places<Consumer>,
     /// How many have ever been let in.
     joined: u64,
     buffer: Vec<u8>,
-    desk: Desk,
+    responder: Responder,
 }
 
 /// Where requests are answered.
 #[derive(Debug)]
-struct Desk {
+struct Responder {
     limits: Limits,
     letter: Letter,
     memo: Memo,
 }
 
 impl Rpc {
-    /// Serves whoever comes through this door.
-    pub fn new(door: Listener, limits: Limits) -> Self {
-        let desk = Desk { limits, letter: Letter::default(), memo: Memo::default() };
+    /// Serves anyone who comes through this door.
+    pub fn new(listener: Listener, limits: Limits) -> Self {
+        let responder = Responder { limits, letter: Letter::default(), memo: Memo::default() };
         let consumers = Places::new(limits.consumers);
-        Self { door, consumers, joined: 0, buffer: vec![0; RECEIVE], desk }
+        Self { listener, consumers, joined: 0, buffer: vec![0; RECEIVE], responder }
     }
 
     /// The door, to be waited for.
-    pub fn door(&self) -> &Listener {
-        &self.door
+    pub fn listener(&self) -> &Listener {
+        &self.listener
     }
 
     /// Lets in who is at the door; whether there is room for more descriptors.
     pub fn open(&mut self, turn: &mut Turn<'_>) -> bool {
         for _ in 0..AT_ONCE {
-            match self.door.accept() {
+            match self.listener.accept() {
                 Accepted::Connection(socket) => self.admit(socket, turn),
-                Accepted::Nobody => return true,
+                Accepted::Nothing => return true,
                 Accepted::NoRoom => return false,
             }
         }
@@ -107,7 +107,7 @@ impl Rpc {
     }
 
     fn admit(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
-        // Without credentials it is nobody's in particular, and gives way with others of that kind.
+        // Without credentials it is no one's in particular, and gives way with others of that kind.
         let peer = sockets::peer(&socket).unwrap_or(Peer { uid: u32::MAX, pid: None });
         let Some(place) = self.consumers.free().or_else(|| self.displace_for(peer, turn)) else {
             return self.refuse(socket, turn);
@@ -115,7 +115,7 @@ impl Rpc {
         let Ok(connection) = Connection::new(socket, Token::Rpc(place), turn) else { return };
         self.joined += 1;
         let id = self.joined << 32 | u64::from(place);
-        self.consumers.put(place, Consumer::new(connection, (id, peer), turn.now_ns));
+        self.consumers.put(place, Consumer::new(connection, id, peer, turn.now_ns));
         turn.tally.consumers += 1;
     }
 
@@ -132,37 +132,39 @@ impl Rpc {
     /// Says why, and closes.
     fn refuse(&mut self, socket: OwnedFd, turn: &mut Turn<'_>) {
         turn.tally.drop_for(Reason::Refused);
-        let most = self.desk.limits.consumers;
+        let most = self.responder.limits.consumers;
         let message = format!("stationd serves {most} connections at a time: try again later");
-        self.desk.fault(LIMIT, message);
-        // Whoever does not take this one line does not get it.
-        let _ = Outbox::default().send(socket, &mut self.desk.letter);
+        self.responder.fault(LIMIT, message);
+        // Anyone who does not take this one line does not get it.
+        let _ = Outbox::default().send(socket, &mut self.responder.letter);
     }
 
     /// Bytes have come, or there is room for bytes that wait.
     pub fn ready(&mut self, place: u32, turn: &mut Turn<'_>) {
         let Some(consumer) = self.consumers.get_mut(place) else { return };
-        if let Some(stays) = consumer.connection.throw_away(&mut self.buffer) {
-            if stays == Stays::No {
+        if let Some(next) = consumer.connection.throw_away(&mut self.buffer) {
+            if next == Next::No {
                 self.drop(place, turn);
             }
             return;
         }
-        let stays = match consumer.connection.waits() {
-            true => self.desk.go_on(consumer, turn),
+        let next = match consumer.connection.waits() {
+            true => self.responder.go_on(consumer, turn),
             false => match consumer.connection.receive(&mut self.buffer) {
-                Received::Bytes(count) => self.desk.take(consumer, &self.buffer[..count], turn),
-                Received::Nothing => Stays::Yes,
-                Received::Gone => Stays::No,
+                Received::Bytes(count) => {
+                    self.responder.take(consumer, &self.buffer[..count], turn)
+                }
+                Received::Nothing => Next::Yes,
+                Received::Gone => Next::No,
             },
         };
         consumer.moved(turn.now_ns);
-        self.end_turn(place, stays, turn);
+        self.end_turn(place, next, turn);
     }
 
     /// The end of a consumer's turn: who leaves bytes unread may have left too many.
-    fn end_turn(&mut self, place: u32, stays: Stays, turn: &mut Turn<'_>) {
-        if stays == Stays::No {
+    fn end_turn(&mut self, place: u32, next: Next, turn: &mut Turn<'_>) {
+        if next == Next::No {
             self.drop(place, turn);
         } else if self.consumers.get_mut(place).is_some_and(|one| one.connection.waits()) {
             self.bound_unread(turn);
@@ -224,13 +226,13 @@ impl Rpc {
             return self.drop(place, turn);
         }
         turn.tally.notifications += 1;
-        let words = self.desk.letter.words();
+        let words = self.responder.letter.words();
         words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"Notify\",\"params\":");
         words.extend_from_slice(notification);
         words.extend_from_slice(b"}\n");
-        let sent = consumer.connection.send(&mut self.desk.letter, turn);
-        let stays = consumer.connection.rest(sent, turn);
-        self.end_turn(place, stays, turn);
+        let sent = consumer.connection.send(&mut self.responder.letter, turn);
+        let next = consumer.connection.rest(sent, turn);
+        self.end_turn(place, next, turn);
     }
 
     fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
@@ -242,30 +244,30 @@ impl Rpc {
     }
 }
 
-impl Desk {
+impl Responder {
     /// Takes bytes that came in.
-    fn take(&mut self, consumer: &mut Consumer, bytes: &[u8], turn: &mut Turn<'_>) -> Stays {
+    fn take(&mut self, consumer: &mut Consumer, bytes: &[u8], turn: &mut Turn<'_>) -> Next {
         if consumer.connection.input.is_empty() {
             let (used, sent) = self.serve(consumer, bytes, turn);
             consumer.connection.input.extend_from_slice(&bytes[used..]);
-            return Self::rest(consumer, (used > 0, sent), turn);
+            return Self::rest(consumer, used > 0, sent, turn);
         }
         consumer.connection.input.extend_from_slice(bytes);
         self.serve_input(consumer, turn)
     }
 
     /// Serves what has come in before.
-    fn serve_input(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Stays {
+    fn serve_input(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Next {
         let mut input = std::mem::take(&mut consumer.connection.input);
         let (used, sent) = self.serve(consumer, &input, turn);
         input.drain(..used);
         input.shrink_to(RECEIVE);
         consumer.connection.input = input;
-        Self::rest(consumer, (used > 0, sent), turn)
+        Self::rest(consumer, used > 0, sent, turn)
     }
 
     /// There is room for what waits; then for the requests behind it.
-    fn go_on(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Stays {
+    fn go_on(&mut self, consumer: &mut Consumer, turn: &mut Turn<'_>) -> Next {
         match consumer.connection.go_on(turn) {
             Sent::All if !consumer.connection.ends() => self.serve_input(consumer, turn),
             sent => consumer.connection.rest(sent, turn),
@@ -328,7 +330,7 @@ impl Desk {
     }
 
     /// The end of a consumer's turn.
-    fn rest(consumer: &mut Consumer, (progress, sent): (bool, Sent), turn: &mut Turn<'_>) -> Stays {
+    fn rest(consumer: &mut Consumer, progress: bool, sent: Sent, turn: &mut Turn<'_>) -> Next {
         let connection = &mut consumer.connection;
         if sent == Sent::All {
             match connection.input.is_empty() {
@@ -340,9 +342,9 @@ impl Desk {
                 false => {}
             }
         }
-        let stays = connection.rest(sent, turn);
+        let next = connection.rest(sent, turn);
         consumer.wait_for_cadence(turn);
-        stays
+        next
     }
 }
 

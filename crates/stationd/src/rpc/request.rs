@@ -72,7 +72,7 @@ pub struct Subscribe<'a> {
     pub path: Text<'a>,
     /// Which changes are told; all of them where this is left out.
     pub kinds: Option<Vec<Kind>>,
-    /// Values are read so often, ms; without it whoever else asks sets the pace.
+    /// Values are read so often, ms; without it anyone who else asks sets the pace.
     pub every_ms: Option<u32>,
 }
 
@@ -164,7 +164,7 @@ fn present<'a, D: serde::Deserializer<'a>>(from: D) -> Result<Option<&'a RawValu
 ///
 /// # Errors
 ///
-/// A [`Fault`], to be told to whoever asked.
+/// A [`Fault`], to be told to anyone who asked.
 pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
     // Once for the whole line is cheaper than once for each of its strings.
     let Ok(text) = std::str::from_utf8(line) else {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_fault_says_what_would_be_right() {
-        let told = [
+        let messages = [
             r#"rubbish"#,
             r#"{"jsonrpc":"2.0","id":1"#,
             r#"[{"jsonrpc":"2.0","id":1,"method":"Get"}]"#,
@@ -287,8 +287,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"Get","params":{"path":"WiFi."}}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"getStationStats","params":{"max-age-ms":-1}}"#,
         ];
-        let told = told.map(|line| format!("{:?}", faulty(line)));
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        let messages = messages.map(|line| format!("{:?}", faulty(line)));
+        insta::assert_snapshot!(messages.join("\n"), @r#"
         (-32700, "not JSON, one request a line: expected value at line 1 column 1")
         (-32700, "not JSON, one request a line: EOF while parsing an object at line 1 column 23")
         (-32600, "batches are not taken: send one request a line, several at once if you like")

@@ -1,6 +1,6 @@
 //! Fair shares: who gives way when what all share runs out.
 //!
-//! A user holds what its processes hold, so that nobody gets more by starting more of them. Pure.
+//! A user holds what its processes hold, so that no one gets more by starting more of them. Pure.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_way_to_who_holds_as_many() {
+    fn no_one_gives_way_to_who_holds_as_many() {
         let holders = [peer(1, 10), peer(1, 10), peer(2, 20), peer(2, 21)];
         assert_eq!(gives_way(peer(1, 10), &holders), None);
         assert_eq!(gives_way(peer(2, 22), &holders), None);

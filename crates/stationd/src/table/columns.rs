@@ -1,7 +1,7 @@
 //! The columns of the station table: one vector for each value that is read again and again.
 //!
 //! Columns know no keys and no sessions; [`super::Table`] does. An unknown value is a mark in its
-//! column and `None` to whoever asks, never 0.
+//! column and `None` to the one that asks, never 0.
 
 use linux::nl80211::{Chains, Count, Rate, StationFlags, StationReading};
 
@@ -170,10 +170,13 @@ impl Columns {
     }
 
     fn take_counters(&mut self, slot: usize, reading: &StationReading, taken: &mut Taken) {
-        let narrow = |value: Option<u32>| value.map(|value| (u64::from(value), Width::Bits32));
-        let wide = |value: Option<u64>| value.map(|value| (value, Width::Bits64));
+        let narrow = |value: Option<u32>| {
+            value.map(|value| Raw { value: value.into(), width: Width::Bits32 })
+        };
+        let wide = |value: Option<u64>| value.map(|value| Raw { value, width: Width::Bits64 });
         let either = |count: Option<Count>| {
-            count.map(|count| (count.value, if count.wide { Width::Bits64 } else { Width::Bits32 }))
+            let width = |wide| if wide { Width::Bits64 } else { Width::Bits32 };
+            count.map(|count| Raw { value: count.value, width: width(count.wide) })
         };
         let readings = [
             (Counted::RxBytes, either(reading.rx_bytes)),
@@ -189,31 +192,23 @@ impl Columns {
             (Counted::TxAirtime, wide(reading.tx_duration_us)),
         ];
         for (which, reading) in readings {
-            if let Some(reading) = reading {
-                self.count(slot, (which, reading), taken);
+            match reading.map(|raw| self.count(slot, which, raw)) {
+                None | Some(Step::Same) => {}
+                Some(Step::Rose) => taken.changed = true,
+                Some(Step::Reset) => (taken.changed, taken.reset) = (true, true),
             }
         }
     }
 
-    fn count(
-        &mut self,
-        slot: usize,
-        (which, (raw, width)): (Counted, (u64, Width)),
-        taken: &mut Taken,
-    ) {
+    fn count(&mut self, slot: usize, which: Counted, raw: Raw) -> Step {
         let counter = &mut self.counters[which as usize][slot];
         let bit = 1 << which as u16;
         if self.counted[slot] & bit == 0 {
             self.counted[slot] |= bit;
-            *counter = Counter::starting_at(raw);
-            taken.changed = true;
-            return;
+            *counter = Counter::starting_at(raw.value);
+            return Step::Rose;
         }
-        match counter.advance(raw, width) {
-            Step::Same => {}
-            Step::Rose => taken.changed = true,
-            Step::Reset => (taken.changed, taken.reset) = (true, true),
-        }
+        counter.advance(raw.value, raw.width)
     }
 
     fn take_signal(&mut self, slot: usize, reading: &StationReading, taken: &mut Taken) {
@@ -236,6 +231,12 @@ impl Columns {
     fn set(&mut self, slot: usize, which: Gauge, value: Option<i64>) -> bool {
         replace(&mut self.gauges[which as usize][slot], value.unwrap_or(UNKNOWN))
     }
+}
+
+/// A counter as the driver gave it.
+struct Raw {
+    value: u64,
+    width: Width,
 }
 
 /// What a reading did.

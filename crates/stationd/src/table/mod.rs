@@ -1,14 +1,14 @@
 //! The station table: who is associated where, since when, and with which values.
 //!
-//! Fed with readings and events in any order and any number; it asks nobody. A station has one slot for
+//! Fed with readings and events in any order and any number; it asks no one. A station has one slot for
 //! one association; identity is written once for each, volatile values at every reading. What came and
-//! went is queued as [`Change`]s for whoever keeps something beside it.
+//! went is queued as [`Change`]s for anyone who keeps something beside it.
 //!
 //! # Design constraints
 //!
 //! - A poll allocates nothing: slots are used again, and the kernel's order, which rarely changes, is
 //!   what the next station is looked for in.
-//! - Nothing here is a delta. Whoever wants one gives the generation that it has seen: two readers never
+//! - Nothing here is a delta. Anyone who wants one gives the generation that it has seen: two readers never
 //!   take anything from each other.
 
 mod columns;
@@ -216,7 +216,7 @@ impl Table {
     }
 
     /// Says at which attempt the list is that a poll reads: only who is in the last one is there, also
-    /// where nobody is.
+    /// where no one is.
     pub fn attempt(&mut self, poll: &mut Poll, attempt: u32) {
         if attempt != poll.attempt {
             self.polls += 1;
@@ -243,9 +243,9 @@ impl Table {
         order.filter(move |slot| self.polled[*slot as usize] != number)
     }
 
-    /// Ends a reading: whoever it did not see has left, unheard. Who joined meanwhile is there.
+    /// Ends a reading: a station that it did not see has left, unheard. Who joined meanwhile is there.
     pub fn end(&mut self, poll: Poll) {
-        // Nobody is missing as a rule, and a list of nobody takes no memory.
+        // No one is missing as a rule, and a list of no one takes no memory.
         let gone: Vec<Slot> = self.missed(&poll).collect();
         for slot in gone {
             self.leave(slot, None);
@@ -285,7 +285,7 @@ impl Table {
         let Some(slot) = self.find(point, last.key()) else { return };
         let session = self.sessions[slot as usize];
         let began = session.and_then(|session| session.associated_ns);
-        if began.zip(associated_ns(last)).is_some_and(|(began, told)| began != told) {
+        if began.zip(associated_ns(last)).is_some_and(|(began, now)| began != now) {
             return;
         }
         let is_whole = last.link.is_none();

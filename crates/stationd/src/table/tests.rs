@@ -201,7 +201,7 @@ fn who_is_only_in_an_attempt_that_the_kernel_gave_up_has_left() {
 }
 
 #[test]
-fn a_last_attempt_that_has_nobody_leaves_nobody() {
+fn a_last_attempt_that_has_no_one_leaves_no_one() {
     let mut table = Table::default();
     let mut poll = table.begin(0, 1000);
     table.read(&mut poll, &reading(1, 5));

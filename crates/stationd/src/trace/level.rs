@@ -1,6 +1,6 @@
 //! The better way: one signed integer, the highest level that any zone wants.
 //!
-//! A message above it is wanted by nobody, whichever its zone is, and the check ends after one
+//! A message above it is wanted by no one, whichever its zone is, and the check ends after one
 //! comparison. It says nothing about messages below it; those are for [`super::walk`].
 
 use super::{Level, Zones};

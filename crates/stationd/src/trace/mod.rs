@@ -97,7 +97,7 @@ pub enum Error {
 #[derive(Clone, Debug)]
 pub struct Trace {
     way: Way,
-    /// Above this nobody has to be asked. It stands first in every check.
+    /// Above this no one has to be asked. It stands first in every check.
     gate: Level,
     zones: Zones,
 }
@@ -191,7 +191,7 @@ impl Trace {
     #[inline(never)]
     fn decide(&self, zone: &'static str, level: Level, message: fmt::Arguments<'_>) {
         if walk::wants(&self.zones, zone, level) {
-            // Whoever closed our standard error does not want to hear.
+            // Anyone who closed our standard error does not want to hear.
             let _ = write_line(&mut io::stderr().lock(), zone, level, message);
         }
     }

@@ -1,4 +1,4 @@
-//! Both ways say the same, whatever was done to the zones; and nobody is silenced who wants to speak.
+//! Both ways say the same, whatever was done to the zones; and no one is silenced who wants to speak.
 
 use proptest::prelude::*;
 

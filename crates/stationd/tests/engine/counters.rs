@@ -1,7 +1,7 @@
 //! Counters: wide over narrow ones, and over drivers that begin again.
 
 use crate::{
-    scene::{SECOND, Scene},
+    setup::{SECOND, Setup},
     world::{Fault, Shared, address},
 };
 
@@ -12,33 +12,33 @@ fn bytes_of_a_32_bit_driver_pass_4_gib_and_go_on() {
     let world = Shared::with_points(1);
     world.lock().narrow = true;
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     for round in 1..12 {
-        world.lock().moves(1, (GIB, 0));
-        let due = scene.engine.due().unwrap();
-        assert!(due <= scene.now_ns + SECOND, "it is read though nobody asks");
-        scene.now_ns = due;
+        world.lock().moves(1, GIB, 0);
+        let due = setup.engine.due().unwrap();
+        assert!(due <= setup.now_ns + SECOND, "it is read though nobody asks");
+        setup.now_ns = due;
         let dumps = world.lock().asked.dumps;
-        scene.engine.tick(due);
+        setup.engine.tick(due);
         assert_eq!(world.lock().asked.dumps, dumps + 1);
-        assert_eq!(scene.rx_bytes(0, 1), Some(round * GIB));
-        assert!(scene.engine.due().unwrap() > due);
+        assert_eq!(setup.rx_bytes(0, 1), Some(round * GIB));
+        assert!(setup.engine.due().unwrap() > due);
     }
-    world.lock().moves(1, (GIB, 0));
+    world.lock().moves(1, GIB, 0);
     world.lock().leave(address(1));
-    scene.hear();
-    assert_eq!((scene.ended(0).rx_bytes, scene.engine.due()), (12 * GIB, None));
+    setup.hear();
+    assert_eq!((setup.ended(0).rx_bytes, setup.engine.due()), (12 * GIB, None));
 }
 
 #[test]
-fn a_64_bit_driver_is_left_alone_while_nobody_asks() {
+fn a_64_bit_driver_is_left_alone_while_no_one_asks() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
-    assert_eq!(scene.engine.due(), None);
-    world.lock().moves(1, (100 * GIB, 0));
-    scene.poll(0);
-    assert_eq!((scene.rx_bytes(0, 1), scene.engine.due()), (Some(100 * GIB), None));
+    let mut setup = Setup::new(&world);
+    assert_eq!(setup.engine.due(), None);
+    world.lock().moves(1, 100 * GIB, 0);
+    setup.poll(0);
+    assert_eq!((setup.rx_bytes(0, 1), setup.engine.due()), (Some(100 * GIB), None));
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
     let world = Shared::with_points(1);
     world.lock().narrow = true;
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
-    scene.poll(0);
+    let mut setup = Setup::new(&world);
+    setup.poll(0);
     let dumps = world.lock().asked.dumps;
     for _ in 0..10 {
-        scene.now_ns += SECOND / 2 + 1;
-        scene.ask(0).unwrap();
-        scene.engine.tick(scene.now_ns);
+        setup.now_ns += SECOND / 2 + 1;
+        setup.ask(0).unwrap();
+        setup.engine.tick(setup.now_ns);
     }
     assert_eq!(world.lock().asked.dumps, dumps + 10);
 }
@@ -62,12 +62,12 @@ fn a_narrow_driver_that_cannot_be_read_is_not_asked_without_end() {
     let world = Shared::with_points(1);
     world.lock().narrow = true;
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     for _ in 0..5 {
         world.lock().faults.push_back(Fault::Refused(rustix::io::Errno::IO));
-        scene.now_ns = scene.engine.due().unwrap();
-        scene.engine.tick(scene.now_ns);
-        assert_eq!(scene.engine.due(), Some(scene.now_ns + SECOND));
+        setup.now_ns = setup.engine.due().unwrap();
+        setup.engine.tick(setup.now_ns);
+        assert_eq!(setup.engine.due(), Some(setup.now_ns + SECOND));
     }
 }
 
@@ -77,15 +77,15 @@ fn a_driver_that_begins_again_takes_nothing_away() {
         let world = Shared::with_points(1);
         world.lock().narrow = narrow;
         world.lock().arrive(3, 1);
-        world.lock().moves(1, (1000, 0));
-        let mut scene = Scene::new(&world);
+        world.lock().moves(1, 1000, 0);
+        let mut setup = Setup::new(&world);
         world.lock().station(1).rx_bytes = 10;
-        scene.poll(0);
-        assert_eq!((scene.rx_bytes(0, 1), scene.engine.table().resets()), (Some(1010), 1));
-        assert_eq!(scene.ended(0).sessions, 0);
-        world.lock().moves(1, (5, 0));
+        setup.poll(0);
+        assert_eq!((setup.rx_bytes(0, 1), setup.engine.table().resets()), (Some(1010), 1));
+        assert_eq!(setup.ended(0).sessions, 0);
+        world.lock().moves(1, 5, 0);
         world.lock().leave(address(1));
-        scene.hear();
-        assert_eq!((scene.ended(0).rx_bytes, scene.ended(0).exact), (1015, 1));
+        setup.hear();
+        assert_eq!((setup.ended(0).rx_bytes, setup.ended(0).exact), (1015, 1));
     }
 }

@@ -25,7 +25,7 @@ const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-/// So many stations fit the reader's buffer for sure.
+/// This many stations fit the reader's buffer for sure.
 const AT_ONCE: usize = 20;
 
 const NEW_INTERFACE: u8 = 7;
@@ -118,7 +118,7 @@ fn figures(station: &Station, narrow: bool) -> Request {
 }
 
 /// The station's message; of one with links, each has a tenth of the whole.
-fn told(station: &Station, world: &World) -> Request {
+fn message(station: &Station, world: &World) -> Request {
     let message =
         head(NEW_STATION, station, world.generation).nest(21, &figures(station, world.narrow));
     let links = station.links.iter().fold(attributes(), |links, id| {
@@ -205,7 +205,7 @@ fn is_there(world: &World, index: u32) -> bool {
 
 fn list(world: &World, interface: u32) -> Vec<Datagram> {
     let on = world.stations.iter().filter(|station| station.interface == interface);
-    let messages: Vec<Request> = on.map(|station| told(station, world)).collect();
+    let messages: Vec<Request> = on.map(|station| message(station, world)).collect();
     messages.chunks(AT_ONCE).map(|chunk| says(chunk.to_vec())).collect()
 }
 
@@ -247,7 +247,7 @@ fn gets(world: &mut World, interface: u32, address: &[u8]) -> Vec<Datagram> {
         return refuses(Errno::NODEV);
     }
     match world.stations.iter().find(|station| station.address == *address) {
-        Some(station) => vec![says(vec![told(station, world)]), says(vec![refused(0)])],
+        Some(station) => vec![says(vec![message(station, world)]), says(vec![refused(0)])],
         None => refuses(Errno::NOENT),
     }
 }

@@ -1,7 +1,7 @@
 //! Multi-link stations: one session, and links beside it.
 
 use crate::{
-    scene::Scene,
+    setup::Setup,
     world::{Shared, address},
 };
 
@@ -10,22 +10,22 @@ fn a_station_of_several_links_is_one_session_with_the_values_of_the_whole() {
     let world = Shared::with_points(1);
     (0..30).for_each(|number| world.lock().arrive(3, number));
     world.lock().station(7).links = vec![0, 1, 2];
-    world.lock().moves(7, (1000, 500));
-    let mut scene = Scene::new(&world);
+    world.lock().moves(7, 1000, 500);
+    let mut setup = Setup::new(&world);
     for _ in 0..5 {
-        world.lock().moves(7, (10, 0));
-        scene.poll(0);
+        world.lock().moves(7, 10, 0);
+        setup.poll(0);
     }
-    assert_eq!((scene.stations(0).len(), scene.ended(0).sessions), (30, 0));
-    let brief = scene.brief(0);
+    assert_eq!((setup.stations(0).len(), setup.ended(0).sessions), (30, 0));
+    let brief = setup.brief(0);
     let station = brief.iter().find(|one| one["MACAddress"] == "02:00:00:00:00:07").unwrap();
     assert_eq!((&station["RxBytes"], &station["TxBytes"]), (&1050.into(), &500.into()));
-    let table = scene.engine.table();
+    let table = setup.engine.table();
     let row = table.row(table.find(0, address(7)).unwrap()).unwrap();
     let links: Vec<_> =
         row.links().iter().map(|link| (link.link.unwrap(), link.rx_bytes.unwrap().value)).collect();
     assert_eq!(links, [(0, 105), (1, 105), (2, 105)]);
     world.lock().leave(address(7));
-    scene.hear();
-    assert_eq!((scene.ended(0).exact, scene.ended(0).rx_bytes), (1, 1050));
+    setup.hear();
+    assert_eq!((setup.ended(0).exact, setup.ended(0).rx_bytes), (1, 1050));
 }

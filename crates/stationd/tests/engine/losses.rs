@@ -3,7 +3,7 @@
 use stationd::engine::{Pull, Settings};
 
 use crate::{
-    scene::{Scene, settings},
+    setup::{Setup, settings},
     world::{Fault, Shared, address},
 };
 
@@ -13,25 +13,25 @@ fn after_lost_events_who_left_has_left_and_who_came_is_there() {
         let world = Shared::with_points(2);
         (1..5).for_each(|number| world.lock().arrive(3, number));
         world.lock().arrive(4, 9);
-        let mut scene = Scene::asking(
+        let mut setup = Setup::asking(
             &world,
             Settings { pull, ..settings() },
             crate::control::Control::absent(),
         );
-        world.lock().moves(4, (1000, 0));
-        scene.poll(0);
+        world.lock().moves(4, 1000, 0);
+        setup.poll(0);
         world.lock().leave(address(1));
         world.lock().leave(address(2));
         world.lock().arrive(3, 2);
         world.lock().arrive(3, 5);
-        world.lock().moves(4, (1, 0));
+        world.lock().moves(4, 1, 0);
         world.lock().loses_events();
-        scene.hear();
-        assert_eq!(scene.stations(0), [2, 3, 4, 5].map(address));
-        assert_eq!((scene.rx_bytes(0, 4), scene.stations(1).len()), (Some(1001), 1));
-        assert_eq!((scene.ended(0).sessions, scene.ended(0).exact), (2, 0));
-        assert_eq!(scene.engine.cost().overruns, 1);
-        assert_eq!(scene.engine.model().len(), 5);
+        setup.hear();
+        assert_eq!(setup.stations(0), [2, 3, 4, 5].map(address));
+        assert_eq!((setup.rx_bytes(0, 4), setup.stations(1).len()), (Some(1001), 1));
+        assert_eq!((setup.ended(0).sessions, setup.ended(0).exact), (2, 0));
+        assert_eq!(setup.engine.cost().overruns, 1);
+        assert_eq!(setup.engine.model().len(), 5);
     }
 }
 
@@ -39,17 +39,17 @@ fn after_lost_events_who_left_has_left_and_who_came_is_there() {
 fn events_after_the_lost_ones_are_no_second_sessions() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    world.lock().moves(1, (100, 0));
-    let mut scene = Scene::new(&world);
+    world.lock().moves(1, 100, 0);
+    let mut setup = Setup::new(&world);
     world.lock().loses_events();
     world.lock().arrive(3, 2);
-    world.lock().moves(1, (1, 0));
+    world.lock().moves(1, 1, 0);
     world.lock().leave(address(1));
-    scene.hear();
-    scene.hear();
-    let ended = scene.ended(0);
+    setup.hear();
+    setup.hear();
+    let ended = setup.ended(0);
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes), (1, 1, 101));
-    assert_eq!(scene.stations(0), [address(2)]);
+    assert_eq!(setup.stations(0), [address(2)]);
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn an_interface_whose_end_was_lost_is_missed_too() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);
     world.lock().arrive(4, 2);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     world.lock().remove(3);
     world.lock().add_point(8, "wlan2", 2);
     world.lock().arrive(8, 3);
     world.lock().loses_events();
-    scene.hear();
-    let found = [0, 1, 2].map(|point| scene.stations(point));
+    setup.hear();
+    let found = [0, 1, 2].map(|point| setup.stations(point));
     assert_eq!(found, [vec![], vec![address(2)], vec![address(3)]]);
 }
 
@@ -71,22 +71,22 @@ fn an_interface_whose_end_was_lost_is_missed_too() {
 fn a_reply_that_was_lost_is_asked_for_once_more() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     world.lock().faults.push_back(Fault::Overrun);
-    scene.poll(0);
-    assert_eq!((scene.stations(0).len(), scene.engine.cost().overruns), (1, 1));
+    setup.poll(0);
+    assert_eq!((setup.stations(0).len(), setup.engine.cost().overruns), (1, 1));
     world.lock().faults.extend([Fault::Overrun, Fault::Overrun]);
-    scene.pass(1);
-    let error = scene.ask(0).unwrap_err();
+    setup.pass(1);
+    let error = setup.ask(0).unwrap_err();
     assert_eq!(error.to_string(), "cannot read the stations");
-    assert_eq!(scene.stations(0).len(), 1, "nobody has left because of that");
-    scene.ask(0).unwrap();
+    assert_eq!(setup.stations(0).len(), 1, "nobody has left because of that");
+    setup.ask(0).unwrap();
 }
 
 #[test]
 fn a_storm_of_events_is_heard_to_its_end() {
     let world = Shared::with_points(1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     for number in 0..300 {
         world.lock().arrive(3, number);
         if number % 2 == 0 {
@@ -94,33 +94,33 @@ fn a_storm_of_events_is_heard_to_its_end() {
         }
     }
     while !world.lock().events.is_empty() {
-        scene.hear();
+        setup.hear();
     }
-    let ended = scene.ended(0);
-    assert_eq!((scene.stations(0).len(), ended.sessions, ended.exact), (150, 150, 150));
-    scene.poll(0);
-    assert_eq!(scene.stations(0).len(), 150);
+    let ended = setup.ended(0);
+    assert_eq!((setup.stations(0).len(), ended.sessions, ended.exact), (150, 150, 150));
+    setup.poll(0);
+    assert_eq!(setup.stations(0).len(), 150);
 }
 
 #[test]
 fn counters_never_fall_whatever_is_lost() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     let mut before = 0;
     for round in 0..100_u64 {
-        world.lock().moves(1, (round * 37 % 11, 0));
+        world.lock().moves(1, round * 37 % 11, 0);
         match round % 7 {
             0 => world.lock().loses_events(),
             3 => world.lock().faults.push_back(Fault::Overrun),
             5 => world.lock().faults.push_back(Fault::Changes(|world| world.generation += 1)),
             _ => {}
         }
-        scene.hear();
-        scene.poll(0);
-        let now = scene.rx_bytes(0, 1).unwrap();
+        setup.hear();
+        setup.poll(0);
+        let now = setup.rx_bytes(0, 1).unwrap();
         assert!(now >= before);
         before = now;
     }
-    assert_eq!((scene.ended(0).sessions, Some(before)), (0, scene.rx_bytes(0, 1)));
+    assert_eq!((setup.ended(0).sessions, Some(before)), (0, setup.rx_bytes(0, 1)));
 }

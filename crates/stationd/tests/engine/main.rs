@@ -1,7 +1,7 @@
 //! The engine over a kernel and a hostapd that are played by tests, in good weather and bad.
 //!
 //! [`world`] holds what is true, [`kernel`] tells it as nl80211 does, [`control`] is hostapd, and
-//! [`scene`] puts an engine before them. (`cfg(test)` tells clippy that all of this is tests.)
+//! [`setup`] puts an engine before them. (`cfg(test)` tells clippy that all of this is tests.)
 
 #[cfg(test)]
 mod changing;
@@ -28,7 +28,7 @@ mod one_by_one;
 #[cfg(test)]
 mod parts;
 #[cfg(test)]
-mod scene;
+mod setup;
 #[cfg(test)]
 mod sharing;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use stationd::engine::{Pull, Settings};
 
 use crate::{
     control::{Control, known},
-    scene::{Scene, settings},
+    setup::{Setup, settings},
     world::{Shared, address},
 };
 
@@ -18,10 +18,10 @@ fn one_by_one() -> Settings {
 fn both_ways_give_the_same_reply() {
     let world = Shared::with_points(1);
     (0..10).for_each(|number| world.lock().arrive(3, number));
-    let mut bulk = Scene::new(&world);
-    let mut single = Scene::asking(&world, one_by_one(), Control::absent());
+    let mut bulk = Setup::new(&world);
+    let mut single = Setup::asking(&world, one_by_one(), Control::absent());
     for round in 0..3 {
-        (0..10).for_each(|number| world.lock().moves(number, (u64::from(number) + round, 9)));
+        (0..10).for_each(|number| world.lock().moves(number, u64::from(number) + round, 9));
         bulk.poll(0);
         let gets = world.lock().asked.gets;
         single.poll(0);
@@ -37,26 +37,26 @@ fn who_is_not_known_to_the_kernel_has_left() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
     world.lock().arrive(3, 2);
-    world.lock().moves(1, (100, 0));
-    let mut scene = Scene::asking(&world, one_by_one(), Control::absent());
+    world.lock().moves(1, 100, 0);
+    let mut setup = Setup::asking(&world, one_by_one(), Control::absent());
     world.lock().silent = true;
     world.lock().leave(address(1));
-    scene.poll(0);
-    let ended = scene.ended(0);
+    setup.poll(0);
+    let ended = setup.ended(0);
     assert_eq!((ended.sessions, ended.exact, ended.rx_bytes), (1, 0, 100));
-    assert_eq!((scene.stations(0), scene.engine.model().len()), (vec![address(2)], 1));
+    assert_eq!((setup.stations(0), setup.engine.model().len()), (vec![address(2)], 1));
 }
 
 #[test]
 fn what_hostapd_told_is_written_down_once() {
     let world = Shared::with_points(1);
     let control = Control::of("wlan0");
-    let mut scene = Scene::asking(&world, one_by_one(), control);
+    let mut setup = Setup::asking(&world, one_by_one(), control);
     world.lock().arrive(3, 1);
-    scene.hear();
-    assert_eq!(scene.transactions(), 1);
-    let now_ns = scene.now_ns;
-    let Scene { engine, control, .. } = &mut scene;
+    setup.hear();
+    assert_eq!(setup.transactions(), 1);
+    let now_ns = setup.now_ns;
+    let Setup { engine, control, .. } = &mut setup;
     // hostapd answers in its own time, while the daemon waits.
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -74,25 +74,25 @@ fn what_hostapd_told_is_written_down_once() {
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!((scene.aid(0, 1), scene.transactions()), (Some(4), 2));
-    assert_eq!(scene.full(0)[0]["MACAddress"], "02:00:00:00:00:01");
-    assert!(!scene.engine.is_settling(), "nobody has to be asked again");
+    assert_eq!((setup.aid(0, 1), setup.transactions()), (Some(4), 2));
+    assert_eq!(setup.full(0)[0]["MACAddress"], "02:00:00:00:00:01");
+    assert!(!setup.engine.is_settling(), "nobody has to be asked again");
 }
 
 #[test]
 fn a_hostapd_that_hangs_costs_one_wait_and_not_one_for_each_station() {
     let world = Shared::with_points(1);
     (0..20).for_each(|number| world.lock().arrive(3, number));
-    let mut scene = Scene::asking(&world, one_by_one(), Control::of("wlan0"));
+    let mut setup = Setup::asking(&world, one_by_one(), Control::of("wlan0"));
     let begin = Instant::now();
     // More polls than hostapd's queue has places: sending must not wait either.
     for _ in 0..4 {
-        scene.pass(3);
-        scene.ask(0).unwrap();
+        setup.pass(3);
+        setup.ask(0).unwrap();
     }
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
-    assert_eq!(scene.engine.cost().hostapd_timeouts, 4);
-    assert_eq!(scene.brief(0).len(), 20);
+    assert_eq!(setup.engine.cost().hostapd_timeouts, 4);
+    assert_eq!(setup.brief(0).len(), 20);
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn a_hostapd_whose_queue_is_full_is_not_waited_for() {
     stuffer.connect(control.folder().join("wlan0")).unwrap();
     stuffer.set_nonblocking(true).unwrap();
     while stuffer.send(b"STA x").is_ok() {}
-    let mut scene = Scene::asking(&world, one_by_one(), control);
+    let mut setup = Setup::asking(&world, one_by_one(), control);
     let begin = Instant::now();
-    scene.poll(0);
+    setup.poll(0);
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
 }

@@ -6,7 +6,7 @@ use stationd::{
 };
 
 use crate::{
-    scene::{Scene, settings},
+    setup::{Setup, settings},
     world::Shared,
 };
 
@@ -14,14 +14,14 @@ use crate::{
 fn ten_consumers_within_the_freshness_share_one_dump_and_one_more_is_made_after_it() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
-    let mut scene = Scene::new(&world);
-    let (asked, cost) = (world.lock().asked, scene.engine.cost());
+    let mut setup = Setup::new(&world);
+    let (asked, cost) = (world.lock().asked, setup.engine.cost());
     for dumps in 1..4 {
-        scene.pass(1);
-        (0..10).for_each(|_| scene.ask(0).unwrap());
+        setup.pass(1);
+        (0..10).for_each(|_| setup.ask(0).unwrap());
         assert_eq!(world.lock().asked.dumps, asked.dumps + dumps);
     }
-    let now = scene.engine.cost();
+    let now = setup.engine.cost();
     assert_eq!((now.dumps - cost.dumps, now.reads, now.shared), (3, 30, 27));
     assert_eq!(now.dumps, world.lock().asked.dumps);
     assert_eq!(
@@ -34,22 +34,22 @@ fn ten_consumers_within_the_freshness_share_one_dump_and_one_more_is_made_after_
 #[test]
 fn ten_access_points_are_read_each_for_itself() {
     let world = Shared::with_points(10);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     let dumps = world.lock().asked.dumps;
-    scene.pass(1);
+    setup.pass(1);
     for point in 0..10 {
-        (0..10).for_each(|_| scene.ask(point).unwrap());
+        (0..10).for_each(|_| setup.ask(point).unwrap());
     }
     assert_eq!(world.lock().asked.dumps, dumps + 10);
-    assert_eq!((scene.engine.cost().reads, scene.engine.cost().shared), (100, 90));
+    assert_eq!((setup.engine.cost().reads, setup.engine.cost().shared), (100, 90));
 }
 
 #[test]
 fn a_noise_and_a_list_are_asked_for_every_ten_seconds() {
     let world = Shared::with_points(1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     let begun = world.lock().asked;
-    (0..25).for_each(|_| scene.poll(0));
+    (0..25).for_each(|_| setup.poll(0));
     let asked = world.lock().asked;
     assert_eq!((asked.surveys - begun.surveys, asked.lists - begun.lists), (2, 2));
 }
@@ -61,10 +61,10 @@ fn a_driver_without_surveys_is_read_without_a_noise() {
         let world = Shared::with_points(1);
         world.lock().arrive(3, 1);
         world.lock().survey = Some(errno);
-        let mut scene = Scene::new(&world);
-        scene.poll(0);
-        assert!(scene.brief(0)[0]["SignalNoiseRatio"].is_null());
-        assert_eq!(scene.brief(0)[0]["SignalStrength"], -40);
+        let mut setup = Setup::new(&world);
+        setup.poll(0);
+        assert!(setup.brief(0)[0]["SignalNoiseRatio"].is_null());
+        assert_eq!(setup.brief(0)[0]["SignalStrength"], -40);
     }
 }
 
@@ -72,37 +72,37 @@ fn a_driver_without_surveys_is_read_without_a_noise() {
 fn nothing_is_written_in_steady_state_on_change() {
     let world = Shared::with_points(1);
     (0..20).for_each(|number| world.lock().arrive(3, number));
-    let mut scene = Scene::new(&world);
-    let begun = scene.transactions();
+    let mut setup = Setup::new(&world);
+    let begun = setup.transactions();
     assert_eq!(begun, 20, "once for each arrival");
     for _ in 0..50 {
-        world.lock().moves(7, (1000, 10));
-        scene.poll(0);
-        scene.hear();
+        world.lock().moves(7, 1000, 10);
+        setup.poll(0);
+        setup.hear();
     }
-    assert_eq!(scene.transactions(), begun);
+    assert_eq!(setup.transactions(), begun);
 }
 
 #[test]
-fn each_poll_writes_each_station_once_and_whoever_shares_it_writes_nothing() {
+fn each_poll_writes_each_station_once_and_anyone_who_shares_it_writes_nothing() {
     let world = Shared::with_points(1);
     (0..20).for_each(|number| world.lock().arrive(3, number));
     let each_poll = stationd::engine::Settings { write_back: WriteBack::EachPoll, ..settings() };
-    let mut scene = Scene::deaf(&world, each_poll);
-    let begun = scene.transactions();
+    let mut setup = Setup::deaf(&world, each_poll);
+    let begun = setup.transactions();
     for polls in 1..20 {
-        scene.pass(1);
-        (0..5).for_each(|_| scene.ask(0).unwrap());
-        assert_eq!(scene.transactions(), begun + 20 * polls);
+        setup.pass(1);
+        (0..5).for_each(|_| setup.ask(0).unwrap());
+        assert_eq!(setup.transactions(), begun + 20 * polls);
     }
 }
 
 #[test]
 fn an_access_point_that_never_was_is_refused_in_words() {
     let world = Shared::with_points(1);
-    let mut scene = Scene::new(&world);
+    let mut setup = Setup::new(&world);
     let never: PointId = 9;
-    let error = scene.ask(never).unwrap_err();
+    let error = setup.ask(never).unwrap_err();
     assert!(matches!(error, RefreshError::NoPoint));
     assert_eq!(error.to_string(), "no such access point");
 }
@@ -111,13 +111,13 @@ fn an_access_point_that_never_was_is_refused_in_words() {
 fn where_no_events_can_be_had_polls_find_who_came_and_who_went() {
     for pull in [stationd::engine::Pull::Bulk, stationd::engine::Pull::PerStation] {
         let world = Shared::with_points(1);
-        let mut scene = Scene::deaf(&world, stationd::engine::Settings { pull, ..settings() });
+        let mut setup = Setup::deaf(&world, stationd::engine::Settings { pull, ..settings() });
         world.lock().arrive(3, 1);
-        scene.poll(0);
-        assert_eq!(scene.stations(0), world.lock().addresses(3));
+        setup.poll(0);
+        assert_eq!(setup.stations(0), world.lock().addresses(3));
         world.lock().remove(3);
-        scene.pass(1);
-        assert!(matches!(scene.ask(0), Err(RefreshError::NoInterface)));
-        assert_eq!((scene.stations(0).len(), scene.ended(0).exact), (0, 0));
+        setup.pass(1);
+        assert!(matches!(setup.ask(0), Err(RefreshError::NoInterface)));
+        assert_eq!((setup.stations(0).len(), setup.ended(0).exact), (0, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! What is true: interfaces, stations and their counters, and what is to go wrong next.
 //!
-//! Tests change it; [`crate::kernel`] tells the engine. Whoever comes or goes leaves an event, unless the
+//! Tests change it; [`crate::kernel`] tells the engine. Anyone who comes or goes leaves an event, unless the
 //! world is silent.
 
 use std::{
@@ -70,7 +70,7 @@ pub(crate) struct World {
     pub(crate) asked: Asked,
     /// The driver counts bytes in 32 bits.
     pub(crate) narrow: bool,
-    /// Nobody hears who comes and goes.
+    /// No one hears who comes and goes.
     pub(crate) silent: bool,
     /// What a survey is refused with.
     pub(crate) survey: Option<Errno>,
@@ -157,7 +157,7 @@ impl World {
     }
 
     /// Bytes from a station and to it.
-    pub(crate) fn moves(&mut self, number: u16, (rx_bytes, tx_bytes): (u64, u64)) {
+    pub(crate) fn moves(&mut self, number: u16, rx_bytes: u64, tx_bytes: u64) {
         let station = self.station(number);
         (station.rx_bytes, station.tx_bytes) =
             (station.rx_bytes + rx_bytes, station.tx_bytes + tx_bytes);

@@ -139,7 +139,7 @@ fn it_serves_as_a_user_without_any_capability() {
     let run = folder.path().join("run");
     fs::create_dir(&run).unwrap();
     chown(&run, Some(NOBODY), Some(NOBODY)).unwrap();
-    // A copy that this user may reach, and the recording with it: this folder may be nobody's but ours.
+    // A copy that this user may reach, and the recording with it: this folder may be no one's but ours.
     let program = folder.path().join("stationd");
     fs::copy(env!("CARGO_BIN_EXE_stationd"), &program).unwrap();
     let copy = folder.path().join("recording");

@@ -101,7 +101,7 @@ fn other_requests_get_what_http_has_for_them() {
 }
 
 #[test]
-fn a_scraper_that_takes_nothing_keeps_nobody_waiting() {
+fn a_scraper_that_takes_nothing_keeps_no_one_waiting() {
     let daemon = Daemon::start(&[]);
     let slow: Vec<UnixStream> = (0..15)
         .map(|_| {

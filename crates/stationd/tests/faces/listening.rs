@@ -28,7 +28,7 @@ fn is_scraped(daemon: &Daemon) {
 }
 
 #[test]
-fn idle_scrapers_keep_nobody_out_and_the_longest_idle_leave() {
+fn idle_scrapers_keep_no_one_out_and_the_longest_idle_leave() {
     let daemon = Daemon::start(&["max-age=1min"]);
     for crowd in [20, 300] {
         let mut idle: Vec<UnixStream> = (0..crowd).map(|_| idle_scraper(&daemon)).collect();
@@ -43,7 +43,7 @@ fn idle_scrapers_keep_nobody_out_and_the_longest_idle_leave() {
 }
 
 #[test]
-fn silent_and_dripping_scrapers_keep_nobody_out() {
+fn silent_and_dripping_scrapers_keep_no_one_out() {
     let daemon = Daemon::start(&["max-age=1min"]);
     let connect = || UnixStream::connect(daemon.http_path()).unwrap();
     let _silent: Vec<UnixStream> = (0..40).map(|_| connect()).collect();
@@ -133,7 +133,7 @@ fn a_process_that_takes_every_place_makes_room_for_another() {
 }
 
 #[test]
-fn replies_that_nobody_reads_have_a_bound_in_all() {
+fn replies_that_no_one_reads_have_a_bound_in_all() {
     let daemon = Daemon::start(&["consumers=400", "max-age=1min"]);
     let get = |paths| request(1, "Get", json!({ "paths": paths }));
     // 382 KB of replies, of which the kernel takes three, and none of the last.

@@ -8,9 +8,11 @@ mod confined;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod failures;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
-mod life;
+mod lifecycle;
 #[cfg(test)]
 mod listening;
 #[cfg(test)]
@@ -21,5 +23,3 @@ mod monitor;
 mod program;
 #[cfg(test)]
 mod rpc;
-#[cfg(test)]
-mod weather;

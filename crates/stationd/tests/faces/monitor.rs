@@ -118,7 +118,7 @@ fn a_daemon_that_ends_is_a_fault_each_round() {
 }
 
 #[test]
-fn clients_are_counted_once_for_whoever_compares() {
+fn clients_are_counted_once_for_anyone_who_compares() {
     let daemon = Daemon::start(&[]);
     for (words, count) in [
         ("--clients", "38\n"),

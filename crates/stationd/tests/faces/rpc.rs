@@ -93,19 +93,19 @@ fn a_second_delta_has_nothing_new() {
 fn what_cannot_be_answered_is_refused_in_words() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();
-    let mut told = |method, params| client.refusal(method, params);
+    let mut refusal = |method, params| client.refusal(method, params);
     let no_point = (-32001, "no access point \"wlan9\": getAccessPoints lists them".to_owned());
-    assert_eq!(told("getStationStats", json!({"interface": "wlan9"})), no_point);
-    let (code, _) = told("getStationStats", json!({"path": "WiFi.Radio.1."}));
+    assert_eq!(refusal("getStationStats", json!({"interface": "wlan9"})), no_point);
+    let (code, _) = refusal("getStationStats", json!({"path": "WiFi.Radio.1."}));
     assert_eq!(code, -32001);
     let neither = "name the access point by \"path\" or by \"interface\"";
-    assert_eq!(told("getStationStats", json!({})), (-32602, neither.to_owned()));
-    assert_eq!(told("Get", json!({"paths": ["WiFi..x"]})).0, -32003);
+    assert_eq!(refusal("getStationStats", json!({})), (-32602, neither.to_owned()));
+    assert_eq!(refusal("Get", json!({"paths": ["WiFi..x"]})).0, -32003);
     let often = "\"every-ms\" is 100 or more";
     let params = json!({"path": "WiFi.", "every-ms": 1});
-    assert_eq!(told("Subscribe", params), (-32602, often.to_owned()));
-    assert_eq!(told("Unsubscribe", json!({"subscription": 9})).0, -32003);
-    assert_eq!(told("reboot", json!({})).0, -32601);
+    assert_eq!(refusal("Subscribe", params), (-32602, often.to_owned()));
+    assert_eq!(refusal("Unsubscribe", json!({"subscription": 9})).0, -32003);
+    assert_eq!(refusal("reboot", json!({})).0, -32601);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_subscription_lives_until_it_is_ended() {
     let params = json!({"path": path, "kinds": ["ValueChange"], "every-ms": 100});
     let subscription = client.result("Subscribe", params)["subscription"].clone();
     let reads = daemon.sample("stationd_reads_total");
-    // The subscription reads by itself, though nobody asks.
+    // The subscription reads by itself, though no one asks.
     daemon.until("a cadence has come", || {
         (daemon.sample("stationd_reads_total") >= reads + 8.0).then_some(())
     });

@@ -9,7 +9,7 @@ use linux::error::chain;
 use txd::{
     measure::{self, setting},
     options::{self, Options, Verb},
-    run, told,
+    run, text,
 };
 
 /// The card died.
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody is left to be told where even this fails.
+            // No one is left to be told where even this fails.
             let _ = writeln!(io::stderr(), "txd: {}", chain(&failure));
             ExitCode::from(failure.code())
         }
@@ -59,19 +59,19 @@ fn run() -> Result<(), Failure> {
         Verb::Help => say(&options::help()),
         Verb::Version => say(concat!("txd ", env!("CARGO_PKG_VERSION"), "\n")),
         Verb::Run => Ok(run::run(&options)?),
-        Verb::Measure | Verb::Census => tell(verb, &options),
+        Verb::Measure | Verb::Census => report(verb, &options),
     }
 }
 
-fn tell(verb: Verb, options: &Options) -> Result<(), Failure> {
+fn report(verb: Verb, options: &Options) -> Result<(), Failure> {
     let measured = measure::measure(&options.trial())?;
     if options.json {
         let line = serde_json::to_string(&measured).map_err(io::Error::from)?;
         return say(&format!("{line}\n"));
     }
     match verb {
-        Verb::Census => say(&told::commands(&measured.commands)),
-        _ => say(&told::measured(&measured)),
+        Verb::Census => say(&text::commands(&measured.commands)),
+        _ => say(&text::measured(&measured)),
     }
 }
 

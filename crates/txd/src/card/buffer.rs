@@ -72,7 +72,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// One more buffer of so many bytes; `None` where there are already so many.
+    /// One more buffer of this many bytes; `None` where there are already this many.
     pub(super) fn allocate(&mut self, room: u16, most: u16) -> Option<u16> {
         let there = self.buffers.len() as u16;
         if there >= most || room == 0 {

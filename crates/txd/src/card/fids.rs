@@ -10,7 +10,7 @@ pub struct Fids {
 }
 
 impl Fids {
-    /// The last so many of a list, which loses them.
+    /// The last this many of a list, which loses them.
     pub fn split_off(list: &mut Vec<u16>, count: usize) -> Self {
         let mut fids = Self::default();
         for fid in list.drain(list.len() - count.min(list.len())..) {

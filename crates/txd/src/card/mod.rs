@@ -2,7 +2,7 @@
 //!
 //! It is passive: what it is follows from what was written and from the time that each access brings along. It has no
 //! thread, no clock and no CPU time of its own; [`Card::next_interrupt_ns`] says when its interrupt will rise,
-//! [`Card::next_departure_ns`] when a frame will have left. It receives nothing, and its radio hears nobody else.
+//! [`Card::next_departure_ns`] when a frame will have left. It receives nothing, and its radio hears no one else.
 //!
 //! ```text
 //!  host ── Select/Offset/Data ──► buffers ── Transmit ──► (completes in …) ──► air ──► take_departed
@@ -248,7 +248,7 @@ impl Card {
     pub fn reset(&mut self, now: u64) {
         self.advance(now);
         let dead = self.dead;
-        // Whoever gave a command that does not complete knows that its frames are lost; of the others it does not.
+        // Anyone who gave a command that does not complete knows that its frames are lost; of the others it does not.
         let running = self.running.as_ref().map(|_| self.commands);
         let flying = self.air.iter().filter(|one| Some(one.command) != running).count() as u64;
         let fresh = Self::new(self.setup.clone());
@@ -321,7 +321,7 @@ impl Card {
         }
     }
 
-    /// Frames on the air and such as nobody has taken from it, less those (perhaps more) that are done of a command
+    /// Frames on the air and such as no one has taken from it, less those (perhaps more) that are done of a command
     /// whose status its host has not read yet: the host still counts them as its own.
     pub fn on_the_way(&self) -> i64 {
         (self.air.len() + self.departed.len()) as i64 - self.early as i64

@@ -10,9 +10,9 @@ pub enum Spread {
     /// Not at all.
     #[default]
     Fixed,
-    /// Evenly, up to so many ns less or more.
+    /// Evenly, up to this many ns less or more.
     Uniform(u64),
-    /// At least the time that is given, and an exponential tail of so many ns on average.
+    /// At least the time that is given, and an exponential tail of this many ns on average.
     Tail(u64),
 }
 
@@ -60,7 +60,7 @@ impl Rate {
         }
     }
 
-    /// Time of so many bits, ns.
+    /// Time of this many bits, ns.
     fn of_bits(self, bits: u64) -> u64 {
         let tenths = match self {
             Self::One => 10,
@@ -86,8 +86,8 @@ const MORE_ON_AIR: u64 = 24 + 8 + 4 - 14;
 /// Bits of an acknowledgement.
 const ACK_BITS: u64 = 14 * 8;
 
-/// How long an Ethernet frame of so many bytes and its acknowledgement take the air, ns, after so many slots of
-/// backoff; nobody else is on the air. DIFS + backoff + preamble + frame + SIFS + preamble + acknowledgement
+/// How long an Ethernet frame of this many bytes and its acknowledgement take the air, ns, after this many slots of
+/// backoff; no one else is on the air. DIFS + backoff + preamble + frame + SIFS + preamble + acknowledgement
 /// (802.11-1999, 9.2; the basic rates are 1 and 2 Mb/s).
 pub fn airtime_ns(bytes: u64, rate: Rate, slots: u64) -> u64 {
     let ack_rate = if rate == Rate::One { Rate::One } else { Rate::Two };

@@ -99,7 +99,7 @@ impl Reason {
 pub struct Tally {
     /// Completed, well or with an error.
     pub count: u64,
-    /// Of them, put off: nobody looked when they completed, and how long they took is not known.
+    /// Of them, put off: no one looked when they completed, and how long they took is not known.
     pub deferred: u64,
     /// From issue until the end was seen, all others together, ns.
     pub total_ns: u64,

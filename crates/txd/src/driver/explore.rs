@@ -2,7 +2,7 @@
 //!
 //! A run is decided by choices: whether time passes at a look at the clock, whether the interrupt is delivered before
 //! or after a wake-up for another reason, when the next frame is offered. Runs are made again from the beginning with
-//! the next choices until there are none (depth first, as loom does). In each, whoever sleeps must be woken: a driver
+//! the next choices until there are none (depth first, as loom does). In each, anyone who sleeps must be woken: a driver
 //! that awaits an interrupt which the card will never raise is a lost wake-up, and is found whatever the time-outs
 //! would make good later.
 
@@ -109,7 +109,7 @@ impl Bus for Chosen {
 
 /// What is explored.
 #[derive(Clone)]
-struct Scene {
+struct Case {
     strategy: Strategy,
     card: Setup,
     frames: usize,
@@ -119,7 +119,7 @@ struct Scene {
 
 /// One run.
 struct Run<'a> {
-    scene: &'a Scene,
+    case: &'a Case,
     bus: Chosen,
     driver: Driver,
     offered: usize,
@@ -127,16 +127,16 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(scene: &'a Scene, choices: &Rc<RefCell<Choices>>) -> Self {
-        let card = Card::new(scene.card.clone());
+    fn new(case: &'a Case, choices: &Rc<RefCell<Choices>>) -> Self {
+        let card = Card::new(case.card.clone());
         let choices = Rc::clone(choices);
         let bus = Chosen { card, now_ns: 0, choices, open: false };
-        let driver = Driver::new(Settings::default(), strategy(scene.strategy));
-        Self { scene, bus, driver, offered: 0, left: Vec::new() }
+        let driver = Driver::new(Settings::default(), strategy(case.strategy));
+        Self { case, bus, driver, offered: 0, left: Vec::new() }
     }
 
     fn sound(&self) -> bool {
-        self.scene.card.faults == Rates::default()
+        self.case.card.faults == Rates::default()
     }
 
     fn choose(&self, of: usize) -> usize {
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
 
     /// Frames may come at any time at which the driver is not at work.
     fn perhaps_offer(&mut self, must: bool) {
-        while self.offered < self.scene.frames && (must || self.choose(2) == 1) {
+        while self.offered < self.case.frames && (must || self.choose(2) == 1) {
             let number = self.offered as u8;
             // A card that has died refuses; the driver counts that.
             let _ = self.driver.offer(&[number; 60]);
@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
             self.bus.open = self.driver.is_running();
             match turn {
                 Turn::Wait(step) => self.carry_out(step),
-                Turn::Idle if self.offered < self.scene.frames => self.perhaps_offer(true),
+                Turn::Idle if self.offered < self.case.frames => self.perhaps_offer(true),
                 Turn::Idle => match self.bus.card.next_departure_ns() {
                     Some(leaves) => self.bus.now_ns = self.bus.now_ns.max(leaves),
                     None => return self.end(),
@@ -242,19 +242,19 @@ impl<'a> Run<'a> {
         let lost = self.bus.card.lost();
         assert_eq!(counters.confirmed, self.left.len() as u64 + lost, "{}", context());
         if self.sound() {
-            assert_eq!(self.left.len(), self.scene.frames, "{}", context());
+            assert_eq!(self.left.len(), self.case.frames, "{}", context());
             let faults = (counters.timeouts, counters.lost_events, counters.resets);
             assert_eq!(faults, (0, 0, 0), "{}", context());
         }
     }
 }
 
-/// Makes every run of a scene; how many there were.
-fn explore(scene: &Scene) -> u64 {
-    let choices = Rc::new(RefCell::new(Choices { most: scene.most, ..Choices::default() }));
+/// Makes every run of a case; how many there were.
+fn explore(case: &Case) -> u64 {
+    let choices = Rc::new(RefCell::new(Choices { most: case.most, ..Choices::default() }));
     let mut runs = 0;
     loop {
-        Run::new(scene, &choices).play();
+        Run::new(case, &choices).play();
         runs += 1;
         if !choices.borrow_mut().next() {
             return runs;
@@ -262,14 +262,14 @@ fn explore(scene: &Scene) -> u64 {
     }
 }
 
-fn scene(strategy: Strategy) -> Scene {
-    Scene { strategy, card: Setup::default(), frames: 3, most: 11 }
+fn case(strategy: Strategy) -> Case {
+    Case { strategy, card: Setup::default(), frames: 3, most: 11 }
 }
 
 #[test]
 fn no_wake_up_is_lost_whatever_comes_first() {
     for strategy in Strategy::ALL {
-        let runs = explore(&scene(strategy));
+        let runs = explore(&case(strategy));
         assert!(runs > 100, "{strategy:?}: {runs}");
     }
 }
@@ -278,7 +278,7 @@ fn no_wake_up_is_lost_whatever_comes_first() {
 fn commands_that_end_at_once_lose_no_wake_up_either() {
     for strategy in Strategy::ALL {
         let card = Setup { completes_in_ns: 0, ..Setup::default() };
-        explore(&Scene { card, ..scene(strategy) });
+        explore(&Case { card, ..case(strategy) });
     }
 }
 
@@ -286,7 +286,7 @@ fn commands_that_end_at_once_lose_no_wake_up_either() {
 fn no_wake_up_is_lost_where_all_buffers_are_on_the_air() {
     for strategy in Strategy::ALL {
         let card = Setup { air: Some(Rate::Two), ..Setup::default() };
-        let runs = explore(&Scene { card, frames: 10, most: 10, strategy });
+        let runs = explore(&Case { card, frames: 10, most: 10, strategy });
         assert!(runs > 100, "{strategy:?}: {runs}");
     }
 }
@@ -300,7 +300,7 @@ fn any_fault_of_any_of_the_first_commands_leaves_no_frame_unaccounted() {
                     let faults =
                         Rates { at: Some((command, fault)), late_by_ns, ..Rates::default() };
                     let card = Setup { faults, ..Setup::default() };
-                    explore(&Scene { card, frames: 3, most: 6, strategy });
+                    explore(&Case { card, frames: 3, most: 6, strategy });
                     if fault != Fault::Late {
                         break;
                     }
@@ -312,12 +312,12 @@ fn any_fault_of_any_of_the_first_commands_leaves_no_frame_unaccounted() {
 
 #[test]
 fn a_driver_that_would_lose_a_wake_up_is_caught() {
-    // The very fault that is looked for: the card's event is lost, and the scene takes the card for sound.
+    // The very fault that is looked for: the card's event is lost, and the case takes the card for sound.
     let choices = Rc::new(RefCell::new(Choices::default()));
     let faults = Rates { at: Some((START + 1, Fault::LostEvent)), ..Rates::default() };
     // The second frame is what makes it wait for the first.
-    let scene = Scene { frames: 2, ..scene(Strategy::Event) };
-    let mut run = Run::new(&scene, &choices);
+    let case = Case { frames: 2, ..case(Strategy::Event) };
+    let mut run = Run::new(&case, &choices);
     run.bus.card = Card::new(Setup { faults, ..Setup::default() });
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.play()));
     let message = caught.unwrap_err();

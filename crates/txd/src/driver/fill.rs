@@ -16,9 +16,9 @@ pub(super) struct NoPath;
 impl Driver {
     /// Copies a frame into a buffer, behind a descriptor that names the next buffer.
     pub(super) fn fill(
-        &self,
         bus: &mut impl Bus,
-        (fid, next): (u16, u16),
+        fid: u16,
+        next: u16,
         frame: &[u8],
     ) -> Result<(), NoPath> {
         open(bus, fid)?;

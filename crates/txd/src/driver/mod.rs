@@ -1,6 +1,6 @@
 //! The driver: a bounded queue, the card's buffers, one command at a time, and whatever may go wrong with it.
 //!
-//! It is sans-IO: whoever runs it offers frames, calls [`Driver::turn`] and does what that says, and calls
+//! It is sans-IO: anyone who runs it offers frames, calls [`Driver::turn`] and does what that says, and calls
 //! [`Driver::interrupt`] when the card's line is raised. How it waits for a command is a [`Wait`]'s; all commands
 //! go the same way. Nothing is waited for without a bound: a command that does not complete in time costs its frames
 //! and a reset, and a card that does not come back after a few resets costs all frames and is [`Driver::gone`].
@@ -40,9 +40,9 @@ use crate::{
 
 /// A command that ends with an error is given again so often while the card is started.
 const TRIES: u32 = 3;
-/// Buffers that are all on the air may stay there for so many times the patience: at 1 Mb/s one takes 19 ms.
+/// Buffers that are all on the air may stay there for this many times the patience: at 1 Mb/s one takes 19 ms.
 const AIR_PATIENCE: u64 = 10;
-/// Commands that may complete within one turn, before whoever runs the driver has its say again.
+/// Commands that may complete within one turn, before anyone who runs the driver has its say again.
 const AT_A_TURN: usize = 16;
 /// The record that is written at the start (`HFA384X_RID_CNFPORTTYPE`), and what (a station).
 const PORT_TYPE: (u16, u16) = (0xfc00, 1);
@@ -208,7 +208,7 @@ impl Driver {
                 continue;
             }
             match self.phase {
-                Phase::Starting(step, tries) => self.start(bus, (step, tries)),
+                Phase::Starting(step, tries) => self.start(bus, step, tries),
                 Phase::Running => {
                     if let Some(turn) = self.run(bus, now) {
                         return turn;
@@ -225,7 +225,7 @@ impl Driver {
         self.underway.as_ref().map(|underway| underway.kind)
     }
 
-    /// Looks after a command whose end was put off, for whoever wants to know how things are.
+    /// Looks after a command whose end was put off, for anyone who wants to know how things are.
     pub fn settle(&mut self, bus: &mut impl Bus) {
         let now = bus.now();
         let put_off = self.underway.as_ref().filter(|underway| !underway.awaited);
@@ -365,7 +365,7 @@ impl Driver {
     }
 
     /// The next command of the start.
-    fn start(&mut self, bus: &mut impl Bus, (step, tries): (u32, u32)) {
+    fn start(&mut self, bus: &mut impl Bus, step: u32, tries: u32) {
         let buffers = u32::from(MOST_BUFFERS);
         let last = 2 + buffers;
         match step {
@@ -436,12 +436,12 @@ impl Driver {
         for (place, &fid) in fids.as_slice().iter().enumerate() {
             let Some(frame) = self.queue.pop_front() else { break };
             let next = fids.as_slice().get(place + 1).copied().unwrap_or(0);
-            let filled = self.fill(bus, (fid, next), &frame);
+            let filled = Self::fill(bus, fid, next, &frame);
             if self.spare.len() < usize::from(MOST_BUFFERS) {
                 self.spare.push(frame);
             }
             if filled.is_err() {
-                // The frames before it are in buffers that nobody will send.
+                // The frames before it are in buffers that no one will send.
                 self.counters.drop(Reason::AccessPath, place as u64 + 1);
                 self.counters.timeouts += 1;
                 return self.reset(bus);

@@ -28,7 +28,7 @@ use crate::{
     driver::{Driver, Settings},
     ends::{self, Flow, Talk},
     frames,
-    path::{self, Mark, Marks, Path},
+    path::{self, Mark, Marks, Path, Taps},
     wait::{
         self, Wait,
         clock::{Clock, monotonic_ns, sleep_until_ns},
@@ -137,8 +137,9 @@ impl Stage {
         let tap = side.tap.again().map_err(Error::Wake)?;
         let driver = Driver::new(trial.driver, strategy(strategy_));
         let card = Card::new(trial.card.clone());
-        let path = Path::new((tap, far.tap), driver, card, Arc::clone(&marks))
-            .observed(observer(&talk, &latencies));
+        let path =
+            Path::new(Taps { input: tap, output: far.tap }, driver, card, Arc::clone(&marks))
+                .observed(observer(&talk, &latencies));
         let shares_its_cpu = trial.task_rounds.is_some() || linux::system::cpus().len() == 1;
         let priority = if shares_its_cpu { DRIVER } else { Priority::Nicest };
         let driver = spawn("txd-driver", priority, move || path.run())?;
@@ -175,7 +176,7 @@ impl Stage {
         until(|| count(&self.talk.received) >= count(&self.talk.emitted));
         self.talk.stop.store(true, Ordering::SeqCst);
         let ledger = self.sink.join().unwrap_or_default();
-        let mut measured = told(&before.0, &after.0);
+        let mut measured = between(&before.0, &after.0);
         measured.offered = after.1.0 - before.1.0;
         measured.source_ns = after.1.1.saturating_sub(before.1.1);
         measured.duplicated = ledger.duplicated;
@@ -199,16 +200,16 @@ fn observer(talk: &Arc<Talk>, latencies: &Latencies) -> path::Observer {
         }
         talk.emitted.fetch_add(1, Ordering::Relaxed);
         if talk.recording.load(Ordering::Relaxed)
-            && let Some(made) = frames::made_ns(frame)
+            && let Some(sent_ns) = frames::made_ns(frame)
         {
             let mut all = latencies.lock().unwrap_or_else(PoisonError::into_inner);
-            all.push(now.saturating_sub(made));
+            all.push(now.saturating_sub(sent_ns));
         }
     })
 }
 
 /// What was counted between two marks.
-fn told(before: &Mark, after: &Mark) -> Measured {
+fn between(before: &Mark, after: &Mark) -> Measured {
     let (then, now) = (&before.counters, &after.counters);
     let mut dropped = now.dropped_since(then);
     let beyond = [
@@ -237,7 +238,7 @@ fn told(before: &Mark, after: &Mark) -> Measured {
     }
 }
 
-/// The quantiles of latencies: the smallest that so many are not above.
+/// The quantiles of latencies: the smallest that this many are not above.
 fn quantiles(all: &mut [u64]) -> Option<Latency> {
     all.sort_unstable();
     let at =

@@ -80,7 +80,7 @@ impl Side {
     ///
     /// What is missing.
     pub fn make(name: &'static str, receives: Option<u16>) -> Result<Self, Error> {
-        let made = thread::Builder::new().name("txd-make".to_owned()).spawn(move || {
+        let handle = thread::Builder::new().name("txd-make".to_owned()).spawn(move || {
             link::enter_new_network_namespace().map_err(Error::Namespace)?;
             // No advertisements or solicitations of the kernel's own; without IPv6 there are none.
             let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
@@ -91,8 +91,8 @@ impl Side {
                 .map_err(|source| Error::Socket { name: name.to_owned(), source })?;
             Ok(Self { tap, socket })
         });
-        let made = made.map_err(Error::Thread)?.join();
-        made.unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
+        let handle = handle.map_err(Error::Thread)?.join();
+        handle.unwrap_or_else(|_| Err(Error::Thread(io::ErrorKind::Other.into())))
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Done {
     pub rounds: u64,
 }
 
-/// Does so many rounds.
+/// Does this many rounds.
 pub fn work(rounds: u64) -> Done {
     let (begun, before) = (monotonic_ns(), thread_cpu_ns());
     let mut state = 1;

@@ -179,8 +179,8 @@ impl Options {
     fn set(&mut self, verb: Verb, name: &str, text: &str) -> Result<(), String> {
         let within = |most: u64| {
             let ns = value::span(text)?;
-            let told = Span::from_nanos(most);
-            if ns <= most { Ok(ns) } else { Err(format!("{text} is more than {told}")) }
+            let shown = Span::from_nanos(most);
+            if ns <= most { Ok(ns) } else { Err(format!("{text} is more than {shown}")) }
         };
         match name {
             "--strategy" => self.strategy = value::strategy(text, verb == Verb::Measure)?,
@@ -225,9 +225,9 @@ impl Options {
             ("--others-in", self.card.others_in_ns.saturating_mul(10)),
         ] {
             if ns >= self.patience_ns {
-                let told = Span::from_nanos(ns);
+                let shown = Span::from_nanos(ns);
                 let what = format!(
-                    "a command of {told} would always time out: the driver's patience is {patience} (--patience, at \
+                    "a command of {shown} would always time out: the driver's patience is {patience} (--patience, at \
                      most 10s)"
                 );
                 return Err(wrong(name, what));

@@ -47,12 +47,12 @@ fn the_help_names_every_flag_and_every_default() {
     for flag in FLAGS {
         assert!(help.contains(flag), "{flag}");
     }
-    let told = Options::default();
+    let shown = Options::default();
     let again = "run --strategy event --rate 440 --bytes 1514 --completes-in 150us --spread fixed --others-in 50us \
                  --access-in 0s --air off --seed 1 --patience 20ms --queue 64 --warm-up 500ms --window 2s --names \
                  txd0,txd1 --back card";
     let words: Vec<&str> = again.split_whitespace().collect();
-    assert_eq!(read(&words), told);
+    assert_eq!(read(&words), shown);
     for pair in words[1..].chunks(2) {
         let line = help.lines().find(|line| line.trim_start().starts_with(pair[0]));
         assert!(line.is_some_and(|line| line.contains(pair[1])), "{pair:?}: {line:?}");

@@ -1,6 +1,6 @@
-//! What a path has counted by a moment, as whoever started it asks for it.
+//! What a path has counted by a moment, as anyone who started it asks for it.
 //!
-//! The path's own thread writes a mark down between two steps, so that everything in it belongs to one moment; whoever
+//! The path's own thread writes a mark down between two steps, so that everything in it belongs to one moment; anyone who
 //! asks ends its sleeps until it has, within a bound.
 
 use std::{
@@ -113,7 +113,7 @@ impl Marks {
 
     /// The path has ended.
     pub(super) fn ended(&self, mark: Mark) {
-        // The lock of the answer is what whoever asks sleeps with.
+        // The lock of the answer is what the one that asks sleeps with.
         let _answer = locked(&self.answer);
         *locked(&self.thread) = None;
         *locked(&self.last) = Some(mark);

@@ -6,7 +6,7 @@
 
 use crate::wait::clock::thread_cpu_ns;
 
-/// One of so many is timed.
+/// One of this many is timed.
 const EVERY: u64 = 16;
 /// So often the clock is read one time after another, to learn what it takes.
 const READINGS: u32 = 32;

@@ -6,7 +6,7 @@
 //! wake-up; no descriptor of its own is needed for it. What emitting frames costs is the model's and is accounted
 //! apart, by this thread's own CPU clock.
 //!
-//! Where nothing is to do, it sleeps in the read of the next frame. Whoever wants something of it then ends that call
+//! Where nothing is to do, it sleeps in the read of the next frame. Anyone who wants something of it then ends that call
 //! ([`Marks`]).
 //!
 //! Frames that wait for the driver wait in the interface's own queue, as behind a driver that has stopped its queue:
@@ -50,7 +50,7 @@ struct Clocked {
 }
 
 impl Clocked {
-    /// Takes the CPU for as long as so many words take on the bus.
+    /// Takes the CPU for as long as this many words take on the bus.
     fn stand_still(&mut self, words: u64) {
         let mut left = words * self.card.setup().bus_word_ns;
         if left == 0 {
@@ -130,9 +130,23 @@ pub struct Path {
     spinning: Meter,
 }
 
+/// Where frames come from, and where they go.
+#[derive(Debug)]
+pub struct Taps {
+    /// What the stack sends.
+    pub input: Tap,
+    /// What it receives.
+    pub output: Tap,
+}
+
 impl Path {
     /// From one TAP to another.
-    pub fn new((input, output): (Tap, Tap), driver: Driver, card: Card, marks: Arc<Marks>) -> Self {
+    pub fn new(
+        Taps { input, output }: Taps,
+        driver: Driver,
+        card: Card,
+        marks: Arc<Marks>,
+    ) -> Self {
         let bus = Clocked { card, now_ns: monotonic_ns() };
         let meter = Meter::new(reading_ns());
         Self {
@@ -291,7 +305,7 @@ impl Path {
                 _ => self.input.receive(&mut room),
             };
             match received {
-                // A refusal is counted, and there is nobody else to tell.
+                // A refusal is counted, and there is no one else to tell.
                 Ok(Some(length)) => _ = self.driver.offer(&room[..length]),
                 Ok(None) => break,
                 Err(source) => {

@@ -5,7 +5,7 @@ use super::{Ended, Event, Step, Wait};
 /// Pieces of work under one wait, at most.
 const MOST: usize = 8;
 
-/// Waits as [`Event`] does, for up to eight pieces of work at once where so many are there: the higher the rate, the
+/// Waits as [`Event`] does, for up to eight pieces of work at once where this many are there: the higher the rate, the
 /// fewer wake-ups for each piece. It awaits each signal, because what comes meanwhile goes under the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
@@ -14,7 +14,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// At most so many pieces under one wait.
+    /// At most this many pieces under one wait.
     pub fn of(most: usize) -> Self {
         Self { event: Event::default(), most: most.max(1) }
     }

@@ -36,7 +36,7 @@ pub fn thread_cpu_ns() -> u64 {
 
 /// Sleeps until a moment of the monotonic clock.
 pub fn sleep_until_ns(until_ns: u64) {
-    // A signal ends it early; whoever asked looks again at the clock.
+    // A signal ends it early; anyone who asked looks again at the clock.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until_ns));
 }
 
@@ -73,7 +73,7 @@ impl Host for Clock {
 
     fn await_signal(&mut self, until_ns: u64) -> bool {
         let Some(signal) = &self.signal else {
-            // Nobody can signal: it is looked at again after a moment of the bound's.
+            // No one can signal: it is looked at again after a moment of the bound's.
             sleep_until_ns(until_ns);
             return false;
         };

@@ -4,7 +4,7 @@ use super::{Ended, KINDS, Step, Wait};
 
 /// Until something was learnt, a signal is expected within this, ns.
 const UNKNOWN_NS: u64 = 2_000_000;
-/// A signal is taken for lost after so many times the longest wait of late, and so many ns on top.
+/// A signal is taken for lost after this many times the longest wait of late, and this many ns on top.
 const TIMES: u64 = 4;
 const ON_TOP_NS: u64 = 1_000_000;
 /// The longest wait of late shrinks by this part with every shorter one.

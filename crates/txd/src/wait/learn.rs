@@ -4,7 +4,7 @@
 //! values are above it as the quantile says (stochastic approximation, Robbins and Monro 1951). The step follows the
 //! estimate, so that it adapts to what has changed.
 
-/// The steps of an estimate are this part of it, and at least so many ns.
+/// The steps of an estimate are this part of it, and at least this many ns.
 const STEP_PART: u64 = 16;
 const LEAST_STEP_NS: u64 = 64;
 
@@ -17,7 +17,7 @@ pub(super) struct Quantile {
 }
 
 impl Quantile {
-    /// Of so many hundredths, 1 to 99.
+    /// Of this many hundredths, 1 to 99.
     pub(super) const fn of(percent: u64) -> Self {
         Self { percent, estimate_ns: None }
     }

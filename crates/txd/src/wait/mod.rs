@@ -1,7 +1,7 @@
 //! Ways to wait for a device or a peer, from user space: a small library of its own.
 //!
 //! A [`Wait`] decides; it is pure, and is told the time. A [`Host`] is the world: a clock, a sleep, and a signal
-//! that the other side may give. [`wait_for`] brings both together for whoever just wants to wait:
+//! that the other side may give. [`wait_for`] brings both together for anyone who just wants to wait:
 //!
 //! ```
 //! use txd::wait::{self, Hybrid, clock::Clock};
@@ -54,7 +54,7 @@ pub enum Step {
     },
 }
 
-/// How a wait ended, for whoever learns from it.
+/// How a wait ended, for anyone who learns from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// When it was seen, ns of the host's clock.
@@ -74,12 +74,12 @@ pub trait Wait: std::fmt::Debug + Send {
     /// The wait has ended.
     fn end(&mut self, ended: Ended);
 
-    /// How many pieces of work to put under one wait where so many are there; at least one.
+    /// How many pieces of work to put under one wait where this many are there; at least one.
     fn together(&self, queued: usize) -> usize {
         queued.min(1)
     }
 
-    /// Whether a wait may be put off while nothing depends on its end. Whoever waits then asks for no signal and goes
+    /// Whether a wait may be put off while nothing depends on its end. Anyone who waits then asks for no signal and goes
     /// its way, looks when there is more to do, and ends the wait as one that was given up where it is done by then.
     fn defers(&self) -> bool {
         false
@@ -119,7 +119,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// So many milliseconds, for the first kind of waits.
+    /// This many milliseconds, for the first kind of waits.
     pub const fn of_ms(ms: u64) -> Self {
         Self { within_ns: ms * 1_000_000, kind: 0 }
     }

@@ -31,9 +31,9 @@ fn what_is_sent_at_one_end_comes_out_at_the_other_and_back() {
             let (got, _) = near.recv_from(&mut buffer).expect("it comes back");
             assert_eq!(buffer[..got], sent, "{strategy}");
         }
-        let (status, told, errors) = stage.end(Signal::TERM);
+        let (status, text, errors) = stage.end(Signal::TERM);
         assert!(status.success() && errors.is_empty(), "{errors}");
-        assert!(told.contains("txd0 to txd1: ") && told.contains("  transmit "), "{told}");
+        assert!(text.contains("txd0 to txd1: ") && text.contains("  transmit "), "{text}");
     }
 }
 
@@ -45,8 +45,8 @@ fn ping_goes_there_and_back() {
     for way in ["card", "direct"] {
         let Some(stage) = Stage::set(&["--strategy", "hybrid", "--back", way]) else { return };
         let output = stage.near(&["ping", "-c", "5", "-i", "0.05", "10.9.0.2"]);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(told.contains(" 0% packet loss"), "{told}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains(" 0% packet loss"), "{text}");
     }
 }
 
@@ -67,12 +67,12 @@ fn iperf3_loses_nothing_at_a_rate_that_the_card_carries() {
         let words =
             ["iperf3", "-c", "10.9.0.2", "-u", "-b", "2M", "-l", "1000", "-t", "2", "--json"];
         let output = stage.near(&words);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let _ = server.kill();
         let _ = server.wait();
-        let ends: serde_json::Value = serde_json::from_str(&told).expect("iperf3 prints JSON");
+        let ends: serde_json::Value = serde_json::from_str(&text).expect("iperf3 prints JSON");
         let sum = &ends["end"]["sum"];
-        assert_eq!(sum["lost_packets"], 0, "{strategy}: {told}");
+        assert_eq!(sum["lost_packets"], 0, "{strategy}: {text}");
         assert!(sum["packets"].as_u64() > Some(200), "{strategy}: {sum}");
     }
 }
@@ -90,6 +90,6 @@ fn tcpdump_sees_frames_at_both_ends() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let seen = capture.wait_with_output().expect("it ends after three");
-    let told = String::from_utf8_lossy(&seen.stdout).into_owned();
-    assert_eq!(told.matches("10.9.0.2.9: ").count(), 3, "{told}");
+    let text = String::from_utf8_lossy(&seen.stdout).into_owned();
+    assert_eq!(text.matches("10.9.0.2.9: ").count(), 3, "{text}");
 }

@@ -3,7 +3,7 @@
 //! What needs root, `/dev/net/tun` or a program that is not here says so and is passed over.
 
 mod across;
+mod failures;
 mod stage;
 mod trials;
-mod weather;
 mod words;

@@ -37,7 +37,7 @@ pub(crate) fn complaint(output: &Output) -> String {
 
 /// Says why something was passed over, or what was seen.
 pub(crate) fn say(text: &str) {
-    // Nobody is left to be told where even this fails.
+    // No one is left to be told where even this fails.
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -196,14 +196,14 @@ fn command(words: &[&str]) -> Command {
 }
 
 fn new_namespace() -> Network {
-    let made = thread::spawn(|| {
+    let handle = thread::spawn(|| {
         link::enter_new_network_namespace().expect("TAPs can be made, and so can this");
         let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
         let mut links = Links::open().expect("netlink answers");
         links.set_up(1).expect("loopback is there");
         Network::of_this_thread().expect("/proc is mounted")
     });
-    made.join().expect("it does not panic")
+    handle.join().expect("it does not panic")
 }
 
 /// Does something in a namespace; what it starts is there too.

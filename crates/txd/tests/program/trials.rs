@@ -27,7 +27,7 @@ fn sound(measured: &Measured) -> bool {
     wrong == [0; 4] && measured.accepted + measured.queued_before == fates
 }
 
-/// So many frames as fast as the card takes them, for each strategy.
+/// This many frames as fast as the card takes them, for each strategy.
 fn flood([window, completes]: [&str; 2], least: u64) {
     for strategy in Strategy::ALL {
         let words = [
@@ -114,10 +114,10 @@ fn a_task_is_measured_alone_and_beside() {
     }
     let alone = measure(&["--strategy", "none", "--task-rounds", "2000"]);
     assert_eq!((alone.task_rounds, alone.sent, alone.latency), (Some(2000), 0, None));
-    let beside = measure(&["--strategy", "event", "--rate", "1000", "--task-rounds", "20000"]);
-    assert!(beside.task_wall_ns >= beside.task_ran_ns && beside.task_ran_ns > Some(0));
-    assert!(beside.sent > 0 && sound(&beside), "{beside:?}");
-    assert!(beside.latency.expect("frames came out").p50_ns >= 150_000, "the card's own time");
+    let loaded = measure(&["--strategy", "event", "--rate", "1000", "--task-rounds", "20000"]);
+    assert!(loaded.task_wall_ns >= loaded.task_ran_ns && loaded.task_ran_ns > Some(0));
+    assert!(loaded.sent > 0 && sound(&loaded), "{loaded:?}");
+    assert!(loaded.latency.expect("frames came out").p50_ns >= 150_000, "the card's own time");
 }
 
 #[test]
@@ -126,6 +126,6 @@ fn the_census_names_every_command() {
         return;
     }
     let output = output(&["census", "--strategy", "busy", "--window", "1500ms"]);
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("transmit ") && told.contains("inquire "), "{told}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("transmit ") && text.contains("inquire "), "{text}");
 }

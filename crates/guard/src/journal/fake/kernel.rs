@@ -22,7 +22,7 @@ pub(super) fn write(path: &Path, text: &str, root: &Path) -> io::Result<()> {
     // What is not there cannot be opened.
     let now = fs::read_to_string(path)?;
     let text = text.trim();
-    let beside = |name: &str| path.with_file_name(name);
+    let sibling = |name: &str| path.with_file_name(name);
     let kept = match &*name {
         "cgroup.procs" | "tasks" => return enter(path, text, root),
         "cgroup.subtree_control" => return switch(path, text, root),
@@ -57,7 +57,7 @@ pub(super) fn write(path: &Path, text: &str, root: &Path) -> io::Result<()> {
         _ => text.to_owned(),
     };
     let kept = kept.trim_end();
-    fs::write(beside(&name), format!("{kept}\n"))
+    fs::write(sibling(&name), format!("{kept}\n"))
 }
 
 fn number(text: &str) -> io::Result<u64> {
@@ -92,7 +92,7 @@ fn set(path: &Path, text: &str) -> io::Result<String> {
     let name = path.file_name().ok_or(Errno::NOENT)?;
     let read =
         |folder: &Path| -> Option<Vec<u32>> { list(&fs::read_to_string(folder.join(name)).ok()?) };
-    // Both versions: whoever has CPUs of its own keeps some while processes are in it.
+    // Both versions: the one that has CPUs of its own keeps some while processes are in it.
     let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     let had = read(folder).unwrap_or_default();
     if wanted.is_empty() && !had.is_empty() && !members.trim().is_empty() {

@@ -29,25 +29,25 @@ const HYBRID: &str = "\
 impl Fake {
     /// A device with control groups of version 1, a hierarchy for each controller.
     pub fn v1() -> Self {
-        Self::made(V1, &["cpu", "cpuacct", "cpuset", "memory", "freezer"], None)
+        Self::mounted(V1, &["cpu", "cpuacct", "cpuset", "memory", "freezer"], None)
     }
 
     /// A device with control groups of version 2, no controller enabled for any child.
     pub fn v2() -> Self {
-        Self::made(V2, &[], Some(("", "cpuset cpu io memory pids")))
+        Self::mounted(V2, &[], Some(("", "cpuset cpu io memory pids")))
     }
 
     /// A device with the CPU's controllers in version 1, and memory in the unified tree.
     pub fn hybrid() -> Self {
-        Self::made(HYBRID, &["cpu,cpuacct", "cpuset"], Some(("unified", "memory pids")))
+        Self::mounted(HYBRID, &["cpu,cpuacct", "cpuset"], Some(("unified", "memory pids")))
     }
 
     /// A device without control groups.
     pub fn none() -> Self {
-        Self::made("22 1 0:21 / /proc rw - proc proc rw\n", &[], None)
+        Self::mounted("22 1 0:21 / /proc rw - proc proc rw\n", &[], None)
     }
 
-    fn made(mountinfo: &str, v1: &[&str], v2: Option<(&str, &str)>) -> Self {
+    fn mounted(mountinfo: &str, v1: &[&str], v2: Option<(&str, &str)>) -> Self {
         let fake = Self::with(mountinfo);
         for controllers in v1 {
             fill(&fake.path(&format!("/sys/fs/cgroup/{controllers}")), controllers, true);
@@ -226,11 +226,11 @@ pub(super) fn enter(group: &Path, pid: u32, root: &Path) -> io::Result<()> {
     let members = fs::read_to_string(&file)?;
     fs::write(&file, in_order(&format!("{members}{pid}\n")))?;
     let path = group.strip_prefix(top).map_err(|_| Errno::INVAL)?;
-    remember(root, pid, (names, &format!("/{}", path.display())))
+    remember(root, pid, names, &format!("/{}", path.display()))
 }
 
 /// Changes one line of `/proc/PID/cgroup`.
-fn remember(root: &Path, pid: u32, (names, path): (&str, &str)) -> io::Result<()> {
+fn remember(root: &Path, pid: u32, names: &str, path: &str) -> io::Result<()> {
     let file = root.join(format!("proc/{pid}/cgroup"));
     let text = fs::read_to_string(&file).unwrap_or_default();
     let of = |line: &str| line.split(':').nth(1).map(str::to_owned);

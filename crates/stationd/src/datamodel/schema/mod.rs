@@ -58,7 +58,7 @@ pub enum Keeping {
     /// In the object, where transactions write it.
     Static,
     /// As [`Keeping::Static`], for the field's daemon counts it among them. But a reading may change it
-    /// within an association, or know it better, so whoever asks gets it from the table.
+    /// within an association, or know it better, so the one that asks gets it from the table.
     Slow,
     /// In the table: volatile.
     Live,

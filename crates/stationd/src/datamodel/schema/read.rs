@@ -43,8 +43,8 @@ pub(super) fn gauge(sight: &Sight<'_>, which: Gauge) -> Option<u64> {
 /// `AuthenticationState`: whether data may pass. The kernel's word at the last reading, hostapd's at the
 /// association.
 pub(super) fn authenticated(sight: &Sight<'_>) -> Option<bool> {
-    let told = sight.identity().is_some_and(|identity| identity.has("AUTHORIZED"));
-    sight.row.flags().map(|flags| flags.authorised()).or(told.then_some(true))
+    let authorised = sight.identity().is_some_and(|identity| identity.has("AUTHORIZED"));
+    sight.row.flags().map(|flags| flags.authorised()).or(authorised.then_some(true))
 }
 
 /// `OperatingStandard`.

@@ -22,7 +22,7 @@ pub(super) static LEAVES: [Leaf; 26] = [
     is("OperatingStandard", "OperatingStandard"),
     is("Retransmissions", "Retransmissions"),
     is("SNR", "SignalNoiseRatio"),
-    nobody_tells("SetStaATF"),
+    no_one_tells("SetStaATF"),
     is("SignalStrength", "SignalStrength"),
     is("Stats.BytesReceived", "RxBytes"),
     is("Stats.BytesSent", "TxBytes"),
@@ -34,10 +34,10 @@ pub(super) static LEAVES: [Leaf; 26] = [
     is("Stats.PacketsSent", "TxPacketCount"),
     is("Stats.RetransCount", "Tx_Retransmissions"),
     is("Stats.RetryCount", "RetryCount"),
-    nobody_tells("Type"),
+    no_one_tells("Type"),
 ];
 
-const fn nobody_tells(name: &'static str) -> Leaf {
+const fn no_one_tells(name: &'static str) -> Leaf {
     Leaf { name, number: None }
 }
 

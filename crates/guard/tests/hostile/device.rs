@@ -28,7 +28,7 @@ const VICTIM: &str = "root's own words\n";
 
 const POLICY: &str = "[protect]\ninterfaces = [\"lo\"]\n";
 
-pub(crate) struct Scene {
+pub(crate) struct Device {
     place: tempfile::TempDir,
 }
 
@@ -44,22 +44,25 @@ pub(crate) fn guard() -> PathBuf {
     env!("CARGO_BIN_EXE_guard").into()
 }
 
-impl Scene {
+impl Device {
     /// A folder that everybody may enter, a victim in it, a state folder of root's alone, and one that is shared as
     /// `/tmp` is.
     pub(crate) fn new() -> Self {
-        let scene = Self { place: tempfile::tempdir().unwrap() };
-        mode(scene.place.path(), 0o755);
-        fs::write(scene.victim(), VICTIM).unwrap();
-        mode(&scene.victim(), 0o644);
-        fs::write(scene.path("guard.toml"), POLICY).unwrap();
+        let device = Self { place: tempfile::tempdir().unwrap() };
+        mode(device.place.path(), 0o755);
+        fs::write(device.victim(), VICTIM).unwrap();
+        mode(&device.victim(), 0o644);
+        fs::write(device.path("guard.toml"), POLICY).unwrap();
         for (name, bits) in [("state", 0o700), ("shared", 0o1777)] {
-            fs::create_dir(scene.path(name)).unwrap();
-            mode(&scene.path(name), bits);
+            fs::create_dir(device.path(name)).unwrap();
+            mode(&device.path(name), bits);
         }
-        fs::write(scene.path("forged"), scene.lines(&[scene.change(&scene.victim(), "forged\n")]))
-            .unwrap();
-        scene
+        fs::write(
+            device.path("forged"),
+            device.lines(&[device.change(&device.victim(), "forged\n")]),
+        )
+        .unwrap();
+        device
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -86,7 +89,7 @@ impl Scene {
     }
 
     /// The line that has a file read `old` again, which reads `now`.
-    pub(crate) fn change_of(&self, node: &Path, path: &Path, (old, now): (&str, &str)) -> Record {
+    pub(crate) fn change_of(node: &Path, path: &Path, old: &str, now: &str) -> Record {
         Record::Change {
             path: path.to_owned(),
             inode: fs::metadata(node).unwrap().ino(),
@@ -98,7 +101,7 @@ impl Scene {
 
     /// The line that has the victim, by whatever path, read something else.
     pub(crate) fn change(&self, path: &Path, old: &str) -> Record {
-        self.change_of(&self.victim(), path, (old, VICTIM))
+        Self::change_of(&self.victim(), path, old, VICTIM)
     }
 
     fn lines(&self, records: &[Record]) -> String {

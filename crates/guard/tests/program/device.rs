@@ -2,7 +2,7 @@
 //!
 //! The application is stress-ng in a group of our own in the hierarchies of version 1; the daemon sends packets
 //! over the loopback interface of a network namespace of our own, as fast as it can. All of it goes with the
-//! scene.
+//! device.
 
 use std::{
     fs,
@@ -34,10 +34,10 @@ const KNOBS: [&str; 7] = [
     "cgroup.procs",
 ];
 
-static SCENES: AtomicU32 = AtomicU32::new(0);
+static DEVICES: AtomicU32 = AtomicU32::new(0);
 
-/// The scene.
-pub(crate) struct Scene {
+/// The device.
+pub(crate) struct Device {
     folder: tempfile::TempDir,
     /// The path of our group below the roots of the hierarchies.
     pub(crate) group: String,
@@ -47,7 +47,7 @@ pub(crate) struct Scene {
     pub(crate) daemon: String,
 }
 
-impl Scene {
+impl Device {
     /// A group of our own in each hierarchy, and this thread in a network namespace of its own. `None` where
     /// this is not a machine for it.
     pub(crate) fn set() -> Option<Self> {
@@ -66,7 +66,7 @@ impl Scene {
             return None;
         }
         Links::open().unwrap().set_up(1).unwrap();
-        let nth = SCENES.fetch_add(1, Ordering::Relaxed);
+        let nth = DEVICES.fetch_add(1, Ordering::Relaxed);
         let group = format!("/headroom-test-{}-{nth}", std::process::id());
         let mut groups = Vec::new();
         for tree in trees {
@@ -124,7 +124,7 @@ impl Scene {
         self.actors.push(command.spawn().unwrap());
     }
 
-    /// A policy for this scene; what is given comes before its tables.
+    /// A policy for this device; what is given comes before its tables.
     pub(crate) fn policy(&self, top: &str) -> PathBuf {
         self.file(
             "guard.toml",
@@ -136,19 +136,19 @@ impl Scene {
         )
     }
 
-    /// A file of the scene.
+    /// A file of the device.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
         path
     }
 
-    /// A path in the scene's folder.
+    /// A path in the device's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// guard with these words, and the scene's state folder where the verb has one.
+    /// guard with these words, and the device's state folder where the verb has one.
     pub(crate) fn guard(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guard"));
         command.args(words);
@@ -159,8 +159,8 @@ impl Scene {
     }
 
     /// What guard says to these words.
-    pub(crate) fn told(&self, words: &[&str]) -> Told {
-        Told::of(&self.guard(words).output().unwrap())
+    pub(crate) fn ended(&self, words: &[&str]) -> Ended {
+        Ended::of(&self.guard(words).output().unwrap())
     }
 
     /// Starts `guard run`, and waits until it answers.
@@ -168,13 +168,13 @@ impl Scene {
         let mut command = self.guard(&[&["run"], words].concat());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let running = Running { child };
-        self.until("guard answers", || (self.told(&["status"]).code == 0).then_some(()));
+        self.until("guard answers", || (self.ended(&["status"]).code == 0).then_some(()));
         running
     }
 
     /// The status as JSON.
     pub(crate) fn status(&self) -> serde_json::Value {
-        serde_json::from_str(&self.told(&["status", "--json"]).out).unwrap()
+        serde_json::from_str(&self.ended(&["status", "--json"]).out).unwrap()
     }
 
     /// Waits until guard bounds the application.
@@ -209,7 +209,7 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for Device {
     fn drop(&mut self) {
         for _ in 0..200 {
             let members: Vec<u32> =
@@ -258,7 +258,7 @@ impl Running {
     }
 
     /// Waits for its end; its code and what it said.
-    pub(crate) fn end(mut self) -> Told {
+    pub(crate) fn end(mut self) -> Ended {
         let begin = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -267,11 +267,11 @@ impl Running {
             assert!(begin.elapsed() < LONG, "guard does not end");
             sleep(PAUSE);
         };
-        let mut told = Told { code: code(status), out: String::new(), err: String::new() };
-        self.child.stdout.take().unwrap().read_to_string(&mut told.out).unwrap();
+        let mut ended = Ended { code: code(status), out: String::new(), err: String::new() };
+        self.child.stdout.take().unwrap().read_to_string(&mut ended.out).unwrap();
         // The watchdog may hold the error output open for a moment longer; what is there is enough.
-        self.child.stderr.take().unwrap().read_to_string(&mut told.err).unwrap();
-        told
+        self.child.stderr.take().unwrap().read_to_string(&mut ended.err).unwrap();
+        ended
     }
 }
 
@@ -289,13 +289,13 @@ fn code(status: ExitStatus) -> i32 {
 
 /// An exit code and two texts.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct Ended {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Told {
+impl Ended {
     pub(crate) fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         Self { code: code(output.status), out: text(&output.stdout), err: text(&output.stderr) }

@@ -6,7 +6,7 @@ use linux::proc::comm_is;
 
 use super::processes::{Process, Processes};
 
-/// Programs that no policy bounds: without one of them nobody reaches the device, or nobody its network.
+/// Programs that no policy bounds: without one of them no one reaches the device, or no one its network.
 pub const PROTECTED: [&str; 14] = [
     "init",
     "systemd",
@@ -25,13 +25,13 @@ pub const PROTECTED: [&str; 14] = [
     "headroom-guardw",
 ];
 
-/// Why nobody may bound a process.
-pub(crate) struct Kin {
+/// Why no one may bound a process.
+pub(crate) struct Protected {
     daemons: Vec<String>,
     own: Vec<u32>,
 }
 
-impl Kin {
+impl Protected {
     /// Those that are always spared, the policy's daemons, and guard with all who started it.
     pub(crate) fn new(daemons: &[String], processes: &Processes) -> Self {
         let own = processes.line_of(std::process::id());

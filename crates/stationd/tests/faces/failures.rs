@@ -106,8 +106,8 @@ fn of_a_thousand_connections_as_many_are_served_as_may_be() {
         let mut line = Vec::new();
         let _ = (&stream).take(1000).read_to_end(&mut line);
         if !line.is_empty() {
-            let told = String::from_utf8(line).unwrap();
-            assert!(told.contains("stationd serves 20 connections at a time"), "{told}");
+            let text = String::from_utf8(line).unwrap();
+            assert!(text.contains("stationd serves 20 connections at a time"), "{text}");
             refused += 1;
         }
         good.result("getAccessPoints", json!({}));

@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-pub(crate) struct Scene {
+pub(crate) struct Setup {
     pub(crate) engine: Engine,
     pub(crate) world: Shared,
     pub(crate) control: Control,
@@ -35,7 +35,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-impl Scene {
+impl Setup {
     /// With the defaults, hostapd aside.
     pub(crate) fn new(world: &Shared) -> Self {
         Self::with(world, settings(), Control::absent())
@@ -48,7 +48,7 @@ impl Scene {
     }
 
     fn with(world: &Shared, settings: Settings, control: Control) -> Self {
-        // What happened before is told to nobody.
+        // What happened before is told to no one.
         world.lock().events.clear();
         let events = Some(kernel::mlme(world));
         let engine = Engine::over(settings, kernel::nl80211(world), events).unwrap();
@@ -65,7 +65,7 @@ impl Scene {
         change(&mut self.world.lock())
     }
 
-    /// Time goes on, and nobody is asked.
+    /// Time goes on, and no one is asked.
     pub(crate) fn pass(&mut self, seconds: u64) {
         self.now_ns += seconds * SECOND;
     }
@@ -128,8 +128,8 @@ impl Scene {
 
     pub(crate) fn notifications(&mut self) -> Vec<(u64, Value)> {
         let next = || self.engine.model().next_notification();
-        let told = std::iter::from_fn(next);
-        told.map(|(consumer, bytes)| (consumer, serde_json::from_slice(&bytes).unwrap())).collect()
+        let notes = std::iter::from_fn(next);
+        notes.map(|(consumer, bytes)| (consumer, serde_json::from_slice(&bytes).unwrap())).collect()
     }
 
     pub(crate) fn brief(&mut self, point: u16) -> Vec<Value> {

@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::program::{Daemon, STATIONS, recording, stationd};
 
-fn told(output: &Output) -> (i32, String) {
+fn ended(output: &Output) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stderr.clone()).unwrap())
 }
 
 fn on_socket(path: &str) -> (i32, String) {
     let socket = format!("socket={path}");
-    told(&stationd(&["--replay", &recording(), "--set", &socket, "--set", "metrics=off"]))
+    ended(&stationd(&["--replay", &recording(), "--set", &socket, "--set", "metrics=off"]))
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn wrong_words_end_with_a_line_that_says_what_is_right() {
     let path = path.display().to_string();
     let words =
         format!("stationd: {path}:2: unknown key \"consumer\": did you mean \"consumers\"?\n");
-    assert_eq!(told(&stationd(&["--config", &path])), (2, words));
-    let (code, words) = told(&stationd(&["--set", "metrics=0.0.0.0:80"]));
+    assert_eq!(ended(&stationd(&["--config", &path])), (2, words));
+    let (code, words) = ended(&stationd(&["--set", "metrics=0.0.0.0:80"]));
     assert_eq!(code, 2);
     assert!(words.contains("can be reached from outside"), "{words}");
-    let (code, words) = told(&stationd(&["--replay", "/none", "--once"]));
+    let (code, words) = ended(&stationd(&["--replay", "/none", "--once"]));
     assert_eq!(code, 4);
     assert!(
         words.starts_with("stationd: cannot read the recording /none: No such file"),
@@ -105,11 +105,11 @@ fn a_reader_who_leaves_early_is_no_failure() {
         .map(|words| unread(env!("CARGO_BIN_EXE_stationd"), words));
     let monitor = unread(env!("CARGO_BIN_EXE_station-monitor"), &["--help"]);
     for output in stationd.iter().chain([&monitor]) {
-        assert_eq!(told(output), (0, String::new()));
+        assert_eq!(ended(output), (0, String::new()));
     }
 }
 
-/// A program whose standard output nobody reads.
+/// A program whose standard output no one reads.
 fn unread(program: &str, words: &[&str]) -> Output {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -4,14 +4,14 @@ use std::{collections::BTreeMap, path::Path};
 
 use model::share::Share;
 
-use super::{Levers, Options, Scene};
+use super::{Levers, Options, Targets};
 use crate::{
     bounds::{Bounds, Placement},
     decide::{Decision, Lever, Outcome},
     groups::Applications,
     journal::{
         Error, Report,
-        fake::{Fake, Living},
+        fake::{Fake, Spawned},
     },
     policy::{Policy, Rule},
     reading::{Interface, Worker, WorkerKind},
@@ -62,11 +62,11 @@ pub(super) fn levers(fake: &Fake) -> (Levers, Report) {
 /// Everything that guard meets: an application in a group, one without, Wi-Fi's threads, an interface.
 pub(super) fn populate(fake: &Fake) {
     for (pid, comm) in [(50, "backup"), (51, "backup"), (60, "miner"), (70, "other")] {
-        fake.lives(pid, Living { comm, ..Living::default() });
+        fake.spawn(pid, Spawned { comm, ..Spawned::default() });
         fake.put(&format!("/proc/{pid}/task/{pid}/comm"), comm);
     }
     for (pid, comm) in [(12, "ksoftirqd/0"), (80, "napi/wlan0-1"), (81, "kworker/0:1-phy0")] {
-        fake.lives(pid, Living { comm, kernel: true, parent: 2, user: 0, ..Living::default() });
+        fake.spawn(pid, Spawned { comm, kernel: true, parent: 2, user: 0, ..Spawned::default() });
     }
     for tree in fake.hierarchies().trees() {
         let mount = tree.mount.strip_prefix(fake.root()).unwrap().to_str().unwrap().to_owned();
@@ -124,17 +124,17 @@ impl Device {
     pub(super) fn decide(&mut self, bounds: Vec<Bounds>, placement: Placement) -> Outcome {
         self.applications.refresh();
         let decision = Decision { bounds, placement, ..Decision::default() };
-        let scene = Scene {
+        let targets = Targets {
             applications: &self.applications,
             workers: &self.workers,
             interfaces: &self.interfaces,
         };
-        self.levers.apply(&decision, &scene)
+        self.levers.apply(&decision, &targets)
     }
 
     /// The same, until a change by a person is seen.
     pub(super) fn again(&mut self, bounds: &Bounds) -> Outcome {
-        (0..super::LOOKS_EVERY).map(|_| self.bound(bounds.clone())).last().unwrap()
+        (0..super::CHECKS_EVERY).map(|_| self.bound(bounds.clone())).last().unwrap()
     }
 
     /// Puts everything back, and finds that it is as it was.

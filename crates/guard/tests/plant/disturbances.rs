@@ -21,7 +21,7 @@ fn everything_is_released_within_ten_seconds_of_the_last_packet() {
     assert!(!story.last().bounds[0].are_none());
     story.machine.set_demand(0.0);
     story.run(10.0);
-    assert!(story.last().bounds[0].are_none(), "{}", story.told());
+    assert!(story.last().bounds[0].are_none(), "{}", story.text());
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_second_burst_is_protected_at_once_by_what_the_first_one_taught() {
     let began = story.moments.last().unwrap().at;
     story.run(10.0);
     let back = story.between(began, began + 1.0).find(|one| one.decision.changed).unwrap();
-    assert!(back.at - began <= 0.41, "{}", story.told());
+    assert!(back.at - began <= 0.41, "{}", story.text());
     assert!(back.decision.reason.contains("goes back to the bounds that were enough"));
     assert!(story.protected_after(began, 0.945).unwrap() <= 0.41);
 }
@@ -48,7 +48,7 @@ fn bursts_of_a_second_are_protected_without_a_write_for_each() {
         story.machine.set_demand(0.0);
         story.run(1.0);
     }
-    assert!(story.writes(20.0, 120.0) <= 10, "{}", story.told());
+    assert!(story.writes(20.0, 120.0) <= 10, "{}", story.text());
     assert!(story.kept(20.0, 120.0) >= 0.94);
 }
 
@@ -59,9 +59,9 @@ fn a_refused_weight_is_not_asked_for_again_and_another_lever_takes_its_place() {
     story.refuses.push(Lever::Weight);
     story.run(30.0);
     let asked = story.moments.iter().filter(|one| one.decision.bounds[0].weight < 1024).count();
-    assert!(asked <= 3, "{}", story.told());
-    assert!(!story.last().bounds[0].are_none(), "{}", story.told());
-    assert!(story.kept(10.0, 30.0) >= 0.94, "{}", story.told());
+    assert!(asked <= 3, "{}", story.text());
+    assert!(!story.last().bounds[0].are_none(), "{}", story.text());
+    assert!(story.kept(10.0, 30.0) >= 0.94, "{}", story.text());
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn an_application_that_ends_is_released_and_one_that_begins_is_seen() {
     story.machine.apps[1].runs = true;
     story.run(20.0);
     let bounds = &story.last().bounds;
-    assert!(bounds[0].are_none() && !bounds[1].are_none(), "{}", story.told());
-    assert!(story.protected_after(20.0, 0.94).unwrap() <= 1.0, "{}", story.told());
+    assert!(bounds[0].are_none() && !bounds[1].are_none(), "{}", story.text());
+    assert!(story.protected_after(20.0, 0.94).unwrap() <= 1.0, "{}", story.text());
 }
 
 #[test]
@@ -115,15 +115,15 @@ fn a_kernel_that_tells_no_waiting_is_steered_by_the_canary_or_by_drops() {
     for canary in [true, false] {
         for split in [true, false] {
             let mut machine = harm();
-            machine.tells.waits = false;
-            machine.tells.canary = canary;
-            machine.tells.split = split;
+            machine.sensors.waits = false;
+            machine.sensors.canary = canary;
+            machine.sensors.split = split;
             let mut story = Story::new(machine.demand(0.8), TARGET);
             story.run(60.0);
             let kept = story.kept(10.0, 60.0);
-            assert!(kept >= 0.93, "canary {canary}, split {split}: {kept}\n{}", story.told());
+            assert!(kept >= 0.93, "canary {canary}, split {split}: {kept}\n{}", story.text());
             let writes = story.writes(30.0, 60.0);
-            assert!(writes <= 4, "canary {canary}, split {split}: {writes}\n{}", story.told());
+            assert!(writes <= 4, "canary {canary}, split {split}: {writes}\n{}", story.text());
         }
     }
 }
@@ -133,5 +133,5 @@ fn a_rate_is_defended_only_as_far_as_it_goes() {
     let mut story = Story::new(harm(), "aggressiveness = 100\nprotect.target = \"70 Mb/s\"");
     story.run(60.0);
     let kept = story.kept(10.0, 60.0);
-    assert!((0.68..=0.78).contains(&kept), "{kept}\n{}", story.told());
+    assert!((0.68..=0.78).contains(&kept), "{kept}\n{}", story.text());
 }

@@ -12,7 +12,7 @@ fn send(stage: &Stage, frames: u32) {
     stage.inside(true, move || {
         let socket = UdpSocket::bind((NEAR, 0)).expect("it is free");
         for _ in 0..frames {
-            // Nobody listens, and an interface may be down: that is what is tried.
+            // No one listens, and an interface may be down: that is what is tried.
             let _ = socket.send_to(&[7; 500], (FAR, 9));
             thread::sleep(Duration::from_micros(200));
         }
@@ -56,8 +56,8 @@ fn an_interface_that_goes_down_in_mid_burst_and_comes_up_again_carries_on() {
             far.recv_from(&mut [0; 64]).is_ok()
         });
         assert!(came, "{name}: nothing comes out any more");
-        let (status, told, errors) = stage.end(Signal::TERM);
-        assert!(status.success(), "{name}: {told}\n{errors}");
+        let (status, text, errors) = stage.end(Signal::TERM);
+        assert!(status.success(), "{name}: {text}\n{errors}");
     }
 }
 
@@ -77,10 +77,10 @@ fn an_interface_that_somebody_removes_ends_it_with_one_line() {
 fn a_card_that_dies_ends_it_with_one_line_and_counts_what_was_lost() {
     let Some(mut stage) = Stage::set(&["--faults", "dies-at=30"]) else { return };
     send(&stage, 100);
-    let (status, told, errors) = stage.ended();
+    let (status, text, errors) = stage.ended();
     assert_eq!(status.code(), Some(1), "{errors}");
     assert_eq!(errors, "txd: the card does not answer: it was reset 10 times in vain\n");
-    assert!(told.contains("dropped 1 timed-out"), "{told}");
+    assert!(text.contains("dropped 1 timed-out"), "{text}");
     assert!(!stage.has_link(true, "txd0"));
 }
 
@@ -107,12 +107,12 @@ fn a_name_that_is_taken_or_is_none_is_one_line() {
     }
     let taken = output(&["run", "--names", "lo,txd9"]);
     assert_eq!(taken.status.code(), Some(4));
-    let told = complaint(&taken);
-    assert!(told.starts_with("txd: cannot make the TAP lo ("), "{told}");
+    let text = complaint(&taken);
+    assert!(text.starts_with("txd: cannot make the TAP lo ("), "{text}");
     let none = output(&["run", "--names", "a/b,txd9"]);
-    let told = complaint(&none);
+    let text = complaint(&none);
     let right = "txd: cannot make the TAP a/b (take a free name of up to 15 letters, without / : %): Invalid argument";
-    assert!(told.starts_with(right), "{told}");
+    assert!(text.starts_with(right), "{text}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn without_the_right_to_make_interfaces_it_says_so() {
         command.args(["--bounding-set", "-all", "--inh-caps", "-all", "--"]);
         let output = command.arg(&program).arg(verb).output().expect("it is there");
         assert_eq!(output.status.code(), Some(4));
-        let told = complaint(&output);
-        assert!(told.starts_with(begins), "{told}");
+        let text = complaint(&output);
+        assert!(text.starts_with(begins), "{text}");
     }
 }
