@@ -1,13 +1,13 @@
 //! Two variants at one client count, decided: what was found, whether that is what was to be shown, and why.
 //!
 //! Finds the pairs and the evidence around them, and has [`rule`] decide. What may be looked at when is in
-//! [`sequential`]; what makes two sides comparable in [`crate::strict`].
+//! [`sequential`]; what makes two sides comparable in [`crate::comparability`].
 
-#[cfg(test)]
-pub(crate) mod made;
 mod ran;
 mod rule;
 pub mod sequential;
+#[cfg(test)]
+pub(crate) mod test_data;
 mod words;
 
 use std::collections::BTreeSet;
@@ -20,11 +20,11 @@ use model::{
 };
 
 use crate::{
-    compare,
+    comparability, compare,
     figures::Part,
     measured::Measured,
     paired::{self, Paired},
-    power, strict,
+    power,
     verdicts::{Finding, Judgement, Ran, RateChange},
 };
 
@@ -153,7 +153,7 @@ impl Evidence {
             pairs: tried.iter().filter_map(pair).collect(),
             planned,
             complete,
-            strangers: strict::across(&recorded, &question.difference),
+            strangers: comparability::across(&recorded, &question.difference),
             ran: ran::ran(measured, question),
             rates: ran::rates(measured, question),
         }

@@ -27,6 +27,7 @@ mod answer;
 mod calls;
 mod cells;
 mod census;
+pub mod comparability;
 mod compare;
 pub mod completion;
 pub mod contention;
@@ -54,7 +55,6 @@ pub mod quantity;
 pub mod stacks;
 mod stages;
 mod stats;
-pub mod strict;
 mod validity;
 pub mod verdicts;
 

@@ -377,12 +377,12 @@ mod tests {
     use crate::{
         analyse, fixture,
         profiles::WhyWaiting,
-        stacks::{made, perf_data::Told},
+        stacks::{perf_data::Told, test_data},
     };
 
     fn proof(samples: &[(&str, &[u64])]) -> ProofFigures {
         let burnt = Proof { cpu_ns: 200_000_000, ..Proof::default() };
-        proof_figures(&burnt, 500, &made::profile(samples))
+        proof_figures(&burnt, 500, &test_data::profile(samples))
     }
 
     #[test]
@@ -400,7 +400,7 @@ mod tests {
         assert!(!proof(&[("agent;burn", &[85]), ("agent;main", &[15])]).holds);
         assert!(!proof(&[]).holds);
         let short = Proof { cpu_ns: 6_000_000, ..Proof::default() };
-        let few = made::profile(&[("agent;burn", &[5])]);
+        let few = test_data::profile(&[("agent;burn", &[5])]);
         assert!(proof_figures(&short, 500, &few).holds, "two samples more or less are nothing");
     }
 
@@ -437,7 +437,7 @@ mod tests {
             let cell = |variant: &str, samples| {
                 let is = |id: &TrialId| id.purpose == Purpose::Stacks && id.variant == *variant;
                 let id = run.plan.iter().map(|one| one.id.clone()).find(is).unwrap();
-                let profile = made::profile(samples);
+                let profile = test_data::profile(samples);
                 let captures = vec![FoldedCapture::default()];
                 FoldedCell {
                     variant: id.variant,
@@ -486,7 +486,7 @@ mod tests {
         if let Outcome::Measured(recording) = &mut trial.outcome {
             recording.stacks = Some(Box::new(stacks));
         }
-        let profile = made::profile(&[("stationd;main", &[samples])]);
+        let profile = test_data::profile(&[("stationd;main", &[samples])]);
         let cell = FoldedCell {
             variant: planned.id.variant.clone(),
             clients: planned.id.clients,
@@ -542,7 +542,7 @@ mod tests {
 
     #[test]
     fn a_recording_by_itself_costs_what_its_clock_says() {
-        let profile = made::profile(&[("d;f", &[3]), ("d;g", &[1])]);
+        let profile = test_data::profile(&[("d;f", &[3]), ("d;g", &[1])]);
         let told = Told {
             samples: 4,
             span_ns: Some((0, 1_000_000_000)),

@@ -3,7 +3,7 @@
 mod chromium;
 mod offline;
 
-use analysis::completion::{Completion, analyse, made};
+use analysis::completion::{Completion, analyse, test_data};
 use chromium::{browser, dom_of};
 use model::{
     completion::{Run, Trial},
@@ -15,18 +15,18 @@ use report::completion::{markdown, page, summary};
 const STUDY: &str = "question = \"<made up>\"";
 
 fn analysed() -> (Run, Completion) {
-    let run = made::run();
-    let completion = analyse(&run, &made::trials());
+    let run = test_data::run();
+    let completion = analyse(&run, &test_data::trials());
     (run, completion)
 }
 
 fn page_of(trials: &[Trial]) -> String {
-    let run = made::run();
+    let run = test_data::run();
     page(&analyse(&run, trials), &run, STUDY).expect("the page is laid out")
 }
 
 fn whole() -> String {
-    page_of(&made::trials())
+    page_of(&test_data::trials())
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn every_strategy_has_its_line_and_the_loop_has_its_limit() {
 
 #[test]
 fn the_page_asks_nobody_for_anything_and_takes_no_markup_from_outside() {
-    let mut trials = made::trials();
+    let mut trials = test_data::trials();
     trials[0].outcome = Outcome::invalid("the <air> was gone");
     let page = page_of(&trials);
     assert_eq!(offline::asked(&page), None);
@@ -100,7 +100,7 @@ fn the_page_asks_nobody_for_anything_and_takes_no_markup_from_outside() {
 
 #[test]
 fn a_run_that_was_stopped_makes_a_page_without_figures_of_nothing() {
-    let trials = made::trials();
+    let trials = test_data::trials();
     for end in [0, 1, 2, 5, 12, 20, trials.len() - 1] {
         let page = page_of(&trials[..end]);
         let body = page.split("<script>").next().unwrap();

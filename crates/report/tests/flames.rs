@@ -17,7 +17,7 @@ use report::Recorded;
 use tree::middle;
 
 /// Words for the steps of the tests.
-const HANDS: &str = include_str!("hands.js");
+const HANDS: &str = include_str!("gestures.js");
 
 /// What the page says while the steps are done, and every error that it has on the way.
 fn said(page: &str, steps: &str) -> Option<Vec<String>> {

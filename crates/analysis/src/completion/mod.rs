@@ -14,12 +14,12 @@
 mod answer;
 mod commands;
 pub mod judge;
-#[cfg(any(test, feature = "fixture"))]
-pub mod made;
 mod points;
 mod published;
 mod repeats;
 mod table;
+#[cfg(any(test, feature = "fixture"))]
+pub mod test_data;
 #[cfg(test)]
 mod tests;
 mod versus;

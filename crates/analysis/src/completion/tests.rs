@@ -12,7 +12,7 @@ use model::{
 use super::*;
 
 fn analysed() -> Completion {
-    analyse(&made::run(), &made::trials())
+    analyse(&test_data::run(), &test_data::trials())
 }
 
 fn near(found: f64, expected: f64) -> bool {
@@ -38,9 +38,9 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     let event = &completion.versus[0];
     assert_eq!((event.variant, event.verdict), (Strategy::Event, Verdict::Pass), "{event:?}");
     assert!(near(event.ratio.unwrap().mean, 8.05 / 158.05));
-    let mut trials = made::trials();
+    let mut trials = test_data::trials();
     trials.retain(|trial| trial.planned.block < 3);
-    let few = analyse(&made::run(), &trials);
+    let few = analyse(&test_data::run(), &trials);
     assert!(few.versus.iter().all(|one| one.verdict == Verdict::Invalid));
     assert!(few.versus[0].sentence.contains("too few pairs"), "{}", few.versus[0].sentence);
 }
@@ -87,10 +87,10 @@ fn any_two_sides_are_judged_by_what_is_to_be_shown_of_them() {
 
 #[test]
 fn a_study_may_say_what_its_comparisons_show_and_within_what() {
-    let mut run = made::run();
+    let mut run = test_data::run();
     (run.study.completion.expect, run.study.completion.margin) =
         (Some(Expect::Same), Some(Share::of(0.99)));
-    let versus = analyse(&run, &made::trials()).versus;
+    let versus = analyse(&run, &test_data::trials()).versus;
     assert_eq!((versus[0].variant, versus[0].verdict), (Strategy::Event, Verdict::Pass));
     assert!(versus[0].sentence.contains("less than the margin of 99"), "{}", versus[0].sentence);
 }
@@ -111,7 +111,7 @@ fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
     let completion = analysed();
     let told: Vec<_> =
         completion.targets.iter().map(|one| (one.name.as_str(), one.verdict)).collect();
-    let expected: Vec<_> = made::LIMITS
+    let expected: Vec<_> = test_data::LIMITS
         .iter()
         .map(|text| {
             let misses = ["busy: saturation-error >= -3%"];
@@ -127,11 +127,11 @@ fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
 
 #[test]
 fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
-    let mut trials = made::trials();
+    let mut trials = test_data::trials();
     let Outcome::Measured(first) = &mut trials[0].outcome else { panic!() };
     first.accepted += 3;
     first.driver_ns += first.driver_ns / 100;
-    let completion = analyse(&made::run(), &trials);
+    let completion = analyse(&test_data::run(), &trials);
     let target = |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap();
     assert!(target("faults <= 0").cause.as_ref().unwrap().contains("3 unaccounted for"));
     assert_eq!(target("faults <= 0").verdict, Verdict::Fail);
@@ -141,7 +141,7 @@ fn frames_that_are_not_accounted_for_fail_and_repeats_that_differ_do_too() {
 
 #[test]
 fn a_run_without_a_trial_has_no_figures_and_no_verdicts() {
-    let completion = analyse(&made::run(), &[]);
+    let completion = analyse(&test_data::run(), &[]);
     assert!(
         completion.points.is_empty() && completion.versus.is_empty() && completion.counted == 0
     );
@@ -151,9 +151,9 @@ fn a_run_without_a_trial_has_no_figures_and_no_verdicts() {
 
 #[test]
 fn a_trial_that_failed_is_left_out_with_its_reason() {
-    let mut trials = made::trials();
+    let mut trials = test_data::trials();
     trials[3].outcome = Outcome::invalid("the air was gone");
-    let completion = analyse(&made::run(), &trials);
+    let completion = analyse(&test_data::run(), &trials);
     assert_eq!(completion.left_out.len(), 1);
     assert_eq!(completion.left_out[0].name, "440/s batch of small at ap, block 1");
     assert_eq!(completion.counted as usize, trials.len() - 1);
@@ -169,11 +169,11 @@ fn the_census_adds_up_over_trials() {
 
 #[test]
 fn what_was_published_stands_beside_ours_as_the_study_says() {
-    let mut run = made::run();
+    let mut run = test_data::run();
     let mut absent = run.study.published[3].clone();
     absent.ours = "busy: slowdown at bus".to_owned();
     run.study.published.push(absent);
-    let published = analyse(&run, &made::trials()).published;
+    let published = analyse(&run, &test_data::trials()).published;
     let ours: Vec<f64> =
         published.iter().map(|one| one.ours.map_or(0.0, |ours| ours.mean)).collect();
     assert_eq!(ours.len(), 4, "there is no bus in this study");
@@ -182,13 +182,13 @@ fn what_was_published_stands_beside_ours_as_the_study_says() {
     let words: Vec<&str> = published.iter().map(|one| one.published.as_str()).collect();
     assert_eq!(words, ["6.6 %", "6,700", "“about one tenth”", "7.8 s → 17.2 s"]);
     run.study.published[1].words = None;
-    assert_eq!(analyse(&run, &made::trials()).published[1].published, "6700");
+    assert_eq!(analyse(&run, &test_data::trials()).published[1].published, "6700");
 }
 
 #[test]
 fn a_task_over_a_slow_bus_is_another_point() {
-    let mut run = made::run();
-    let mut trials = made::trials();
+    let mut run = test_data::run();
+    let mut trials = test_data::trials();
     // The load with the task once more, over a bus: everything takes twice as long there.
     let mut slow = run.study.loads[2].clone();
     (slow.name, slow.bus_word) = ("bus".to_owned(), Some(Span::from_nanos(1_500)));
@@ -212,7 +212,7 @@ fn a_task_over_a_slow_bus_is_another_point() {
 
 #[test]
 fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
-    let mut trials = made::trials();
+    let mut trials = test_data::trials();
     for trial in &mut trials {
         let Outcome::Measured(measured) = &mut trial.outcome else { continue };
         // Every other block has a task alongside event that another process slowed.
@@ -222,7 +222,7 @@ fn an_interval_across_the_limit_is_neither_kept_nor_missed() {
             measured.task_wall_ns = measured.task_wall_ns.map(|wall| wall + wall / 4);
         }
     }
-    let completion = analyse(&made::run(), &trials);
+    let completion = analyse(&test_data::run(), &trials);
     let verdict =
         |name: &str| completion.targets.iter().find(|one| one.name == name).unwrap().verdict;
     assert_eq!(verdict("event: slowdown at task <= 1.15x"), Verdict::Invalid);

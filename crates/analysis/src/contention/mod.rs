@@ -15,10 +15,10 @@ mod blocks;
 mod cases;
 mod frontier;
 mod harm;
-#[cfg(test)]
-mod made;
 mod seconds;
 mod table;
+#[cfg(test)]
+mod test_data;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use model::{
 
 use super::{
     Contention, Target, analyse,
-    made::{Said, block, run, trial},
+    test_data::{Said, block, run, trial},
 };
 
 const CONTROLS: [(&str, bool); 4] =

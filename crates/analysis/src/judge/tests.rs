@@ -8,7 +8,7 @@ use model::{
 use super::*;
 use crate::{
     analyse, fixture,
-    judge::made::{compared, counted, pairs, recording, versus},
+    judge::test_data::{compared, counted, pairs, recording, versus},
 };
 
 fn judged(run: &Run, trials: &[Trial]) -> Judgement {

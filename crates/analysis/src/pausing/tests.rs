@@ -10,7 +10,7 @@ use model::{
 use super::*;
 use crate::{
     analyse,
-    judge::made::{compared, pairs, recording},
+    judge::test_data::{compared, pairs, recording},
 };
 
 const STATES: [PauseState; 5] =

@@ -177,7 +177,7 @@ fn function_change(pair: [Option<&Function>; 2], pairing: &Pairing) -> Option<Fu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     type Lines<'a> = &'a [(&'a str, &'a [u64])];
 

@@ -132,7 +132,7 @@ pub(crate) fn costs(functions: &Functions, profile: &Profile, costs: &Costs) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     fn found(stacks: &[(&str, &[u64])]) -> Vec<(String, Vec<u64>, Vec<u64>)> {
         let functions = Functions::of(&profile(stacks));

@@ -18,8 +18,6 @@ mod functions;
 pub mod happening;
 pub mod hint;
 pub mod kernel;
-#[cfg(any(test, feature = "fixture"))]
-pub(crate) mod made;
 pub mod names;
 pub mod object;
 pub mod perf_data;
@@ -28,6 +26,8 @@ pub mod resolve;
 pub mod space;
 mod spin;
 pub mod symbols;
+#[cfg(any(test, feature = "fixture"))]
+pub(crate) mod test_data;
 mod tree;
 mod unknown;
 pub mod unwind;

@@ -109,7 +109,7 @@ pub(crate) fn sorted<'a>(profile: &'a Profile, ranks: &[u32]) -> Vec<(Vec<u32>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     fn lines(tree: &Tree) -> Vec<(u32, &str, u64)> {
         let name = |node: &Node| tree.frames[node.frame as usize].name.as_str();

@@ -90,7 +90,7 @@ fn module_name(profile: &Profile, module: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     #[test]
     fn a_sample_with_one_unknown_frame_is_unknown_once() {

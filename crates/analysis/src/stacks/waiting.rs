@@ -271,7 +271,7 @@ fn stands_still(own: [Estimate; 2], subject: (f64, f64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     #[test]
     fn delays_and_spin_loops_are_known_by_their_names() {

@@ -5,7 +5,7 @@ use std::{fs, io::Cursor, path::Path, sync::LazyLock};
 use analysis::stacks::perf_data::{Corrupt, Recording};
 use proptest::prelude::*;
 
-use crate::made::*;
+use crate::test_data::*;
 
 fn refusal(bytes: &[u8]) -> String {
     Recording::open(Cursor::new(bytes)).unwrap_err().to_string()

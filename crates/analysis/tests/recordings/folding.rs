@@ -10,7 +10,7 @@ use analysis::stacks::{
     profile::{Frame, Module, Naming},
 };
 
-use crate::made::*;
+use crate::test_data::*;
 
 #[derive(Default)]
 struct ByAddress {

@@ -10,6 +10,6 @@ mod folding;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
-mod made;
-#[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod test_data;

@@ -7,7 +7,7 @@ use analysis::stacks::{
     perf_data::Recording,
 };
 
-use crate::made::*;
+use crate::test_data::*;
 
 #[test]
 fn the_head_says_what_was_sampled() {

@@ -34,14 +34,14 @@ fn compare(study: &Study, versus: &Versus) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::completion::made;
+    use analysis::completion::test_data;
     use model::{completion::Strategy, verdict::Expect};
 
     use super::*;
 
     #[test]
     fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
-        let mut run = made::run();
+        let mut run = test_data::run();
         assert_eq!(commands(&run), ["headroom run study.toml", "headroom report ."]);
         run.overrides =
             ["cell = [1, 3]", "window = 5s", "variants = busy, event"].map(str::to_owned).to_vec();

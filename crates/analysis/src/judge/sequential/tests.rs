@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    judge::made::{compared, pairs, planned, recording, versus},
+    judge::test_data::{compared, pairs, planned, recording, versus},
     paired::Paired,
     stats::t_quantile_at,
 };

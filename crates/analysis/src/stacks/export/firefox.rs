@@ -140,7 +140,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     fn parsed(profile: &Profile) -> Value {
         let packed = firefox("found@114", profile, Some(500)).unwrap();

@@ -49,7 +49,7 @@ fn name(profile: &Profile, frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     #[test]
     fn a_line_is_a_stack_and_its_samples() {

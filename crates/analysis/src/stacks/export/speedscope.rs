@@ -88,7 +88,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::stacks::made::profile;
+    use crate::stacks::test_data::profile;
 
     fn parsed(weight: Weight) -> Value {
         let profile = profile(&[("d;main;k:read", &[6, 2]), ("d;main", &[2, 6])]);

@@ -166,7 +166,7 @@ fn add(to: &mut Vec<u64>, samples: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::{made::profile, waiting::named};
+    use crate::stacks::{test_data::profile, waiting::named};
 
     /// Each finding: function, why, samples, own samples, caller.
     fn found(stacks: &[(&str, &[u64])]) -> Vec<(String, WhyWaiting, [u64; 2], Option<String>)> {

@@ -238,7 +238,7 @@ mod tests {
             "busy event --expect no-slower --margin 2%",
         ] {
             let study = asked(words).unwrap();
-            let run = Run { study: study.clone(), ..analysis::completion::made::run() };
+            let run = Run { study: study.clone(), ..analysis::completion::test_data::run() };
             let message = analysis::completion::analyse(&run, &[]);
             let page = report::completion::page(&message, &run, "").unwrap();
             let start = "headroom compare study.toml ";

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use analysis::completion::{analyse, made};
+use analysis::completion::{analyse, test_data};
 use model::{
     completion::{PlannedTrial, Rounds, Strategy, TaskWork},
     share::Share,
@@ -14,12 +14,12 @@ use super::*;
 
 /// A comparison at one rate of one load, with the made-up trials of it in the order of its plan.
 fn recorded((base, variant): (Strategy, Option<Strategy>), load: usize) -> Recorded<Completions> {
-    let mut run = made::run();
+    let mut run = test_data::run();
     let rate = 440.max(run.study.loads[load].rates[0]);
     let shape = &mut run.study.completion;
     shape.strategies = [Some(base), variant].into_iter().flatten().collect();
     shape.versus = Some(Versus { base, variant });
-    let all = made::trials();
+    let all = test_data::trials();
     run.study.loads = vec![run.study.loads[load].clone()];
     run.study.loads[0].rates = vec![rate];
     let why = None;
@@ -172,6 +172,6 @@ fn frames_that_are_forgotten_speak_against_any_verdict() {
 #[test]
 fn what_every_comparison_keeps_is_known_to_its_studies() {
     for text in KEPT {
-        made::study().known().check(&model::limit::parse(text).unwrap()).unwrap();
+        test_data::study().known().check(&model::limit::parse(text).unwrap()).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use model::{
 };
 
 use super::*;
-use crate::judge::made::{compared, pairs, recording};
+use crate::judge::test_data::{compared, pairs, recording};
 
 /// A sum of one digit.
 fn sum(digit: &str) -> Sha256Hex {
