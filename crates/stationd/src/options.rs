@@ -7,7 +7,7 @@ pub mod flags;
 pub(crate) mod value;
 
 use std::{
-    fmt, io,
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -211,9 +211,10 @@ impl Options {
 }
 
 /// What is wrong with what stationd was told.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration file cannot be read.
+    #[error("cannot read {}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -221,21 +222,16 @@ pub enum Error {
         source: io::Error,
     },
     /// A word or a line is not what it should be.
+    #[error("{place}: {what}")]
     Wrong {
         /// Which flag, or which file and line.
         place: String,
         /// What is wrong and what would be right.
         what: String,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { path, source } => write!(out, "cannot read {}: {source}", path.display()),
-            Self::Wrong { place, what } => write!(out, "{place}: {what}"),
-        }
-    }
+    /// The command line cannot be split into flags and values.
+    #[error("cannot read the command line (--help shows examples)")]
+    Words(#[from] lexopt::Error),
 }
 
 fn wrong(place: &str, what: String) -> Error {
@@ -250,29 +246,6 @@ pub(crate) fn unknown(word: &lexopt::Arg<'_>, known: &'static str) -> Error {
         lexopt::Arg::Value(text) => text.to_string_lossy().into_owned(),
     };
     wrong(&word, format!("unknown flag{}", nearest(&word, known.split(' '))))
-}
-
-impl From<lexopt::Error> for Error {
-    fn from(error: lexopt::Error) -> Self {
-        match error {
-            lexopt::Error::MissingValue { option: Some(flag) } => {
-                wrong(&flag, "a value is missing behind it (--help shows examples)".to_owned())
-            }
-            lexopt::Error::UnexpectedValue { option, .. } => {
-                wrong(&option, "it takes no value".to_owned())
-            }
-            other => wrong("the command line", other.to_string()),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::File { source, .. } => Some(source),
-            Self::Wrong { .. } => None,
-        }
-    }
 }
 
 /// `: did you mean "…"?` where one of the words is near, else all of them.
@@ -371,7 +344,7 @@ mod tests {
         fs::write(&path, "max-age 1s\n").unwrap();
         let error = options.take_file(&path).unwrap_err().to_string();
         assert!(error.ends_with(":1: \"max-age 1s\" is no setting: write key = value"), "{error}");
-        let error = options.take_file(Path::new("/none")).unwrap_err().to_string();
+        let error = linux::error::chain(&options.take_file(Path::new("/none")).unwrap_err());
         assert!(error.starts_with("cannot read /none: No such file"), "{error}");
     }
 }

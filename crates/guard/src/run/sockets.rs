@@ -363,9 +363,17 @@ mod tests {
             fs::PermissionsExt,
             net::{UnixListener, UnixStream},
         },
+        path::PathBuf,
     };
 
     use super::*;
+
+    fn opened() -> (tempfile::TempDir, PathBuf, Sockets) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        (folder, path, sockets)
+    }
 
     fn open_with_metrics(folder: &tempfile::TempDir) -> Sockets {
         let address = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
@@ -388,9 +396,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_in_pieces_is_answered_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control");
-        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        let (_folder, path, mut sockets) = opened();
         let mut client = UnixStream::connect(&path).unwrap();
         client.write_all(b"set ").unwrap();
         assert_eq!(served(&mut sockets, 0), []);
@@ -405,9 +411,7 @@ mod tests {
 
     #[test]
     fn only_its_owner_reaches_the_socket_and_it_goes_with_the_guard() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control");
-        let sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        let (_folder, path, sockets) = opened();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         drop(sockets);
         assert!(!path.exists());
@@ -427,9 +431,7 @@ mod tests {
 
     #[test]
     fn who_stalls_or_goes_is_let_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control");
-        let mut sockets = Sockets::open(&path, None, Hosts::default()).unwrap();
+        let (_folder, path, mut sockets) = opened();
         let stalls = UnixStream::connect(&path).unwrap();
         let goes = UnixStream::connect(&path).unwrap();
         goes.shutdown(Shutdown::Both).unwrap();

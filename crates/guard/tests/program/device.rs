@@ -172,6 +172,11 @@ impl Device {
         running
     }
 
+    /// Starts `guard run` with the policy of these lines.
+    pub(crate) fn run_with(&self, top: &str) -> Running {
+        self.run(&[self.policy(top).to_str().unwrap()])
+    }
+
     /// The status as JSON.
     pub(crate) fn status(&self) -> serde_json::Value {
         serde_json::from_str(&self.ended(&["status", "--json"]).out).unwrap()

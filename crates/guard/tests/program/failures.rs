@@ -11,12 +11,9 @@ use crate::device::LONG;
 
 #[test]
 fn a_guard_that_is_killed_is_followed_by_its_watchdog() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
+    let device = busy!();
     let before = device.knobs();
-    let policy = device.policy("aggressiveness = 100");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let guard = device.run_with("aggressiveness = 100");
     device.until_changed(&before);
     guard.signal("KILL");
     let begin = Instant::now();
@@ -28,9 +25,7 @@ fn a_guard_that_is_killed_is_followed_by_its_watchdog() {
 
 #[test]
 fn the_next_start_puts_back_what_neither_guard_nor_watchdog_could() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
+    let device = busy!();
     let before = device.knobs();
     let policy = device.policy("aggressiveness = 100");
     for verb in ["restore", "run"] {
@@ -94,8 +89,7 @@ fn a_socket_that_is_no_socket_is_not_taken() {
 #[test]
 fn who_stalls_at_the_socket_stops_no_one() {
     let device = device!();
-    let policy = device.policy("");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let guard = device.run_with("");
     let mut stalls = UnixStream::connect(device.path("state/control")).unwrap();
     stalls.write_all(b"stat").unwrap();
     assert_eq!(device.ended(&["status"]).code, 0);
@@ -122,11 +116,8 @@ fn a_policy_that_would_bound_what_keeps_the_device_alive_is_refused() {
 
 #[test]
 fn an_interface_and_an_application_that_go_away_leave_no_limit() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
-    let policy = device.policy("aggressiveness = 100");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let mut device = busy!();
+    let guard = device.run_with("aggressiveness = 100");
     device.until_bounded();
     device.end_application();
     let begin = Instant::now();

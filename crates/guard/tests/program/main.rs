@@ -13,6 +13,16 @@ macro_rules! device {
     };
 }
 
+/// A device whose application and protected daemon compete.
+macro_rules! busy {
+    () => {{
+        let mut device = device!();
+        device.application();
+        device.traffic();
+        device
+    }};
+}
+
 mod device;
 mod failures;
 mod listening;

@@ -9,9 +9,7 @@ use std::{
 
 #[test]
 fn a_starved_daemon_is_given_room_and_everything_is_put_back_on_a_signal() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
+    let device = busy!();
     let before = device.knobs();
     let policy = device.policy("aggressiveness = 100");
     for signal in ["TERM", "INT", "HUP"] {
@@ -30,11 +28,8 @@ fn a_starved_daemon_is_given_room_and_everything_is_put_back_on_a_signal() {
 
 #[test]
 fn the_status_says_who_is_bounded_why_and_what_it_costs() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
-    let policy = device.policy("aggressiveness = 100");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let device = busy!();
+    let guard = device.run_with("aggressiveness = 100");
     device.until_bounded();
     let text = device.ended(&["status"]).out;
     for part in ["Wi-Fi", "load", "last step", "of one CPU"] {
@@ -52,8 +47,7 @@ fn the_status_says_who_is_bounded_why_and_what_it_costs() {
 #[test]
 fn the_knob_turns_while_it_runs() {
     let device = device!();
-    let policy = device.policy("aggressiveness = 20");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let guard = device.run_with("aggressiveness = 20");
     assert_eq!(device.status()["aggressiveness"], 20);
     assert_eq!(device.ended(&["set", "90"]).code, 0);
     assert_eq!(device.status()["aggressiveness"], 90);
@@ -89,9 +83,7 @@ fn a_policy_is_read_again_when_asked_and_a_bad_one_is_told_and_not_taken() {
 
 #[test]
 fn a_dry_run_decides_and_writes_nothing() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
+    let device = busy!();
     let before = device.knobs();
     let policy = device.policy("aggressiveness = 100");
     let mut command = device.guard(&["run", policy.to_str().unwrap(), "--dry-run"]);
@@ -139,11 +131,8 @@ fn metrics_are_served_over_loopback() {
 
 #[test]
 fn it_stays_small() {
-    let mut device = device!();
-    device.application();
-    device.traffic();
-    let policy = device.policy("");
-    let guard = device.run(&[policy.to_str().unwrap()]);
+    let device = busy!();
+    let guard = device.run_with("");
     device.until_bounded();
     sleep(Duration::from_secs(2));
     let status = device.status();

@@ -88,96 +88,73 @@ struct ErrorObject<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Known<T>(Option<T>);
 
-/// One station of the brief reply: these keys and no others.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[serde(rename_all = "PascalCase")]
-#[serde(bound = "'de: 'a")]
-pub struct Brief<'a> {
-    #[serde(rename = "MACAddress")]
-    mac_address: &'a str,
-    tx_bytes: Known<u64>,
-    rx_bytes: Known<u64>,
-    tx_errors: Known<u64>,
-    rx_errors: Known<u64>,
-    tx_packet_count: Known<u64>,
-    rx_packet_count: Known<u64>,
-    tx_unicast_packet_count: Known<u64>,
-    #[serde(rename = "Tx_Retransmissions")]
-    tx_retransmissions: Known<u64>,
-    last_data_downlink_rate: Known<u64>,
-    last_data_uplink_rate: Known<u64>,
-    downlink_bandwidth: Known<u64>,
-    signal_noise_ratio: Known<i64>,
-    signal_strength: Known<i64>,
-}
-
-impl<'a> From<Brief<'a>> for Station<'a> {
-    fn from(brief: Brief<'a>) -> Self {
-        let counters = [
-            brief.tx_bytes,
-            brief.rx_bytes,
-            brief.tx_packet_count,
-            brief.rx_packet_count,
-            brief.tx_unicast_packet_count,
-            brief.tx_retransmissions,
-            brief.tx_errors,
-            brief.rx_errors,
-        ];
-        Self {
-            address: brief.mac_address,
-            counters: counters.map(|Known(value)| value),
-            signal: brief.signal_strength.0,
-            bandwidth: brief.downlink_bandwidth.0,
-            downlink_rate: brief.last_data_downlink_rate.0,
-            uplink_rate: brief.last_data_uplink_rate.0,
-            signal_noise_ratio: brief.signal_noise_ratio.0,
+/// A station of a reply, by the keys of the brief one.
+macro_rules! station {
+    ($(#[$about:meta])* $name:ident, $value:ident) => {
+        #[derive(Deserialize)]
+        $(#[$about])*
+        #[serde(rename_all = "PascalCase")]
+        #[serde(bound = "'de: 'a")]
+        pub struct $name<'a> {
+            #[serde(rename = "MACAddress")]
+            mac_address: &'a str,
+            tx_bytes: $value<u64>,
+            rx_bytes: $value<u64>,
+            tx_errors: $value<u64>,
+            rx_errors: $value<u64>,
+            tx_packet_count: $value<u64>,
+            rx_packet_count: $value<u64>,
+            tx_unicast_packet_count: $value<u64>,
+            #[serde(rename = "Tx_Retransmissions")]
+            tx_retransmissions: $value<u64>,
+            last_data_downlink_rate: $value<u64>,
+            last_data_uplink_rate: $value<u64>,
+            downlink_bandwidth: $value<u64>,
+            signal_noise_ratio: $value<i64>,
+            signal_strength: $value<i64>,
         }
-    }
-}
 
-/// One station of the full reply; of its parameters those that the brief one has too.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Full<'a> {
-    #[serde(rename = "MACAddress")]
-    mac_address: &'a str,
-    tx_bytes: Option<u64>,
-    rx_bytes: Option<u64>,
-    tx_errors: Option<u64>,
-    rx_errors: Option<u64>,
-    tx_packet_count: Option<u64>,
-    rx_packet_count: Option<u64>,
-    tx_unicast_packet_count: Option<u64>,
-    #[serde(rename = "Tx_Retransmissions")]
-    tx_retransmissions: Option<u64>,
-    last_data_downlink_rate: Option<u64>,
-    last_data_uplink_rate: Option<u64>,
-    downlink_bandwidth: Option<u64>,
-    signal_noise_ratio: Option<i64>,
-    signal_strength: Option<i64>,
-}
-
-impl<'a> From<Full<'a>> for Station<'a> {
-    fn from(full: Full<'a>) -> Self {
-        Self {
-            address: full.mac_address,
-            counters: [
-                full.tx_bytes,
-                full.rx_bytes,
-                full.tx_packet_count,
-                full.rx_packet_count,
-                full.tx_unicast_packet_count,
-                full.tx_retransmissions,
-                full.tx_errors,
-                full.rx_errors,
-            ],
-            signal: full.signal_strength,
-            bandwidth: full.downlink_bandwidth,
-            downlink_rate: full.last_data_downlink_rate,
-            uplink_rate: full.last_data_uplink_rate,
-            signal_noise_ratio: full.signal_noise_ratio,
+        impl<'a> From<$name<'a>> for Station<'a> {
+            fn from(station: $name<'a>) -> Self {
+                let counters = [
+                    station.tx_bytes,
+                    station.rx_bytes,
+                    station.tx_packet_count,
+                    station.rx_packet_count,
+                    station.tx_unicast_packet_count,
+                    station.tx_retransmissions,
+                    station.tx_errors,
+                    station.rx_errors,
+                ];
+                Self {
+                    address: station.mac_address,
+                    counters: counters.map(Into::into),
+                    signal: station.signal_strength.into(),
+                    bandwidth: station.downlink_bandwidth.into(),
+                    downlink_rate: station.last_data_downlink_rate.into(),
+                    uplink_rate: station.last_data_uplink_rate.into(),
+                    signal_noise_ratio: station.signal_noise_ratio.into(),
+                }
+            }
         }
+    };
+}
+
+station!(
+    /// One station of the brief reply: these keys and no others.
+    #[serde(deny_unknown_fields)]
+    Brief,
+    Known
+);
+station!(
+    /// One station of the full reply; of its parameters those that the brief one has too.
+    Full,
+    Option
+);
+
+impl<T> From<Known<T>> for Option<T> {
+    fn from(Known(value): Known<T>) -> Self {
+        value
     }
 }
 

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Failure> {
     let (verb, options) = options::parse(std::env::args_os().skip(1))?;
     match verb {
-        Verb::Help => say(&options::help()),
+        Verb::Help => say(options::HELP),
         Verb::Version => say(concat!("txd ", env!("CARGO_PKG_VERSION"), "\n")),
         Verb::Run => Ok(run::run(&options)?),
         Verb::Measure | Verb::Census => report(verb, &options),

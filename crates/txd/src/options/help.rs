@@ -1,11 +1,7 @@
 //! What `--help` prints.
 
 /// The help.
-pub fn help() -> String {
-    HELP.to_owned()
-}
-
-const HELP: &str = "\
+pub const HELP: &str = "\
 txd: the transmit path of a Wi-Fi driver, with every way to wait for its card
 
 Usage: txd run [--strategy S] [--names A,B] [--air R] …

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use lexopt::{Arg, Parser, ValueExt};
 use model::{completion::Strategy, span::Span};
 
-pub use self::help::help;
+pub use self::help::HELP;
 use crate::{
     card::{self},
     driver::Settings,
@@ -95,17 +95,23 @@ impl Default for Options {
 }
 
 /// A word that is wrong, and what would be right.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {what}")]
-pub struct Error {
-    /// Which word.
-    pub place: String,
-    /// What is wrong with it.
-    pub what: String,
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It means nothing here.
+    #[error("{place}: {what}")]
+    Wrong {
+        /// Which word.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The command line cannot be split into flags and values.
+    #[error("cannot read the command line (--help shows examples)")]
+    Words(#[from] lexopt::Error),
 }
 
 fn wrong(place: &str, what: impl Into<String>) -> Error {
-    Error { place: place.to_owned(), what: what.into() }
+    Error::Wrong { place: place.to_owned(), what: what.into() }
 }
 
 const VERBS: [&str; 3] = ["run", "measure", "census"];
@@ -115,18 +121,6 @@ const FLAGS: [&str; 22] = [
     "--air", "--faults", "--seed", "--patience", "--queue", "--warm-up", "--window", "--task-rounds", "--json",
     "--names", "--back", "--for", "--help", "--version",
 ];
-
-impl From<lexopt::Error> for Error {
-    fn from(error: lexopt::Error) -> Self {
-        match error {
-            lexopt::Error::MissingValue { option: Some(flag) } => {
-                wrong(&flag, "a value is missing behind it (--help shows examples)")
-            }
-            lexopt::Error::UnexpectedValue { option, .. } => wrong(&option, "it takes no value"),
-            other => wrong("the command line", other.to_string()),
-        }
-    }
-}
 
 /// Reads the words behind the program's name.
 ///

@@ -13,59 +13,39 @@ fn refused(words: &[&str]) -> String {
 
 #[test]
 fn what_cannot_be_meant_is_told_with_what_would_be_right() {
-    let measure = |flag: &str, value: &str| refused(&["measure", flag, value]);
-    assert_eq!(
-        measure("--strategy", "buzy"),
-        "txd: --strategy: there is no strategy \"buzy\": did you mean \"busy\"?"
-    );
-    assert_eq!(
-        measure("--strategy", "polling"),
-        "txd: --strategy: there is no strategy \"polling\": there are busy, event, hybrid, batch, none"
-    );
-    assert_eq!(
-        measure("--completes-in", "3h"),
-        "txd: --completes-in: a command of 3h would always time out: the driver's patience is 20ms (--patience, at \
-         most 10s)"
-    );
-    assert_eq!(measure("--patience", "1h"), "txd: --patience: 1h is more than 10s");
-    assert_eq!(
-        measure("--bytes", "40"),
-        "txd: --bytes: \"40\" is not a whole number from 66 to 1514"
-    );
-    assert_eq!(
-        measure("--bytes", "9000"),
-        "txd: --bytes: \"9000\" is not a whole number from 66 to 1514"
-    );
-    assert_eq!(
-        measure("--rate", "fast"),
-        "txd: --rate: \"fast\" is not a whole number from 0 to 10000000"
-    );
-    assert_eq!(
-        measure("--air", "54"),
-        "txd: --air: \"54\" is no rate of 802.11b: take 1, 2, 5.5, 11 or off"
-    );
-    assert_eq!(
-        measure("--faults", "lots=1%"),
-        "txd: --faults: there is no fault \"lots\": did you mean \"lost\"?"
-    );
-    assert_eq!(
-        measure("--faults", "lost=2"),
-        "txd: --faults: \"2\" is no share: write it as 1% or 0.5%"
-    );
-    assert_eq!(refused(&["mesure"]), "txd: mesure: unknown verb: did you mean \"measure\"?");
-    assert_eq!(
-        refused(&["measure", "--rat"]),
-        "txd: --rat: unknown flag: did you mean \"--rate\"?"
-    );
-    assert_eq!(
-        refused(&["measure", "--rate"]),
-        "txd: --rate: a value is missing behind it (--help shows examples)"
-    );
+    for (words, message) in [
+        ("--strategy buzy", "there is no strategy \"buzy\": did you mean \"busy\"?"),
+        (
+            "--strategy polling",
+            "there is no strategy \"polling\": there are busy, event, hybrid, batch, none",
+        ),
+        (
+            "--completes-in 3h",
+            "a command of 3h would always time out: the driver's patience is 20ms (--patience, at most 10s)",
+        ),
+        ("--patience 1h", "1h is more than 10s"),
+        ("--bytes 40", "\"40\" is not a whole number from 66 to 1514"),
+        ("--bytes 9000", "\"9000\" is not a whole number from 66 to 1514"),
+        ("--rate fast", "\"fast\" is not a whole number from 0 to 10000000"),
+        ("--air 54", "\"54\" is no rate of 802.11b: take 1, 2, 5.5, 11 or off"),
+        ("--faults lots=1%", "there is no fault \"lots\": did you mean \"lost\"?"),
+        ("--faults lost=2", "\"2\" is no share: write it as 1% or 0.5%"),
+    ] {
+        let (flag, value) = words.split_once(' ').expect("a flag and its value");
+        assert_eq!(refused(&["measure", flag, value]), format!("txd: {flag}: {message}"));
+    }
+    for (words, message) in [
+        (&["mesure"][..], "mesure: unknown verb: did you mean \"measure\"?"),
+        (&["measure", "--rat"], "--rat: unknown flag: did you mean \"--rate\"?"),
+        (
+            &["measure", "--rate"],
+            "cannot read the command line (--help shows examples): missing argument for option '--rate'",
+        ),
+        (&[], "txd: what to do? run, measure or census (--help shows examples)"),
+    ] {
+        assert_eq!(refused(words), format!("txd: {message}"));
+    }
     assert_eq!(refused(&["run", "--strategy", "none"]).split(": ").nth(1), Some("--strategy"));
-    assert_eq!(
-        refused(&[]),
-        "txd: txd: what to do? run, measure or census (--help shows examples)"
-    );
 }
 
 #[test]
