@@ -14,11 +14,11 @@ mod dialogue;
 
 use std::process::Command;
 
-use dialogue::{Agent, Subject, measure};
+use dialogue::{Agent, Subject, measure, sha256_of};
 use linux::perf::tracing::Tracing;
 use model::{
     instrument::{CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
-    wire::{Frame, Measure, Order},
+    wire::{Measure, Order},
 };
 
 /// What a fork that is harmed answers: a call with arguments that lead nowhere, from Python.
@@ -35,25 +35,16 @@ fn refused(instrument: Instrument, script: &str) -> Option<String> {
     }
     let subject = Subject::idle();
     let measure = Measure { instrument: Some(instrument), ..measure(&subject.name, 10) };
-    let mut agent = Agent::ordered(&Order::measure(measure));
-    loop {
-        match agent.frame() {
-            Frame::Sample(_) => break,
-            Frame::Refused(refusal) => {
-                eprintln!("skipped: {refusal}");
-                return None;
-            }
-            _ => {}
-        }
-    }
+    let mut agent = Agent::opened(&Order::measure(measure))
+        .inspect_err(|refusal| eprintln!("skipped: {refusal}"))
+        .ok()?;
     let _ = Command::new("python3").args(["-c", script]).status().unwrap();
     Some(agent.refused().to_string())
 }
 
 fn counts() -> Instrument {
     let path = agent::programs::resolve("sleep").unwrap().to_str().unwrap().to_owned();
-    let sum = Command::new("sha256sum").arg(&path).output().unwrap().stdout;
-    let sha256 = String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let sha256 = sha256_of(&path);
     // Never executed: the file's head. Whoever is harmed here has no probe at all.
     let place = Place::User { path, sha256, offset: 0x40 };
     let probes = vec![Probe { name: "head".to_owned(), place, detail: Detail::Hits }];

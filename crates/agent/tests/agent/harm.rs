@@ -11,12 +11,12 @@ use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
-    wire::{Frame, Measure, Order, Refusal},
+    wire::{Frame, Measure, Order},
 };
 
 use crate::{
-    counts::{Counting, counted, offset_in, ordered, sha256_of},
-    dialogue::{Agent, Copied, Subject, eventually, loaded, measure},
+    counts::{Counting, counted, offset_in, ordered, skipped},
+    dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of},
 };
 
 const BREEDER: &str = include_str!("../../../../tests/programs/breeder.c");
@@ -55,15 +55,11 @@ struct Outcome {
 fn under(program: &Counting, order: &Order) -> Option<Outcome> {
     let before = Said::by(program);
     assert_eq!(before.failed, "0", "without an instrument");
-    let mut agent = Agent::ordered(order);
+    let mut agent = match Agent::opened(order) {
+        Ok(agent) => agent,
+        Err(refusal) => return skipped(&refusal),
+    };
     let mut counts = None;
-    loop {
-        match agent.frame() {
-            Frame::Sample(_) => break,
-            Frame::Refused(refusal) => return skipped(&refusal),
-            _ => {}
-        }
-    }
     let mut said = Said::by(program);
     for _ in 1..BATCHES {
         said = Said::by(program);
@@ -80,13 +76,6 @@ fn under(program: &Counting, order: &Order) -> Option<Outcome> {
     let calls = said.calls - before.calls;
     assert_eq!(calls, BATCHES * CALLS);
     Some(Outcome { counts, calls })
-}
-
-fn skipped<T>(refusal: &Refusal) -> Option<T> {
-    let text = refusal.to_string();
-    assert!(text.contains("without probes") || text.contains("run the agent as root"), "{text}");
-    eprintln!("skipped: {text}");
-    None
 }
 
 fn counting(program: &Counting, detail: Detail, scope: Scope) -> Order {
@@ -257,14 +246,10 @@ fn every_login_succeeds_under_every_instrument() {
         let told = format!("{instrument:?}");
         let same = instrument.clone();
         let measure = Measure { instrument, ..measure(&sshd.copy.name, 40) };
-        let mut agent = Agent::ordered(&Order::measure(measure));
-        loop {
-            match agent.frame() {
-                Frame::Sample(_) => break,
-                Frame::Refused(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
-                _ => {}
-            }
-        }
+        let mut agent = match Agent::opened(&Order::measure(measure)) {
+            Ok(agent) => agent,
+            Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
+        };
         let succeeded = (0..LOGINS).filter(|_| sshd.log_in()).count();
         assert_eq!(succeeded, LOGINS, "{told}");
         let counted = loop {

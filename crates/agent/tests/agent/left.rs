@@ -1,12 +1,10 @@
 //! What an agent that is killed leaves of its control groups, and who gives it back.
 
-use model::wire::Order;
-
 use crate::dialogue::{Agent, Subject, folders_of, measure};
 
 /// An agent that measures a subject until it is ended, from its first sample on; none where it makes no groups.
 fn measuring(subject: &Subject) -> Option<Agent> {
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
+    let mut agent = Agent::measuring(measure(&subject.name, 1000));
     agent.begun();
     if folders_of(agent.pid()).is_empty() {
         eprintln!("skipped: the agent can make no control group here");
@@ -16,7 +14,7 @@ fn measuring(subject: &Subject) -> Option<Agent> {
 }
 
 fn measure_shortly(subject: &Subject) {
-    Agent::ordered(&Order::measure(measure(&subject.name, 2))).window(3);
+    Agent::measuring(measure(&subject.name, 2)).window(3);
 }
 
 #[test]

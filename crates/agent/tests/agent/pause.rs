@@ -268,8 +268,7 @@ fn workers_are_stopped_with_those_who_started_them_and_may_end() {
     let mut consumer = Command::new(&path).args(["-c", &script]).spawn().unwrap();
     eventually(|| (shell.running() >= 3).then_some(()));
     let target = Target::Process(shell.name.clone());
-    let order = pausing(&subject.name, target, &[Runs, Stopped, Runs], 5);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(pausing(&subject.name, target, &[Runs, Stopped, Runs], 5));
     agent.hello();
     agent.census();
     (0..6).for_each(|_| drop(agent.sample()));
@@ -294,7 +293,7 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &states, 2).instrument;
     let order = Measure { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
-    let mut agent = Agent::ordered(&Order::measure(order.clone()));
+    let mut agent = Agent::measuring(order.clone());
     let (_, pauses) = answer(&mut agent);
     assert_eq!((pauses.spans.len(), pauses.pids.len(), shell.running()), (4, 1, 0));
 
@@ -322,8 +321,8 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
     let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &[Stopped], 300).instrument;
-    let order = Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) };
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent =
+        Agent::measuring(Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) });
     eventually(|| {
         let pid = *agent::subject::pids_of(&shell.name).unwrap().first()?;
         (state(pid) == 'T').then_some(())
@@ -361,8 +360,7 @@ fn spans_that_are_not_the_window_are_refused_before_anything_is_done() {
     let pair = Pair::start();
     let target = Target::Process(pair.consumer.name.clone());
     let order = pausing(&pair.subject.name, target, &[Stopped], 5);
-    let mut agent =
-        Agent::ordered(&Order::measure(Measure { window: Span::from_secs(30), ..order }));
+    let mut agent = Agent::measuring(Measure { window: Span::from_secs(30), ..order });
     let why = why(&mut agent);
     assert!(why.contains("5 sampling intervals, and the window is 300"), "{why}");
 }
@@ -530,8 +528,8 @@ fn whoever_talks_to_the_subject_is_named_with_the_way() {
     let ends = [unix.accept().unwrap().0.into(), tcp.accept().unwrap().0.into(), server.into()];
     let mut child = with_sockets(&copy, ends);
 
-    let order = Measure { instrument: Some(Instrument::Peers), ..measure(&copy.name, 2) };
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent =
+        Agent::measuring(Measure { instrument: Some(Instrument::Peers), ..measure(&copy.name, 2) });
     let peers = loop {
         match agent.frame() {
             Frame::Peers(peers) => break peers,

@@ -121,7 +121,7 @@ fn a_flag_counts_only_where_the_kernel_knows_it() {
     };
     let all = flags(0xfe, 0xa2);
     assert!(all.authorised() && all.authenticated() && all.associated());
-    assert!(!all.wme() && !all.mfp() && !all.tdls() && !all.short_preamble());
+    assert_eq!(all.known & all.set, 0xa2);
     assert!(!flags(0xfc, 0x02).authorised());
 }
 
