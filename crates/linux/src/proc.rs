@@ -22,6 +22,8 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
 
+use crate::load::{number, words};
+
 /// The kernel keeps this many bytes of a process's name, without the final zero (`TASK_COMM_LEN`).
 pub const LONGEST_COMM: usize = 15;
 
@@ -391,21 +393,6 @@ pub fn path_of(field: &[u8]) -> PathBuf {
 fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
     let line = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(label))?;
     number(words(line).next()?)
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty())
-}
-
-/// A decimal number, by hand: the sampler reads hundreds of them where UTF-8 checks are waste.
-fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() {
-        return None;
-    }
-    word.iter().try_fold(0_u64, |sum, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        sum.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::{
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::{
+    error::checked,
     netlink::{self, Attributes, Protocol, Request, Socket, u32_at},
     proc,
 };
@@ -64,9 +65,7 @@ pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
             &raw mut length,
         )
     };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(answer)?;
     Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).ok().filter(|pid| *pid != 0) })
 }
 
