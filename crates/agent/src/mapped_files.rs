@@ -190,7 +190,7 @@ fn look_at_vdso() -> MappedFile {
 ///
 /// # Errors
 ///
-/// The system's; «not found» where the kernel maps none.
+/// The system's; “not found” where the kernel maps none.
 pub(crate) fn vdso() -> io::Result<Vec<u8>> {
     let mappings = maps::of(std::process::id()).map_err(io::Error::other)?;
     let vdso = mappings.into_iter().find(|mapping| mapping.name == VDSO.as_bytes());

@@ -132,7 +132,7 @@ impl Calls {
     }
 }
 
-/// Bytes of a call in a frame: three numbers with seven bits in a byte, and a byte for «there is one».
+/// Bytes of a call in a frame: three numbers with seven bits in a byte, and a byte for “there is one”.
 fn length(span: &CallSpan) -> usize {
     let number = |number: u64| (64 - number.leading_zeros()).div_ceil(7).max(1) as usize;
     number(span.tid.into()) + number(span.took_ns) + 1 + span.argument.map_or(0, number)

@@ -52,7 +52,7 @@ fn counts() -> Instrument {
 }
 
 #[test]
-fn a_fork_that_fails_beside_probes_ends_the_trial() {
+fn a_fork_that_fails_while_probes_are_on_ends_the_trial() {
     let Some(told) = refused(counts(), CANNOT_FORK) else { return };
     assert!(told.contains("forks or threads failed: 1"), "{told}");
     assert!(told.contains(") could not fork or start a thread (clone3: Bad address"), "{told}");

@@ -24,7 +24,7 @@ pub enum Error {
     /// The kernel refused.
     #[error("cannot {action} {}", path.display())]
     Refused {
-        /// What was tried, as «create».
+        /// What was tried, as “create”.
         action: &'static str,
         /// The folder or file.
         path: PathBuf,

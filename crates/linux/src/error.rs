@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_told_with_its_cause() {
+    fn an_error_is_reported_with_its_cause() {
         let error = crate::cgroup::create("/proc/headroom".as_ref()).unwrap_err();
         assert!(chain(&error).starts_with("cannot create /proc/headroom: "));
     }

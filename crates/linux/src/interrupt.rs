@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_blocks_ends_and_a_thread_that_has_ended_is_told() {
+    fn a_read_that_blocks_ends_and_a_thread_that_has_ended_is_reported() {
         let (read, _write) = rustix::pipe::pipe().unwrap();
         let (tell, told) = mpsc::channel();
         let reader = thread::spawn(move || {

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_hold_of_the_machine_or_of_another_ones_number() {
+    fn no_hold_is_taken_of_the_machine_or_of_another_ones_number() {
         assert!(Process::open(0, None).is_err() && Process::open(1, None).is_err());
         let own = std::process::id();
         let born = Process::open(own, None).expect("we run").born();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_apart_by_their_states() {
+    fn threads_are_distinguished_by_their_states() {
         let mut sight = Sight::default();
         for state in ["T", "T", "D", "t", "S", "Z"] {
             let text = format!("9 (sh) {state} 1 9 9 0 -1 4228100 0 0 0 0 0 0 0");

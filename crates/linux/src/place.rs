@@ -100,7 +100,7 @@ impl Place {
     fn take(&self) -> io::Result<()> {
         process::unblock_all()?;
         for entry in &self.entries {
-            // «0» is the writing process, in both versions of control groups.
+            // “0” is the writing process, in both versions of control groups.
             rustix::io::write(entry, b"0")?;
         }
         if let Some(network) = &self.network {

@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_thread_and_a_zombie_are_told() {
+    fn a_kernel_thread_and_a_zombie_are_known() {
         let kernel = stat(b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0").expect("a good line");
         assert!(kernel.kernel_thread);
         let zombie = stat(b"9 (sh) Z 1 9 9 0 -1 4228100 0 0 0 0 0 0 0").expect("a good line");

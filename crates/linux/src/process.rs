@@ -32,7 +32,7 @@ pub fn spawn_in(group: Option<&Path>, mut command: Command) -> io::Result<Child>
     let enter = move || {
         unblock_all()?;
         match &entry {
-            // «0» is the writing process, in both versions of control groups.
+            // “0” is the writing process, in both versions of control groups.
             Some(entry) => rustix::io::write(entry, b"0").map(drop).map_err(io::Error::from),
             None => Ok(()),
         }

@@ -194,7 +194,7 @@ fn sender(traffic: &Traffic, receiver: &str) -> Vec<String> {
         ["-c", receiver, "-t", LONG, "-i", "0"].map(str::to_owned).to_vec();
     match traffic.flow {
         Flow::Udp => {
-            // 0 is «as fast as you can».
+            // 0 is “as fast as you can”.
             let rate = traffic.rate.unwrap_or(0).to_string();
             let length = traffic.bytes.to_string();
             words.extend(["-u", "-b", &rate, "-l", &length].map(str::to_owned));

@@ -144,7 +144,7 @@ impl Guarding {
             closes_ns: moments.closes_ns + slept_ns,
             began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
         };
-        let told = guard_record::told(&ticks, moments);
+        let told = guard_record::summary(&ticks, moments);
         Told { resident_kib, restored: after == self.before, ..told }
     }
 

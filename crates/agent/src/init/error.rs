@@ -47,7 +47,7 @@ impl Error {
 
 /// Names the step that an error belongs to.
 pub(super) trait Doing<T> {
-    /// `doing` completes «failed to …».
+    /// `doing` completes “failed to …”.
     fn doing(self, doing: impl FnOnce() -> String) -> Result<T, Error>;
 }
 

@@ -22,7 +22,7 @@ use rustix::{
 use super::{console::say, error::Doing, error::Error};
 
 const WORD: &str = "launch";
-/// Stands for «none» among the words, which are never paths of that name.
+/// Stands for “none” among the words, which are never paths of that name.
 const NONE: &str = "-";
 /// What a shell answers when it cannot run a program.
 const CANNOT_RUN: u8 = 126;

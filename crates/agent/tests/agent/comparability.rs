@@ -78,7 +78,7 @@ fn a_program_that_was_replaced_is_known_by_what_runs() {
 #[test]
 fn a_configuration_that_the_words_name_is_part_of_it() {
     let shell = Copied::of("sh");
-    let config = shell.beside("config");
+    let config = shell.file("config");
     fs::write(&config, "interval 1\n").unwrap();
     let option = format!("--config={}", config.display());
     let program = shell.path();

@@ -240,11 +240,11 @@ impl Copied {
 
     /// The copy.
     pub(crate) fn path(&self) -> PathBuf {
-        self.beside(&self.name)
+        self.file(&self.name)
     }
 
     /// Another file in its folder.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 

@@ -111,7 +111,7 @@ fn every_call_of_children_threads_and_programs_is_timed() {
 }
 
 #[test]
-fn nobody_fails_where_the_whole_machine_is_counted() {
+fn no_program_fails_where_the_whole_machine_is_counted() {
     let Some(program) = Counting::of(BREEDER) else { return };
     let Some(seen) = under(&program, &counting(&program, Detail::Hits, Scope::Machine)) else {
         return;
@@ -120,7 +120,7 @@ fn nobody_fails_where_the_whole_machine_is_counted() {
 }
 
 #[test]
-fn nobody_fails_under_counters_stacks_and_peers() {
+fn no_program_fails_under_counters_stacks_and_peers() {
     let Some(program) = Counting::of(BREEDER) else { return };
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 499, stack_bytes: 32_768 };
     for instrument in [None, Some(Instrument::Stacks(stacks)), Some(Instrument::Peers)] {
@@ -170,25 +170,25 @@ impl Sshd {
             return None;
         }
         let copy = Copied::of("/usr/sbin/sshd");
-        let key = copy.beside("key");
+        let key = copy.file("key");
         let words = ["-q", "-t", "ed25519", "-N", "", "-f", key.to_str().unwrap()];
         assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
-        fs::copy(copy.beside("key.pub"), copy.beside("allowed")).unwrap();
+        fs::copy(copy.file("key.pub"), copy.file("allowed")).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let settings = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              StrictModes no\nUsePAM no\nPermitRootLogin yes\nMaxStartups 100\n\
              SetEnv HOME={}\n",
             key.display(),
-            copy.beside("allowed").display(),
+            copy.file("allowed").display(),
             // What a shell reads there would fork as well.
-            copy.beside("").display(),
+            copy.file("").display(),
         );
-        fs::write(copy.beside("config"), settings).unwrap();
+        fs::write(copy.file("config"), settings).unwrap();
         // Where Debian's service makes it.
         fs::create_dir_all("/run/sshd").unwrap();
         let mut command = Command::new(copy.path());
-        command.arg("-D").arg("-f").arg(copy.beside("config")).stderr(Stdio::null());
+        command.arg("-D").arg("-f").arg(copy.file("config")).stderr(Stdio::null());
         let sshd = Self { child: command.spawn().unwrap(), copy, port };
         eventually(|| sshd.log_in().then_some(()));
         Some(sshd)
@@ -199,7 +199,7 @@ impl Sshd {
         let mut command = Command::new("ssh");
         command.args(["-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "BatchMode=yes"]);
         command.args(["-o", "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=5", "-q"]);
-        command.arg("-i").arg(self.copy.beside("key")).arg("-p").arg(self.port.to_string());
+        command.arg("-i").arg(self.copy.file("key")).arg("-p").arg(self.port.to_string());
         command.args(["root@127.0.0.1", "true"]).status().unwrap().success()
     }
 
@@ -278,7 +278,7 @@ fn returns_of_a_program_of_go_are_not_watched_and_its_calls_are_counted() {
     let copy = Copied::of("sleep");
     let mut bytes = fs::read(copy.path()).unwrap();
     bytes.extend(b"\xff Go buildinf:");
-    let path = copy.beside("marked");
+    let path = copy.file("marked");
     fs::write(&path, bytes).unwrap();
     let subject = Subject::idle();
     let place = Place::User {

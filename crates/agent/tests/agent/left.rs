@@ -31,7 +31,7 @@ fn whom_a_killed_agent_moved_goes_home_with_the_next_one() {
 }
 
 #[test]
-fn an_agent_that_lives_keeps_its_groups() {
+fn a_running_agent_keeps_its_groups() {
     let (subject, another) = (Subject::idle(), Subject::idle());
     let home = subject.groups();
     let Some(mut agent) = measuring(&subject) else { return };

@@ -94,7 +94,7 @@ fn a_busy_subject_uses_the_time_that_passes() {
 }
 
 #[test]
-fn an_idle_subject_uses_nothing_and_its_memory_is_told_at_both_ends() {
+fn an_idle_subject_uses_nothing_and_its_memory_is_reported_at_both_ends() {
     let subject = Subject::idle();
     let mut agent = Agent::measuring(measure(&subject.name, 4));
     let (_, samples) = agent.window(5);
@@ -267,7 +267,7 @@ fn a_reader_that_goes_away_ends_the_agent() {
 }
 
 #[test]
-fn noise_on_the_stream_is_told_and_is_the_end() {
+fn noise_on_the_stream_is_reported_and_is_the_end() {
     let (mut agent, ..) = Agent::start();
     std::io::Write::write_all(agent.orders.as_mut().unwrap(), &[0xff; 64]).unwrap();
     assert_eq!(agent.ended().code(), Some(1));
@@ -300,7 +300,7 @@ fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
 }
 
 #[test]
-fn the_agent_is_small_beside_what_it_measures() {
+fn the_agent_is_small_next_to_what_it_measures() {
     let subject = Subject::idle();
     let mut agent = Agent::measuring(loaded(&subject.name, 20, &["true"]));
     let (_, samples) = agent.window(21);

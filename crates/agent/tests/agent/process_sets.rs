@@ -4,7 +4,7 @@ use model::wire::Measure;
 
 use crate::dialogue::{Agent, Subject, measure};
 
-fn beside(subject: &Subject, others: &[&str]) -> Measure {
+fn with_others(subject: &Subject, others: &[&str]) -> Measure {
     let others = others.iter().map(|&name| name.to_owned()).collect();
     Measure { others, ..measure(&subject.name, 5) }
 }
@@ -13,7 +13,7 @@ fn beside(subject: &Subject, others: &[&str]) -> Measure {
 fn each_is_counted_apart_and_who_does_not_run_is_absent() {
     let (subject, busy, idle) = (Subject::idle(), Subject::busy(), Subject::idle());
     let before = (busy.groups(), idle.groups());
-    let mut agent = Agent::measuring(beside(
+    let mut agent = Agent::measuring(with_others(
         &subject,
         &[&busy.name, "no-such-daemon", &subject.name, &idle.name],
     ));
@@ -37,7 +37,7 @@ fn each_is_counted_apart_and_who_does_not_run_is_absent() {
 #[test]
 fn the_end_of_one_does_not_end_the_window_and_its_counters_stay() {
     let (subject, mut other) = (Subject::idle(), Subject::busy());
-    let mut agent = Agent::measuring(beside(&subject, &[&other.name]));
+    let mut agent = Agent::measuring(with_others(&subject, &[&other.name]));
     let first = agent.begun();
     other.child.kill().unwrap();
     other.child.wait().unwrap();

@@ -49,7 +49,7 @@ fn correction(what: &str, was: &str, done: &str) -> Correction {
 }
 
 #[test]
-fn a_stopped_process_that_must_run_is_resumed_and_told() {
+fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
     let order = Order::measure(wanting(&subject, &manager.name, Must::Run, None));

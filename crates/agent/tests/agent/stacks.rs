@@ -225,7 +225,7 @@ fn the_whole_machine_is_recorded_with_the_agent_in_it() {
 }
 
 #[test]
-fn a_control_group_is_recorded_and_nobody_else() {
+fn a_control_group_is_recorded_and_no_other() {
     let Some(tree) = linux::cgroup::Mounts::find().unwrap().of_events() else {
         return eprintln!("skipped: no hierarchy for performance events is mounted");
     };

@@ -51,7 +51,7 @@ fn it_is_counted_with_its_children_and_ended_after_the_window() {
 #[test]
 fn it_is_not_measured_before_its_path_is_there_and_the_path_stays() {
     let shell = Copied::of("sh");
-    let socket = shell.beside("socket");
+    let socket = shell.file("socket");
     let script = format!("sleep 0.7; : > {}; sleep 60", socket.display());
     let order = ready_at(&socket, scripted(&shell, 2, &script));
     let mut agent = Agent::start().0;
@@ -70,7 +70,7 @@ fn it_is_not_measured_before_its_path_is_there_and_the_path_stays() {
 #[test]
 fn it_may_end_in_its_own_way() {
     let shell = Copied::of("sh");
-    let farewell = shell.beside("farewell");
+    let farewell = shell.file("farewell");
     let trap = format!("trap ': > {}; exit 0' TERM", farewell.display());
     let script = format!("{trap}; while :; do sleep 0.01; done");
     Agent::measuring(scripted(&shell, 3, &script)).window(4);
@@ -81,7 +81,7 @@ fn it_may_end_in_its_own_way() {
 fn one_that_ends_before_it_is_ready_is_refused_with_its_last_words() {
     let shell = Copied::of("sh");
     let order = scripted(&shell, 3, "echo starting; echo 'no such radio' >&2; exit 3");
-    let mut agent = Agent::measuring(ready_at(&shell.beside("never"), order));
+    let mut agent = Agent::measuring(ready_at(&shell.file("never"), order));
     let why = why(&mut agent);
     assert!(why.contains("exit status: 3: ") && why.contains("no such radio"), "{why}");
     assert_nothing_left(&agent, &shell);
@@ -169,8 +169,7 @@ fn it_ends_with_a_broken_stream_a_new_order_and_a_signal() {
 #[test]
 fn an_order_that_comes_before_it_is_ready_ends_it() {
     let shell = Copied::of("sh");
-    let order =
-        ready_at(&shell.beside("never"), scripted(&shell, 3, "while :; do sleep 0.1; done"));
+    let order = ready_at(&shell.file("never"), scripted(&shell, 3, "while :; do sleep 0.1; done"));
     let mut agent = Agent::measuring(order);
     eventually(|| (shell.running() > 0).then_some(()));
     agent.order(&Order::measure(measure("no-such-daemon", 3)));

@@ -172,7 +172,7 @@ pub(super) fn delivered(datagram: &[u8], buffer: &mut [u8]) -> usize {
 
 fn open_fd(protocol: Protocol) -> Result<OwnedFd, Errno> {
     let number = match protocol {
-        // NETLINK_ROUTE is 0, which is what «no protocol» sends.
+        // NETLINK_ROUTE is 0, which is what “no protocol” sends.
         Protocol::Route => None,
         Protocol::Generic => Some(netlink::GENERIC),
         Protocol::Sockets => Some(netlink::SOCK_DIAG),

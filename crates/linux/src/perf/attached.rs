@@ -42,7 +42,7 @@ pub enum Scope<'a> {
 /// An event that is to be opened on everybody.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What it does, for people, as «sample cpu-clock».
+    /// What it does, for people, as “sample cpu-clock”.
     pub what: String,
     /// What kind of event it is.
     pub purpose: Purpose,

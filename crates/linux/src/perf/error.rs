@@ -29,7 +29,7 @@ pub enum Purpose {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}")]
 pub struct Error {
-    /// What was tried, as «sample cpu-clock in thread 7».
+    /// What was tried, as “sample cpu-clock in thread 7”.
     pub what: String,
     /// What kind of thing that is.
     pub purpose: Purpose,
@@ -88,7 +88,7 @@ pub fn advice(errno: Option<Errno>, purpose: Purpose, limits: &Limits) -> Option
             "this kernel is built without probes (CONFIG_UPROBE_EVENTS, CONFIG_KPROBE_EVENTS)".to_owned()
         }
         (Errno::PERM | Errno::ACCESS, Purpose::Tracing) => {
-            "probes are made in tracefs: run the agent as root; a kernel that is locked down lets nobody in"
+            "probes are made in tracefs: run the agent as root; a kernel that is locked down allows none"
                 .to_owned()
         }
         (_, Purpose::Tracing) => {

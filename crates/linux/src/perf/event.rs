@@ -27,7 +27,7 @@ const SET_FILTER: u64 = with_pointer(6, true);
 const ID: u64 = with_pointer(7, false);
 
 const fn request(number: u64) -> u64 {
-    // Whether «no argument» is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
+    // Whether “no argument” is 0 or a bit of its own is the architecture's: `include/uapi/asm/ioctl.h`.
     let none = if cfg!(any(
         target_arch = "mips",
         target_arch = "mips64",

@@ -1,6 +1,6 @@
 //! A ring that the kernel writes records into, and their reader.
 //!
-//! Talks to the memory that `perf_event_open(2)` describes under «MMAP layout». It hands out whole
+//! Talks to the memory that `perf_event_open(2)` describes under “MMAP layout”. It hands out whole
 //! records and knows nothing of what is in them but their length. A record is copied only where it goes
 //! over the ring's end. Nothing is allocated after the ring is there.
 

@@ -49,7 +49,7 @@ fn a_320_mhz_rate_is_not_taken_for_20() {
 }
 
 #[test]
-fn each_family_of_rates_is_told_by_its_scheme() {
+fn each_family_of_rates_is_known_by_its_scheme() {
     let ht = byte(attributes().attribute(1, &1300_u16.to_ne_bytes()), 2, 15);
     let ht = rate(&ht.attribute(3, &[]).attribute(4, &[]));
     assert_eq!((ht.kbps, ht.mode, ht.streams), (Some(130_000), RateMode::Ht, Some(2)));
