@@ -4,26 +4,9 @@
 //! again. On the machine that runs the tests that is asked by the agent's own `harm.rs`, and of a program that
 //! counts its calls in a guest by `harm`.
 
-use model::trial::Recording;
+use crate::harness::Place;
 
-use crate::harness::{Ended, Place};
-
-/// A study of one window. The key is made anew for each trial; the log says what sshd thinks of it.
-fn study(load: &str, tables: &str) -> String {
-    let start = "mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N '' -f /run/key && \
-                 exec /usr/sbin/sshd -D -E /run/sshd.log -p 2222 -h /run/key -o ListenAddress=127.0.0.1 \
-                 -o AuthorizedKeysFile=/run/key.pub -o PidFile=/run/sshd.pid -o StrictModes=no -o UsePAM=no";
-    format!(
-        "question = \"Does everybody get in?\"\n\
-         [access-point]\nradios = 3\nclients = [6]\npackages = [\"openssh-server\"]\n\
-         [subject]\nprocess = \"sshd\"\nready = \"/run/sshd.pid\"\nstart = \"\"\"sh -c \"{start}\" \"\"\"\n\
-         [trial]\nwarm-up = \"3s\"\nwindow = \"9s\"\nrepetitions = 1\nperturb = \"nothing\"\n\
-         [profile]\nrepetitions = 1\n{tables}\n\
-         [[variant]]\nname = \"logins\"\nload = {{ {load} }}\n"
-    )
-}
-
-/// A login from the access point to itself, and that sshd never failed to fork.
+/// A login from the access point to itself; and sshd has never failed to fork.
 const LOGIN: &str = "ssh -F none -i /run/key -p 2222 -o BatchMode=yes -o StrictHostKeyChecking=no \
                      -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR root@127.0.0.1 true && \
                      ! grep -q 'Bad address' /run/sshd.log";
@@ -35,11 +18,11 @@ repetitions = 1
 [[count.function]]
 name = "forks"
 symbol = "_Fork"
-of = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+of = "libc.so.6"
 [[count.function]]
 name = "forks with times"
 symbol = "_Fork"
-of = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+of = "libc.so.6"
 census = true
 [[count.function]]
 name = "births"
@@ -50,44 +33,66 @@ kernel = "kernel_clone"
 census = true
 "#;
 
-/// Three of them in a window, none of which failed.
-fn all_succeeded(place: &Place, folder: &str, ended: &Ended) -> Vec<Recording> {
-    assert_eq!(place.run_in(folder).invalid(), [], "{ended}");
-    ended.code(0);
-    let recordings = place.run_in(folder).recordings();
-    for recording in &recordings {
-        let [first, .., last] = &recording.samples[..] else { panic!("{recording:?}") };
-        assert_eq!(last.rounds.failed, 0, "{folder}: a login failed");
-        assert_eq!(last.rounds.started - first.rounds.started, 3, "{folder}");
-    }
-    recordings
+/// One window with this load, on one access point. The key is made anew for each trial.
+fn study(load: &str, tables: &str) -> String {
+    let start = "mkdir -p /run/sshd && ssh-keygen -q -t ed25519 -N '' -f /run/key && \
+                 exec /usr/sbin/sshd -D -f /dev/null -E /run/sshd.log -p 2222 -h /run/key \
+                 -o ListenAddress=127.0.0.1 -o AuthorizedKeysFile=/run/key.pub -o PidFile=/run/sshd.pid \
+                 -o StrictModes=no -o UsePAM=no";
+    format!(
+        "question = \"Is everybody let in?\"\n\
+         [access-point]\nradios = 3\nclients = [6]\npackages = [\"openssh-server\"]\n\
+         [subject]\nprocess = \"sshd\"\nready = \"/run/sshd.pid\"\nstart = '''sh -c \"{start}\"'''\n\
+         [trial]\nwarm-up = \"3s\"\nwindow = \"9s\"\nrepetitions = 1\nperturb = \"nothing\"\n\
+         [profile]\nrepetitions = 1\n{tables}\n\
+         [[variant]]\nname = \"logins\"\nload = {{ {load} }}\n"
+    )
 }
 
 #[test]
-fn every_login_succeeds_on_an_access_point_under_every_instrument() {
+fn every_login_succeeds_on_an_access_point_under_counters_stacks_counts_and_census() {
     let place = Place::with_guests();
-    let rounds = format!("every = \"3s\", run = '''sh -c \"{LOGIN}\"'''");
-    place.write("study.toml", &study(&rounds, COUNT));
-    // Counters, stacks, then calls and their census.
-    for (verb, trials) in [("run", 3), ("profile", 1), ("count", 1)] {
-        let ended = place.headroom([verb, "study.toml", "--out", verb]).run();
-        let recordings = all_succeeded(&place, verb, &ended);
-        assert_eq!(recordings.len(), trials, "{verb}: {ended}");
-        for counts in recordings.iter().filter_map(|recording| recording.counts.as_ref()) {
-            for counted in &counts.probes {
-                // The connection, its process without rights, and the command.
-                assert!(counted.hits >= 3 * 3, "{}: {}", counted.name, counted.hits);
-            }
-        }
+    let load = format!("every = \"3s\", run = '''sh -c \"{LOGIN}\"'''");
+    place.write("study.toml", &study(&load, COUNT));
+    let ended = place.headroom(["run", "study.toml", "--out", "run"]).run();
+    ended.code(0);
+    assert_eq!(place.run().invalid(), [], "{ended}");
+    let recordings = place.run().recordings();
+    assert_eq!(recordings.len(), 3, "{ended}");
+    for recording in &recordings {
+        let [first, .., last] = &recording.samples[..] else { panic!("{recording:?}") };
+        assert_eq!(last.rounds.failed, 0, "a login failed");
+        assert_eq!(last.rounds.started - first.rounds.started, 3);
     }
-    // The program that logs in is stopped and resumed. A login that fails ends it, and so the trial.
-    let stays =
-        format!("stays = true, run = '''sh -c \"while sleep 2; do {LOGIN} || exit 1; done\"'''");
-    place.write("study.toml", &study(&stays, "[pause]\nprocess = \"sh\"\n"));
+    let counts = recordings.iter().find_map(|recording| recording.counts.as_ref()).unwrap();
+    for counted in &counts.probes {
+        // Of each login the connection, its process without rights, and the command.
+        assert_eq!(counted.hits, 3 * 3, "{}", counted.name);
+    }
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn every_login_succeeds_while_the_program_that_logs_in_is_stopped_and_resumed() {
+    let place = Place::with_guests();
+    // One that fails ends the load, and so the trial.
+    let script = format!("while sleep 2; do {LOGIN} || exit 1; done");
+    let load = format!("stays = true, run = '''sh -c \"{script}\"'''");
+    place.write("study.toml", &study(&load, "[pause]\nprocess = \"sh\"\n"));
     let words =
         ["pause", "sh", "study.toml", "--repetitions", "1", "--span", "8s", "--settle", "2s"];
-    let ended = place.headroom(words).words(["--out", "pause"]).run();
-    assert_eq!(place.run_in("pause").invalid(), [], "{ended}");
-    assert_eq!(place.run_in("pause").recordings().len(), 1, "{ended}");
+    // Of one trial there is no interval, and so no verdict.
+    let ended = place.headroom(words).words(["--out", "run"]).run();
+    ended.code(3);
+    assert_eq!(place.run().invalid(), [], "{ended}");
+    let [recording] = &place.run().recordings()[..] else { panic!("{ended}") };
+    let used_ns = |at: usize| recording.samples[at].subject.group.as_ref().unwrap().usage_ns;
+    // Five spans of eight samples: it runs, is stopped, runs, runs beside the control, and runs.
+    let of_span = |span: usize, from: usize| used_ns(8 * (span + 1)) - used_ns(8 * span + from);
+    for span in [0, 2, 3, 4] {
+        assert!(of_span(span, 0) > 200_000_000, "no login in span {span}");
+    }
+    // A login that had begun goes on; after four seconds it is over.
+    assert!(of_span(1, 4) < 10_000_000, "{} ns while nothing logs in", of_span(1, 4));
     assert_eq!(place.left(), []);
 }

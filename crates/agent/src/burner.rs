@@ -49,7 +49,7 @@ impl Burner {
 /// # Errors
 ///
 /// Where nobody tells it to begin, or hears how long it took.
-pub fn live(cpu_ns: u64) -> io::Result<()> {
+pub fn run(cpu_ns: u64) -> io::Result<()> {
     twin::stand_ready()?;
     twin::say(&burn(cpu_ns).to_le_bytes())
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_burns_what_it_is_told_and_little_more() {
+    fn it_burns_what_it_is_reported_and_little_more() {
         let took = burn(5_000_000);
         assert!((5_000_000..100_000_000).contains(&took), "{took} ns");
     }

@@ -114,7 +114,7 @@ struct Fields {
 struct Failures {
     /// Threads that were sent a signal of [`FAULTS`], by the kernel's number.
     signalled: BTreeMap<u64, String>,
-    told: Vec<String>,
+    named: Vec<String>,
 }
 
 impl Bystanders {
@@ -162,7 +162,7 @@ impl Bystanders {
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
         self.look();
         let counted = self.watches.iter().filter_map(|watch| Some((watch.harm?, watch.total())));
-        match told(&counted.collect::<Vec<_>>(), &self.failures.told) {
+        match reason(&counted.collect::<Vec<_>>(), &self.failures.named) {
             None => Ok(()),
             Some(why) => {
                 let what = "cannot trust this window with an instrument".to_owned();
@@ -258,11 +258,11 @@ impl Failures {
         let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
         let signalled = || self.signalled.get(&thread).cloned();
         let name = name.ok().filter(|name| !name.is_empty()).or_else(signalled);
-        self.told.push(failure(harm, &watch.call, number, &named(name, pid)));
+        self.named.push(failure(harm, &watch.call, number, &process(name, pid)));
     }
 }
 
-fn named(name: Option<String>, pid: u32) -> String {
+fn process(name: Option<String>, pid: u32) -> String {
     match name {
         Some(name) => format!("`{name}` (pid {pid})"),
         None => format!("pid {pid}, which is gone,"),
@@ -300,7 +300,7 @@ fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
 }
 
 /// What has failed, for people.
-fn told(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
+fn reason(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
     let of = |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum();
     let failed = [
         (of(Harm::Birth), "forks or threads failed"),
@@ -331,25 +331,25 @@ mod tests {
 
     #[test]
     fn what_failed_is_said_with_its_count_and_its_process() {
-        assert_eq!(told(&[(Harm::Birth, 0), (Harm::Fault, 0)], &[]), None);
+        assert_eq!(reason(&[(Harm::Birth, 0), (Harm::Fault, 0)], &[]), None);
         let failed = [(Harm::Birth, 2), (Harm::Birth, 1), (Harm::Program, 0), (Harm::Fault, 1)];
         let counts = "(forks or threads failed: 3, processes ended by a fault: 1)";
-        let without = told(&failed, &[]).unwrap();
+        let without = reason(&failed, &[]).unwrap();
         assert!(without.ends_with(&format!("{counts}; `dmesg` may say which")), "{without}");
         let failures = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
-        let some = told(&failed, &failures[..2]).unwrap();
+        let some = reason(&failed, &failures[..2]).unwrap();
         assert!(some.ends_with(&format!("{counts}: a; b")), "{some}");
-        let many = told(&failed, &failures).unwrap();
+        let many = reason(&failed, &failures).unwrap();
         assert!(many.ends_with(&format!("{counts}: a; b; c; d; e; and 2 more")), "{many}");
     }
 
     #[test]
     fn a_failure_says_which_call_or_signal_and_why() {
-        let sshd = named(Some("sshd".to_owned()), 812);
+        let sshd = process(Some("sshd".to_owned()), 812);
         let fork = failure(Harm::Birth, "clone", -14, &sshd);
         let start = "`sshd` (pid 812) could not fork or start a thread (clone: Bad address";
         assert!(fork.starts_with(start), "{fork}");
-        let fault = failure(Harm::Fault, "", i64::from(Signal::SEGV.as_raw()), &named(None, 7));
+        let fault = failure(Harm::Fault, "", i64::from(Signal::SEGV.as_raw()), &process(None, 7));
         assert_eq!(fault, "pid 7, which is gone, ended by signal 11 (SIGSEGV)");
         assert_eq!(text(b"ev\x1bil\0rest"), "ev?il");
     }

@@ -124,7 +124,7 @@ fn number(bytes: &[u8]) -> u64 {
 /// # Errors
 ///
 /// What it could not do, which it has told.
-pub fn live() -> io::Result<()> {
+pub fn run() -> io::Result<()> {
     let without_ns = pass();
     twin::stand_ready()?;
     let with_ns = pass();

@@ -114,7 +114,7 @@ impl Drop for Definitions {
 /// # Errors
 ///
 /// Where its standard input is no socket, or probes stay.
-pub fn live(group: &str) -> io::Result<()> {
+pub fn run(group: &str) -> io::Result<()> {
     let group = group.parse()?;
     let line = linux::standby::stand_by(standby::NAME)?;
     let tracing = Tracing::open().map_err(io::Error::other)?;

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_several_parties_goes_back_to_where_it_was() {
+    fn each_of_several_process_sets_goes_back_to_where_it_was() {
         let (_turn, trees) = writable_trees();
         for tree in trees {
             let sleepers = [Sleeper::start(), Sleeper::start()];

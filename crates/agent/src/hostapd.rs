@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_without_hostapd_is_told_with_the_place_that_was_looked_at() {
+    fn an_interface_without_hostapd_is_reported_with_the_place_that_was_looked_at() {
         let told = Control::of("headroom-none").unwrap_err().to_string();
         assert_eq!(told, "hostapd has no control socket /run/hostapd/headroom-none");
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostapd_is_asked_through_a_socket_without_a_file_that_nobody_else_reaches() {
+    fn a_hostapd_is_asked_through_a_socket_without_a_file_that_no_other_user_reaches() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("wlan0");
         let hostapd = UnixDatagram::bind(&path).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_at_home_is_an_error_and_not_a_wait() {
+    fn no_hostapd_at_home_is_an_error_and_not_a_wait() {
         let folder = tempfile::tempdir().unwrap();
         assert!(ask(&folder.path().join("wlan0"), "STATUS", PATIENCE).is_err());
     }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_nobody_asked_for_is_told_even_where_it_is_a_good_one() {
+    fn an_end_that_was_not_asked_for_is_reported_even_where_it_is_a_good_one() {
         let mut programs = programs(&["sleep 60", "echo no more clients >&2"]);
         let refusal = (0..1000).find_map(|_| {
             sleep(Duration::from_millis(5));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_end_is_killed_and_told() {
+    fn one_that_does_not_end_is_killed_and_reported() {
         let mut programs = programs(&["trap '' TERM; while :; do sleep 0.01; done"]);
         sleep(Duration::from_millis(300));
         programs.ask_to_end().unwrap();

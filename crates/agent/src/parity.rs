@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostapd_without_a_list_is_told_once() {
+    fn a_hostapd_without_a_list_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let (control, hostapd) = hostapd(folder.path(), &["UNKNOWN COMMAND\n", "OK\n"]);
         drop(Away::send(control, CLIENT).unwrap());

@@ -37,14 +37,14 @@ use model::{
 
 pub(crate) use self::watchdog::Watchdog;
 use self::{
-    consumer::{Spared, told},
+    consumer::{Spared, list_of},
     decoy::Decoy,
     schedule::Schedule,
 };
 
 pub use self::{
-    decoy::{WORD as DECOY, live as sleep_until_told},
-    watchdog::{WORD as WATCHDOG, live as watch},
+    decoy::{WORD as DECOY, run as sleep_until_asked},
+    watchdog::{WORD as WATCHDOG, run as watch},
 };
 
 /// So long somebody may take to be stopped, or to run again.
@@ -105,7 +105,7 @@ impl Pause {
         let refused = |why| Refusal::Pause { target: order.target.to_string(), why };
         let schedule = Schedule::of(&order.spans, setting.intervals).map_err(refused)?;
         if order.longest.as_nanos() == 0 {
-            return Err(refused("nobody may stay stopped for longer than 0 s".to_owned()));
+            return Err(refused("no process may stay stopped for longer than 0 s".to_owned()));
         }
         let mount = match &order.target {
             Target::Process(_) => None,
@@ -206,7 +206,7 @@ impl Pause {
             (None, None) => None,
         };
         let meddled = meddled.map(|(did, one)| {
-            let whom = told(&one.pids);
+            let whom = list_of(&one.pids);
             format!(
                 "somebody else {did} {whom} in the middle of the window; is there a supervisor?"
             )
@@ -282,7 +282,7 @@ impl Pause {
             if ended && !one.vital {
                 continue;
             }
-            let why = format!("{}: {}", told(&one.pids), explained(&error));
+            let why = format!("{}: {}", list_of(&one.pids), explained(&error));
             return Err(match whom {
                 Whom::Consumer if ended => self.ended(&self.consumer[place]),
                 _ => self.refused(&why),
@@ -361,7 +361,7 @@ impl Pause {
 
     fn unguarded(&self, error: &io::Error) -> Refusal {
         self.refused(&format!(
-            "its watchdog does not answer ({error}), and without it nobody is stopped"
+            "its watchdog does not answer ({error}), and without it no process is stopped"
         ))
     }
 
@@ -432,7 +432,7 @@ fn explained(error: &io::Error) -> String {
 
 /// Why somebody is not as we want it.
 fn excuse(pids: &[u32], sight: Sight) -> String {
-    let whom = told(pids);
+    let whom = list_of(pids);
     let (is, does) = if pids.len() == 1 { ("is", "does") } else { ("are", "do") };
     match sight {
         sight if sight.uninterruptible > 0 => {

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_has_no_name_and_its_own_ends_are_nobodys() {
+    fn a_pair_has_no_name_and_its_own_ends_are_not_peers() {
         let all = [unix(1, 2, ""), unix(2, 1, ""), unix(5, 6, ""), unix(6, 5, "")];
         assert_eq!(unix_ends(&[1].into(), &all), ends(&[(2, "unix without a name")]));
         assert_eq!(unix_ends(&[1, 2].into(), &all), Ends::new());
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_talks_to_nobody() {
+    fn without_sockets_there_are_no_peers() {
         assert_eq!(of(&[]), []);
         assert_eq!(of(&[u32::MAX]), []);
     }

@@ -56,7 +56,7 @@ const OWN_WIDTH: u64 = if cfg!(target_pointer_width = "64") { 2 } else { 1 };
 pub(crate) struct Probes {
     attached: Attached,
     /// Behind the events, which must be closed first.
-    made: Option<Definitions>,
+    definitions: Option<Definitions>,
     bystanders: Bystanders,
     named: Vec<Named>,
     whiches: Vec<Which>,
@@ -85,18 +85,19 @@ impl Probes {
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
         let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, tells: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
-        let (mut made, mut hit_ns) = (None, None);
+        let (mut definitions, mut hit_ns) = (None, None);
         let bystanders = Bystanders::watch(!order.probes.is_empty());
         if !order.probes.is_empty() {
-            let made = made.insert(Definitions::begin().map_err(|error| refusal(&error))?);
+            let definitions =
+                definitions.insert(Definitions::begin().map_err(|error| refusal(&error))?);
             for (place, probe) in order.probes.iter().enumerate() {
                 let file = verify(probe)?;
                 for at in ends(probe.detail) {
-                    wanted.push(want(made, probe, file.as_ref(), *at)?);
+                    wanted.push(want(definitions, probe, file.as_ref(), *at)?);
                     whiches.push(Which { probe: place, returns: *at == At::Return });
                 }
             }
-            hit_ns = calibrate::prove(made, &wanted, &rings, has_user(order))?;
+            hit_ns = calibrate::prove(definitions, &wanted, &rings, has_user(order))?;
         }
         let mut attached = scope.open(&wanted, &rings)?;
         // Births are inherited; nobody has to be told of them any more.
@@ -108,7 +109,7 @@ impl Probes {
             pairing: Pairing::new(order.probes.len()),
             lost: vec![0; order.probes.len()],
             attached,
-            made,
+            definitions,
             bystanders,
             whiches,
             hit_ns,
@@ -159,7 +160,7 @@ impl Probes {
         let readings = self.attached.readings(self.whiches.len());
         let readings = readings.map_err(|error| read_failed(&error))?;
         drop(self.attached);
-        self.made.map_or(Ok(()), Definitions::end).map_err(|error| stays(&error))?;
+        self.definitions.map_or(Ok(()), Definitions::end).map_err(|error| left_behind(&error))?;
         let calls = self.pairing.finish();
         let mut counted: Vec<Counted> = self.named.into_iter().map(Named::counted).collect();
         for (which, reading) in self.whiches.iter().zip(&readings) {
@@ -249,7 +250,7 @@ fn verify(probe: &Probe) -> Result<Option<File>, Refusal> {
 }
 
 fn want(
-    made: &mut Definitions,
+    definitions: &mut Definitions,
     probe: &Probe,
     file: Option<&File>,
     at: At,
@@ -265,7 +266,7 @@ fn want(
         }
     };
     let what = format!("put the probe `{}` {place}", probe.name);
-    let mut attributes = made.add(at_place, at).map_err(|error| Refusal::Instrument {
+    let mut attributes = definitions.add(at_place, at).map_err(|error| Refusal::Instrument {
         what: format!("cannot {what}"),
         why: error.why(),
     })?;
@@ -299,7 +300,7 @@ fn hit(record: &[u8], which: impl Fn(u64) -> Option<Which>) -> Option<Hit> {
     })
 }
 
-fn stays(error: &std::io::Error) -> Refusal {
+fn left_behind(error: &std::io::Error) -> Refusal {
     Refusal::Instrument {
         what: "cannot remove probes from tracefs".to_owned(),
         why: format!("{error}; the next count removes them"),

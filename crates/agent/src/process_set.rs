@@ -175,8 +175,8 @@ impl Thread {
     fn read(&mut self, bytes: &mut Vec<u8>) {
         let Some(files) = &self.files else { return };
         match self.last.update(files, bytes) {
-            Some(Life::Running) => {}
-            Some(Life::Zombie) => {
+            Some(ThreadState::Running) => {}
+            Some(ThreadState::Zombie) => {
                 self.waits_for_parent = true;
                 self.files = None;
             }
@@ -185,7 +185,7 @@ impl Thread {
     }
 }
 
-enum Life {
+enum ThreadState {
     Running,
     Zombie,
 }
@@ -193,11 +193,11 @@ enum Life {
 /// Reading a thread's files into what is recorded of it.
 trait Update {
     /// `None` where the thread is gone.
-    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<Life>;
+    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<ThreadState>;
 }
 
 impl Update for Task {
-    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<Life> {
+    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<ThreadState> {
         // The finest counter first: it is the one that verdicts rest on.
         if let Some(file) = &files.schedstat {
             let times = file.parse(bytes, proc::schedstat).ok()?;
@@ -208,11 +208,11 @@ impl Update for Task {
         if self.comm.as_bytes() != stat.comm {
             self.comm = String::from_utf8_lossy(stat.comm).into_owned();
         }
-        let life = if stat.ended() { Life::Zombie } else { Life::Running };
+        let state = if stat.ended() { ThreadState::Zombie } else { ThreadState::Running };
         if let Ok(switches) = files.status.parse(bytes, proc::switches) {
             (self.voluntary, self.involuntary) = (switches.voluntary, switches.involuntary);
         }
-        Some(life)
+        Some(state)
     }
 }
 

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_told_with_its_path() {
+    fn a_folder_that_cannot_be_made_is_reported_with_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let folder = file.path().join("put");
         let told =

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_with_its_status_and_its_last_lines() {
+    fn an_end_is_reported_with_its_status_and_its_last_lines() {
         let mut resident = shell(
             "for a in 1 2 3; do echo $a >&2; done; printf 'cannot \\033bind\\n\\n' >&2; exit 3",
             Keep::Errors,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_not_told() {
+    fn what_is_not_kept_is_not_reported() {
         for (keep, told) in
             [(Keep::Errors, "exit status: 0"), (Keep::Everything, "exit status: 0: hello")]
         {

@@ -25,7 +25,7 @@ pub enum Lost {
     #[error("the stream ended")]
     Ended,
     /// The peer does not take what is sent.
-    #[error("nobody has read the stream for {} seconds", PATIENCE.tv_sec)]
+    #[error("the stream was not read for {} seconds", PATIENCE.tv_sec)]
     Stuck,
     /// The kernel refused.
     #[error("the stream failed")]

@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_nobody_has_is_refused_with_what_runs() {
+    fn a_name_that_no_process_has_is_refused_with_what_runs() {
         let Err(Refusal::NoSubject { name, running }) = Subject::find("no-such-daemon") else {
             panic!("something was found");
         };
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_subject_and_those_who_do_not_run_are_not_beside_it() {
+    fn the_subject_and_those_who_do_not_run_are_not_among_the_others() {
         let comm = std::fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned();
         let own = std::process::id();
         let names = ["no-such-daemon".to_owned(), comm.clone(), comm.clone()];

@@ -4,6 +4,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::print_stderr,
     reason = "what a test cannot do ends the test, and a skip is printed"
 )]
 
@@ -13,11 +14,11 @@ mod dialogue;
 
 use std::process::Command;
 
-use dialogue::{Agent, Subject, measure};
+use dialogue::{Agent, Subject, measure, sha256_of};
 use linux::perf::tracing::Tracing;
 use model::{
     instrument::{CountsOrder, Detail, Instrument, Place, Probe, Scope, StacksOrder},
-    wire::{Frame, Measure, Order},
+    wire::{Measure, Order},
 };
 
 /// What a fork that is harmed answers: a call with arguments that lead nowhere, from Python.
@@ -34,25 +35,16 @@ fn refused(instrument: Instrument, script: &str) -> Option<String> {
     }
     let subject = Subject::idle();
     let measure = Measure { instrument: Some(instrument), ..measure(&subject.name, 10) };
-    let mut agent = Agent::ordered(&Order::measure(measure));
-    loop {
-        match agent.frame() {
-            Frame::Sample(_) => break,
-            Frame::Refused(refusal) => {
-                skip::skip!("{refusal}");
-                return None;
-            }
-            _ => {}
-        }
-    }
+    let mut agent = Agent::opened(&Order::measure(measure))
+        .inspect_err(|refusal| skip::skip!("{refusal}"))
+        .ok()?;
     let _ = Command::new("python3").args(["-c", script]).status().unwrap();
     Some(agent.refused().to_string())
 }
 
 fn counts() -> Instrument {
     let path = agent::programs::resolve("sleep").unwrap().to_str().unwrap().to_owned();
-    let sum = Command::new("sha256sum").arg(&path).output().unwrap().stdout;
-    let sha256 = String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let sha256 = sha256_of(&path);
     // Never executed: the file's head. Whoever is harmed here has no probe at all.
     let place = Place::User { path, sha256, offset: 0x40 };
     let probes = vec![Probe { name: "head".to_owned(), place, detail: Detail::Hits }];
@@ -60,7 +52,7 @@ fn counts() -> Instrument {
 }
 
 #[test]
-fn a_fork_that_fails_beside_probes_ends_the_trial() {
+fn a_fork_that_fails_while_probes_are_on_ends_the_trial() {
     let Some(told) = refused(counts(), CANNOT_FORK) else { return };
     assert!(told.contains("forks or threads failed: 1"), "{told}");
     assert!(told.contains(") could not fork or start a thread (clone3: Bad address"), "{told}");

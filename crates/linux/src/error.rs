@@ -1,9 +1,14 @@
-//! An error with its causes, in one line.
+//! An error with its causes, in one line, and the error of a system call.
 //!
-//! The errors of this crate say what was tried, and keep why it failed as their source: whoever tells one
-//! to a person tells all of it. It knows no particular error.
+//! The errors of this crate say what was tried, and keep why it failed as their source: what a person is told of one
+//! is all of it. It knows no particular error.
 
-use std::{error::Error, fmt::Write};
+use std::{error::Error, fmt::Write, io};
+
+/// What a system call of the C library answers; below 0 is an error, whose number is the thread's.
+pub(crate) fn checked<T: PartialOrd + Default>(answer: T) -> io::Result<T> {
+    if answer < T::default() { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
 
 /// The error and its causes, outermost first: `cannot create /x: Permission denied (os error 13)`.
 pub fn chain(error: &dyn Error) -> String {
@@ -22,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_told_with_its_cause() {
+    fn an_error_is_reported_with_its_cause() {
         let error = crate::cgroup::create("/proc/headroom".as_ref()).unwrap_err();
         assert!(chain(&error).starts_with("cannot create /proc/headroom: "));
     }

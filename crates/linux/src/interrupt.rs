@@ -10,6 +10,8 @@ use std::io;
 
 use rustix::thread::gettid;
 
+use crate::error::checked;
+
 /// A thread whose calls may be ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Interruptible {
@@ -27,10 +29,7 @@ pub fn this_thread() -> io::Result<Interruptible> {
     action.sa_sigaction = nothing as extern "C" fn(i32) as usize;
     // SAFETY: both structures outlive the call, which reads the first; the handler does nothing, which is safe in any
     // thread at any time.
-    let answer = unsafe { libc::sigaction(libc::SIGURG, &raw const action, std::ptr::null_mut()) };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::sigaction(libc::SIGURG, &raw const action, std::ptr::null_mut()) })?;
     Ok(Interruptible { tid: gettid().as_raw_nonzero().get() })
 }
 
@@ -45,8 +44,8 @@ impl Interruptible {
     pub fn interrupt(&self) -> io::Result<()> {
         let process = rustix::process::getpid().as_raw_nonzero().get();
         // SAFETY: the call takes three integers and touches no memory.
-        let answer = unsafe { libc::syscall(libc::SYS_tgkill, process, self.tid, libc::SIGURG) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::syscall(libc::SYS_tgkill, process, self.tid, libc::SIGURG) })
+            .map(drop)
     }
 }
 
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_blocks_ends_and_a_thread_that_has_ended_is_told() {
+    fn a_read_that_blocks_ends_and_a_thread_that_has_ended_is_reported() {
         let (read, _write) = rustix::pipe::pipe().unwrap();
         let (tell, told) = mpsc::channel();
         let reader = thread::spawn(move || {

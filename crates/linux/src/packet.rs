@@ -10,6 +10,8 @@ use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
+use crate::error::checked;
+
 /// Opens a socket on the interface with this number, in the calling thread's namespace. It receives the frames
 /// of one Ethernet type (0x0800 is IPv4); `None`: nothing, it only sends.
 ///
@@ -21,10 +23,7 @@ pub fn open(interface: u32, ether_type: Option<u16>) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: the call takes numbers only. It is opened for no protocol, so that nothing is received before
     // it is bound.
-    let raw = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-    if raw < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let raw = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
     // SAFETY: the kernel has just given us this descriptor, and nobody else knows it.
     let socket = unsafe { OwnedFd::from_raw_fd(raw) };
     // SAFETY: an all-zero `sockaddr_ll` is a valid one.
@@ -34,8 +33,8 @@ pub fn open(interface: u32, ether_type: Option<u16>) -> io::Result<OwnedFd> {
     address.sll_ifindex = interface as i32;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the pointer leads to a `sockaddr_ll` of the length that is given, which outlives the call.
-    let answer = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(socket) }
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(socket)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom};
 
+use crate::load::{number, words};
+
 /// The kernel keeps this many bytes of a process's name, without the final zero (`TASK_COMM_LEN`).
 pub const LONGEST_COMM: usize = 15;
 
@@ -393,21 +395,6 @@ fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
     number(words(line).next()?)
 }
 
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty())
-}
-
-/// A decimal number, by hand: the sampler reads hundreds of them where UTF-8 checks are waste.
-fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() {
-        return None;
-    }
-    word.iter().try_fold(0_u64, |sum, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        sum.checked_mul(10)?.checked_add(digit)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -427,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_thread_and_a_zombie_are_told() {
+    fn a_kernel_thread_and_a_zombie_are_known() {
         let kernel = stat(b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0").expect("a good line");
         assert!(kernel.kernel_thread);
         let zombie = stat(b"9 (sh) Z 1 9 9 0 -1 4228100 0 0 0 0 0 0 0").expect("a good line");

@@ -17,6 +17,8 @@ use std::{
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use crate::error::checked;
+
 /// Starts `command`; if `group` names a control group's folder, its first instruction is executed there.
 ///
 /// The child starts with no signal blocked, whatever the caller has blocked for [`Signals`].
@@ -63,14 +65,10 @@ impl Signals {
     pub fn block(signals: &[Signal]) -> io::Result<Self> {
         let set = set_of(signals);
         // SAFETY: `set` is an initialised signal set that outlives the call, and the old set may be null.
-        if unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) })?;
         // SAFETY: `set` is an initialised signal set that outlives the call.
-        let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let fd =
+            checked(unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
         // SAFETY: `fd` has just been opened by `signalfd` and nobody else owns it.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
@@ -114,10 +112,7 @@ fn own_pid(pid: u32) -> Option<Pid> {
 pub(crate) fn unblock_all() -> io::Result<()> {
     let set = set_of(&[]);
     // SAFETY: `set` is an initialised signal set that outlives the call, and the old set may be null.
-    match unsafe { libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut()) }).map(drop)
 }
 
 fn set_of(signals: &[Signal]) -> libc::sigset_t {

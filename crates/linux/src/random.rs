@@ -2,13 +2,11 @@
 //!
 //! Talks to `/dev/urandom` (`random(4)`). It draws nothing; what is mixed in and why is the caller's.
 
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::fd::AsRawFd,
-};
+use std::{fs::OpenOptions, io, os::fd::AsRawFd};
 
 use rustix::ioctl::{Opcode, opcode};
+
+use crate::error::checked;
 
 /// As many bytes make a generator that has not begun ready (`POOL_READY_BITS` of `drivers/char/random.c`).
 pub const WHOLE: usize = 32;
@@ -38,16 +36,8 @@ pub fn mix(bytes: [u8; WHOLE]) -> io::Result<()> {
     // SAFETY: `RNDADDENTROPY` reads a `rand_pool_info` and as many bytes behind it as that says, which is
     // what `Pool` is; it outlives the call and is not written to.
     checked(unsafe { libc::ioctl(file.as_raw_fd(), ADD_ENTROPY as _, &raw const pool) })?;
-    reseed(&file)
-}
-
-fn reseed(file: &File) -> io::Result<()> {
     // SAFETY: `RNDRESEEDCRNG` takes no argument and touches no memory of ours.
-    checked(unsafe { libc::ioctl(file.as_raw_fd(), RESEED as _) })
-}
-
-fn checked(result: i32) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), RESEED as _) }).map(drop)
 }
 
 #[cfg(test)]

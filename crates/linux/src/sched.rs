@@ -9,6 +9,8 @@ use std::io;
 
 use rustix::thread::{CpuSet, Pid, sched_setaffinity};
 
+use crate::error::checked;
+
 /// Whether children inherit the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
@@ -46,7 +48,7 @@ fn set(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     let answer = unsafe {
         libc::syscall(libc::SYS_sched_setscheduler, tid as i32, policy, &raw const priority)
     };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(answer).map(drop)
 }
 
 /// CPU time of a thread of this process, ns.
@@ -61,10 +63,7 @@ pub fn cpu_time_ns(tid: u32) -> io::Result<u64> {
     let clock = (!(tid as libc::clockid_t) << 3) | 6;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer leads to a `timespec` that outlives the call, which writes it.
-    let answer = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 

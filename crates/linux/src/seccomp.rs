@@ -12,6 +12,8 @@ use std::io;
 
 use rustix::thread::set_no_new_privs;
 
+use crate::error::checked;
+
 /// What system calls are for, with every number that an architecture has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -81,7 +83,7 @@ pub fn allow_only(purposes: &[Purpose]) -> io::Result<()> {
     // them and writes nothing.
     let answer =
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(answer).map(drop)
 }
 
 fn calls(purpose: Purpose) -> impl Iterator<Item = Call> {

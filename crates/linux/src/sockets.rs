@@ -17,6 +17,7 @@ use std::{
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::{
+    error::checked,
     netlink::{self, Attributes, Protocol, Request, Socket, u32_at},
     proc,
 };
@@ -64,9 +65,7 @@ pub fn peer(socket: impl AsFd) -> io::Result<Peer> {
             &raw mut length,
         )
     };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(answer)?;
     Ok(Peer { uid: peer.uid, pid: u32::try_from(peer.pid).ok().filter(|pid| *pid != 0) })
 }
 
@@ -88,7 +87,7 @@ pub struct Unix {
 /// [`netlink::Error`]: a refusal with `ENOENT` where the kernel has no `unix_diag`, [`netlink::Error::Open`]
 /// where the namespace cannot be entered.
 pub fn unix_of(pid: u32) -> Result<Vec<Unix>, netlink::Error> {
-    unix(&mut open_beside(pid)?)
+    unix(&mut open_in(pid)?)
 }
 
 /// All unix sockets that this conversation tells of.
@@ -126,7 +125,7 @@ fn unix_name(bytes: &[u8]) -> Option<String> {
 
 /// A socket that sees what a process sees of the network. Namespaces belong to threads, so another one
 /// enters it, for as long as it takes to open the socket.
-fn open_beside(pid: u32) -> Result<Socket, netlink::Error> {
+fn open_in(pid: u32) -> Result<Socket, netlink::Error> {
     let theirs = format!("/proc/{pid}/ns/net");
     let same = fs::read_link(&theirs).ok().zip(fs::read_link("/proc/self/ns/net").ok());
     if same.is_none_or(|(theirs, ours)| theirs == ours) {
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_the_module_is_told_apart() {
+    fn a_kernel_without_the_module_is_distinguished() {
         let refusal = (-Errno::NOENT.raw_os_error()).to_ne_bytes();
         let answer = move |request: &[u8]| {
             let sequence = u32_at(request, 8).expect("a request");

@@ -20,6 +20,8 @@ use rustix::{
     ioctl::{Opcode, opcode},
 };
 
+use crate::error::checked;
+
 /// `TUNSETIFF` of `include/uapi/linux/if_tun.h`.
 const SET_INTERFACE: Opcode = opcode::write::<i32>(b'T', 202);
 /// `IFF_TAP | IFF_NO_PI`: Ethernet frames, and nothing before them.
@@ -60,10 +62,7 @@ impl Tap {
         }
         request.ifr_ifru.ifru_flags = FLAGS | EXCLUSIVE;
         // SAFETY: `TUNSETIFF` reads and writes an `ifreq`, which this is, and which outlives the call.
-        let answer = unsafe { libc::ioctl(fd.as_raw_fd(), SET_INTERFACE as _, &raw mut request) };
-        if answer < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(unsafe { libc::ioctl(fd.as_raw_fd(), SET_INTERFACE as _, &raw mut request) })?;
         Ok(Self { fd, name: name.to_owned() })
     }
 

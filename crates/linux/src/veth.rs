@@ -17,6 +17,7 @@ use rustix::{
 };
 
 use crate::{
+    error::checked,
     link::{CREATE, Links},
     netlink::{Attributes, Error, Request, unless},
 };
@@ -246,7 +247,7 @@ pub fn switch_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> 
     // the call.
     let answer =
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(answer).map(drop)
 }
 
 #[cfg(test)]

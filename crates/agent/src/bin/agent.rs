@@ -35,16 +35,16 @@ fn main() -> ExitCode {
         // For the agent itself only, so the help does not tell of it.
         [burner::WORD, cpu_ns] => burn(cpu_ns),
         [pause::WATCHDOG, longest_ns] => {
-            lived(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
+            ended(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
         }
-        [contention::tidy::WORD, ref groups @ ..] => lived(contention::tidy::live(groups)),
-        [calibrate::WORD] => lived(calibrate::live()),
+        [contention::tidy::WORD, ref groups @ ..] => ended(contention::tidy::run(groups)),
+        [calibrate::WORD] => ended(calibrate::run()),
         [calibrate::BORN] => {
             calibrate::call_once();
             ExitCode::SUCCESS
         }
-        [definitions::WORD, group] => lived(definitions::live(group)),
-        [pause::DECOY] => lived(pause::sleep_until_told()),
+        [definitions::WORD, group] => ended(definitions::run(group)),
+        [pause::DECOY] => ended(pause::sleep_until_asked()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");
             ExitCode::from(2)
@@ -72,12 +72,12 @@ fn serve() -> ExitCode {
 }
 
 fn burn(cpu_ns: &str) -> ExitCode {
-    lived(cpu_ns.parse().map_err(io::Error::other).and_then(burner::live))
+    ended(cpu_ns.parse().map_err(io::Error::other).and_then(burner::run))
 }
 
-/// How a helper's life ended. Nobody reads what it would complain of.
-fn lived(life: io::Result<()>) -> ExitCode {
-    match life {
+/// How a helper ended. Nobody reads what it would complain of.
+fn ended(result: io::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

@@ -6,11 +6,11 @@
 
 use std::{env, process::ExitCode};
 
-use agent::init::{Launch, live};
+use agent::init::{Launch, run};
 
 fn main() -> ExitCode {
     match Launch::from_arguments(env::args_os().skip(1)) {
         Some(launch) => launch.become_program(),
-        None => live(),
+        None => run(),
     }
 }

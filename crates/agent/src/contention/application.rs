@@ -5,11 +5,9 @@
 //! swapped application's work is better read from its CPU time.
 
 use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::FileExt,
+    fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
 };
 
 use linux::{place::Place, system, system::monotonic_ns};
@@ -17,12 +15,10 @@ use model::{
     contention::{Application as Ordered, Work},
     wire::Refusal,
 };
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Pid, Signal, kill_process},
-};
+use rustix::process::Signal;
 
-use super::{group::Group, refused};
+use super::{group::Group, refused, start};
+use crate::companions::Companion;
 
 /// The application at work. Dropping it ends it, by its group.
 #[derive(Debug)]
@@ -46,8 +42,7 @@ pub(super) struct Application {
 /// One start of stress-ng.
 #[derive(Debug)]
 struct Stressor {
-    child: Child,
-    said: File,
+    program: Companion,
     figures: PathBuf,
     status: Option<bool>,
 }
@@ -125,7 +120,7 @@ impl Application {
 
     fn ask_to_end(&mut self) {
         let Some(running) = self.running.take() else { return };
-        running.signal(Signal::INT);
+        running.program.signal(Signal::INT);
         self.ended.push(running);
     }
 
@@ -139,7 +134,7 @@ impl Application {
         match running.has_ended() {
             true => Err(Refusal::Contention {
                 what: "the application ended by itself".to_owned(),
-                why: running.last_words(),
+                why: running.program.last_line(),
             }),
             false => Ok(()),
         }
@@ -175,54 +170,23 @@ impl Stressor {
         folder: &Path,
         figures: PathBuf,
     ) -> Result<Self, Refusal> {
-        let what = || format!("cannot start `stress-ng {}`", words.join(" "));
-        let said = memfd_create("stress-ng", MemfdFlags::CLOEXEC).map_err(io::Error::from);
-        let said = File::from(said.map_err(refused(what()))?);
-        let output = || said.try_clone().map_err(refused(what()));
         let mut command = Command::new("stress-ng");
-        command.args(words).current_dir(folder).stdin(Stdio::null());
-        command.stdout(output()?).stderr(output()?);
-        let place = Place::default().groups(groups).map_err(refused(what()))?.ends_with_us();
-        let child = place.start(command).map_err(|error| {
-            let missing = error.kind() == io::ErrorKind::NotFound;
-            let why =
-                if missing { "stress-ng is not installed".to_owned() } else { error.to_string() };
-            Refusal::Contention { what: what(), why }
-        })?;
-        Ok(Self { child, said, figures, status: None })
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // One that has ended takes none.
-        let _ = pid.map(|pid| kill_process(pid, signal));
+        command.current_dir(folder);
+        let what = format!("cannot start `stress-ng {}`", words.join(" "));
+        let place = Place::default().groups(groups).map_err(refused(what))?.ends_with_us();
+        Ok(Self { program: start(command, words, place)?, figures, status: None })
     }
 
     fn has_ended(&mut self) -> bool {
         if self.status.is_none() {
-            self.status = self.child.try_wait().ok().flatten().map(|status| status.success());
+            self.status =
+                self.program.child.try_wait().ok().flatten().map(|status| status.success());
         }
         self.status.is_some()
     }
 
-    fn last_words(&self) -> String {
-        let mut bytes = vec![0; 4096];
-        let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
-        let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        last.map_or_else(|| "it said nothing".to_owned(), |line| line.trim().to_owned())
-    }
-
     fn operations(&self) -> f64 {
         fs::read_to_string(&self.figures).map_or(0.0, |text| operations(&text))
-    }
-}
-
-impl Drop for Stressor {
-    fn drop(&mut self) {
-        // Its workers end with it, and else with the group.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn carriers_are_always_told_and_others_where_they_ran() {
+    fn carriers_are_always_reported_and_others_where_they_ran() {
         let told = |ran| snapshot(ran, 1_000_000).threads_since(&snapshot(0, 0));
         let names = |told: Vec<ThreadTime>| told.into_iter().map(|t| t.name).collect::<Vec<_>>();
         assert_eq!(names(told(10)), ["ksoftirqd/0", "sender"]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_ksoftirqd_is_not_told_twice() {
+    fn time_in_ksoftirqd_is_not_counted_twice() {
         let cpus = [CpuTime { softirq_ns: 100, ..CpuTime::default() }];
         let threads = snapshot(40, 1000).threads_since(&snapshot(0, 0));
         let carried = carried(&cpus, &threads);

@@ -5,11 +5,8 @@
 //! links count.
 
 use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
 };
 
 use linux::{place::Place, system::monotonic_ns};
@@ -17,13 +14,13 @@ use model::{
     contention::{Endpoints, Flow, Traffic},
     wire::Refusal,
 };
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Pid, Signal, kill_process},
-};
+use rustix::process::Signal;
 
-use super::{group::Group, refused, road::Road};
-use crate::session::{End, Polling, Session};
+use super::{group::Group, refused, road::Road, start};
+use crate::{
+    companions::Companion,
+    session::{End, Polling, Session},
+};
 
 /// The endpoints' priority in the round-robin class: the least.
 const PRIORITY: u8 = 1;
@@ -34,59 +31,19 @@ const LISTENS: Polling = Polling { for_ns: 10_000_000_000, every_ns: 10_000_000 
 /// Longer than any trial, s; the longest that iperf3 takes.
 const LONG: &str = "86400";
 
-/// A program at one end.
-#[derive(Debug)]
-struct Endpoint {
-    child: Child,
-    said: File,
-}
-
-impl Endpoint {
-    /// Its temporary files are made in `folder`: one that is killed leaves them.
-    fn start(words: &[String], folder: &Path, place: Place) -> Result<Self, Refusal> {
-        let what = || format!("cannot start `iperf3 {}`", words.join(" "));
-        let said = memfd_create("iperf3", MemfdFlags::CLOEXEC).map_err(io::Error::from);
-        let said = File::from(said.map_err(refused(what()))?);
-        let output = || said.try_clone().map_err(refused(what()));
-        let mut command = Command::new("iperf3");
-        command.args(words).env("TMPDIR", folder);
-        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
-        let child = place.start(command).map_err(|error| {
-            let missing = error.kind() == io::ErrorKind::NotFound;
-            let why =
-                if missing { "iperf3 is not installed".to_owned() } else { error.to_string() };
-            Refusal::Contention { what: what(), why }
-        })?;
-        Ok(Self { child, said })
-    }
-
-    fn said(&self) -> String {
-        let mut bytes = vec![0; 4096];
-        let length = self.said.read_at(&mut bytes, 0).unwrap_or_default();
-        String::from_utf8_lossy(&bytes[..length]).into_owned()
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // One that has ended takes none.
-        let _ = pid.map(|pid| kill_process(pid, signal));
-    }
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        // One that has ended takes neither.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts a program at one end. Its temporary files are made in `folder`: one that is killed leaves them.
+fn endpoint(words: &[String], folder: &Path, place: Place) -> Result<Companion, Refusal> {
+    let mut command = Command::new("iperf3");
+    command.env("TMPDIR", folder);
+    start(command, words, place)
 }
 
 /// Both ends at work. Dropping it ends them.
 #[derive(Debug)]
 pub(super) struct Senders {
     // Dropped first: the receiver is not told of a sender's end that it could complain about.
-    sender: Option<Endpoint>,
-    receiver: Endpoint,
+    sender: Option<Companion>,
+    receiver: Companion,
     words: Vec<String>,
     /// For temporary files.
     folder: PathBuf,
@@ -137,7 +94,7 @@ impl Senders {
         let Between { road, group, folder } = between;
         let receiver = road.receiver.to_string();
         let words = ["-s", "-B", &receiver, "-i", "0", "--forceflush"].map(str::to_owned);
-        let receiver = Endpoint::start(&words, folder, place(road, group, traffic, true)?)?;
+        let receiver = endpoint(&words, folder, place(road, group, traffic, true)?)?;
         let listens =
             session.until(LISTENS, || receiver.said().contains("listening").then_some(()))?;
         if listens.is_none() {
@@ -150,7 +107,7 @@ impl Senders {
         });
         let words = sender(traffic, &road.receiver.to_string());
         let stops = traffic.rate.is_none() || traffic.flow != Flow::Udp;
-        let begun = Endpoint::start(&words, folder, place(road, group, traffic, false)?)?;
+        let begun = endpoint(&words, folder, place(road, group, traffic, false)?)?;
         let folder = folder.to_owned();
         Ok(Self { sender: Some(begun), receiver, words, folder, bursts, stops })
     }
@@ -184,9 +141,7 @@ impl Senders {
                 sender.signal(if on { Signal::CONT } else { Signal::STOP })
             }
             (Some(_), false) => self.sender = None,
-            (None, true) => {
-                self.sender = Some(Endpoint::start(&self.words, &self.folder, place()?)?)
-            }
+            (None, true) => self.sender = Some(endpoint(&self.words, &self.folder, place()?)?),
             _ => {}
         }
         Ok(())
@@ -229,10 +184,8 @@ impl Senders {
     }
 }
 
-fn complaint(what: &str, endpoint: &Endpoint) -> Refusal {
-    let said = endpoint.said();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Refusal::Contention { what: what.to_owned(), why: last.trim().to_owned() }
+fn complaint(what: &str, endpoint: &Companion) -> Refusal {
+    Refusal::Contention { what: what.to_owned(), why: endpoint.last_line() }
 }
 
 /// iperf3's words for the sender.

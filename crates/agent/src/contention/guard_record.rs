@@ -49,7 +49,7 @@ pub(super) struct Moments {
 
 /// What a trial is told: writes in its window, and all decisions since the application began, or since the window
 /// opened where there is none; moments in ns of the boot's clock.
-pub(super) fn told(ticks: &[Tick], moments: Moments) -> Guarding {
+pub(super) fn summary(ticks: &[Tick], moments: Moments) -> Guarding {
     let began_ns = moments.began_ns.unwrap_or(moments.opens_ns);
     let inside = |tick: &&Tick| tick.at_ns > moments.opens_ns && tick.at_ns <= moments.closes_ns;
     let changes = ticks.iter().filter(|tick| tick.changed && tick.at_ns >= began_ns);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_and_writes_are_told_with_their_moments() {
+    fn decisions_and_writes_are_reported_with_their_moments() {
         let ticks = record(&[
             (900, "1.0", true),
             (1200, "0.5", true),
@@ -114,7 +114,7 @@ mod tests {
         ]);
         let moments =
             Moments { opens_ns: 2 * SECOND, closes_ns: 3 * SECOND, began_ns: Some(SECOND) };
-        let told = told(&ticks, moments);
+        let told = summary(&ticks, moments);
         assert_eq!(told.writes, 4);
         assert_eq!(told.decisions, [(200, "at 1200".to_owned()), (1200, "at 2200".to_owned())]);
     }

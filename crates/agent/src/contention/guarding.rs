@@ -6,11 +6,10 @@
 //! and every file of the group must be as before.
 
 use std::{
-    fs::File,
-    io::{self, Write},
-    os::unix::{fs::FileExt, net::UnixStream},
+    io::Write,
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -22,10 +21,7 @@ use linux::{
     system::{boottime_ns, monotonic_ns, page_size},
 };
 use model::{contention::Guarding as Told, wire::Refusal};
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    process::{Pid, Signal, kill_process},
-};
+use rustix::process::Signal;
 
 use super::{
     group::Group,
@@ -33,7 +29,7 @@ use super::{
     refused,
     road::Road,
 };
-use crate::companions;
+use crate::companions::{self, Companion};
 
 /// Its folder of state, in the folder of the trial.
 pub(super) const STATE: &str = "guard";
@@ -57,8 +53,7 @@ const LONGEST_RECORD: u64 = 16 << 20;
 /// guard at work. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Guarding {
-    child: Child,
-    said: File,
+    running: Companion,
     program: PathBuf,
     before: Vec<(PathBuf, Vec<u8>)>,
     /// Its folder of state.
@@ -90,14 +85,10 @@ impl Guarding {
         written.map_err(refused(what))?;
         let state = folder.new_folder(STATE).map_err(refused(what))?;
         let before = group.map(Group::bounds).unwrap_or_default();
-        let said = memfd_create("guard", MemfdFlags::CLOEXEC).map_err(io::Error::from);
-        let said = File::from(said.map_err(refused(what))?);
-        let output = || said.try_clone().map_err(refused(what));
         let mut command = Command::new(&program);
         command.arg("run").arg(folder.path_of("guard.toml")).arg("--state").arg(state.path());
-        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?);
-        let child = place(road, group)?.start(command).map_err(refused(what))?;
-        let mut guarding = Self { child, said, program, before, state };
+        let running = Companion::start(command, place(road, group)?).map_err(refused(what))?;
+        let mut guarding = Self { running, program, before, state };
         let socket = guarding.state.path_of("control");
         guarding.await_socket(&socket)?;
         Ok(guarding)
@@ -106,22 +97,15 @@ impl Guarding {
     fn await_socket(&mut self, socket: &Path) -> Result<(), Refusal> {
         let until = Instant::now() + BEGINS;
         while UnixStream::connect(socket).is_err() {
-            let ended = !matches!(self.child.try_wait(), Ok(None));
+            let ended = !matches!(self.running.child.try_wait(), Ok(None));
             if ended || Instant::now() > until {
-                let why = if ended { self.last_words() } else { "it does not answer".to_owned() };
+                let why =
+                    if ended { self.running.last_line() } else { "it does not answer".to_owned() };
                 return Err(Refusal::Contention { what: "guard does not run".to_owned(), why });
             }
             thread::sleep(LOOK);
         }
         Ok(())
-    }
-
-    fn last_words(&self) -> String {
-        let mut bytes = vec![0; 4096];
-        let end = self.said.metadata().map_or(0, |metadata| metadata.len());
-        let from = end.saturating_sub(bytes.len() as u64);
-        let length = self.said.read_at(&mut bytes, from).unwrap_or_default();
-        companions::last_line(&String::from_utf8_lossy(&bytes[..length]))
     }
 
     /// Refuses where it has ended by itself.
@@ -130,11 +114,11 @@ impl Guarding {
     ///
     /// [`Refusal::Contention`] with its last words.
     pub(super) fn look(&mut self) -> Result<(), Refusal> {
-        match self.child.try_wait() {
+        match self.running.child.try_wait() {
             Ok(None) => Ok(()),
             _ => Err(Refusal::Contention {
                 what: "guard ended by itself".to_owned(),
-                why: self.last_words(),
+                why: self.running.last_line(),
             }),
         }
     }
@@ -160,7 +144,7 @@ impl Guarding {
             closes_ns: moments.closes_ns + slept_ns,
             began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
         };
-        let told = guard_record::told(&ticks, moments);
+        let told = guard_record::summary(&ticks, moments);
         Told { resident_kib, restored: after == self.before, ..told }
     }
 
@@ -175,21 +159,20 @@ impl Guarding {
 
     /// Memory that it holds, KiB.
     fn resident_kib(&self) -> u64 {
-        let text = proc::read(format!("/proc/{}/statm", self.child.id())).unwrap_or_default();
+        let text =
+            proc::read(format!("/proc/{}/statm", self.running.child.id())).unwrap_or_default();
         proc::resident_pages(&text).map_or(0, |pages| pages * page_size() / 1024)
     }
 
     /// Asks it to end, and kills it where it does not.
     fn end(&mut self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // One that has ended takes none.
-        let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+        self.running.signal(Signal::TERM);
         let until = Instant::now() + RESTORES;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+        while matches!(self.running.child.try_wait(), Ok(None)) && Instant::now() < until {
             thread::sleep(LOOK);
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.running.child.kill();
+        let _ = self.running.child.wait();
     }
 }
 

@@ -24,7 +24,9 @@ mod road;
 pub mod tidy;
 mod trial;
 
-use linux::{error::chain, sched, system::monotonic_ns};
+use std::{io, process::Command};
+
+use linux::{error::chain, place::Place, sched, system::monotonic_ns};
 use model::{
     contention::{Control, Endpoints, Flow, Order, Traffic},
     wire::{Frame, Refusal},
@@ -36,7 +38,10 @@ use self::{
     tidy::Tidier,
     trial::{Prepared, Trial},
 };
-use crate::session::{End, Session};
+use crate::{
+    companions::Companion,
+    session::{End, Session},
+};
 
 /// The agent's priority while a trial is made: above [`prober::PRIORITY`].
 const PRIORITY: u8 = 3;
@@ -123,6 +128,17 @@ fn no_trial(why: &str) -> Refusal {
 fn refused<E: std::error::Error>(what: impl Into<String>) -> impl FnOnce(E) -> Refusal {
     let what = what.into();
     move |error| Refusal::Contention { what, why: chain(&error) }
+}
+
+/// Starts a program of the distribution's with these words.
+fn start(mut command: Command, words: &[String], place: Place) -> Result<Companion, Refusal> {
+    command.args(words);
+    let name = command.get_program().to_string_lossy().into_owned();
+    Companion::start(command, place).map_err(|error| {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let why = if missing { format!("{name} is not installed") } else { error.to_string() };
+        Refusal::Contention { what: format!("cannot start `{name} {}`", words.join(" ")), why }
+    })
 }
 
 /// The agent above its endpoints, until the value is dropped.

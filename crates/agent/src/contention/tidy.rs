@@ -92,7 +92,7 @@ fn opened(child: &mut Child) -> io::Result<Folder> {
 /// # Errors
 ///
 /// Where it cannot make the folder, or its input cannot be read; then it tidies as well.
-pub fn live(groups: &[&str]) -> io::Result<()> {
+pub fn run(groups: &[&str]) -> io::Result<()> {
     let made = Temporary::new("headroom-").and_then(|made| say(made.path()).map(|()| made));
     let heard = io::stdin().read_to_end(&mut Vec::new());
     made.iter().for_each(|made| await_restored(made.folder()));

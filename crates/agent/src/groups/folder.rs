@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_moved_goes_home_and_what_was_started_is_ended() {
+    fn what_was_moved_goes_home_and_what_was_started_is_ended() {
         left("headroom-left", |tree, parent, group| {
             let (moved, mut started) = (Sleeper::start(), Sleeper::start());
             let home = tree.group_of(moved.0.id()).unwrap().unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_that_is_damaged_moves_nobody() {
+    fn a_note_that_is_damaged_moves_no_process() {
         assert_eq!(homes("7 /a b\n9 /\n"), Some(vec![(7, "/a b".into()), (9, "/".into())]));
         for damaged in ["7", "x /a", "7 /a\n\n", "started already"] {
             assert_eq!(homes(damaged), None, "{damaged}");

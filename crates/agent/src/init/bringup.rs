@@ -1,4 +1,4 @@
-//! Pid 1's life: bring the access point up, then serve.
+//! Pid 1's machine: bring the access point up, then serve.
 //!
 //! The order of the phases, and nothing else; each phase is a module of its own.
 
@@ -19,11 +19,11 @@ use super::{
 
 const AGENT: &str = "/sbin/headroom-agent";
 
-/// Lives pid 1's life; it does not come back while the machine runs.
-pub fn live() -> ExitCode {
+/// Lives pid 1's machine; it does not come back while the machine runs.
+pub fn run() -> ExitCode {
     // A panic of pid 1 would take the machine with it, and the console with the reason.
     match panic::catch_unwind(begin) {
-        Ok(Ok(mut life)) => life.serve(),
+        Ok(Ok(mut machine)) => machine.serve(),
         Ok(Err(error)) => say(format_args!("failed: {}", error.line())),
         Err(_) => say("failed: headroom-init panicked"),
     }
@@ -37,27 +37,27 @@ fn plan() -> Result<Topology, Error> {
     Topology::from_command_line(&line)
 }
 
-struct Life {
+struct Machine {
     signals: Signals,
     services: Services,
 }
 
 /// Everything up to the first signal that is waited for.
-fn begin() -> Result<Life, Error> {
+fn begin() -> Result<Machine, Error> {
     mounts::prepare()?;
-    let mut life = Life {
+    let mut machine = Machine {
         signals: power::signals().doing(|| "ask for signals".into())?,
         services: Services::new()?,
     };
     let topology = plan()?;
     say("booted");
-    let is_up = told(life.bring_up(&topology));
-    told(life.start_console(topology.console));
+    let is_up = told(machine.bring_up(&topology));
+    told(machine.start_console(topology.console));
     // A machine that failed is no state to come back to.
     if topology.hold && is_up {
         told(hold::stop_here());
     }
-    Ok(life)
+    Ok(machine)
 }
 
 /// Tells the host what failed. The machine stays: it can still be looked at, and turned off.
@@ -65,7 +65,7 @@ fn told(result: Result<(), Error>) -> bool {
     result.map_err(|error| say(format_args!("failed: {}", error.line()))).is_ok()
 }
 
-impl Life {
+impl Machine {
     fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
         modules::load(topology)?;
         mounts::let_groups_be_bounded(topology)?;

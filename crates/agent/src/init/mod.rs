@@ -43,7 +43,7 @@ mod shell;
 mod supplicant;
 mod topology;
 
-pub use bringup::live;
+pub use bringup::run;
 pub use error::Error;
 pub use launch::Launch;
 pub use topology::{Channel, ConsoleMode, Topology};

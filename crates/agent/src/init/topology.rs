@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_lives_in_the_network_of_its_radio() {
+    fn a_client_is_in_the_network_of_its_radio() {
         let last = topology("headroom.clients=114").clients_of(2).last().unwrap();
         assert_eq!(last.interface(), "sta113");
         assert_eq!(last.address(), Ipv4Addr::new(10, 2, 1, 38));

@@ -54,7 +54,7 @@ pub(crate) fn find(target: &Target, spared: &Spared) -> Result<Vec<Found>, Strin
     match found.iter().find(|found| found.held.look().stopped > 0) {
         Some(found) => Err(format!(
             "{} is stopped already, and continuing it would change what we found; continue it first",
-            told(&found.pids)
+            list_of(&found.pids)
         )),
         None => Ok(found),
     }
@@ -159,12 +159,12 @@ fn why_not(pid: u32, spared: &Spared) -> Option<String> {
 }
 
 /// `pid 7`, `pids 7, 8 and 3 more`.
-pub(crate) fn told(pids: &[u32]) -> String {
+pub(crate) fn list_of(pids: &[u32]) -> String {
     match pids {
         [pid] => format!("pid {pid}"),
         [one, other] => format!("pids {one} and {other}"),
         [one, other, rest @ ..] => format!("pids {one}, {other} and {} more", rest.len()),
-        [] => "nobody".to_owned(),
+        [] => "no process".to_owned(),
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_of_that_name_is_told() {
+    fn no_process_of_that_name_is_reported() {
         assert!(refused("no-such-monitor").contains("no process has that name"));
     }
 
@@ -219,9 +219,9 @@ mod tests {
     }
 
     #[test]
-    fn many_pids_are_told_in_a_few_words() {
-        assert_eq!(told(&[7]), "pid 7");
-        assert_eq!(told(&[7, 8]), "pids 7 and 8");
-        assert_eq!(told(&[7, 8, 9, 10]), "pids 7, 8 and 2 more");
+    fn many_pids_are_named_in_a_few_words() {
+        assert_eq!(list_of(&[7]), "pid 7");
+        assert_eq!(list_of(&[7, 8]), "pids 7 and 8");
+        assert_eq!(list_of(&[7, 8, 9, 10]), "pids 7, 8 and 2 more");
     }
 }

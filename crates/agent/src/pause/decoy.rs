@@ -104,7 +104,7 @@ fn make_folder(mount: &Path) -> io::Result<PathBuf> {
 /// # Errors
 ///
 /// Where its input cannot be read.
-pub fn live() -> io::Result<()> {
+pub fn run() -> io::Result<()> {
     let _ = rustix::thread::set_name(c"headroom-decoy");
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }

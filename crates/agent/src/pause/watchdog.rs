@@ -177,7 +177,7 @@ impl Drop for Watchdog {
 /// # Errors
 ///
 /// Where its standard input is no socket: a person has called it.
-pub fn live(longest_ns: u64) -> io::Result<()> {
+pub fn run(longest_ns: u64) -> io::Result<()> {
     let line = stand_by(NAME)?;
     let longest = Duration::from_nanos(longest_ns);
     let mut guard = Guard { held: Vec::new(), folders: Vec::new(), since: None, longest };
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_line_continues_whoever_is_stopped() {
+    fn the_end_of_the_line_continues_what_is_stopped() {
         let (_child, held) = sleeper();
         let (thread, mut line) = guard(Duration::from_secs(3600));
         stopped(&mut line, &held);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_is_stopped_for_too_long_is_continued_and_that_is_told() {
+    fn somebody_who_is_stopped_for_too_long_is_continued_and_that_is_reported() {
         let (_child, held) = sleeper();
         let (thread, mut line) = guard(Duration::from_millis(200));
         stopped(&mut line, &held);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_runs_again_is_left_alone_and_nothing_is_late() {
+    fn what_runs_again_is_left_alone_and_nothing_is_late() {
         let (_child, held) = sleeper();
         let (thread, mut line) = guard(Duration::from_millis(200));
         stopped(&mut line, &held);

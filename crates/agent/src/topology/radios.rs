@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_is_told_with_those_who_are() {
+    fn who_is_not_there_is_reported_with_those_who_are() {
         assert_eq!(
             others(&["wlan0".to_owned(), "wlan1".to_owned()]),
             "access points are: wlan0, wlan1"

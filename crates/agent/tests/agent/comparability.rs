@@ -1,20 +1,19 @@
 //! What is measured, by content; files that are put there; states that differ from pair to pair.
 
-use std::{fs, io::Write, path::Path, process::Command};
+use std::{fs, io::Write, path::Path};
 
 use model::{
     identity::{FileDoubt, Identity, PartyIdentity, Role},
     instrument::Instrument,
-    name::Sha256Hex,
     parity::ParityOrder,
     wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
 };
 
-use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, starting};
+use crate::dialogue::{Agent, Copied, Subject, eventually, loaded, measure, sha256_of, starting};
 
 /// The identity that a measurement tells, after its last sample.
 fn identity(order: Measure) -> Identity {
-    let mut agent = Agent::ordered(&Order::measure(Measure { identify: true, ..order }));
+    let mut agent = Agent::measuring(Measure { identify: true, ..order });
     agent.hello();
     loop {
         match agent.frame() {
@@ -23,11 +22,6 @@ fn identity(order: Measure) -> Identity {
             other => panic!("expected an identity, got {other:?}"),
         }
     }
-}
-
-fn sum(path: &Path) -> Sha256Hex {
-    let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
-    String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
 }
 
 fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {
@@ -42,12 +36,12 @@ fn put(name: &str, bytes: &[u8], first: bool, last: bool) -> Order {
 fn subject_load_and_agent_are_known_by_their_files() {
     let subject = Subject::idle();
     let told = identity(loaded(&subject.name, 2, &["sleep", "0.01"]));
-    let agent = sum(env!("CARGO_BIN_EXE_headroom-agent").as_ref());
+    let agent = sha256_of(env!("CARGO_BIN_EXE_headroom-agent"));
     assert_eq!(told.agent, Some(agent));
     let party = of_role(&told, Role::Subject);
     assert_eq!((party.name.as_str(), party.command[1].as_str()), (subject.name.as_str(), "600"));
     let executable = &party.files[0];
-    assert_eq!(executable.sha256, Some(sum(executable.path.as_ref())));
+    assert_eq!(executable.sha256, Some(sha256_of(&executable.path)));
     // It was copied a moment ago.
     assert!(matches!(executable.doubt, Some(FileDoubt::ChangedSinceBoot(_))), "{executable:?}");
     let load = of_role(&told, Role::Load);
@@ -55,14 +49,14 @@ fn subject_load_and_agent_are_known_by_their_files() {
     assert_eq!(load.files[0].sha256, executable.sha256, "a copy has the same content");
     let line = fs::read_to_string("/proc/cmdline").unwrap();
     assert_eq!(told.kernel.command_line.as_deref(), Some(line.trim_end_matches('\n')));
-    assert_eq!(told.kernel.notes, Some(sum("/sys/kernel/notes".as_ref())));
+    assert_eq!(told.kernel.notes, Some(sha256_of("/sys/kernel/notes")));
 }
 
 #[test]
 fn a_program_that_was_replaced_is_known_by_what_runs() {
     let subject = Subject::idle();
     let path = fs::read_link(format!("/proc/{}/exe", subject.pid())).unwrap();
-    let original = sum(&path);
+    let original = sha256_of(&path);
     let new = path.with_extension("new");
     fs::write(&new, "another build").unwrap();
     fs::rename(&new, &path).unwrap();
@@ -84,7 +78,7 @@ fn a_program_that_was_replaced_is_known_by_what_runs() {
 #[test]
 fn a_configuration_that_the_words_name_is_part_of_it() {
     let shell = Copied::of("sh");
-    let config = shell.beside("config");
+    let config = shell.file("config");
     fs::write(&config, "interval 1\n").unwrap();
     let option = format!("--config={}", config.display());
     let program = shell.path();
@@ -96,7 +90,7 @@ fn a_configuration_that_the_words_name_is_part_of_it() {
         party.files.into_iter().find(|file| Path::new(&file.path) == config).unwrap()
     };
     let one = told("interval 1\n");
-    assert_eq!(one.sha256, Some(sum(&config)));
+    assert_eq!(one.sha256, Some(sha256_of(&config)));
     assert_ne!(told("interval 2\n").sha256, one.sha256);
 }
 
@@ -131,7 +125,7 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     (0..3).for_each(|_| drop(agent.sample()));
     let Frame::Identity(told) = agent.frame() else { panic!("no identity") };
     let executable = &of_role(&told, Role::Subject).files[0];
-    assert_eq!((&executable.sha256, &executable.doubt), (&Some(sum(&path)), &None));
+    assert_eq!((&executable.sha256, &executable.doubt), (&Some(sha256_of(&path)), &None));
     agent.census();
     assert_eq!(agent.frame(), Frame::Done);
     agent.orders = None;
@@ -186,8 +180,7 @@ fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let asked = |clients: &str, values: &str| {
         let order = ParityOrder { clients: words(clients), values: words(values), leave: true };
         let instrument = Some(Instrument::Parity(order));
-        let mut agent =
-            Agent::ordered(&Order::measure(Measure { instrument, ..measure(&subject.name, 2) }));
+        let mut agent = Agent::measuring(Measure { instrument, ..measure(&subject.name, 2) });
         agent.hello();
         agent.census();
         (0..3).for_each(|_| drop(agent.sample()));

@@ -14,7 +14,7 @@ use model::{
 use super::dialogue::{Agent, eventually};
 
 /// A folder with a copy of the agent and this script as txd.
-fn beside(script: &str) -> (tempfile::TempDir, PathBuf) {
+fn with_txd(script: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let agent = folder.path().join("headroom-agent");
     fs::copy(env!("CARGO_BIN_EXE_headroom-agent"), &agent).unwrap();
@@ -51,7 +51,7 @@ fn answered(agent: &Path) -> Vec<Frame> {
 }
 
 fn refusal(script: &str) -> String {
-    let (_folder, agent) = beside(script);
+    let (_folder, agent) = with_txd(script);
     match &answered(&agent)[..] {
         [Frame::Refused(refusal @ Refusal::Completion { .. })] => refusal.to_string(),
         other => panic!("expected a refusal, got {other:?}"),
@@ -61,7 +61,7 @@ fn refusal(script: &str) -> String {
 #[test]
 fn the_line_of_figures_comes_back_as_it_was_said() {
     let (folder, agent) =
-        beside("echo \"$@\" >${0%/*}/words; echo '{\"sent\": 7, \"window_ns\": 9}'");
+        with_txd("echo \"$@\" >${0%/*}/words; echo '{\"sent\": 7, \"window_ns\": 9}'");
     let expected = Measured { sent: 7, window_ns: 9, ..Measured::default() };
     assert_eq!(answered(&agent), [Frame::Completed(Box::new(expected)), Frame::Done]);
     let words = fs::read_to_string(folder.path().join("words")).unwrap();
@@ -72,13 +72,13 @@ fn the_line_of_figures_comes_back_as_it_was_said() {
 }
 
 #[test]
-fn a_txd_that_fails_is_told_in_its_last_words() {
+fn a_txd_that_fails_is_reported_in_its_last_words() {
     let said = refusal("echo 'txd: no /dev/net/tun here: load the module tun' >&2; exit 3");
     assert_eq!(said, "txd cannot measure: txd: no /dev/net/tun here: load the module tun");
 }
 
 #[test]
-fn a_txd_that_says_no_figures_is_told_in_one_line() {
+fn a_txd_that_says_no_figures_is_reported_in_one_line() {
     let said = refusal("echo all is well");
     assert!(
         said.starts_with("txd said no figures: ") && said.ends_with("in: all is well"),
@@ -90,7 +90,7 @@ fn a_txd_that_says_no_figures_is_told_in_one_line() {
 
 #[test]
 fn an_order_that_comes_meanwhile_ends_it() {
-    let (folder, agent) = beside("echo $$ >${0%/*}/pid; exec sleep 600");
+    let (folder, agent) = with_txd("echo $$ >${0%/*}/pid; exec sleep 600");
     let (mut agent, ..) = Agent::start_at(&agent);
     agent.order(&order());
     agent.hello();

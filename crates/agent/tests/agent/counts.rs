@@ -11,11 +11,10 @@ use std::{
 use linux::perf::tracing::Tracing;
 use model::{
     instrument::{Counts, CountsOrder, Detail, Instrument, Place, Probe, Scope},
-    name::Sha256Hex,
     wire::{Frame, Measure, Order, Refusal},
 };
 
-use crate::dialogue::{Agent, Subject, eventually, give_back, measure};
+use crate::dialogue::{Agent, Subject, eventually, give_back, measure, sha256_of};
 
 /// A program of ours with one function whose calls it counts itself; it says how often when it is asked.
 pub(crate) struct Counting {
@@ -99,14 +98,10 @@ impl Counting {
         offset_in(&self.path, "-a", function)
     }
 
-    fn sha256(&self) -> Sha256Hex {
-        sha256_of(&self.path)
-    }
-
     pub(crate) fn probe(&self, name: &str, detail: Detail) -> Probe {
         let place = Place::User {
             path: self.path.to_str().unwrap().to_owned(),
-            sha256: self.sha256(),
+            sha256: sha256_of(&self.path),
             offset: self.offset_of("work"),
         };
         Probe { name: name.to_owned(), place, detail }
@@ -167,12 +162,6 @@ pub(crate) fn offset_in(path: &Path, which: &str, function: &str) -> u64 {
     address - start + offset
 }
 
-/// A file's SHA-256.
-pub(crate) fn sha256_of(path: &Path) -> Sha256Hex {
-    let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
-    String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
-}
-
 impl Drop for Counting {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -182,6 +171,14 @@ impl Drop for Counting {
 
 pub(crate) fn ordered(counts: CountsOrder, measure: Measure) -> Order {
     Order::measure(Measure { instrument: Some(Instrument::Counts(counts)), ..measure })
+}
+
+/// Says that nothing can be probed here; another refusal is a failure.
+pub(crate) fn skipped<T>(refusal: &Refusal) -> Option<T> {
+    let text = refusal.to_string();
+    assert!(text.contains("without probes") || text.contains("run the agent as root"), "{text}");
+    skip::skip!("{text}");
+    None
 }
 
 /// Carries out the order; `None`, with the reason, where nothing can be probed here.
@@ -197,18 +194,15 @@ pub(crate) fn counted(order: &Order) -> Option<Counts> {
                 assert_eq!(agent.frame(), Frame::Done);
                 return Some(*counts);
             }
-            Frame::Refused(refusal) => {
-                let text = refusal.to_string();
-                assert!(
-                    text.contains("without probes") || text.contains("run the agent as root"),
-                    "{text}"
-                );
-                skip::skip!("{text}");
-                return None;
-            }
+            Frame::Refused(refusal) => return skipped(&refusal),
             other => panic!("unexpected {other:?}"),
         }
     }
+}
+
+/// An agent whose window is open; `None`, with the reason, where it cannot be.
+fn opened(order: &Order) -> Option<Agent> {
+    Agent::opened(order).inspect_err(|refusal| skip::skip!("{refusal}")).ok()
 }
 
 /// The probes that an agent has in tracefs.
@@ -264,14 +258,7 @@ fn a_known_number_of_calls_is_counted_exactly() {
     let probes = vec![program.probe("spans", Detail::Spans(Some(0)))];
     let script = program.read()[2].clone();
     let order = CountsOrder { scope: Scope::Subject, probes, read: None };
-    let mut agent = Agent::ordered(&ordered(order, measure(&program.name, 12)));
-    agent.hello();
-    agent.census();
-    match agent.frame() {
-        Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
-        other => panic!("unexpected {other:?}"),
-    }
+    let Some(mut agent) = opened(&ordered(order, measure(&program.name, 12))) else { return };
     for _ in 0..3 {
         assert!(Command::new("sh").args(["-c", &script]).output().unwrap().status.success());
     }
@@ -303,14 +290,7 @@ fn no_probe_outlives_the_agent_even_where_it_is_killed() {
     let original = program.first_byte();
     let probes = vec![program.probe("spans", Detail::Spans(None))];
     let order = CountsOrder { scope: Scope::Subject, probes, read: None };
-    let mut agent = Agent::ordered(&ordered(order, measure(&program.name, 1000)));
-    agent.hello();
-    agent.census();
-    match agent.frame() {
-        Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
-        other => panic!("unexpected {other:?}"),
-    }
+    let Some(mut agent) = opened(&ordered(order, measure(&program.name, 1000))) else { return };
     assert_ne!(program.first_byte(), original, "there is a breakpoint");
     assert!(!lines_of(agent.pid()).is_empty());
     agent.child.kill().unwrap();
@@ -330,14 +310,7 @@ fn what_an_agent_leaves_that_is_killed_with_its_second_process_goes_with_the_nex
         let order = CountsOrder { scope: Scope::Subject, probes, read: None };
         ordered(order, measure(&program.name, intervals))
     };
-    let mut agent = Agent::ordered(&order(1000));
-    agent.hello();
-    agent.census();
-    match agent.frame() {
-        Frame::Sample(_) => {}
-        Frame::Refused(refusal) => return skip::skip!("{refusal}"),
-        other => panic!("unexpected {other:?}"),
-    }
+    let Some(mut agent) = opened(&order(1000)) else { return };
     let second = agent::subject::pids_of("headroom-watch").unwrap().into_iter();
     let second = second.filter(|&pid| agent::subject::parent(pid) == Some(agent.pid()));
     for pid in second {

@@ -15,6 +15,7 @@ use std::{
 use linux::cgroup;
 use model::{
     facts::Facts,
+    name::Sha256Hex,
     sample::Sample,
     span::Span,
     wire::{
@@ -56,6 +57,23 @@ impl Agent {
         let mut agent = Self::start().0;
         agent.order(order);
         agent
+    }
+
+    /// Starts it and orders a measurement.
+    pub(crate) fn measuring(measure: Measure) -> Self {
+        Self::ordered(&Order::measure(measure))
+    }
+
+    /// Starts it, gives it one order, and waits until the window is open.
+    pub(crate) fn opened(order: &Order) -> Result<Self, Refusal> {
+        let mut agent = Self::ordered(order);
+        loop {
+            match agent.frame() {
+                Frame::Sample(_) => return Ok(agent),
+                Frame::Refused(refusal) => return Err(refusal),
+                _ => {}
+            }
+        }
     }
 
     pub(crate) fn order(&mut self, order: &Order) {
@@ -222,11 +240,11 @@ impl Copied {
 
     /// The copy.
     pub(crate) fn path(&self) -> PathBuf {
-        self.beside(&self.name)
+        self.file(&self.name)
     }
 
     /// Another file in its folder.
-    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -234,6 +252,12 @@ impl Copied {
     pub(crate) fn running(&self) -> usize {
         agent::subject::pids_of(&self.name).unwrap().len()
     }
+}
+
+/// A file's SHA-256, by another program.
+pub(crate) fn sha256_of(path: impl AsRef<Path>) -> Sha256Hex {
+    let sum = Command::new("sha256sum").arg(path.as_ref()).output().unwrap().stdout;
+    String::from_utf8(sum).unwrap().split(' ').next().unwrap().parse().unwrap()
 }
 
 /// 100 ms samples, `windows` of them, without load.

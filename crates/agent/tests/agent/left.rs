@@ -1,12 +1,10 @@
 //! What an agent that is killed leaves of its control groups, and who gives it back.
 
-use model::wire::Order;
-
 use crate::dialogue::{Agent, Subject, folders_of, measure};
 
 /// An agent that measures a subject until it is ended, from its first sample on; none where it makes no groups.
 fn measuring(subject: &Subject) -> Option<Agent> {
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
+    let mut agent = Agent::measuring(measure(&subject.name, 1000));
     agent.begun();
     if folders_of(agent.pid()).is_empty() {
         skip::skip!("the agent can make no control group here");
@@ -16,7 +14,7 @@ fn measuring(subject: &Subject) -> Option<Agent> {
 }
 
 fn measure_shortly(subject: &Subject) {
-    Agent::ordered(&Order::measure(measure(&subject.name, 2))).window(3);
+    Agent::measuring(measure(&subject.name, 2)).window(3);
 }
 
 #[test]
@@ -33,7 +31,7 @@ fn whom_a_killed_agent_moved_goes_home_with_the_next_one() {
 }
 
 #[test]
-fn an_agent_that_lives_keeps_its_groups() {
+fn a_running_agent_keeps_its_groups() {
     let (subject, another) = (Subject::idle(), Subject::idle());
     let home = subject.groups();
     let Some(mut agent) = measuring(&subject) else { return };

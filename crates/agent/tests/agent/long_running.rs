@@ -7,7 +7,7 @@ use model::{
     wire::{Frame, Order, Refusal},
 };
 
-use crate::dialogue::{Agent, Copied, Subject, folders_of, staying};
+use crate::dialogue::{Agent, Copied, Subject, eventually, folders_of, staying};
 
 fn why(agent: &mut Agent) -> String {
     match agent.refused() {
@@ -21,7 +21,7 @@ fn it_runs_once_through_the_window_and_ends_after_it() {
     let subject = Subject::idle();
     let shell = Copied::of("sh");
     let script = format!("exec {} -c 'while :; do :; done'", shell.path().display());
-    let mut agent = Agent::ordered(&Order::measure(staying(&subject.name, 5, &[&script, &script])));
+    let mut agent = Agent::measuring(staying(&subject.name, 5, &[&script, &script]));
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 2, "{:?}", facts.programs);
     assert!(samples.iter().all(|sample| sample.rounds == Rounds::default()));
@@ -38,8 +38,7 @@ fn one_that_ends_in_the_window_ends_the_measurement_in_its_own_words() {
     let subject = Subject::idle();
     let before = subject.groups();
     let script = "sleep 0.3; echo 'station 02:00 vanished' >&2; exit 4";
-    let order = staying(&subject.name, 1000, &["sleep 600", script]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(staying(&subject.name, 1000, &["sleep 600", script]));
     assert_eq!(why(&mut agent), "exit status: 4: station 02:00 vanished");
     assert_eq!(subject.groups(), before);
     assert_eq!(folders_of(agent.pid()), Vec::<PathBuf>::new());
@@ -49,7 +48,7 @@ fn one_that_ends_in_the_window_ends_the_measurement_in_its_own_words() {
 fn one_whose_own_checks_failed_makes_the_trial_invalid_at_its_end() {
     let subject = Subject::idle();
     let check = "trap 'echo 3 of 6 clients seen >&2; exit 1' TERM; while :; do sleep 0.01; done";
-    let mut agent = Agent::ordered(&Order::measure(staying(&subject.name, 3, &[check])));
+    let mut agent = Agent::measuring(staying(&subject.name, 3, &[check]));
     agent.hello();
     agent.census();
     (0..4).for_each(|_| drop(agent.sample()));
@@ -64,7 +63,7 @@ fn one_that_cannot_start_is_refused() {
     let mut order = staying(&subject.name, 3, &[""]);
     let words = vec!["/no/such/monitor".to_owned()];
     order.load.as_mut().unwrap().work = model::wire::Work::Stays(vec![words]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(order);
     assert!(matches!(agent.refused(), Refusal::Load { .. }));
 }
 
@@ -76,7 +75,8 @@ fn it_ends_with_a_broken_stream_and_a_new_order() {
     let order = Order::measure(staying(&subject.name, 1000, &[&script]));
     let mut agent = Agent::ordered(&order);
     agent.begun();
-    assert_eq!(sleep.running(), 1);
+    // The shell has forked, but its child may not be the program yet.
+    eventually(|| (sleep.running() == 1).then_some(()));
     agent.order(&Order::Introduce { subject: None });
     while !matches!(agent.frame(), Frame::Hello { .. }) {}
     assert_eq!(sleep.running(), 0);

@@ -23,7 +23,7 @@ mod started;
 
 use std::{fs, process::Command};
 
-use dialogue::{Agent, Subject, eventually, folders_of, loaded, measure};
+use dialogue::{Agent, Subject, eventually, folders_of, loaded, measure, sha256_of};
 use model::{
     facts,
     sample::Sample,
@@ -70,14 +70,13 @@ fn it_introduces_the_subjects_program_by_its_content() {
     agent.census();
     assert_eq!(facts.programs.len(), 1);
     assert_eq!(facts.programs[0].name, subject.name);
-    let sum = Command::new("sha256sum").arg(&facts.programs[0].path).output().unwrap().stdout;
-    assert!(String::from_utf8(sum).unwrap().starts_with(facts.programs[0].sha256.as_str()));
+    assert_eq!(facts.programs[0].sha256, sha256_of(&facts.programs[0].path));
 }
 
 #[test]
 fn a_busy_subject_uses_the_time_that_passes() {
     let subject = Subject::busy();
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 10)));
+    let mut agent = Agent::measuring(measure(&subject.name, 10));
     let (_, samples) = agent.window(11);
     let (first, last) = (&samples[0], &samples[10]);
     let wall = last.at_ns - first.at_ns;
@@ -94,9 +93,9 @@ fn a_busy_subject_uses_the_time_that_passes() {
 }
 
 #[test]
-fn an_idle_subject_uses_nothing_and_its_memory_is_told_at_both_ends() {
+fn an_idle_subject_uses_nothing_and_its_memory_is_reported_at_both_ends() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 4)));
+    let mut agent = Agent::measuring(measure(&subject.name, 4));
     let (_, samples) = agent.window(5);
     assert_eq!(run_ns(&samples[0]), run_ns(&samples[4]));
     let pss = |sample: &Sample| sample.subject.memory.unwrap().pss_kib.is_some();
@@ -111,7 +110,7 @@ fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
     let subject = Subject::idle();
     let order =
         loaded(&subject.name, 5, &["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(order);
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 2);
     let started: Vec<u64> = samples.iter().map(|sample| sample.rounds.started).collect();
@@ -131,8 +130,7 @@ fn a_load_that_fails_now_and_then_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
     let script = format!("mkdir {0} 2>/dev/null || {{ rmdir {0}; exit 1; }}", mark.display());
-    let mut agent =
-        Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["sh", "-c", &script])));
+    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["sh", "-c", &script]));
     let rounds = agent.window(4).1[3].rounds;
     assert!(rounds.failed > 0 && rounds.failed < rounds.ended, "{rounds:?}");
 }
@@ -141,7 +139,7 @@ fn a_load_that_fails_now_and_then_is_counted() {
 fn a_load_that_only_fails_is_refused_with_its_status_and_words() {
     let subject = Subject::idle();
     let words = ["sh", "-c", "echo no route >&2; exit 7"];
-    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &words)));
+    let mut agent = Agent::measuring(loaded(&subject.name, 3, &words));
     let Refusal::LoadEnded { why, .. } = agent.refused() else { panic!("another refusal") };
     assert!(why.ends_with("the first with exit status: 7: no route"), "{why}");
 }
@@ -149,14 +147,14 @@ fn a_load_that_only_fails_is_refused_with_its_status_and_words() {
 #[test]
 fn a_load_that_is_slow_is_skipped_and_does_not_outlive_the_window() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::measure(loaded(&subject.name, 3, &["sleep", "0.25"])));
+    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["sleep", "0.25"]));
     let rounds = agent.window(4).1[3].rounds;
     assert!(rounds.skipped >= 2 && rounds.started >= 1, "{rounds:?}");
 }
 
 #[test]
 fn no_subject_is_refused_with_what_runs() {
-    let mut agent = Agent::ordered(&Order::measure(measure("no-such-daemon", 3)));
+    let mut agent = Agent::measuring(measure("no-such-daemon", 3));
     let Frame::Refused(Refusal::NoSubject { name, running }) = agent.frame() else {
         panic!("it was not refused");
     };
@@ -167,7 +165,7 @@ fn no_subject_is_refused_with_what_runs() {
 #[test]
 fn a_subject_that_dies_ends_the_measurement_at_once() {
     let mut subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 1000)));
+    let mut agent = Agent::measuring(measure(&subject.name, 1000));
     agent.begun();
     subject.child.kill().unwrap();
     let refusal = loop {
@@ -187,8 +185,7 @@ fn a_subject_that_dies_ends_the_measurement_at_once() {
 fn a_load_that_cannot_start_is_refused_with_the_systems_words() {
     let subject = Subject::idle();
     let before = subject.groups();
-    let order = loaded(&subject.name, 3, &["/no/such/monitor", "--all"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(loaded(&subject.name, 3, &["/no/such/monitor", "--all"]));
     agent.hello();
     agent.census();
     let Frame::Refused(Refusal::Load { command, why }) = agent.frame() else {
@@ -269,7 +266,7 @@ fn a_reader_that_goes_away_ends_the_agent() {
 }
 
 #[test]
-fn noise_on_the_stream_is_told_and_is_the_end() {
+fn noise_on_the_stream_is_reported_and_is_the_end() {
     let (mut agent, ..) = Agent::start();
     std::io::Write::write_all(agent.orders.as_mut().unwrap(), &[0xff; 64]).unwrap();
     assert_eq!(agent.ended().code(), Some(1));
@@ -290,7 +287,7 @@ fn an_order_without_meaning_is_refused_and_the_next_is_obeyed() {
 #[test]
 fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
     let subject = Subject::idle();
-    let mut agent = Agent::ordered(&Order::measure(measure(&subject.name, 10)));
+    let mut agent = Agent::measuring(measure(&subject.name, 10));
     agent.hello();
     agent.census();
     let samples: Vec<Sample> = (0..11).map(|_| agent.sample()).collect();
@@ -302,10 +299,9 @@ fn samples_are_sent_as_they_are_taken_and_do_not_drift() {
 }
 
 #[test]
-fn the_agent_is_small_beside_what_it_measures() {
+fn the_agent_is_small_next_to_what_it_measures() {
     let subject = Subject::idle();
-    let order = loaded(&subject.name, 20, &["true"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(loaded(&subject.name, 20, &["true"]));
     let (_, samples) = agent.window(21);
     let own =
         |sample: &Sample| sample.agent.tasks.iter().filter_map(|task| task.run_ns).sum::<u64>();

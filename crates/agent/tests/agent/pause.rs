@@ -171,7 +171,7 @@ fn the_subject_rests_while_its_consumer_is_stopped_and_works_through_the_sham() 
 }
 
 #[test]
-fn an_agent_that_is_killed_in_a_stopped_span_leaves_nobody_stopped() {
+fn an_agent_that_is_killed_in_a_stopped_span_leaves_no_process_stopped() {
     let mut pair = Pair::start();
     let mut agent = pair.stopped();
     agent.child.kill().unwrap();
@@ -182,7 +182,7 @@ fn an_agent_that_is_killed_in_a_stopped_span_leaves_nobody_stopped() {
 }
 
 #[test]
-fn a_stream_that_ends_in_a_stopped_span_leaves_nobody_stopped() {
+fn a_stream_that_ends_in_a_stopped_span_leaves_no_process_stopped() {
     let pair = Pair::start();
     let mut agent = pair.stopped();
     agent.orders = None;
@@ -191,7 +191,7 @@ fn a_stream_that_ends_in_a_stopped_span_leaves_nobody_stopped() {
 }
 
 #[test]
-fn a_signal_or_another_order_in_a_stopped_span_leaves_nobody_stopped() {
+fn a_signal_or_another_order_in_a_stopped_span_leaves_no_process_stopped() {
     let pair = Pair::start();
     let mut agent = pair.stopped();
     agent.order(&Order::Introduce { subject: None });
@@ -235,7 +235,7 @@ fn a_consumer_that_ends_while_it_is_stopped_ends_the_experiment_at_once() {
 }
 
 #[test]
-fn a_consumer_whom_somebody_else_continues_is_told() {
+fn a_consumer_whom_another_program_continues_is_reported() {
     let pair = Pair::start();
     let mut agent = pair.stopped();
     kill_process(Pid::from_child(&pair.consumer.child), Signal::CONT).unwrap();
@@ -268,8 +268,7 @@ fn workers_are_stopped_with_those_who_started_them_and_may_end() {
     let mut consumer = Command::new(&path).args(["-c", &script]).spawn().unwrap();
     eventually(|| (shell.running() >= 3).then_some(()));
     let target = Target::Process(shell.name.clone());
-    let order = pausing(&subject.name, target, &[Runs, Stopped, Runs], 5);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(pausing(&subject.name, target, &[Runs, Stopped, Runs], 5));
     agent.hello();
     agent.census();
     (0..6).for_each(|_| drop(agent.sample()));
@@ -294,7 +293,7 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &states, 2).instrument;
     let order = Measure { instrument: pause, ..staying(&subject.name, 8, &[&script]) };
-    let mut agent = Agent::ordered(&Order::measure(order.clone()));
+    let mut agent = Agent::measuring(order.clone());
     let (_, pauses) = answer(&mut agent);
     assert_eq!((pauses.spans.len(), pauses.pids.len(), shell.running()), (4, 1, 0));
 
@@ -322,8 +321,8 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
     let script = format!("exec {} -c 'while :; do sleep 0.01; done'", shell.path().display());
     let target = Target::Process(shell.name.clone());
     let pause = pausing(&subject.name, target, &[Stopped], 300).instrument;
-    let order = Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) };
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent =
+        Agent::measuring(Measure { instrument: pause, ..staying(&subject.name, 300, &[&script]) });
     eventually(|| {
         let pid = *agent::subject::pids_of(&shell.name).unwrap().first()?;
         (state(pid) == 'T').then_some(())
@@ -334,7 +333,7 @@ fn a_stopped_load_does_not_hold_up_the_end_of_a_broken_stream() {
 }
 
 #[test]
-fn whoever_must_not_be_stopped_is_refused() {
+fn what_must_not_be_stopped_is_refused() {
     let subject = Subject::idle();
     let (mut agent, ..) = Agent::start();
     let first = fs::read_to_string("/proc/1/comm").unwrap().trim_end().to_owned();
@@ -361,8 +360,7 @@ fn spans_that_are_not_the_window_are_refused_before_anything_is_done() {
     let pair = Pair::start();
     let target = Target::Process(pair.consumer.name.clone());
     let order = pausing(&pair.subject.name, target, &[Stopped], 5);
-    let mut agent =
-        Agent::ordered(&Order::measure(Measure { window: Span::from_secs(30), ..order }));
+    let mut agent = Agent::measuring(Measure { window: Span::from_secs(30), ..order });
     let why = why(&mut agent);
     assert!(why.contains("5 sampling intervals, and the window is 300"), "{why}");
 }
@@ -483,7 +481,7 @@ fn a_process_that_takes_no_signal_is_refused_and_left_running() {
 }
 
 #[test]
-fn a_group_with_nobody_in_it_and_one_that_is_not_there_are_refused() {
+fn an_empty_group_and_one_that_is_not_there_are_refused() {
     let subject = Subject::idle();
     let (mut agent, ..) = Agent::start();
     let mut cases: Vec<(String, &str)> =
@@ -517,7 +515,7 @@ fn with_sockets(copy: &Copied, ends: [OwnedFd; 3]) -> std::process::Child {
 }
 
 #[test]
-fn whoever_talks_to_the_subject_is_named_with_the_way() {
+fn what_talks_to_the_subject_is_named_with_the_way() {
     let (copy, folder) = (Copied::of("sleep"), tempfile::tempdir().unwrap());
     let [stream, control] = ["stationd.sock", "hostapd"].map(|name| folder.path().join(name));
     let unix = UnixListener::bind(&stream).unwrap();
@@ -530,8 +528,8 @@ fn whoever_talks_to_the_subject_is_named_with_the_way() {
     let ends = [unix.accept().unwrap().0.into(), tcp.accept().unwrap().0.into(), server.into()];
     let mut child = with_sockets(&copy, ends);
 
-    let order = Measure { instrument: Some(Instrument::Peers), ..measure(&copy.name, 2) };
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent =
+        Agent::measuring(Measure { instrument: Some(Instrument::Peers), ..measure(&copy.name, 2) });
     let peers = loop {
         match agent.frame() {
             Frame::Peers(peers) => break peers,
@@ -557,7 +555,7 @@ fn whoever_talks_to_the_subject_is_named_with_the_way() {
 }
 
 #[test]
-fn a_person_who_tries_the_helpers_words_stops_and_continues_nobody() {
+fn a_person_who_tries_the_helpers_words_stops_and_continues_no_process() {
     let run = |words: &[&str]| {
         let agent = env!("CARGO_BIN_EXE_headroom-agent");
         Command::new(agent).args(words).stdin(Stdio::null()).output().unwrap()

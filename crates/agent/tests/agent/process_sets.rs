@@ -1,10 +1,10 @@
 //! Processes beside subject and load: counted in the same window, each under its own name.
 
-use model::wire::{Measure, Order};
+use model::wire::Measure;
 
 use crate::dialogue::{Agent, Subject, measure};
 
-fn beside(subject: &Subject, others: &[&str]) -> Measure {
+fn with_others(subject: &Subject, others: &[&str]) -> Measure {
     let others = others.iter().map(|&name| name.to_owned()).collect();
     Measure { others, ..measure(&subject.name, 5) }
 }
@@ -13,8 +13,10 @@ fn beside(subject: &Subject, others: &[&str]) -> Measure {
 fn each_is_counted_apart_and_who_does_not_run_is_absent() {
     let (subject, busy, idle) = (Subject::idle(), Subject::busy(), Subject::idle());
     let before = (busy.groups(), idle.groups());
-    let order = beside(&subject, &[&busy.name, "no-such-daemon", &subject.name, &idle.name]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(with_others(
+        &subject,
+        &[&busy.name, "no-such-daemon", &subject.name, &idle.name],
+    ));
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 3);
     let names = |place: usize| samples[place].others.iter().map(|other| other.name.clone());
@@ -35,7 +37,7 @@ fn each_is_counted_apart_and_who_does_not_run_is_absent() {
 #[test]
 fn the_end_of_one_does_not_end_the_window_and_its_counters_stay() {
     let (subject, mut other) = (Subject::idle(), Subject::busy());
-    let mut agent = Agent::ordered(&Order::measure(beside(&subject, &[&other.name])));
+    let mut agent = Agent::measuring(with_others(&subject, &[&other.name]));
     let first = agent.begun();
     other.child.kill().unwrap();
     other.child.wait().unwrap();

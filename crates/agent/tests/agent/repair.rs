@@ -49,7 +49,7 @@ fn correction(what: &str, was: &str, done: &str) -> Correction {
 }
 
 #[test]
-fn a_stopped_process_that_must_run_is_resumed_and_told() {
+fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
     let order = Order::measure(wanting(&subject, &manager.name, Must::Run, None));
@@ -67,8 +67,7 @@ fn a_stopped_process_that_must_run_is_resumed_and_told() {
 #[test]
 fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
-    let mut agent =
-        Agent::ordered(&Order::measure(wanting(&subject, &manager.name, Must::Rest, None)));
+    let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
     let told = corrections(&mut agent);
     assert_eq!(told, [correction(&manager.name, "was running", "stopped for the trial")]);
     assert_eq!(state(&manager), 'T');
@@ -83,14 +82,14 @@ fn a_broken_stream_and_a_new_order_resume_what_rests() {
         window: model::span::Span::from_secs(100),
         ..wanting(&subject, &manager.name, Must::Rest, None)
     };
-    let mut agent = Agent::ordered(&Order::measure(long.clone()));
+    let mut agent = Agent::measuring(long.clone());
     corrections(&mut agent);
     assert_eq!(state(&manager), 'T');
     agent.order(&Order::Introduce { subject: None });
     while !matches!(agent.frame(), Frame::Hello { .. }) {}
     assert_ne!(state(&manager), 'T');
 
-    let mut agent = Agent::ordered(&Order::measure(long));
+    let mut agent = Agent::measuring(long);
     corrections(&mut agent);
     assert_eq!(state(&manager), 'T');
     agent.orders = None;
@@ -101,8 +100,7 @@ fn a_broken_stream_and_a_new_order_resume_what_rests() {
 #[test]
 fn what_rests_runs_again_where_the_agent_is_killed() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
-    let mut agent =
-        Agent::ordered(&Order::measure(wanting(&subject, &manager.name, Must::Rest, None)));
+    let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
     corrections(&mut agent);
     assert_eq!(state(&manager), 'T');
     agent.child.kill().unwrap();
@@ -117,7 +115,7 @@ fn a_process_that_is_absent_or_stopped_rests() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     stop(&manager);
     for name in [&manager.name, "no-such-manager"] {
-        let mut agent = Agent::ordered(&Order::measure(wanting(&subject, name, Must::Rest, None)));
+        let mut agent = Agent::measuring(wanting(&subject, name, Must::Rest, None));
         assert_eq!(corrections(&mut agent), []);
         finish(&mut agent);
     }
@@ -131,7 +129,7 @@ fn a_command_starts_and_ends_a_manager() {
     let path = manager.path().to_str().unwrap().to_owned();
     let command = format!("{path} 60 &");
     let order = wanting(&subject, &manager.name, Must::Run, Some(command.clone()));
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(order);
     let told = corrections(&mut agent);
     let done = format!("started with `{command}`");
     assert_eq!(told, [correction(&manager.name, "was not running", &done)]);
@@ -160,15 +158,13 @@ fn what_cannot_be_repaired_is_refused() {
         }
     };
     let told = refused(wanting(&subject, "no-such-manager", Must::Run, None));
-    assert_eq!(
-        told,
-        "no-such-manager is not running, and cannot be repaired: no `command` says how to start it"
-    );
+    assert!(told.starts_with("no-such-manager is not running, and cannot be "), "{told}");
+    assert!(told.ends_with(": no `command` says how to start it"), "{told}");
     let told = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
     assert!(told.contains("headroom's own agent"), "{told}");
     let interfaces =
         vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];
     let topology = Some(TopologyOrder { interfaces, processes: Vec::new() });
     let told = refused(Measure { topology, ..measure(&subject.name, 2) });
-    assert!(told.starts_with("headroom-none is not there, and cannot be repaired"), "{told}");
+    assert!(told.starts_with("headroom-none is not there, and cannot be "), "{told}");
 }

@@ -1,12 +1,14 @@
 //! Subjects that the agent starts: when they are ready, what is refused, and that nothing is left.
 
-use std::{path::PathBuf, process::Command};
+use std::path::PathBuf;
 
 use model::wire::{Measure, Order, Refusal};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    dialogue::{Agent, Copied, Subject, eventually, folders_of, measure, ready_at, starting},
+    dialogue::{
+        Agent, Copied, Subject, eventually, folders_of, measure, ready_at, sha256_of, starting,
+    },
     run_ns,
 };
 
@@ -33,12 +35,11 @@ fn it_is_counted_with_its_children_and_ended_after_the_window() {
     let shell = Copied::of("sh");
     // Children that end again and again: only the group counts them.
     let script = "while :; do /bin/true; done";
-    let mut agent = Agent::ordered(&Order::measure(scripted(&shell, 5, script)));
+    let mut agent = Agent::measuring(scripted(&shell, 5, script));
     let (facts, samples) = agent.window(6);
     assert_eq!(facts.programs.len(), 1);
     assert_eq!((facts.programs[0].name.as_str(), shell.running()), (shell.name.as_str(), 0));
-    let sum = Command::new("sha256sum").arg(shell.path()).output().unwrap().stdout;
-    assert!(String::from_utf8(sum).unwrap().starts_with(facts.programs[0].sha256.as_str()));
+    assert_eq!(facts.programs[0].sha256, sha256_of(shell.path()));
     let own = run_ns(&samples[5]) - run_ns(&samples[0]);
     if let (Some(first), Some(last)) = (samples[0].subject.group, samples[5].subject.group) {
         let group = last.usage_ns - first.usage_ns;
@@ -50,7 +51,7 @@ fn it_is_counted_with_its_children_and_ended_after_the_window() {
 #[test]
 fn it_is_not_measured_before_its_path_is_there_and_the_path_stays() {
     let shell = Copied::of("sh");
-    let socket = shell.beside("socket");
+    let socket = shell.file("socket");
     let script = format!("sleep 0.7; : > {}; sleep 60", socket.display());
     let order = ready_at(&socket, scripted(&shell, 2, &script));
     let mut agent = Agent::start().0;
@@ -69,10 +70,10 @@ fn it_is_not_measured_before_its_path_is_there_and_the_path_stays() {
 #[test]
 fn it_may_end_in_its_own_way() {
     let shell = Copied::of("sh");
-    let farewell = shell.beside("farewell");
+    let farewell = shell.file("farewell");
     let trap = format!("trap ': > {}; exit 0' TERM", farewell.display());
     let script = format!("{trap}; while :; do sleep 0.01; done");
-    Agent::ordered(&Order::measure(scripted(&shell, 3, &script))).window(4);
+    Agent::measuring(scripted(&shell, 3, &script)).window(4);
     assert!(farewell.exists());
 }
 
@@ -80,8 +81,7 @@ fn it_may_end_in_its_own_way() {
 fn one_that_ends_before_it_is_ready_is_refused_with_its_last_words() {
     let shell = Copied::of("sh");
     let order = scripted(&shell, 3, "echo starting; echo 'no such radio' >&2; exit 3");
-    let order = ready_at(&shell.beside("never"), order);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(ready_at(&shell.file("never"), order));
     let why = why(&mut agent);
     assert!(why.contains("exit status: 3: ") && why.contains("no such radio"), "{why}");
     assert_nothing_left(&agent, &shell);
@@ -89,8 +89,11 @@ fn one_that_ends_before_it_is_ready_is_refused_with_its_last_words() {
 
 #[test]
 fn one_that_cannot_be_started_is_refused_in_the_systems_words() {
-    let order = starting("no-such-daemon", 3, &["/no/such/no-such-daemon", "--set", "all"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(starting(
+        "no-such-daemon",
+        3,
+        &["/no/such/no-such-daemon", "--set", "all"],
+    ));
     let Refusal::Start { command, why } = agent.refused() else { panic!("it started") };
     assert_eq!(command, "/no/such/no-such-daemon --set all");
     assert!(why.contains("No such file"), "{why}");
@@ -100,8 +103,8 @@ fn one_that_cannot_be_started_is_refused_in_the_systems_words() {
 #[test]
 fn one_of_another_name_is_refused_with_the_name_it_has() {
     let sleep = Copied::of("sleep");
-    let order = starting("another-name", 3, &[sleep.path().to_str().unwrap(), "60"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent =
+        Agent::measuring(starting("another-name", 3, &[sleep.path().to_str().unwrap(), "60"]));
     let why = why(&mut agent);
     let told = format!("none of its processes is named `another-name`; they are: {}", sleep.name);
     assert_eq!(why, told);
@@ -112,8 +115,7 @@ fn one_of_another_name_is_refused_with_the_name_it_has() {
 fn a_child_of_what_is_started_may_have_the_name() {
     let sleep = Copied::of("sleep");
     let script = format!("{} 60; true", sleep.path().display());
-    let order = starting(&sleep.name, 2, &["sh", "-c", &script]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(starting(&sleep.name, 2, &["sh", "-c", &script]));
     let (_, samples) = agent.window(3);
     assert_eq!(samples[0].subject.tasks.len(), 1);
     assert_eq!(samples[0].subject.tasks[0].comm, sleep.name);
@@ -123,8 +125,7 @@ fn a_child_of_what_is_started_may_have_the_name() {
 #[test]
 fn a_name_that_runs_already_is_refused_and_left_alone() {
     let mut subject = Subject::idle();
-    let order = starting(&subject.name, 3, &["sleep", "60"]);
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let mut agent = Agent::measuring(starting(&subject.name, 3, &["sleep", "60"]));
     let told = format!("`{}` already runs as pid {}", subject.name, subject.pid());
     assert_eq!(why(&mut agent), told);
     assert_eq!(subject.child.try_wait().unwrap(), None);
@@ -133,7 +134,7 @@ fn a_name_that_runs_already_is_refused_and_left_alone() {
 #[test]
 fn its_death_in_the_window_ends_the_measurement() {
     let shell = Copied::of("sh");
-    let mut agent = Agent::ordered(&Order::measure(scripted(&shell, 1000, "sleep 0.5; exit 1")));
+    let mut agent = Agent::measuring(scripted(&shell, 1000, "sleep 0.5; exit 1"));
     let refusal = agent.refused();
     assert!(matches!(&refusal, Refusal::SubjectDied { name, .. } if *name == shell.name));
     assert_nothing_left(&agent, &shell);
@@ -144,7 +145,7 @@ fn it_ends_with_a_broken_stream_a_new_order_and_a_signal() {
     let sleep = Copied::of("sleep");
     let order = starting(&sleep.name, 1000, &[sleep.path().to_str().unwrap(), "600"]);
     let begun = || {
-        let mut agent = Agent::ordered(&Order::measure(order.clone()));
+        let mut agent = Agent::measuring(order.clone());
         agent.begun();
         assert_eq!(sleep.running(), 1);
         agent
@@ -168,9 +169,8 @@ fn it_ends_with_a_broken_stream_a_new_order_and_a_signal() {
 #[test]
 fn an_order_that_comes_before_it_is_ready_ends_it() {
     let shell = Copied::of("sh");
-    let order =
-        ready_at(&shell.beside("never"), scripted(&shell, 3, "while :; do sleep 0.1; done"));
-    let mut agent = Agent::ordered(&Order::measure(order));
+    let order = ready_at(&shell.file("never"), scripted(&shell, 3, "while :; do sleep 0.1; done"));
+    let mut agent = Agent::measuring(order);
     eventually(|| (shell.running() > 0).then_some(()));
     agent.order(&Order::measure(measure("no-such-daemon", 3)));
     assert!(matches!(agent.refused(), Refusal::NoSubject { .. }));

@@ -164,7 +164,7 @@ fn what_is_made_in_a_private_folder_is_one_users() {
 }
 
 #[test]
-fn a_file_is_believed_only_where_nobody_else_can_have_written_it() {
+fn a_file_is_believed_only_where_no_other_user_can_have_written_it() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::open(place.path()).unwrap();
     fs::write(place.path().join("file"), "x").unwrap();

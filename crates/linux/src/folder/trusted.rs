@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_only_where_nobody_else_can_put_one() {
+    fn a_link_is_followed_only_where_no_other_user_can_put_one() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("real/state");
         fs::create_dir_all(&folder).unwrap();

@@ -22,6 +22,8 @@ use rustix::{
 
 use super::{Error, Protocol};
 
+use crate::error::checked;
+
 /// Room in the kernel for replies that wait for us; a dump is paced by it, so it bounds nothing.
 const KERNEL_BUFFER: usize = 256 * 1024;
 /// The kernel answers within the system call; silence for this long means that no reply will come.
@@ -195,7 +197,7 @@ fn ask_for_extended_acks(fd: &OwnedFd) -> io::Result<()> {
 fn set_option(fd: &OwnedFd, option: c_int, value: c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open for the whole call, and the pointer and length describe `value`,
     // which outlives it; the kernel only reads from there.
-    let status = unsafe {
+    let answer = unsafe {
         libc::setsockopt(
             fd.as_fd().as_raw_fd(),
             SOL_NETLINK,
@@ -204,5 +206,5 @@ fn set_option(fd: &OwnedFd, option: c_int, value: c_int) -> io::Result<()> {
             size_of::<c_int>() as libc::socklen_t,
         )
     };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    checked(answer).map(drop)
 }

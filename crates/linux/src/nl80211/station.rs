@@ -178,29 +178,9 @@ impl StationFlags {
         self.has(1)
     }
 
-    /// It uses short preambles.
-    pub fn short_preamble(self) -> bool {
-        self.has(2)
-    }
-
-    /// It knows quality of service.
-    pub fn wme(self) -> bool {
-        self.has(3)
-    }
-
-    /// Its management frames are protected.
-    pub fn mfp(self) -> bool {
-        self.has(4)
-    }
-
     /// It has authenticated.
     pub fn authenticated(self) -> bool {
         self.has(5)
-    }
-
-    /// It is a client's direct neighbour.
-    pub fn tdls(self) -> bool {
-        self.has(6)
     }
 
     /// It has associated.

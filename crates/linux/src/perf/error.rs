@@ -88,7 +88,7 @@ pub fn advice(errno: Option<Errno>, purpose: Purpose, limits: &Limits) -> Option
             "this kernel is built without probes (CONFIG_UPROBE_EVENTS, CONFIG_KPROBE_EVENTS)".to_owned()
         }
         (Errno::PERM | Errno::ACCESS, Purpose::Tracing) => {
-            "probes are made in tracefs: run the agent as root; a kernel that is locked down lets nobody in"
+            "probes are made in tracefs: run the agent as root; a kernel that is locked down allows none"
                 .to_owned()
         }
         (_, Purpose::Tracing) => {

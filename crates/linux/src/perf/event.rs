@@ -13,6 +13,8 @@ use rustix::io::Errno;
 
 use super::attributes::{Attributes, FORMAT_LOST, LENGTH};
 
+use crate::error::checked;
+
 /// `PERF_FLAG_PID_CGROUP` and `PERF_FLAG_FD_CLOEXEC`.
 const PID_CGROUP: u64 = 1 << 2;
 const CLOEXEC: u64 = 1 << 3;
@@ -150,8 +152,8 @@ impl Event {
     pub fn filter(&self, expression: &str) -> io::Result<()> {
         let text = CString::new(expression)?;
         // SAFETY: the request reads the text up to its end, and the text outlives the call.
-        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), SET_FILTER as _, text.as_ptr()) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), SET_FILTER as _, text.as_ptr()) })
+            .map(drop)
     }
 
     /// Its number in samples; what is inherited has the same.
@@ -162,8 +164,8 @@ impl Event {
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0_u64;
         // SAFETY: the request writes one `u64` to the address, which is that of `id`.
-        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), ID as _, &raw mut id) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(id) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), ID as _, &raw mut id) })?;
+        Ok(id)
     }
 
     /// What it has counted, with what was inherited.
@@ -184,8 +186,7 @@ impl Event {
 
     fn ask(&self, request: u64, argument: i32) -> io::Result<()> {
         // SAFETY: these requests take a number and touch no memory of ours.
-        let answer = unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) }).map(drop)
     }
 }
 
@@ -202,12 +203,9 @@ fn open(attributes: &Attributes, target: Target) -> io::Result<OwnedFd> {
     let no_group = -1;
     // SAFETY: the attributes are as long as their size field says, initialised, and outlive the call; the
     // kernel writes at most to the size field.
-    let fd = unsafe {
+    let fd = checked(unsafe {
         libc::syscall(libc::SYS_perf_event_open, words.as_mut_ptr(), pid, cpu, no_group, flags)
-    };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     // SAFETY: `fd` has just been opened by the kernel and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

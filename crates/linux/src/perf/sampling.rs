@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_event_used_is_told_with_all_that_were_refused_before_it() {
+    fn the_event_used_is_reported_with_all_that_were_refused_before_it() {
         match choose(99, 32_000) {
             Ok(choice) => {
                 let place = LADDER.iter().position(|rung| rung.0 == choice.event);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_the_kernel_does_not_allow_is_told_with_the_one_it_does() {
+    fn a_rate_that_the_kernel_does_not_allow_is_reported_with_the_one_it_does() {
         let Some(rate) = super::super::error::Limits::read().rate else { return };
         let Err(error) = choose(rate + 1, 8192) else { panic!("{} Hz was allowed", rate + 1) };
         let why = error.why();

@@ -40,7 +40,7 @@ fn whole(stations: &[u8]) -> Answer {
 }
 
 #[test]
-fn a_list_of_several_datagrams_is_seen_whole_and_its_cost_is_told() {
+fn a_list_of_several_datagrams_is_seen_whole_and_its_cost_is_reported() {
     let mut nl80211 = conversation(vec![whole(&[1, 2, 3])]);
     let (cost, seen) = list(&mut nl80211);
     let cost = cost.unwrap();

@@ -49,7 +49,7 @@ fn a_320_mhz_rate_is_not_taken_for_20() {
 }
 
 #[test]
-fn each_family_of_rates_is_told_by_its_scheme() {
+fn each_family_of_rates_is_known_by_its_scheme() {
     let ht = byte(attributes().attribute(1, &1300_u16.to_ne_bytes()), 2, 15);
     let ht = rate(&ht.attribute(3, &[]).attribute(4, &[]));
     assert_eq!((ht.kbps, ht.mode, ht.streams), (Some(130_000), RateMode::Ht, Some(2)));
@@ -121,7 +121,7 @@ fn a_flag_counts_only_where_the_kernel_knows_it() {
     };
     let all = flags(0xfe, 0xa2);
     assert!(all.authorised() && all.authenticated() && all.associated());
-    assert!(!all.wme() && !all.mfp() && !all.tdls() && !all.short_preamble());
+    assert_eq!(all.known & all.set, 0xa2);
     assert!(!flags(0xfc, 0x02).authorised());
 }
 

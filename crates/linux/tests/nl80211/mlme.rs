@@ -67,7 +67,7 @@ fn other_news_and_other_families_are_passed_over() {
 }
 
 #[test]
-fn lost_events_are_told_and_the_next_are_heard() {
+fn lost_events_are_reported_and_the_next_are_heard() {
     let mut mlme = hearing(vec![
         event(&station(19, 1, &attributes())),
         Err(Errno::NOBUFS),
