@@ -4,7 +4,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stderr,
     reason = "what a test cannot do ends the test, and a skip is printed"
 )]
 
