@@ -114,7 +114,8 @@ struct Fields {
 struct Failures {
     /// Threads that were sent a signal of [`FAULTS`], by the kernel's number.
     signalled: BTreeMap<u64, String>,
-    named: Vec<String>,
+    /// Which process, and how it failed.
+    named: Vec<(u32, String)>,
 }
 
 impl Bystanders {
@@ -154,6 +155,13 @@ impl Bystanders {
         }
     }
 
+    /// How a process failed last, where that was seen.
+    pub(crate) fn failure(&mut self, pid: u32) -> Option<String> {
+        self.look();
+        let of = |(failed, line): &(u32, String)| (*failed == pid).then(|| line.clone());
+        self.failures.named.iter().rev().find_map(of)
+    }
+
     /// Nothing has failed so far.
     ///
     /// # Errors
@@ -162,7 +170,7 @@ impl Bystanders {
     pub(crate) fn unharmed(&mut self) -> Result<(), Refusal> {
         self.look();
         let counted = self.watches.iter().filter_map(|watch| Some((watch.harm?, watch.total())));
-        match reason(&counted.collect::<Vec<_>>(), &self.failures.named) {
+        match reason(&counted.collect::<Vec<_>>(), &self.failures.lines()) {
             None => Ok(()),
             Some(why) => {
                 let what = "cannot trust this window with an instrument".to_owned();
@@ -242,6 +250,10 @@ impl Watch {
 }
 
 impl Failures {
+    fn lines(&self) -> Vec<&str> {
+        self.named.iter().map(|(_, line)| line.as_str()).collect()
+    }
+
     /// Takes a record in. What is cut or of no event of ours is passed over.
     fn see(&mut self, watches: &[Watch], record: &[u8]) {
         let id = u64_at(record, HEADER);
@@ -258,7 +270,7 @@ impl Failures {
         let name = fs::read(format!("/proc/{pid}/comm")).map(|name| text(name.trim_ascii_end()));
         let signalled = || self.signalled.get(&thread).cloned();
         let name = name.ok().filter(|name| !name.is_empty()).or_else(signalled);
-        self.named.push(failure(harm, &watch.call, number, &process(name, pid)));
+        self.named.push((pid, failure(harm, &watch.call, number, &process(name, pid))));
     }
 }
 
@@ -300,7 +312,7 @@ fn failure(harm: Harm, call: &str, number: i64, who: &str) -> String {
 }
 
 /// What has failed, for people.
-fn reason(counted: &[(Harm, u64)], failures: &[String]) -> Option<String> {
+fn reason(counted: &[(Harm, u64)], failures: &[&str]) -> Option<String> {
     let of = |harm| counted.iter().filter(|(of, _)| *of == harm).map(|(_, count)| count).sum();
     let failed = [
         (of(Harm::Birth), "forks or threads failed"),
@@ -336,7 +348,7 @@ mod tests {
         let counts = "(forks or threads failed: 3, processes ended by a fault: 1)";
         let without = reason(&failed, &[]).unwrap();
         assert!(without.ends_with(&format!("{counts}; `dmesg` may say which")), "{without}");
-        let failures = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
+        let failures = ["a", "b", "c", "d", "e", "f", "g"];
         let some = reason(&failed, &failures[..2]).unwrap();
         assert!(some.ends_with(&format!("{counts}: a; b")), "{some}");
         let many = reason(&failed, &failures).unwrap();

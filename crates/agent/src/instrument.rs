@@ -136,6 +136,15 @@ impl InPlace {
         }
     }
 
+    /// How a process failed while the instrument was on, where that was seen.
+    pub(crate) fn failure(&mut self, pid: u32) -> Option<String> {
+        match self {
+            Self::Stacks(stacks) => stacks.failure(pid),
+            Self::Counts { probes, .. } => probes.failure(pid),
+            Self::Pause(_) | Self::Parity(_) | Self::Peers(_) => None,
+        }
+    }
+
     /// The window closes.
     ///
     /// # Errors

@@ -294,6 +294,8 @@ impl Window {
             Some(_) => Some(started.obituary()),
             None => started.last_words(),
         });
+        // Of one that is not our child nothing else says how it ended.
+        let said = said.or_else(|| self.instrument.as_mut()?.failure(pid));
         Err(Refusal::SubjectDied { name: self.subject.name.clone(), pid, after, said })
     }
 

@@ -121,6 +121,11 @@ impl Probes {
         &self.attached
     }
 
+    /// How a process failed, where that was seen.
+    pub(crate) fn failure(&mut self, pid: u32) -> Option<String> {
+        self.bystanders.failure(pid)
+    }
+
     /// Descriptors that become readable when there is something to drain.
     pub(crate) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.attached.wakers().chain(self.bystanders.wakers())

@@ -11,7 +11,10 @@
 #[path = "agent/dialogue.rs"]
 mod dialogue;
 
-use std::process::Command;
+use std::{
+    process::Command,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use dialogue::{Agent, Subject, measure, sha256_of};
 use linux::perf::tracing::Tracing;
@@ -25,6 +28,12 @@ const CANNOT_FORK: &str = "import ctypes; ctypes.CDLL(None).syscall(435, 1, 88)"
 
 /// An end by a fault.
 const DIES: &str = "import os; os.kill(os.getpid(), 11)";
+
+/// One test after the other: each sees what fails in the others.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The refusal of a window in which a bystander runs a script of Python; `None` where nothing is watched here.
 fn refused(instrument: Instrument, script: &str) -> Option<String> {
@@ -52,20 +61,34 @@ fn counts() -> Instrument {
 
 #[test]
 fn a_fork_that_fails_while_probes_are_on_ends_the_trial() {
+    let _turn = turn();
     let Some(told) = refused(counts(), CANNOT_FORK) else { return };
-    assert!(told.contains("forks or threads failed: 1"), "{told}");
+    assert!(told.contains("(forks or threads failed: 1): `python3` (pid "), "{told}");
     assert!(told.contains(") could not fork or start a thread (clone3: Bad address"), "{told}");
 }
 
 #[test]
+fn a_subject_that_dies_by_a_fault_is_reported_with_its_signal() {
+    let _turn = turn();
+    let subject = Subject::idle();
+    let measure = Measure { instrument: Some(counts()), ..measure(&subject.name, 100) };
+    let Ok(mut agent) = Agent::opened(&Order::measure(measure)) else {
+        return eprintln!("skipped: nothing can be probed here");
+    };
+    let pid = subject.pid();
+    assert!(Command::new("kill").args(["-SEGV", &pid.to_string()]).status().unwrap().success());
+    let told = agent.refused().to_string();
+    assert!(told.contains(&format!("`{}` (pid {pid}) ended ", subject.name)), "{told}");
+    assert!(told.ends_with(&format!("(pid {pid}) ended by signal 11 (SIGSEGV)")), "{told}");
+}
+
+#[test]
 fn a_process_that_dies_by_a_fault_ends_the_trial() {
+    let _turn = turn();
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 99, stack_bytes: 1024 };
     for instrument in [counts(), Instrument::Stacks(stacks)] {
         let Some(told) = refused(instrument, DIES) else { return };
-        assert!(told.contains("processes ended by a fault: 1"), "{told}");
-        assert!(
-            told.contains("`python3` (pid ") && told.contains(") ended by signal 11 (SIGSEGV)"),
-            "{told}"
-        );
+        assert!(told.contains("(processes ended by a fault: 1): `python3` (pid "), "{told}");
+        assert!(told.contains(") ended by signal 11 (SIGSEGV)"), "{told}");
     }
 }
