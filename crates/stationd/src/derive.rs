@@ -3,7 +3,7 @@
 //! Pure. The brief reply and the data model call the same functions, so that the two cannot disagree.
 //! It formats nothing, and it knows no names of parameters.
 //!
-//! Direction: «downlink», «sent» and «transmitted» are from the access point to the station, which is
+//! Direction: “downlink”, “sent” and “transmitted” are from the access point to the station, which is
 //! nl80211's TX. Others have mapped it the other way round.
 
 use crate::{

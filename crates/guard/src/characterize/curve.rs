@@ -268,7 +268,7 @@ fn worth(points: &[Point], front: &[usize]) -> Option<(f64, f64)> {
 }
 
 /// The point of the front that is farthest beyond the chord between its ends, each axis from 0 to 1 over the
-/// front (Satopää and others: Finding a «Kneedle» in a Haystack, ICDCSW 2011).
+/// front (Satopää and others: Finding a “Kneedle” in a Haystack, ICDCSW 2011).
 fn knee(points: &[Point], front: &[usize]) -> Option<usize> {
     let at = |nth: usize| (points[nth].wifi_kept.median, points[nth].application_kept.median);
     let (first, last) = (at(front[0]), at(front[front.len() - 1]));

@@ -139,7 +139,7 @@ fn plain(message: &str) -> String {
     message.replace('\n', "; ")
 }
 
-/// serde says «unknown field `x`, expected one of `a`, `b`»; people want the one they meant.
+/// serde says “unknown field `x`, expected one of `a`, `b`”; people want the one they meant.
 fn nearest_key(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown field")?;
     let mut words = rest.split('`').skip(1).step_by(2);

@@ -9,7 +9,7 @@ use rustix::{mm::MlockAllFlags, process::setpriority_process};
 
 /// Before whatever a person started, behind what the kernel does for packets.
 const NICE: i32 = -10;
-/// The range is −1000 to 1000; −1000 would be «never», which is not ours to say.
+/// The range is −1000 to 1000; −1000 would be “never”, which is not ours to say.
 const OOM_SCORE: &str = "-900";
 
 /// Takes care of this process; what could not be done, in words. Call it on the main thread once the canaries

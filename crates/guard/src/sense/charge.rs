@@ -5,7 +5,7 @@
 //! that share of the softirqs; those that interrupt an idle CPU are charged to no one. Softirqs that
 //! `ksoftirqd` ran are its own.
 //!
-//! The idea that softirqs have to be credited back is that of Khalid et al., «Iron», NSDI 2018; theirs is exact
+//! The idea that softirqs have to be credited back is that of Khalid et al., “Iron”, NSDI 2018; theirs is exact
 //! and a patch of the kernel.
 
 /// The softirq time of each CPU that interrupted somebody: all of it but what `ksoftirqd` ran there.

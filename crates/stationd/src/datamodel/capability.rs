@@ -224,7 +224,7 @@ const MODULATIONS: [(u32, u32, u32); 12] = [
     (10, 5, 6),
 ];
 
-/// What the two bits of a stream mean in a map; 3 is «not this stream».
+/// What the two bits of a stream mean in a map; 3 is “not this stream”.
 const VHT_HIGHEST: [usize; 3] = [7, 8, 9];
 const HE_HIGHEST: [usize; 3] = [7, 9, 11];
 

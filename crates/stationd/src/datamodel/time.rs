@@ -20,7 +20,7 @@ pub(super) fn rfc3339(boot_ns: u64, wall_offset_ns: i64) -> String {
 /// The date of a day, counted from 1970-01-01.
 ///
 /// A year is taken to begin in March, so that the leap day is its last one; an era is 400 years. After
-/// Howard Hinnant, «chrono-compatible low-level date algorithms»,
+/// Howard Hinnant, “chrono-compatible low-level date algorithms”,
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
 fn date(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;

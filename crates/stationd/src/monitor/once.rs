@@ -18,7 +18,7 @@ use crate::address;
 const BEGIN_NS: u64 = 2_000_000_000;
 
 /// Values of the brief reply that move also where no one sends anything: management frames, frames that say
-/// «I am here», and what was sent again of them are counted, and the last of them has a rate and a strength
+/// “I am here”, and what was sent again of them are counted, and the last of them has a rate and a strength
 /// of its own.
 pub const MOVING: [&str; 9] = [
     "TxBytes",

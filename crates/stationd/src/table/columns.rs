@@ -56,7 +56,7 @@ pub enum Gauge {
 
 const GAUGES: usize = Gauge::ExpectedKbps as usize + 1;
 
-/// Stands for «unknown» in a gauge's column: no gauge can have it.
+/// Stands for “unknown” in a gauge's column: no gauge can have it.
 const UNKNOWN: i64 = i64::MIN;
 
 /// The strengths that were seen in an association.

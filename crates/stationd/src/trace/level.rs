@@ -7,7 +7,7 @@ use super::{Level, Zones};
 
 /// The integer of this way: the highest level of all zones, [`Level::NONE`] where there is none.
 ///
-/// A zone below «none» wants as little as one at «none»; the integer never falls below that.
+/// A zone below “none” wants as little as one at “none”; the integer never falls below that.
 pub fn gate(zones: &Zones) -> Level {
     zones.levels().fold(Level::NONE, Level::max)
 }

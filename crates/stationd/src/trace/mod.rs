@@ -1,13 +1,13 @@
 //! Trace: what the daemon says of its own work, and the check that decides whether it says it.
 //!
-//! Nearly every check ends with «no», so its cost is that of a «no». There are two ways to decide, and
+//! Nearly every check ends with “no”, so its cost is that of a “no”. There are two ways to decide, and
 //! they always agree: [`walk`] compares names zone by zone, as the field's daemons did; [`level`] keeps
 //! one integer and compares that first. A message goes to standard error as one line; nothing here
 //! keeps, sends or counts messages.
 //!
 //! # Design constraints
 //!
-//! - A check that says «no» formats nothing and allocates nothing.
+//! - A check that says “no” formats nothing and allocates nothing.
 //! - The integer is kept at the four places that change a zone, and nowhere else.
 
 pub mod level;
@@ -70,7 +70,7 @@ impl Level {
 pub enum Way {
     /// By the names of all zones, each time.
     Walk,
-    /// By one integer first, and by the names only where that does not say «no».
+    /// By one integer first, and by the names only where that does not say “no”.
     #[default]
     Level,
 }

@@ -2,7 +2,7 @@
 //!
 //! With some eighty zones that is eighty comparisons for a message that is hardly ever printed, and as
 //! many again for the fall-back zone where the message's own zone is not in the list. This is also what
-//! decides where the other way's integer does not say «no», so the two cannot disagree.
+//! decides where the other way's integer does not say “no”, so the two cannot disagree.
 
 use super::{ALL, Level, Zones};
 

@@ -45,7 +45,7 @@ pub struct Setup {
     /// How that spreads.
     pub spread: Spread,
     /// How long the other commands take, ns; initialising takes ten times as long. An assumption: the field report
-    /// calls them «not that interesting».
+    /// calls them “not that interesting”.
     pub others_in_ns: u64,
     /// How long the access path is busy after it was set, ns.
     pub access_ns: u64,

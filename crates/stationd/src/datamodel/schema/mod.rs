@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it may hold a value. Every parameter may be absent: that is what «unknown» is.
+    /// Whether it may hold a value. Every parameter may be absent: that is what “unknown” is.
     pub(super) fn admits(self, value: &Value<'_>) -> bool {
         match (self, value) {
             (_, Value::Absent)

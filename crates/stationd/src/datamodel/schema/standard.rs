@@ -1,7 +1,7 @@
 //! The names of `Device.WiFi.AccessPoint.{i}.AssociatedDevice.{i}.` and its `Stats.`, TR-181 2.19.1.
 //!
-//! Each is another name for one of the field's parameters, so the two trees cannot disagree. «Sent» and
-//! «downlink» are from the access point to the station. Retries are counted there by the packets that
+//! Each is another name for one of the field's parameters, so the two trees cannot disagree. “Sent” and
+//! “downlink” are from the access point to the station. Retries are counted there by the packets that
 //! needed one or several; nl80211 counts the retries, so those parameters are absent.
 
 use super::{Leaf, Number, PARAMETERS};
