@@ -29,6 +29,7 @@ mod detail_tables;
 mod end_tables;
 mod fix_section;
 mod flames;
+mod frame;
 mod identity;
 pub mod index;
 pub mod junit;

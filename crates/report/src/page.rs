@@ -10,7 +10,7 @@ use crate::{
     again,
     bars::Bars,
     cpu_section::{self, Material},
-    curve_chart, detail_tables, end_tables, fix_section,
+    curve_chart, detail_tables, end_tables, fix_section, frame,
     identity::{self, Fact},
     lab_chart, left_section,
     overall::{Overall, overall},
@@ -187,8 +187,7 @@ impl<'a> Page<'a> {
             (!tables.full.is_empty(), "detail", "Detail"),
             (true, "measured", "What was measured"),
         ];
-        let there = all.into_iter().filter(|(is_there, ..)| *is_there);
-        there.map(|(_, id, title)| (id, title)).collect()
+        frame::contents(all)
     }
 }
 

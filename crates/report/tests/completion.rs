@@ -1,10 +1,10 @@
 //! The page, the terminal's text and the Markdown of a completion run, whole, partial and empty.
 
 mod chromium;
+mod laid_out;
 mod offline;
 
 use analysis::completion::{Completion, analyse, test_data};
-use chromium::{browser, dom_of};
 use model::{
     completion::{Run, Trial},
     trial::Outcome,
@@ -46,15 +46,8 @@ fn every_section_of_the_story_is_there_and_in_its_order() {
         "measured",
         "study",
     ];
-    let places: Vec<_> = ids
-        .iter()
-        .map(|id| page.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("{id} is missing")))
-        .collect();
-    assert!(places.is_sorted(), "{places:?}");
-    for link in page.split("href=\"#").skip(1) {
-        let id = link.split('"').next().unwrap();
-        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
-    }
+    laid_out::in_order(&page, &ids);
+    laid_out::linked(&page);
 }
 
 #[test]
@@ -127,16 +120,5 @@ fn the_markdown_of_a_completion_run() {
 
 #[test]
 fn the_page_lays_out_and_fits_a_narrow_screen() {
-    let Some(browser) = browser() else { return };
-    // A headless window cannot be narrower than 500 pixels; a frame can.
-    let quoted = whole().replace('&', "&amp;").replace('"', "&quot;");
-    let frame = format!(
-        "<!doctype html><iframe id=f style='width:400px;height:900px;border:0' srcdoc=\"{quoted}\"></iframe>\
-         <p id=out></p><script>onload = () => {{ const d = f.contentDocument; const r = d.documentElement; \
-         out.textContent = `width ${{r.scrollWidth}} of ${{r.clientWidth}}, charts \
-         ${{[...d.querySelectorAll('.chart.narrow')].filter(p => p.getBoundingClientRect().width > 300).length}}`; }}</script>"
-    );
-    let dom = dom_of(&browser, &frame);
-    let out = dom.split("<p id=\"out\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
-    assert_eq!(out, "width 400 of 400, charts 3");
+    laid_out::fits_a_narrow_screen(&whole(), ".chart.narrow", 3);
 }

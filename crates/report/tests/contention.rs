@@ -2,6 +2,7 @@
 
 mod chromium;
 mod contended;
+mod laid_out;
 mod offline;
 
 use analysis::{
@@ -9,7 +10,6 @@ use analysis::{
     metrics::Target,
     quantity::Unit,
 };
-use chromium::{browser, dom_of};
 use contended::{analysed, run, trials};
 use model::{contention::Role, verdict::Verdict};
 use report::contention::{markdown, page, summary};
@@ -29,20 +29,13 @@ fn every_section_of_the_story_is_there_and_in_its_order() {
         "answer", "where", "harm", "cases", "cure", "contest", "others", "cost", "targets", "left",
         "again", "measured", "study",
     ];
-    let places: Vec<_> = ids
-        .iter()
-        .map(|id| page.find(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("{id} is missing")))
-        .collect();
-    assert!(places.is_sorted(), "{places:?}");
+    laid_out::in_order(&page, &ids);
 }
 
 #[test]
 fn every_link_of_the_contents_leads_somewhere_and_no_id_is_there_twice() {
     let page = whole();
-    for link in page.split("href=\"#").skip(1) {
-        let id = link.split('"').next().unwrap();
-        assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
-    }
+    laid_out::linked(&page);
 }
 
 #[test]
@@ -201,18 +194,7 @@ fn the_markdown_of_a_contention_run() {
 
 #[test]
 fn the_page_lays_out_and_fits_a_narrow_screen() {
-    let Some(browser) = browser() else { return };
-    // A headless window cannot be narrower than 500 pixels; a frame can.
-    let quoted = whole().replace('&', "&amp;").replace('"', "&quot;");
-    let frame = format!(
-        "<!doctype html><iframe id=f style='width:400px;height:900px;border:0' srcdoc=\"{quoted}\"></iframe>\
-         <p id=out></p><script>onload = () => {{ const d = f.contentDocument; const r = d.documentElement; \
-         out.textContent = `width ${{r.scrollWidth}} of ${{r.clientWidth}}, planes \
-         ${{[...d.querySelectorAll('.plane')].filter(p => p.getBoundingClientRect().width > 300).length}}`; }}</script>"
-    );
-    let dom = dom_of(&browser, &frame);
-    let out = dom.split("<p id=\"out\">").nth(1).and_then(|rest| rest.split('<').next()).unwrap();
-    assert_eq!(out, "width 400 of 400, planes 6");
+    laid_out::fits_a_narrow_screen(&whole(), ".plane", 6);
 }
 
 /// The page without its tags, its entities as they are read.

@@ -1,4 +1,4 @@
-//! How to make a completion run again: the commands, to be typed in its folder, which has the study file.
+//! How to make a completion run again: the command, to be typed in its folder, which has the study file.
 //!
 //! Of a comparison every word is said that decides what is compared, whether or not it was said then: the defaults
 //! may be others by the time somebody types it.
@@ -7,13 +7,12 @@ use model::completion::{Run, Study, Versus};
 
 use crate::again::{quoted, whole};
 
-/// The commands, a line each.
-pub(super) fn commands(run: &Run) -> Vec<String> {
-    let make = match &run.study.completion.versus {
+/// The command.
+pub(super) fn command(run: &Run) -> String {
+    match &run.study.completion.versus {
         Some(versus) => compare(&run.study, versus),
         None => whole(&run.overrides),
-    };
-    vec![make, "headroom report .".to_owned()]
+    }
 }
 
 /// The comparison that the run was.
@@ -42,22 +41,22 @@ mod tests {
     #[test]
     fn a_comparison_is_made_again_as_one_and_a_whole_study_as_a_whole() {
         let mut run = test_data::run();
-        assert_eq!(commands(&run), ["headroom run study.toml", "headroom report ."]);
+        assert_eq!(command(&run), "headroom run study.toml");
         run.overrides =
             ["cell = [1, 3]", "window = 5s", "variants = busy, event"].map(str::to_owned).to_vec();
         let changed =
             "headroom run study.toml --cell 1,3 --window 5s --variant busy --variant event";
-        assert_eq!(commands(&run)[0], changed);
+        assert_eq!(command(&run), changed);
         let shape = &mut run.study.completion;
         shape.versus = Some(Versus { base: Strategy::Busy, variant: Some(Strategy::Event) });
         run.study.loads.remove(0);
         run.study.loads[0].name = "full frames".to_owned();
         let plain = "headroom compare study.toml busy event --place ap --load 'full frames' --rate 440 --pairs 6 --window 2s";
-        assert_eq!(commands(&run)[0], plain);
+        assert_eq!(command(&run), plain);
         let shape = &mut run.study.completion;
         (shape.expect, shape.margin) = (Some(Expect::Same), Some("0.5%".parse().unwrap()));
-        assert_eq!(commands(&run)[0], format!("{plain} --margin 0.5% --expect same"));
+        assert_eq!(command(&run), format!("{plain} --margin 0.5% --expect same"));
         run.study.completion.versus = Some(Versus { base: Strategy::Busy, variant: None });
-        assert!(commands(&run)[0].contains(" busy --a-a --place ap "));
+        assert!(command(&run).contains(" busy --a-a --place ap "));
     }
 }

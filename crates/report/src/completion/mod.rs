@@ -20,19 +20,16 @@ use analysis::{completion::Completion, quantity::count};
 use askama::Template;
 use model::{
     completion::{Place, Run, Strategy},
-    contention::Machine,
-    study::Mode,
     verdict::Verdict,
 };
 
 pub use self::summary::{markdown, overall, summary};
 use crate::{
     Error,
+    frame::{Frame, Parts, core, framed},
     identity::{self, Fact},
-    index::{self, Decided, Entry},
+    index::{self, Entry, Limited},
     marks, prose,
-    table::Table,
-    targets::Shot,
 };
 
 /// A completion run as one HTML file. `study_toml` is the study file, shown verbatim.
@@ -48,14 +45,7 @@ pub fn page(completion: &Completion, run: &Run, study_toml: &str) -> Result<Stri
 #[derive(Template)]
 #[template(path = "completion.html")]
 struct Page<'a> {
-    question: &'a str,
-    headroom: &'a str,
-    began: String,
-    status: Vec<String>,
-    overall: Verdict,
-    overall_sentence: String,
-    contents: Vec<(&'static str, &'static str)>,
-    answer: Vec<String>,
+    frame: Frame<'a>,
     published: String,
     legend: Vec<(String, &'static str, &'static str)>,
     rates: Vec<Drawn>,
@@ -67,15 +57,6 @@ struct Page<'a> {
     sentences: Vec<(Verdict, String)>,
     commands: String,
     repeats: String,
-    targets: Vec<Shot>,
-    /// What the page is made of, in a word.
-    made_of: &'static str,
-    left_out: String,
-    left_lead: String,
-    again: Vec<String>,
-    facts: Vec<Fact>,
-    described: Vec<String>,
-    study_toml: &'a str,
 }
 
 /// The pictures of one load at one place.
@@ -87,23 +68,46 @@ struct Drawn {
 
 /// A run's line in an index.
 pub fn entry(run: &Run, completion: &Completion, place: (&str, Option<String>)) -> Entry {
-    let (verdict, sentence) = summary::overall(completion);
-    let decided = Decided { verdict, sentence, targets: &completion.targets };
-    index::by_targets(run, &run.study.question, decided, place)
+    index::by_targets(
+        run,
+        &run.study.question,
+        Limited { targets: &completion.targets, counted: completion.counted },
+        place,
+    )
 }
+
+framed!(Page);
 
 impl<'a> Page<'a> {
     fn of(completion: &'a Completion, run: &'a Run, study_toml: &'a str) -> Self {
-        let (overall, overall_sentence) = summary::overall(completion);
-        let mut page = Self {
+        let repeats = tables::repeats(completion).html_or_nothing();
+        let parts = Parts {
             question: &completion.question,
-            headroom: &run.headroom,
-            began: identity::utc(run.began_unix),
+            answer: &completion.answer,
+            targets: &completion.targets,
+            counted: completion.counted,
+            left: completion.left_out.len(),
+            left_out: tables::left_out(completion),
             status: status(completion, run),
-            overall,
-            overall_sentence: prose::html(&overall_sentence),
-            contents: Vec::new(),
-            answer: completion.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            facts: facts(run),
+            described: vec![tables::places(run), tables::loads(run)],
+            again: again::command(run),
+            sections: vec![
+                (true, "answer", "Answer"),
+                (true, "published", "The report’s figures"),
+                (true, "rates", "Against rate"),
+                (true, "task", "A task alongside it"),
+                (true, "versus", "A/B"),
+                (true, "census", "Commands"),
+                (true, "targets", "Limits"),
+                (!repeats.is_empty(), "repeats", "Made twice"),
+                (true, "left", "Left out"),
+                (true, "again", "Run it again"),
+                (true, "measured", "What was measured"),
+            ],
+        };
+        Self {
+            frame: Frame::of(run, study_toml, parts),
             published: tables::published(completion).html_or_nothing(),
             legend: legend(run),
             rates: rates(completion, run),
@@ -118,42 +122,8 @@ impl<'a> Page<'a> {
                 .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
                 .collect(),
             commands: tables::commands(completion).html_or_nothing(),
-            repeats: tables::repeats(completion).html_or_nothing(),
-            targets: completion.targets.iter().map(Shot::from).collect(),
-            made_of: "trials",
-            left_out: tables::left_out(completion).html_or_nothing(),
-            left_lead: left_lead(completion),
-            again: again::commands(run),
-            facts: facts(run),
-            described: [tables::places(run), tables::loads(run)]
-                .into_iter()
-                .map(Table::html_or_nothing)
-                .collect(),
-            study_toml,
-        };
-        page.contents = page.contents();
-        page
-    }
-
-    /// The sections that there are, in their order.
-    fn contents(&self) -> Vec<(&'static str, &'static str)> {
-        let all = [
-            (true, "answer", "Answer"),
-            (true, "published", "The report’s figures"),
-            (true, "rates", "Against rate"),
-            (true, "task", "A task alongside it"),
-            (true, "versus", "A/B"),
-            (true, "census", "Commands"),
-            (true, "targets", "Limits"),
-            (!self.repeats.is_empty(), "repeats", "Made twice"),
-            (true, "left", "Left out"),
-            (true, "again", "Run it again"),
-            (true, "measured", "What was measured"),
-        ];
-        all.into_iter()
-            .filter(|(is_there, ..)| *is_there)
-            .map(|(_, id, title)| (id, title))
-            .collect()
+            repeats,
+        }
     }
 }
 
@@ -184,17 +154,13 @@ fn status(completion: &Completion, run: &Run) -> Vec<String> {
         format!("{} window", shape.window),
         format!("a command takes {}", shape.completes_in),
     ];
-    status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));
+    status.extend(
+        run.study
+            .places
+            .iter()
+            .map(|place| format!("{}: {}", place.name, core(place.on, place.mode))),
+    );
     status
-}
-
-/// Whose CPU and whose clock a place's figures are of.
-fn core(place: &Place) -> &'static str {
-    match (place.on, place.mode) {
-        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted",
-        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time",
-        (Machine::Host, _) => "this host’s cores in real time",
-    }
 }
 
 /// Each place with the loads that are more than one rate.
@@ -237,14 +203,6 @@ fn tasks(completion: &Completion, run: &Run) -> Vec<(String, String)> {
             (!drawn.is_empty()).then_some((title, drawn))
         })
         .collect()
-}
-
-fn left_lead(completion: &Completion) -> String {
-    let counted = count(completion.counted, "trial");
-    match completion.left_out.len() {
-        0 => format!("Nothing: {counted} were made and all count."),
-        left => format!("{counted} count, {left} could not be made: they are in no figure."),
-    }
 }
 
 fn facts(run: &Run) -> Vec<Fact> {

@@ -9,12 +9,9 @@ use analysis::{
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
-use model::{
-    completion::{Place, Run, Strategy},
-    contention::Machine,
-    study::Mode,
-};
+use model::completion::{Run, Strategy};
 
+use crate::frame::machine;
 use crate::table::{
     Kind::{Head, Number, Quiet, Text},
     Table,
@@ -264,25 +261,16 @@ pub(super) fn left_out(completion: &Completion) -> Table {
     table
 }
 
+/// What a trial has of a host.
+const HOST: &str = "this host itself, in namespaces of txd’s own, real time";
+
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
     let mut table = Table::new("Places", &[(Head, "place", ""), (Text, "machine and time", "")]);
     for place in &run.study.places {
-        table.push(vec![place.name.clone(), machine(place).to_owned()]);
+        table.push(vec![place.name.clone(), machine(place.on, place.mode, HOST).to_owned()]);
     }
     table
-}
-
-fn machine(place: &Place) -> &'static str {
-    match (place.on, place.mode) {
-        (Machine::Vm, Mode::Counted) => {
-            "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
-        }
-        (Machine::Vm, Mode::RealTime) => {
-            "the virtual access point, in real time on this host’s cores"
-        }
-        (Machine::Host, _) => "this host itself, in namespaces of txd’s own, real time",
-    }
 }
 
 /// What was offered.

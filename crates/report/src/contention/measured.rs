@@ -6,13 +6,11 @@ use analysis::{
     contention::Contention,
     quantity::{ABSENT, count},
 };
-use model::{
-    contention::{Application, Endpoints, Flow, Machine, Place, Road, Role, Run, Traffic},
-    study::Mode,
-};
+use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
 
 use super::controls;
 use crate::{
+    frame::{core, machine},
     identity::{self, Fact},
     table::{
         Kind::{Head, Number, Text},
@@ -29,18 +27,17 @@ pub(super) fn status(contention: &Contention, run: &Run) -> Vec<String> {
         format!("{blocks} of {} at most", count(shape.blocks, "block")),
         format!("{} window", shape.window),
     ];
-    status.extend(run.study.places.iter().map(|place| format!("{}: {}", place.name, core(place))));
+    status.extend(
+        run.study
+            .places
+            .iter()
+            .map(|place| format!("{}: {}", place.name, core(place.on, place.mode))),
+    );
     status
 }
 
-/// Whose CPU and whose clock a place's figures are of.
-fn core(place: &Place) -> String {
-    match (place.on, place.mode) {
-        (Machine::Vm, Mode::Counted) => "a 500-MIPS core, counted".to_owned(),
-        (Machine::Vm, Mode::RealTime) => "the virtual access point in real time".to_owned(),
-        (Machine::Host, _) => "this host’s cores in real time".to_owned(),
-    }
-}
+/// What a trial has of a host.
+const HOST: &str = "this host itself, in namespaces and groups of its own, real time";
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
@@ -49,17 +46,7 @@ pub(super) fn places(run: &Run) -> Table {
         &[(Head, "place", ""), (Text, "machine and time", ""), (Text, "the traffic crosses", "")],
     );
     for place in &run.study.places {
-        let machine = match (place.on, place.mode) {
-            (Machine::Vm, Mode::Counted) => {
-                "the virtual access point, counted: time is executed instructions at 2 ns each, a 500-MIPS core"
-            }
-            (Machine::Vm, Mode::RealTime) => {
-                "the virtual access point, in real time on this host’s cores"
-            }
-            (Machine::Host, _) => {
-                "this host itself, in namespaces and groups of its own, real time"
-            }
-        };
+        let machine = machine(place.on, place.mode, HOST);
         let road = match place.road {
             Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
             Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",

@@ -29,17 +29,14 @@ use analysis::{
     quantity::count,
 };
 use askama::Template;
-use model::{contention::Run, verdict::Verdict};
+use model::contention::Run;
 
 pub use self::summary::{markdown, overall, summary};
 use self::{cases::Shown, cure::Cured, gate::Told};
 use crate::{
     Error, again,
-    identity::{self, Fact},
-    index::{self, Decided, Entry},
-    prose,
-    table::Table,
-    targets::Shot,
+    frame::{Frame, Parts, framed},
+    index::{self, Entry, Limited},
 };
 
 /// A contention run as one HTML file. `study_toml` is the study file, shown verbatim.
@@ -55,14 +52,7 @@ pub fn page(contention: &Contention, run: &Run, study_toml: &str) -> Result<Stri
 #[derive(Template)]
 #[template(path = "contention.html")]
 struct Page<'a> {
-    question: &'a str,
-    headroom: &'a str,
-    began: String,
-    status: Vec<String>,
-    overall: Verdict,
-    overall_sentence: String,
-    contents: Vec<(&'static str, &'static str)>,
-    answer: Vec<String>,
+    frame: Frame<'a>,
     places: String,
     cells: String,
     harm_lead: String,
@@ -76,15 +66,6 @@ struct Page<'a> {
     others: Vec<Others>,
     costs: String,
     decisions: Vec<Decisions>,
-    targets: Vec<Shot>,
-    /// What the page is made of, in a word.
-    made_of: &'static str,
-    left_out: String,
-    left_lead: String,
-    again: Vec<String>,
-    facts: Vec<Fact>,
-    described: Vec<String>,
-    study_toml: &'a str,
 }
 
 /// The cells of a role other than harm.
@@ -107,78 +88,68 @@ struct Decisions {
 
 /// A run's line in an index.
 pub fn entry(run: &Run, contention: &Contention, place: (&str, Option<String>)) -> Entry {
-    let (verdict, sentence) = summary::overall(contention);
-    let decided = Decided { verdict, sentence, targets: &contention.targets };
-    index::by_targets(run, &run.study.question, decided, place)
+    index::by_targets(
+        run,
+        &run.study.question,
+        Limited { targets: &contention.targets, counted: contention.counted },
+        place,
+    )
 }
+
+framed!(Page);
 
 impl<'a> Page<'a> {
     fn of(contention: &'a Contention, run: &'a Run, study_toml: &'a str) -> Self {
         let candidates = gate::candidates(contention);
         let every: Vec<_> = contention.cells.iter().collect();
         let contested = gate::harmed_or_all(&candidates);
-        let (overall, overall_sentence) = summary::overall(contention);
-        let mut page = Self {
+        let cases: Vec<_> = contention.cases.iter().map(Shown::of).collect();
+        let others = others(contention, run);
+        let parts = Parts {
             question: &contention.question,
-            headroom: &run.headroom,
-            began: identity::utc(run.began_unix),
+            answer: &contention.answer,
+            targets: &contention.targets,
+            counted: contention.counted,
+            left: contention.left_out.len(),
+            left_out: measured::left_out(contention),
             status: measured::status(contention, run),
-            overall,
-            overall_sentence: prose::html(&overall_sentence),
-            contents: Vec::new(),
-            answer: contention.answer.iter().map(|sentence| prose::html(sentence)).collect(),
+            facts: measured::facts(run),
+            described: vec![
+                measured::traffics(run),
+                measured::applications(run),
+                measured::controls(run),
+            ],
+            again: again::whole(&run.overrides),
+            sections: vec![
+                (true, "answer", "Answer"),
+                (true, "harm", "The harm"),
+                (!cases.is_empty(), "cases", "Four cases"),
+                (true, "cure", "The cure"),
+                (true, "contest", "Contest and regret"),
+                (!others.is_empty(), "others", "Other load"),
+                (true, "cost", "guard’s own cost"),
+                (true, "targets", "Limits"),
+                (true, "left", "Left out"),
+                (true, "again", "Run it again"),
+                (true, "measured", "What was measured"),
+            ],
+        };
+        Self {
+            frame: Frame::of(run, study_toml, parts),
             places: measured::places(run).html_or_nothing(),
             cells: measured::cells(contention).html_or_nothing(),
             harm_lead: gate::lead(&candidates),
             harm_chart: harm_chart::draw(&candidates),
             harm_table: gate::table(&candidates).html_or_nothing(),
             harm_told: gate::told(&candidates),
-            cases: contention.cases.iter().map(Shown::of).collect(),
+            cases,
             cure: Cured::of(&run.study, &candidates),
             contests: arm_tables::contests(&contested).html_or_nothing(),
             regrets: arm_tables::regrets(&contested).html_or_nothing(),
-            others: others(contention, run),
+            others,
             costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),
-            targets: contention.targets.iter().map(Shot::from).collect(),
-            made_of: "trials",
-            left_out: measured::left_out(contention).html_or_nothing(),
-            left_lead: left_lead(contention),
-            again: vec![again::whole(&run.overrides), "headroom report .".to_owned()],
-            facts: measured::facts(run),
-            described: [
-                measured::traffics(run),
-                measured::applications(run),
-                measured::controls(run),
-            ]
-            .into_iter()
-            .map(Table::html_or_nothing)
-            .collect(),
-            study_toml,
-        };
-        page.contents = page.contents();
-        page
-    }
-
-    /// The sections that there are, in their order.
-    fn contents(&self) -> Vec<(&'static str, &'static str)> {
-        let all = [
-            (true, "answer", "Answer"),
-            (true, "harm", "The harm"),
-            (!self.cases.is_empty(), "cases", "Four cases"),
-            (true, "cure", "The cure"),
-            (true, "contest", "Contest and regret"),
-            (!self.others.is_empty(), "others", "Other load"),
-            (true, "cost", "guard’s own cost"),
-            (true, "targets", "Limits"),
-            (true, "left", "Left out"),
-            (true, "again", "Run it again"),
-            (true, "measured", "What was measured"),
-        ];
-        all.into_iter()
-            .filter(|(is_there, ..)| *is_there)
-            .map(|(_, id, title)| (id, title))
-            .collect()
+        }
     }
 }
 
@@ -217,13 +188,4 @@ fn decisions(contention: &Contention) -> Vec<Decisions> {
         })
     };
     contention.cells.iter().filter_map(of_cell).collect()
-}
-
-fn left_lead(contention: &Contention) -> String {
-    let left = contention.left_out.len() as u32;
-    let counted = count(contention.counted, "trial");
-    match left {
-        0 => format!("Nothing: {counted}, all valid."),
-        left => format!("{counted} count, {left} do not: they are in no figure."),
-    }
 }

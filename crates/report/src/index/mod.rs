@@ -6,7 +6,12 @@
 mod chart;
 mod figure;
 
-use analysis::{Analysis, Part, Stage, metrics::Target, quantity, quantity::Unit};
+use analysis::{
+    Analysis, Part, Stage,
+    metrics::{self, Target},
+    quantity,
+    quantity::Unit,
+};
 use askama::Template;
 use model::{run::Run, verdict::Verdict};
 use serde::Serialize;
@@ -86,20 +91,20 @@ pub fn entry(
     }
 }
 
-/// What a run's limits came to.
-pub(crate) struct Decided<'a> {
-    pub(crate) verdict: Verdict,
-    pub(crate) sentence: String,
+/// A run's limits, and the trials that they rest on.
+pub(crate) struct Limited<'a> {
     pub(crate) targets: &'a [Target],
+    pub(crate) counted: u32,
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
 pub(crate) fn by_targets<S, P>(
     run: &Run<S, P>,
     question: &str,
-    Decided { verdict, sentence, targets }: Decided<'_>,
+    Limited { targets, counted }: Limited<'_>,
     (folder, report): (&str, Option<String>),
 ) -> Entry {
+    let (verdict, sentence) = metrics::overall(targets, counted);
     let first = targets.first();
     let key = first.map(|target| format!("{}: {}", target.name, target.found));
     Entry {
