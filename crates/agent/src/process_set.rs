@@ -174,7 +174,7 @@ impl Thread {
     /// Reads the counters; the last ones stay where the thread has ended.
     fn read(&mut self, bytes: &mut Vec<u8>) {
         let Some(files) = &self.files else { return };
-        match self.last.update(files, bytes) {
+        match files.read(&mut self.last, bytes) {
             Some(ThreadState::Running) => {}
             Some(ThreadState::Zombie) => {
                 self.waits_for_parent = true;
@@ -190,27 +190,22 @@ enum ThreadState {
     Zombie,
 }
 
-/// Reading a thread's files into what is recorded of it.
-trait Update {
-    /// `None` where the thread is gone.
-    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<ThreadState>;
-}
-
-impl Update for Task {
-    fn update(&mut self, files: &Files, bytes: &mut Vec<u8>) -> Option<ThreadState> {
+impl Files {
+    /// Reads them into what is recorded of the thread; `None` where it is gone.
+    fn read(&self, task: &mut Task, bytes: &mut Vec<u8>) -> Option<ThreadState> {
         // The finest counter first: it is the one that verdicts rest on.
-        if let Some(file) = &files.schedstat {
+        if let Some(file) = &self.schedstat {
             let times = file.parse(bytes, proc::schedstat).ok()?;
-            (self.run_ns, self.wait_ns) = (Some(times.run_ns), Some(times.wait_ns));
+            (task.run_ns, task.wait_ns) = (Some(times.run_ns), Some(times.wait_ns));
         }
-        let stat = proc::stat(files.stat.read(bytes).ok()?)?;
-        (self.utime, self.stime) = (stat.utime, stat.stime);
-        if self.comm.as_bytes() != stat.comm {
-            self.comm = String::from_utf8_lossy(stat.comm).into_owned();
+        let stat = proc::stat(self.stat.read(bytes).ok()?)?;
+        (task.utime, task.stime) = (stat.utime, stat.stime);
+        if task.comm.as_bytes() != stat.comm {
+            task.comm = String::from_utf8_lossy(stat.comm).into_owned();
         }
         let state = if stat.ended() { ThreadState::Zombie } else { ThreadState::Running };
-        if let Ok(switches) = files.status.parse(bytes, proc::switches) {
-            (self.voluntary, self.involuntary) = (switches.voluntary, switches.involuntary);
+        if let Ok(switches) = self.status.parse(bytes, proc::switches) {
+            (task.voluntary, task.involuntary) = (switches.voluntary, switches.involuntary);
         }
         Some(state)
     }
