@@ -49,7 +49,7 @@ pub(super) fn faults(source: &Source) -> Vec<Fault> {
 fn is_host(path: &str) -> bool {
     let mut parts = path.split('/');
     let (crates, name, src) = (parts.next(), parts.next(), parts.next());
-    let is_test = path.ends_with("/tests.rs") || path.ends_with("/made.rs");
+    let is_test = path.ends_with("/tests.rs") || path.ends_with("/test_data.rs");
     crates == Some("crates")
         && src == Some("src")
         && name.is_some_and(|name| HOST.contains(&name))
