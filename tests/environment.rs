@@ -31,7 +31,7 @@ fn without_device_programs_the_advice_comes_before_any_long_work() {
     let (device, cache) = (place.folder("device"), place.path("cache"));
     let headroom = place.run_study(&Study::small().idle()).words(["--quiet"]);
     let ended = headroom.env("HEADROOM_DEVICE", device).env("HEADROOM_CACHE", &cache).run();
-    ended.code(4).says("`headroom-init` was not found alongside headroom; run `make build`");
+    ended.code(4).says("`headroom-init` was not found next to headroom; run `make build`");
     ended.in_one_line();
     assert!(!cache.join("base").exists(), "packages were fetched for nothing");
 }
