@@ -64,7 +64,7 @@ hostapd_cli -i wlan0 disassociate $second
 within 5 gone wlan0 $second
 hostapd_cli -i wlan0 disassociate $first
 within 5 gone wlan0 $first
-part no one; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
+part none; get WiFi.AccessPoint.1.AssociatedDevice.*.MACAddress
 part end; metrics
 part told; told
 "#;
@@ -108,7 +108,7 @@ part told; told
 
 /// After the last station of the first access point was sent away too.
 fn nobody_is_left(parts: &Parts, left: &[Value]) {
-    assert_eq!(parts.result("no one"), json!({}));
+    assert_eq!(parts.result("none"), json!({}));
     let paths: Vec<_> = left.iter().map(|left| left["path"].as_str().unwrap()).collect();
     assert_eq!(
         paths,

@@ -224,13 +224,13 @@ lives
 fn without_privileges_it_tells_all_but_who_the_stations_are() {
     let place = Place::with_guests();
     let script = r#"
-mkdir -m 777 /tmp/no one
-chroot --userspec=65534:65534 --groups= / stationd --set socket=/tmp/no one/socket 2>>/tmp/said &
+mkdir -m 777 /tmp/nobody
+chroot --userspec=65534:65534 --groups= / stationd --set socket=/tmp/nobody/socket 2>>/tmp/said &
 daemon=$!
-within 10 test -S /tmp/no one/socket
+within 10 test -S /tmp/nobody/socket
 sleep 6
 part user; grep Uid /proc/$daemon/status
-part full; line getStationStats '{"interface":"wlan0","max-age-ms":0}' | socat -t 5 - UNIX:/tmp/no one/socket
+part full; line getStationStats '{"interface":"wlan0","max-age-ms":0}' | socat -t 5 - UNIX:/tmp/nobody/socket
 part page; metrics
 part said; cat /tmp/said
 "#;

@@ -1,4 +1,4 @@
-//! headroom at work: how it is started, what it is reported meanwhile, and how it is waited for.
+//! headroom at work: how it is started, what it is asked meanwhile, and how it is waited for.
 
 use std::{
     env,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Every process that headroom starts inherits the place's mark in its environment. So what is left
-//! running is found anyone who its parent is, and nothing of anybody else is ever touched.
+//! running is found whatever its parent is, and nothing of anybody else is ever touched.
 
 mod bounded;
 mod ended;

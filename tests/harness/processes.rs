@@ -1,4 +1,4 @@
-//! Processes that belong to a test: found by the mark in their environment, anyone who their parent is.
+//! Processes that belong to a test: found by the mark in their environment, whatever their parent is.
 
 use std::{
     fs, thread,

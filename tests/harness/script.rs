@@ -11,7 +11,7 @@
 //! | `brief wlan0`, `full wlan0` | the two replies about an access point, read now |
 //! | `metrics` | the page |
 //! | `within SECONDS COMMAND` | again and again until it succeeds; else the script fails |
-//! | `listen PATH`, `told` | a subscription that stays, and all it was reported |
+//! | `listen PATH`, `told` | a subscription that stays, and all that it was sent |
 //!
 //! The last part is `said`: the words of stationd's error output.
 

@@ -59,7 +59,7 @@ pub(crate) struct Common {
     /// Folder of images and snapshots [default: headroom in the user's cache folder]
     #[arg(long, help_heading = LAB, global = true, env = "HEADROOM_CACHE", value_name = "DIR", hide_env_values = true)]
     pub(crate) cache: Option<PathBuf>,
-    /// Folder of the programs for the device [default: alongside headroom]
+    /// Folder of the programs for the device [default: next to headroom]
     #[arg(
         long,
         global = true,
@@ -246,7 +246,7 @@ pub(crate) struct Report {
     /// A recording that `perf record` made, in place of a run
     #[arg(long, value_name = "FILE")]
     pub(crate) perf_data: Option<PathBuf>,
-    /// The page [default: report.html in the run's folder; alongside the recording]
+    /// The page [default: report.html in the run's folder; next to the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

@@ -173,23 +173,23 @@ const MEASUREMENTS: &[(&str, Attack)] = &[
         peer.window()?;
         peer.say(&piece(9, false))
     }),
-    ("counts-that-no one-ordered", |peer| {
+    ("counts-not-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Counts(Box::default()))
     }),
-    ("pauses-that-no one-ordered", |peer| {
+    ("pauses-not-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Pauses(Box::default()))
     }),
-    ("peers-that-no one-ordered", |peer| {
+    ("peers-not-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Peers(Vec::new()))
     }),
-    ("contention-that-no one-ordered", |peer| {
+    ("contention-not-ordered", |peer| {
         peer.window()?;
         peer.say(&Frame::Contended(Box::default()))
     }),
-    ("programs-that-no one-asked-for", |peer| {
+    ("programs-not-asked-for", |peer| {
         peer.window()?;
         peer.say(&Frame::Located(Vec::new()))
     }),

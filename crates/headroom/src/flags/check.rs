@@ -38,7 +38,7 @@ pub(crate) struct Check {
 /// Limits alongside those of the study.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Limits {
-    /// A limit that the run must keep, alongside the study's; may be given again
+    /// A limit that the run must keep, besides the study's; may be given again
     #[arg(long = "gate", value_name = "LIMIT", value_parser = limit::parse)]
     pub(crate) gates: Vec<Limit>,
     /// The baseline of limits that name one; alone: no slower than it, by the study's margin

@@ -19,8 +19,8 @@ Examples:
   headroom compare studies/tx-completion.toml busy hybrid --load task --place host
   headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
 
-Both trials of a pair start from one snapshot in one state; states differ from pair to pair. What differs
-alongside what is named makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
+Both trials of a pair start from one snapshot in one state; states differ from pair to pair. Any other
+difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
 
 /// Two sides, and what is to be shown.
 #[derive(Args, Debug)]
