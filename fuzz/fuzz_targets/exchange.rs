@@ -35,7 +35,7 @@ fn frames() -> Vec<Frame> {
         Frame::Peers(Vec::new()),
         Frame::Located(Vec::new()),
         Frame::Contended(Box::default()),
-        Frame::Transmitted(Box::default()),
+        Frame::Completed(Box::default()),
         Frame::Done,
     ];
     frames.push(Frame::Records(model::instrument::Records { bytes: vec![7; 40] }));
