@@ -106,6 +106,22 @@ fn the_studies_that_ship_can_be_planned() {
 }
 
 #[test]
+fn a_part_of_a_study_that_ships_can_be_planned() {
+    let place = Place::without_guests();
+    for (study, words) in [
+        ("app-contention", ["--variant", "shares-512"]),
+        ("app-contention", ["--cell", "1"]),
+        ("tx-completion", ["--variant", "event"]),
+        ("tx-completion", ["--cell", "1"]),
+        ("station-stats", ["--variant", "bulk"]),
+    ] {
+        let file = format!("{}/../studies/{study}.toml", env!("CARGO_MANIFEST_DIR"));
+        let words = ["run", &file, "--dry-run"].into_iter().chain(words);
+        place.headroom(words).run().code(0).prints("trials, about");
+    }
+}
+
+#[test]
 fn a_reader_who_leaves_early_is_no_failure() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().text());

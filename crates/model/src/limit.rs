@@ -207,14 +207,14 @@ impl fmt::Display for Metric {
 pub fn parse(text: &str) -> Result<Limit, String> {
     let text = text.trim();
     let (variant, rest) = variant_of(text);
-    let message = |why: String| format!("the limit `{text}`: {why}");
+    let wrong = |why: String| format!("the limit `{text}`: {why}");
     let over = OVERS.iter().find_map(|(word, over)| Some((rest.strip_prefix(word)?, *over)));
     let (rest, over) = over.unwrap_or((rest, Over::Every));
     let (At { clients, places }, asked) = match rest.strip_prefix(NO_SLOWER) {
         Some(rest) => no_slower(rest),
         None => bound(rest),
     }
-    .map_err(message)?;
+    .map_err(wrong)?;
     let variant = variant.map(str::to_owned);
     Ok(Limit { text: text.to_owned(), variant, clients, places, over, asked })
 }
@@ -276,9 +276,7 @@ fn at(text: &str) -> Result<(&str, At), String> {
         }
         return Ok((before, At { clients: None, places }));
     };
-    let clients = count.trim().parse().map_err(|_| {
-        format!("`at {place}` is no client count; write for instance `at 114 clients`")
-    })?;
+    let clients = count.trim().parse().map_err(|_| no_count(place))?;
     Ok((before, At { clients: Some(clients), places: Vec::new() }))
 }
 

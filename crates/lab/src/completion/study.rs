@@ -7,7 +7,6 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 use model::{
     completion::{Load, Place, Strategy, Study},
     experiment::Kind,
-    limit,
     span::Span,
 };
 
@@ -82,12 +81,12 @@ impl Rules<'_> {
         let place = |at, one: &Place| lines.place(at, (one.on, one.mode));
         lines.each(("place", &study.places), |place| &place.name, place)?;
         lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))?;
+        let known = study.known();
         for (at, one) in study.published.iter().enumerate() {
-            let message = limit::parse(&format!("{} <= {}", one.ours, one.value))
-                .and_then(|limit| study.known().check(&limit));
-            message.or_else(|why| lines.entry_fault(("published", at), ("ours", why)))?;
+            let checked = lines.limit(&format!("{} <= {}", one.ours, one.value), &known);
+            checked.or_else(|why| lines.entry_fault(("published", at), ("ours", why)))?;
         }
-        lines.limits(study.gates.as_ref(), &study.known())
+        lines.limits(study.gates.as_ref().map_or(&[], |gates| &gates.limits), &known)
     }
 
     fn shape(&self) -> Checked {

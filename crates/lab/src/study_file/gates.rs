@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 
 use model::{
-    limit,
     span::Span,
     study::{Gates, Pause, Variant},
     verdict::FEWEST_PAIRS,
 };
 
-use super::{Fault, Rules, is_no_command, nearest};
+use super::{Fault, Rules, is_no_command, lines::Lines, nearest};
 use crate::plan;
 
 /// Centres of the channels of 2.4, 5 and 6 GHz, MHz (IEEE 802.11-2020 annex E, 802.11ax).
@@ -29,15 +28,7 @@ impl Rules<'_> {
     fn gates(&self) -> Result<(), Fault> {
         let Some(gates) = &self.study.gates else { return Ok(()) };
         self.budgets(gates)?;
-        for text in &gates.limits {
-            let at = ["gates", "limits"];
-            let limit = limit::parse(text).or_else(|why| self.fault(&at, why))?;
-            // A study that the command line has cut down no longer has all that its limits speak of.
-            if !self.text.is_empty() {
-                self.study.known().check(&limit).or_else(|why| self.fault(&at, why))?;
-            }
-        }
-        Ok(())
+        Lines(self.text).limits(&gates.limits, &self.study.known())
     }
 
     fn budgets(&self, gates: &Gates) -> Result<(), Fault> {
@@ -108,7 +99,7 @@ impl Rules<'_> {
         }
         let every = self.study.trial.sample_every;
         let span = pause.span.as_nanos();
-        // A step of 0 has been reported before.
+        // A step of 0 has been refused before.
         if span == 0 || !span.is_multiple_of(every.as_nanos().max(1)) {
             let why = format!("a span of {} is no whole number of {every} samples", pause.span);
             return self.fault(&at("span"), why);
@@ -149,15 +140,15 @@ impl Rules<'_> {
     fn own_consumers(&self) -> Result<(), Fault> {
         for variant in &self.study.variants {
             let Some(consumer) = &variant.pause else { continue };
-            let message = |why: String| {
+            let refused = |why: String| {
                 let line = self.key_line(&variant.name, "pause");
                 Err(Fault { line, why: format!("variant `{}`: {why}", variant.name) })
             };
             if is_no_process(consumer) {
-                return message(no_process(consumer));
+                return refused(no_process(consumer));
             }
             if self.study.pause.is_none() && !self.text.is_empty() {
-                return message(format!("`{consumer}` is to be paused, but there is no [pause]"));
+                return refused(format!("`{consumer}` is to be paused, but there is no [pause]"));
             }
         }
         Ok(())
@@ -186,33 +177,33 @@ impl Rules<'_> {
         let place = &self.study.access_point;
         let mut seen = BTreeSet::new();
         for interface in &place.interfaces {
-            let message = |why: String| self.fault(&["access-point", "interface"], why);
+            let refused = |why: String| self.fault(&["access-point", "interface"], why);
             let name = interface.name.as_str();
             if name.is_empty() || name.contains(['/', ' ']) {
-                return message(format!("`{name}` is no interface"));
+                return refused(format!("`{name}` is no interface"));
             }
             if !seen.insert(name) {
-                return message(format!("the interface `{name}` stands there twice"));
+                return refused(format!("the interface `{name}` stands there twice"));
             }
             if let Some(at) = interface.megahertz.filter(|at| !CHANNELS.contains(at)) {
-                return message(format!("`{name}` on {at} MHz; Wi-Fi is on 2412 to 7115"));
+                return refused(format!("`{name}` on {at} MHz; Wi-Fi is on 2412 to 7115"));
             }
         }
         let mut seen = BTreeSet::new();
         for process in &place.processes {
-            let message = |why: String| self.fault(&["access-point", "process"], why);
+            let refused = |why: String| self.fault(&["access-point", "process"], why);
             let name = process.name.as_str();
             if is_no_process(name) {
-                return message(no_process(name));
+                return refused(no_process(name));
             }
             if !seen.insert(name) {
-                return message(format!("the process `{name}` stands there twice"));
+                return refused(format!("the process `{name}` stands there twice"));
             }
             if let Some(command) = process.command.as_ref().filter(|words| is_no_command(words)) {
                 let why = format!(
                     "the command line of `{name}` is empty or has an open quote: `{command}`"
                 );
-                return message(why);
+                return refused(why);
             }
         }
         Ok(())

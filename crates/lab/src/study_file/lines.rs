@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use model::{
     contention::Machine,
-    limit::{self, Known, Limits},
+    limit::{self, Known},
     study::Mode,
 };
 use toml::de::{DeTable, DeValue};
@@ -57,14 +57,18 @@ impl Lines<'_> {
         Err(Fault { line: line_at(self.0, offset), why })
     }
 
-    /// Refuses a limit that cannot be read, or that speaks of what the study does not have.
-    pub(crate) fn limits(self, gates: Option<&Limits>, known: &Known) -> Result<(), Fault> {
-        let limits = gates.iter().flat_map(|gates| &gates.limits);
-        for text in limits {
-            let message = limit::parse(text).and_then(|limit| known.check(&limit));
-            message.or_else(|why| self.fault(&["gates", "limits"], why))?;
-        }
-        Ok(())
+    /// Refuses limits that cannot be read, or that speak of what the study does not have.
+    pub(crate) fn limits(self, limits: &[String], known: &Known) -> Result<(), Fault> {
+        limits.iter().try_for_each(|text| {
+            self.limit(text, known).or_else(|why| self.fault(&["gates", "limits"], why))
+        })
+    }
+
+    /// What is wrong with a limit. A study that the command line has cut down has no lines any more, and no longer all
+    /// that its limits speak of.
+    pub(crate) fn limit(self, text: &str, known: &Known) -> Result<(), String> {
+        let limit = limit::parse(text)?;
+        if self.0.is_empty() { Ok(()) } else { known.check(&limit) }
     }
 
     /// Whether an entry of an array of tables has this key.
@@ -86,12 +90,12 @@ impl Lines<'_> {
         for (at, one) in all.iter().enumerate() {
             let name = name(one);
             let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
-            let message = named(what, name)
+            let checked = named(what, name)
                 .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
                 .and_then(|()| {
                     look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
                 });
-            message.or_else(|message| self.entry_fault((what, at), message))?;
+            checked.or_else(|fault| self.entry_fault((what, at), fault))?;
         }
         Ok(())
     }
@@ -136,6 +140,16 @@ mod tests {
             [8, 6, 5, 1]
         );
         assert_eq!(Lines("").of(&["shape"]), 1, "a study that has no lines any more");
+    }
+
+    #[test]
+    fn limits_of_what_the_command_line_cut_away_are_no_fault() {
+        let known = Known { figures: vec!["kept".to_owned()], ..Known::default() };
+        let limits = ["gone: kept >= 1%".to_owned()];
+        let fault = Lines(TEXT).limits(&limits, &known).unwrap_err();
+        assert!(fault.why.contains("unknown variant `gone`"), "{}", fault.why);
+        Lines("").limits(&limits, &known).unwrap();
+        assert!(Lines("").limits(&["kept".to_owned()], &known).is_err(), "it cannot be read");
     }
 
     #[test]

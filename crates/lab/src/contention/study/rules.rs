@@ -55,12 +55,8 @@ impl Rules<'_> {
             |at, place| road(place).and_then(|()| lines.place(at, (place.on, place.mode))),
         )?;
         let window = study.contention.window;
-        let message = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        lines.each(
-            ("traffic", &study.traffics),
-            |one| &one.name,
-            |_, one| message(&one.traffic),
-        )?;
+        let rule = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
+        lines.each(("traffic", &study.traffics), |one| &one.name, |_, one| rule(&one.traffic))?;
         lines.each(
             ("application", &study.applications),
             |one| &one.name,
@@ -77,9 +73,9 @@ impl Rules<'_> {
             return lines.fault(&[], why.to_owned());
         }
         for (at, cell) in study.cells.iter().enumerate() {
-            self.cell(cell).or_else(|message| lines.entry_fault(("cell", at), message))?;
+            self.cell(cell).or_else(|fault| lines.entry_fault(("cell", at), fault))?;
         }
-        lines.limits(study.gates.as_ref(), &study.known())
+        lines.limits(study.gates.as_ref().map_or(&[], |gates| &gates.limits), &study.known())
     }
 
     fn shape(&self) -> Checked {
