@@ -24,7 +24,7 @@ pub(crate) struct WholeFiles {
     folder: Folder,
     events: Mutex<File>,
     sums: Mutex<Sums>,
-    _lock: File,
+    lock: File,
 }
 
 impl WholeFiles {
@@ -41,7 +41,7 @@ impl WholeFiles {
         }
         let log = folder.append(EVENTS).map_err(Error::file("write", folder.path_of(EVENTS)))?;
         let sums = Mutex::new(Sums::read(&folder));
-        Ok(Self { folder, events: Mutex::new(log), sums, _lock: lock })
+        Ok(Self { folder, events: Mutex::new(log), sums, lock })
     }
 
     /// The folder.
@@ -99,6 +99,14 @@ impl WholeFiles {
     }
 }
 
+impl Drop for WholeFiles {
+    /// The lock is the open file's: a child that another thread has just forked has that file too, until it executes
+    /// its program. So it is given back, not only closed.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
 /// Takes a run's folder for this process, for as long as the file lives.
 fn lock(folder: &Folder) -> Result<File, Error> {
     let failed = || Error::file("lock", folder.path_of(LOCK));
@@ -107,5 +115,21 @@ fn lock(folder: &Folder) -> Result<File, Error> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Busy(folder.path().to_owned())),
         Err(TryLockError::Error(error)) => Err(failed()(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_free_again_though_a_child_still_has_its_files() {
+        let place = tempfile::tempdir().unwrap();
+        let files = WholeFiles::open(place.path(), &[]).unwrap();
+        let of_a_child = files.lock.try_clone().unwrap();
+        assert!(matches!(WholeFiles::open(place.path(), &[]), Err(Error::Busy(_))));
+        drop(files);
+        assert!(WholeFiles::open(place.path(), &[]).is_ok());
+        drop(of_a_child);
     }
 }
