@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fs,
-    net::TcpListener,
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -12,7 +11,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::harness::{Place, Study, eventually, number};
+use crate::harness::{Place, Study, eventually, free_port, number};
 
 const COUNT: &str = r#"
 [count]
@@ -115,7 +114,7 @@ impl Sshd {
         assert!(Command::new("cp").arg(original).arg(&sshd).status().unwrap().success());
         let words = ["-q", "-t", "ed25519", "-N", "", "-f", key.to_str().unwrap()];
         assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let key = key.display();
         let home = place.folder("home");
         let settings = format!(

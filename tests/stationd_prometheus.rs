@@ -4,7 +4,7 @@
 use std::{
     fs,
     io::{Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream},
+    net::{Ipv4Addr, TcpStream},
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -13,7 +13,7 @@ use std::{
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Place, eventually};
+use crate::harness::{Place, eventually, free_port};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0";
 /// Reads a page, and tells how many signals of stations it has.
@@ -21,11 +21,6 @@ const PARSER: &str = "import sys\n\
     from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n\
     families = list(parse(sys.stdin.read()))\n\
     print(sum(len(one.samples) for one in families if one.name == 'node_wifi_station_signal_dbm'))\n";
-
-/// A port that no one has.
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
 
 /// A page as text; `None` while no one serves it.
 fn get(port: u16, path: &str, accept: &str) -> Option<String> {
@@ -107,8 +102,7 @@ fn prometheus_scrapes_it_and_the_strict_parsers_accept_it() {
     let forward = format!("{port}:9810");
     let words = ["up", "--clients", "6", "--forward", &forward, "--", "exec stationd"];
     let running = place.headroom(words).start();
-    let limit = Duration::from_secs(90);
-    let page = eventually(limit, || get(port, "/metrics", "*/*")).expect("a page in time");
+    let (running, page) = running.until("stationd's page", || get(port, "/metrics", "*/*"));
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]);
     // Two names are node_exporter's, whose units promtool would not have chosen. It has nothing else.

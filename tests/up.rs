@@ -3,12 +3,12 @@
 use std::{
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::process::Signal;
 
-use crate::harness::{Ended, Place};
+use crate::harness::{Ended, Place, free_port};
 
 fn up(place: &Place, command: &[&str]) -> Ended {
     let words = ["up", "--clients", "6", "--"];
@@ -86,20 +86,12 @@ fn page(port: u16) -> Option<String> {
 #[test]
 fn a_port_of_the_host_leads_to_a_service_of_the_access_point() {
     let place = Place::with_guests();
-    // The kernel gives a port that no one has; it is free again at once.
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let forward = format!("{port}:9810");
     let serve = "echo measured > /tmp/page; busybox httpd -f -p 9810 -h /tmp";
     let words = ["up", "--clients", "6", "--forward", &forward, "--", serve];
     let running = place.headroom(words).start();
-    let until = Instant::now() + Duration::from_secs(240);
-    let answer = loop {
-        if let Some(answer) = page(port) {
-            break answer;
-        }
-        assert!(Instant::now() < until, "no answer in four minutes");
-        std::thread::sleep(Duration::from_millis(200));
-    };
+    let (running, answer) = running.until("the page", || page(port));
     assert!(answer.ends_with("measured\n"), "{answer}");
     running.signal(Signal::INT);
     let ended = running.end();

@@ -154,6 +154,22 @@ impl Running {
         panic!("no event `{name}` came; {:?} printed:\n{said}", self.command);
     }
 
+    /// Looks again and again until headroom has brought about what is looked for.
+    pub(crate) fn until<T>(mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> (Self, T) {
+        let ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+        let found = eventually(LIMIT, || match look() {
+            Some(found) => Some(Some(found)),
+            None => ended(&mut self.child).then_some(None),
+        });
+        match found.flatten() {
+            Some(found) => (self, found),
+            None => {
+                let _ = self.child.kill();
+                panic!("{what}: never seen; {}", self.end())
+            }
+        }
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         send(self.child.id().cast_signed(), signal);
     }

@@ -26,7 +26,7 @@ pub(crate) use ended::Ended;
 pub(crate) use headroom::{Running, binary, device_program};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
-pub(crate) use processes::eventually;
+pub(crate) use processes::{eventually, free_port};
 pub(crate) use run_folder::{RunFolder, number};
 pub(crate) use script::{Page, Parts, in_guest};
 pub(crate) use study::Study;

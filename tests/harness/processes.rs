@@ -1,7 +1,11 @@
-//! Processes that belong to a test: found by the mark in their environment, whatever their parent is.
+//! Processes that belong to a test, found by the mark in their environment, whatever their parent is; and
+//! the ports that they listen on.
 
 use std::{
-    fs, thread,
+    fs, iter,
+    net::{Ipv4Addr, TcpListener},
+    sync::atomic::{AtomicU16, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -62,4 +66,13 @@ pub(crate) fn eventually<T>(limit: Duration, mut look: impl FnMut() -> Option<T>
         }
         thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// A port of the loopback that no one has. It is none of those that the kernel gives to whoever connects, so that
+/// no one else gets it in the time until it is listened on, and no two tests of this program get the same.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(21_000);
+    let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    let mut ports = iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+    ports.find(free).unwrap()
 }
