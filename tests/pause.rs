@@ -1,4 +1,4 @@
-//! Who causes the CPU, by experiment: a consumer that is paused in real guests, and resumed anyone who dies.
+//! Who causes the CPU, by experiment: a consumer that is paused in real guests, and resumed whichever process dies.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Anyone who dies in the middle of a pause: the monitor runs again within two seconds.
+//! Processes that die in the middle of a pause: the monitor runs again within two seconds.
 //!
 //! | who | where | who resumes |
 //! | --- | --- | --- |

@@ -25,7 +25,7 @@ fn counter(parts: &Parts, part: &str, name: &str) -> u64 {
 }
 
 /// The notifications of one kind that were reported.
-fn message(parts: &Parts, kind: &str) -> Vec<Value> {
+fn notifications(parts: &Parts, kind: &str) -> Vec<Value> {
     let all = parts.lines("told").into_iter().map(|line| line["params"].clone());
     all.filter(|message| message["kind"] == kind).collect()
 }
@@ -88,7 +88,7 @@ part told; told
     let (rx, tx) = (counter(&parts, "iw", "rx bytes"), counter(&parts, "iw", "tx bytes") + 26);
     assert_eq!(metric(&page, "ended_receive_bytes_total"), rx as f64);
     assert_eq!(metric(&page, "ended_transmit_bytes_total"), tx as f64);
-    let left = message(&parts, "ObjectDeletion");
+    let left = notifications(&parts, "ObjectDeletion");
     assert_eq!(left[0]["path"], device(1));
     let last = &left[0]["values"];
     let counters =
@@ -101,7 +101,7 @@ part told; told
         parts.result("back"),
         json!({ device(2) + "MACAddress": second, device(3) + "MACAddress": first })
     );
-    assert_eq!(message(&parts, "ObjectCreation")[0]["path"], device(3));
+    assert_eq!(notifications(&parts, "ObjectCreation")[0]["path"], device(3));
     nobody_is_left(&parts, &left);
     assert_eq!(place.left(), []);
 }

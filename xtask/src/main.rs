@@ -41,11 +41,11 @@ fn main() -> ExitCode {
             println!("{HELP}");
             ExitCode::SUCCESS
         }
-        ["check"] => message(check::everything(&root())),
-        ["against-perf"] => message(against_perf::run(&root())),
-        ["sensitivity", words @ ..] => message(sensitivity(words)),
-        ["fuzz", target, seconds] => message(fuzz::run(&root(), target, seconds)),
-        ["check", "--rules"] => message(check::rules(&root())),
+        ["check"] => exit_code(check::everything(&root())),
+        ["against-perf"] => exit_code(against_perf::run(&root())),
+        ["sensitivity", words @ ..] => exit_code(sensitivity(words)),
+        ["fuzz", target, seconds] => exit_code(fuzz::run(&root(), target, seconds)),
+        ["check", "--rules"] => exit_code(check::rules(&root())),
         _ => {
             eprintln!("xtask: no command `{}`; `cargo xtask help` lists them", words.join(" "));
             ExitCode::from(2)
@@ -62,7 +62,7 @@ fn sensitivity(words: &[&str]) -> anyhow::Result<bool> {
 }
 
 /// One line for a failure, and the exit code.
-fn message(outcome: anyhow::Result<bool>) -> ExitCode {
+fn exit_code(outcome: anyhow::Result<bool>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

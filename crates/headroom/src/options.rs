@@ -87,7 +87,7 @@ impl Options {
     /// # Errors
     ///
     /// As [`Options::lab`].
-    pub(crate) fn lab_beside_output(&self) -> Result<Lab, Failure> {
+    pub(crate) fn lab_apart_from_output(&self) -> Result<Lab, Failure> {
         self.lab_with(if self.json { Progress::Silent } else { self.progress() })
     }
 

@@ -44,6 +44,6 @@ pub(crate) fn tell(text: impl Display) {
         shown.truncate(shown.floor_char_boundary(LONGEST));
         shown.push('…');
     }
-    // No one is left to be reported where even this fails.
+    // There is no one left who would read it.
     let _ = writeln!(io::stderr().lock(), "{shown}");
 }

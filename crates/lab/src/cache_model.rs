@@ -1,4 +1,4 @@
-//! The cache model of a virtual access point: the plugin's build, what QEMU is reported, and the file of counts.
+//! The cache model of a virtual access point: the plugin's build, what QEMU is given, and the file of counts.
 //!
 //! ```text
 //! plugin/cache.c ──cc, once──► cache folder ─┐
@@ -76,7 +76,7 @@ impl Attached {
         &self.library
     }
 
-    /// What the plugin is reported, each as `name=value`.
+    /// What the plugin is given, each as `name=value`.
     pub fn words(&self) -> Vec<String> {
         let cache = |name: &str, cache: Cache| format!("{name}={}", colons(cache));
         vec![

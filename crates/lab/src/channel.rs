@@ -31,7 +31,7 @@ const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// A reason is no longer than this, bytes; what is longer is cut.
 const LONGEST_REASON: usize = 4096;
 
-/// Anyone who is at the other end, as it is known alongside the stream.
+/// The other end, as it is known alongside the stream.
 pub(crate) trait Peer {
     /// Why it is no more.
     fn death(&mut self) -> Failure;
@@ -130,7 +130,7 @@ impl<P: Peer> Channel<P> {
         Ok(())
     }
 
-    /// The next frame; `meanwhile` is reported of the peer whenever nothing has come for a moment.
+    /// The next frame; `meanwhile` learns of the peer whenever nothing has come for a moment.
     ///
     /// # Errors
     ///

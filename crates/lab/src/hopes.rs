@@ -1,6 +1,6 @@
 //! Which variants are measured no further: their first trials of this execution all failed.
 //!
-//! Pure: it is reported how each trial ended. A trial that is left out is missing in the run, which is invalid then, and
+//! Pure: it is given how each trial ended. A trial that is left out is missing in the run, which is invalid then, and
 //! is measured by `--resume`.
 
 use std::collections::BTreeMap;

@@ -31,7 +31,7 @@ pub(crate) trait Request {
     /// What it does on this machine that only root may, in words.
     const AT_HOST: &'static str;
 
-    /// What the agent is reported.
+    /// What the agent is ordered.
     fn order(&self) -> Order;
 
     /// The answer, or the frame that is not it.

@@ -98,7 +98,7 @@ impl Listener {
         Ok(self)
     }
 
-    /// Anyone who is at the door.
+    /// Who is at the door.
     pub fn accept(&self) -> Accepted {
         match accept_with(&self.socket, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
             Ok(socket) => Accepted::Connection(socket),

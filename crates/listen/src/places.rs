@@ -73,7 +73,7 @@ impl<T> Places<T> {
         self.taken == 0
     }
 
-    /// Anyone who has this place.
+    /// Who has this place.
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }

@@ -2,7 +2,7 @@
 //!
 //! A window is cut into spans: the consumer runs, is stopped, or seems to be (a process of the agent's own
 //! is stopped in its place: the control). A watchdog of its own on the access point resumes what is
-//! stopped, anyone who dies.
+//! stopped, whichever process dies.
 
 use std::fmt;
 

@@ -17,8 +17,8 @@ mod tests {
 
     #[test]
     fn one_is_singular_and_every_other_number_is_plural() {
-        let message = [0, 1, 2, 11].map(|number| count(number, "trial"));
-        assert_eq!(message, ["0 trials", "1 trial", "2 trials", "11 trials"]);
+        let words = [0, 1, 2, 11].map(|number| count(number, "trial"));
+        assert_eq!(words, ["0 trials", "1 trial", "2 trials", "11 trials"]);
         assert_eq!(count("1", "valid trial"), "1 valid trial");
     }
 }

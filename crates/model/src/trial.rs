@@ -62,7 +62,7 @@ pub struct PlannedTrial {
     pub mode: Mode,
     /// What else the host does.
     pub host_load: HostLoad,
-    /// What the agent is reported.
+    /// What the agent is ordered.
     pub measure: Measure,
 }
 

@@ -464,7 +464,7 @@ fn linger(name: &str) -> io::Result<()> {
     if name.contains("end") && !name.starts_with("endless") { Ok(()) } else { sleep() }
 }
 
-/// Stays anyone who asks it to go, and ends by itself before anybody would call it left over.
+/// Stays whatever asks it to go, and ends by itself before anybody would call it left over.
 fn sleep() -> io::Result<()> {
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;

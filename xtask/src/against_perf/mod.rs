@@ -110,7 +110,7 @@ fn functions(compared: &[Compared]) -> bool {
 }
 
 fn tell(one: &Compared) {
-    let message = if one.agrees() { "" } else { "   DIFFERS" };
+    let mark = if one.agrees() { "" } else { "   DIFFERS" };
     let (ours, perf, apart) = (one.ours * 100.0, one.perf * 100.0, one.apart);
-    println!("  {:20} {ours:7.2} {perf:7.2} {apart:6.1}   {}{message}", "", one.name);
+    println!("  {:20} {ours:7.2} {perf:7.2} {apart:6.1}   {}{mark}", "", one.name);
 }

@@ -88,23 +88,18 @@ impl Crate<'_> {
     }
 }
 
-/// One way round in modules that all reach each other.
+/// One way round in modules that all reach each other: from the first on, each to the first that it knows.
 fn walk(graph: &DiGraphMap<usize, ()>, circle: &[usize]) -> Vec<usize> {
     let mut way: Vec<usize> = circle.iter().min().copied().into_iter().collect();
-    while let Some(next) = way.last().and_then(|last| {
-        graph.neighbors(*last).filter(|next| circle.contains(next)).min_by_key(|next| {
-            // Home if it can be, else where the walk has not been.
-            way.iter().rposition(|seen| seen == next).map_or(way.len(), |at| at)
-        })
-    }) {
-        if let Some(begin) = way.iter().position(|seen| *seen == next) {
-            way.drain(..begin);
-            way.push(next);
-            return way;
-        }
+    loop {
+        let known = way.last().into_iter().flat_map(|last| graph.neighbors(*last));
+        let Some(next) = known.filter(|next| circle.contains(next)).min() else { return way };
+        let seen = way.iter().position(|before| *before == next);
         way.push(next);
+        if let Some(begin) = seen {
+            return way.split_off(begin);
+        }
     }
-    way
 }
 
 fn is_family(one: &Name, other: &Name) -> bool {

@@ -60,7 +60,7 @@ impl Cells<'_> {
             Some(name) => variant.name == name,
             None => !only_working || self.evidence.works(variant),
         };
-        // A limit that names a variant means it, anyone who else is judged.
+        // A limit that names a variant means it, whichever others are judged.
         let all = || self.evidence.run.study.variants.iter().collect();
         wanted.map_or_else(|| self.evidence.variants(), |_| all()).into_iter().filter(is)
     }

@@ -17,7 +17,7 @@ use crate::{quantity, verdicts::Gate};
 
 const NAME: &str = "parity";
 
-/// A trial that asked, and what it was reported.
+/// A trial that asked, and what it was answered.
 type Asked<'a> = (&'a TrialId, &'a Parity);
 
 pub(super) fn gate(evidence: &Evidence) -> Gate {

@@ -29,7 +29,7 @@ pub(super) fn gate(evidence: &Evidence, budget: Share) -> Gate {
 pub(super) fn parts(evidence: &Evidence, only: Option<&str>, budget: Share) -> Vec<Part> {
     let mut parts = Vec::new();
     let wanted = |name: &str| only.is_none_or(|only| only == name);
-    // A limit that names a variant means it, anyone who else is judged.
+    // A limit that names a variant means it, whichever others are judged.
     let variants = match only {
         Some(_) => evidence.run.study.variants.iter().collect(),
         None => evidence.variants(),

@@ -139,7 +139,7 @@ pub(super) fn write_files(
 /// Prints every verdict.
 pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
     let lines = verdict_lines::all(run, analysis);
-    let message = report::overall(run, analysis);
+    let overall = report::overall(run, analysis);
     if options.json {
         let lines: Vec<Value> = lines
             .iter()
@@ -151,17 +151,17 @@ pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
             })
             .collect();
         output::json(
-            &json!({"verdict": message.verdict, "sentence": message.sentence, "verdicts": lines}),
+            &json!({"verdict": overall.verdict, "sentence": overall.sentence, "verdicts": lines}),
         );
     } else {
-        output::painted(plain(&lines, &message).trim_end());
+        output::painted(plain(&lines, &overall).trim_end());
     }
 }
 
 /// Verdicts for people, coloured where the output is a terminal.
-pub(crate) fn plain(lines: &[VerdictLine], message: &Overall) -> String {
+pub(crate) fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
     let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
-    verdict_lines::plain(lines, message, colours)
+    verdict_lines::plain(lines, overall, colours)
 }
 
 /// How a run ends.

@@ -76,7 +76,7 @@ impl Verbs for Completion {
             report::completion::page(&figures.completion, &recorded.run, &recorded.study_text);
         let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
         run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;
-        figures.message(recorded).conclude(options, html, wanted)
+        figures.conclusion(recorded).conclude(options, html, wanted)
     }
 
     fn check(
@@ -85,8 +85,8 @@ impl Verbs for Completion {
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
         targets::refuse_saving(flags)?;
-        let message = Figures::of(recorded, &flags.limits)?.message(recorded);
-        message.check(options, &flags.outputs)
+        let conclusion = Figures::of(recorded, &flags.limits)?.conclusion(recorded);
+        conclusion.check(options, &flags.outputs)
     }
 
     fn compare(
@@ -188,7 +188,7 @@ impl Figures {
         Ok(Self { completion, comparison })
     }
 
-    fn message(&self, recorded: &Recorded<Completion>) -> Conclusion {
+    fn conclusion(&self, recorded: &Recorded<Completion>) -> Conclusion {
         let completion = &self.completion;
         let (lines, overall, text) = match &self.comparison {
             Some(comparison) => {

@@ -68,7 +68,7 @@ impl Verbs for Contention {
     ) -> Result<Verdict, Failure> {
         let analysed = analysed(recorded, wanted.limits)?;
         let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
-        message(recorded, &analysed).conclude(options, html, wanted)
+        conclusion(recorded, &analysed).conclude(options, html, wanted)
     }
 
     fn check(
@@ -77,7 +77,7 @@ impl Verbs for Contention {
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
         targets::refuse_saving(flags)?;
-        message(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
+        conclusion(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
     }
 
     fn compare(
@@ -185,7 +185,7 @@ fn analysed(recorded: &Recorded<Contention>, limits: &flags::Limits) -> Result<A
     Ok(analysis::contention::analyse(&run, &recorded.trials))
 }
 
-fn message(recorded: &Recorded<Contention>, analysed: &Analysed) -> Conclusion {
+fn conclusion(recorded: &Recorded<Contention>, analysed: &Analysed) -> Conclusion {
     let (verdict, sentence) = report::contention::overall(analysed);
     let lines = report::targets::lines(&analysed.targets);
     let (run, question) = (&recorded.run, &analysed.question);

@@ -213,7 +213,7 @@ fn cache(options: &Options) -> Finding {
 
 /// Raises a small access point and asks it.
 fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
-    let lab: Lab = options.lab_beside_output()?;
+    let lab: Lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;
     let shape = Shape {
         mode: Mode::Counted,
@@ -330,10 +330,10 @@ mod tests {
     #[test]
     fn what_an_access_point_lacks_is_absent_and_never_zero() {
         let facts = facts(&Facts { pmu_absent: vec!["cycles".to_owned()], ..Facts::default() });
-        let message: Vec<_> = facts
+        let words: Vec<_> = facts
             .iter()
             .map(|finding| format!("{:?} {}: {}", finding.state, finding.about, finding.what))
             .collect();
-        insta::assert_snapshot!(message.join("\n"));
+        insta::assert_snapshot!(words.join("\n"));
     }
 }

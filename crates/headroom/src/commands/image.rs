@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, Failure> {
-    let lab = options.lab_beside_output()?;
+    let lab = options.lab_apart_from_output()?;
     if let Some(days) = flags.prune {
         let age = Duration::from_secs(u64::from(days) * 86_400);
         let kinds = ["base", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];

@@ -13,27 +13,27 @@ pub(crate) fn record(options: &Options, flags: &flags::Profile) -> Result<Verdic
     let mut file = place::study_of(&flags.place, Purpose::Stacks)?;
     let profile = &mut file.study.profile;
     let flags::Sampling { frequency, stack_bytes, scope } = &flags.sampling;
-    let mut message = Vec::new();
+    let mut changes = Vec::new();
     if let Some(repetitions) = flags.place.repetitions {
         profile.repetitions = repetitions;
-        message.push(format!("profile.repetitions = {repetitions}"));
+        changes.push(format!("profile.repetitions = {repetitions}"));
     }
     if let Some(frequency) = frequency {
         profile.frequency = *frequency;
-        message.push(format!("profile.frequency = {frequency}"));
+        changes.push(format!("profile.frequency = {frequency}"));
     }
     if let Some(bytes) = stack_bytes {
         profile.stack_bytes = *bytes;
-        message.push(format!("profile.stack-bytes = {bytes}"));
+        changes.push(format!("profile.stack-bytes = {bytes}"));
     }
     if let Some(scope) = scope {
         profile.scope = place::scope_of(scope);
-        message.push(format!("profile.scope = {}", profile.scope));
+        changes.push(format!("profile.scope = {}", profile.scope));
     }
     if !flags.place.clients.is_empty() {
         profile.clients.clone_from(&flags.place.clients);
     }
     file.study.question = format!("Where does the CPU of {} go?", file.study.subject.process);
-    file.overrides.extend(message);
+    file.overrides.extend(changes);
     place::carry_out(options, &flags.place, file)
 }

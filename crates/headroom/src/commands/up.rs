@@ -40,7 +40,7 @@ const END: &str = "headroom-end";
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
     check(flags)?;
     flags.forward.map_or(Ok(()), is_free)?;
-    let mut lab = options.lab_beside_output()?;
+    let mut lab = options.lab_apart_from_output()?;
     lab.cache = lab.cache.trusting_unchanged_files();
     let image = image::obtain(&lab, &[])?;
     let mode = match flags.mode {

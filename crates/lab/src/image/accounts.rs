@@ -56,7 +56,7 @@ impl Accounts {
     pub(super) fn read(&mut self, script: &str) {
         let mut variables = BTreeMap::new();
         for line in script.replace("\\\n", " ").lines() {
-            // A line that is no plain words, as one with a quote that ends elsewhere, asks for no one in plain words.
+            // A line that is no plain words, as one with a quote that ends elsewhere, asks for no account in plain words.
             let Some(words) = shlex::split(line.trim()) else { continue };
             let words =
                 words.iter().map(|word| expanded(word, &variables)).flat_map(with_end_apart);

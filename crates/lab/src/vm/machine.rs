@@ -164,12 +164,12 @@ impl Machine {
     ///
     /// As [`Device::frame`].
     pub fn wait_until_up(&mut self, mut joined: impl FnMut(u32, u32)) -> Result<Frame, Error> {
-        let mut message = None;
+        let mut shown = None;
         self.channel.expect(Allowance::boot(self.clients));
         self.channel.next("the clients to join", &mut |guest| {
-            if guest.console.associated() != message {
-                message = guest.console.associated();
-                message.into_iter().for_each(|(now, of)| joined(now, of));
+            if guest.console.associated() != shown {
+                shown = guest.console.associated();
+                shown.into_iter().for_each(|(now, of)| joined(now, of));
             }
         })
     }

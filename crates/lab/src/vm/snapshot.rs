@@ -183,9 +183,9 @@ fn born(hello: Frame, census: Frame, associated_ms: u64) -> Result<Born, Failure
 ///
 /// [`Failure::Clients`] with the first disagreement.
 pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
-    let message = |text: String| Err(Failure::Clients(text));
+    let refused = |text: String| Err(Failure::Clients(text));
     if census.interfaces.len() != shape.radios as usize {
-        return message(format!(
+        return refused(format!(
             "{} access-point interfaces, {} planned",
             census.interfaces.len(),
             shape.radios
@@ -195,7 +195,7 @@ pub fn check_clients(census: &Census, shape: &Shape) -> Result<(), Failure> {
         let planned = share(shape.clients, shape.radios, radio);
         let (kernel, hostapd) = (interface.kernel, interface.hostapd);
         if kernel != Some(planned) || hostapd != Some(planned) {
-            return message(format!(
+            return refused(format!(
                 "{} has {} by the kernel and {} by hostapd, {planned} were planned",
                 interface.name,
                 counted(kernel),

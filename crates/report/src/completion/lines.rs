@@ -31,7 +31,7 @@ const NAME_HEIGHT: f64 = 15.0;
 /// One strategy's line.
 struct Series {
     strategy: Strategy,
-    /// Rate, value, and what a reader is reported there.
+    /// Rate, value, and what a reader sees there.
     points: Vec<(f64, f64, String)>,
     /// A second value at the same rates.
     above: Vec<(f64, f64)>,

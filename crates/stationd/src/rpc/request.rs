@@ -72,7 +72,7 @@ pub struct Subscribe<'a> {
     pub path: Text<'a>,
     /// Which changes are told; all of them where this is left out.
     pub kinds: Option<Vec<Kind>>,
-    /// Values are read so often, ms; without it anyone who else asks sets the pace.
+    /// Values are read so often, ms; without it whichever other consumer asks sets the pace.
     pub every_ms: Option<u32>,
 }
 

@@ -187,17 +187,17 @@ mod tests {
 
     #[test]
     fn a_comparison_is_at_one_point_the_field_reports_where_none_is_named() {
-        let message = |words: &str| {
+        let point = |words: &str| {
             let (place, load, rate) = point(&format!("busy event{words}"));
             format!("{place} {load} {rate}")
         };
-        assert_eq!(message(""), "ap full 440");
-        assert_eq!(message(" --load task --place host"), "host task 990");
-        assert_eq!(message(" --load small"), "ap small 440");
-        assert_eq!(message(" --rate 440"), "ap full 440");
-        assert_eq!(message(" --rate 100"), "ap small 100");
-        assert_eq!(message(" --rate 990"), "ap task 990");
-        assert_eq!(message(" --load small --rate 7000"), "ap small 7000");
+        assert_eq!(point(""), "ap full 440");
+        assert_eq!(point(" --load task --place host"), "host task 990");
+        assert_eq!(point(" --load small"), "ap small 440");
+        assert_eq!(point(" --rate 440"), "ap full 440");
+        assert_eq!(point(" --rate 100"), "ap small 100");
+        assert_eq!(point(" --rate 990"), "ap task 990");
+        assert_eq!(point(" --load small --rate 7000"), "ap small 7000");
     }
 
     #[test]
@@ -239,8 +239,8 @@ mod tests {
         ] {
             let study = asked(words).unwrap();
             let run = Run { study: study.clone(), ..analysis::completion::test_data::run() };
-            let message = analysis::completion::analyse(&run, &[]);
-            let page = report::completion::page(&message, &run, "").unwrap();
+            let analysed = analysis::completion::analyse(&run, &[]);
+            let page = report::completion::page(&analysed, &run, "").unwrap();
             let start = "headroom compare study.toml ";
             let (_, again) = page.split_once(start).unwrap();
             let (again, _) = again.split_once('\n').unwrap();

@@ -79,10 +79,10 @@ impl Comparison {
         let rate = load.rates.first().copied()?;
         let question = Question::of(study, (load, rate), sides, difference);
         let judgement = judge::judge(&question, &pairs(&versus, recorded));
-        Some(Self::message(question, place.name.clone(), judgement))
+        Some(Self::concluded(question, place.name.clone(), judgement))
     }
 
-    fn message(question: Question, place: String, judgement: Judgement) -> Self {
+    fn concluded(question: Question, place: String, judgement: Judgement) -> Self {
         let mut comparison = Self {
             base: question.base,
             variant: question.variant,

@@ -48,7 +48,7 @@ fn recorded((base, variant): (Strategy, Option<Strategy>), load: usize) -> Recor
     }
 }
 
-fn message(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
+fn compared(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
     let mut completion = analyse(&recorded.run, &recorded.trials);
     let comparison = Comparison::of(recorded).unwrap();
     comparison.lead(&mut completion, recorded, &Limits::default());
@@ -66,7 +66,7 @@ fn dearer(recorded: &mut Recorded<Completions>, which: impl Fn(&Trial) -> bool, 
 #[test]
 fn a_strategy_that_costs_less_passes_and_is_reported_as_other_comparisons_are() {
     let recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
-    let (comparison, completion) = message(&recorded);
+    let (comparison, completion) = compared(&recorded);
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Cheaper));
     assert_eq!((comparison.pairs, comparison.p), (6, Some(2.0 / 64.0)));
     assert!(comparison.relative.unwrap().interval.unwrap().high < -0.9);
@@ -84,7 +84,7 @@ fn a_strategy_that_costs_less_passes_and_is_reported_as_other_comparisons_are() 
 
 #[test]
 fn beside_a_task_its_time_is_compared() {
-    let (comparison, _) = message(&recorded((Strategy::Busy, Some(Strategy::Hybrid)), 2));
+    let (comparison, _) = compared(&recorded((Strategy::Busy, Some(Strategy::Hybrid)), 2));
     assert_eq!((comparison.by, comparison.verdict), (By::Task, Verdict::Pass));
     assert!(comparison.sentence.contains(" s before, "), "{}", comparison.sentence);
     assert!(comparison.before.unwrap().mean > 2.0, "seconds");
@@ -92,7 +92,7 @@ fn beside_a_task_its_time_is_compared() {
 
 #[test]
 fn a_strategy_that_costs_more_fails() {
-    let (comparison, completion) = message(&recorded((Strategy::Event, Some(Strategy::Busy)), 1));
+    let (comparison, completion) = compared(&recorded((Strategy::Event, Some(Strategy::Busy)), 1));
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Fail, Finding::Dearer));
     assert_eq!(overall(&comparison.lines(&completion)).verdict, Verdict::Fail);
 }
@@ -100,7 +100,7 @@ fn a_strategy_that_costs_more_fails() {
 #[test]
 fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
     let same = || recorded((Strategy::Event, None), 1);
-    let (comparison, completion) = message(&same());
+    let (comparison, completion) = compared(&same());
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Equivalent));
     assert_eq!((comparison.variant.as_str(), comparison.pairs), ("event-again", 6));
     assert!(completion.targets.iter().all(|one| one.verdict == Verdict::Pass));
@@ -110,17 +110,17 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
     let mut off = same();
     let versus = off.run.study.completion.versus.unwrap();
     dearer(&mut off, |trial| !plan::is_base(&versus, &trial.planned), 0.05);
-    let (comparison, _) = message(&off);
+    let (comparison, _) = compared(&off);
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Fail, Finding::Dearer));
     insta::assert_snapshot!(comparison.sentence);
 
     let mut later = same();
     dearer(&mut later, |trial| trial.planned.repeats.is_some(), 0.05);
-    assert_eq!(message(&later).0.verdict, Verdict::Invalid, "sides take turns at being later");
+    assert_eq!(compared(&later).0.verdict, Verdict::Invalid, "sides take turns at being later");
 
     let mut a_little = same();
     dearer(&mut a_little, |trial| !plan::is_base(&versus, &trial.planned), 0.002);
-    assert_eq!(message(&a_little).0.verdict, Verdict::Pass, "below the margin");
+    assert_eq!(compared(&a_little).0.verdict, Verdict::Pass, "below the margin");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
         dearer(&mut recorded, |trial| trial.planned.order.strategy == Some(Strategy::Batch), 0.03);
         let shape = &mut recorded.run.study.completion;
         (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
-        message(&recorded)
+        compared(&recorded)
     };
     for expect in [Expect::Same, Expect::NoSlower] {
         assert_eq!(asked(expect, 0.05).0.verdict, Verdict::Pass, "{expect:?}");
@@ -147,13 +147,13 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
 fn pairs_that_are_not_whole_make_it_invalid_and_are_reported() {
     let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
     recorded.trials[3].outcome = Outcome::invalid("the machine was silent");
-    let (comparison, completion) = message(&recorded);
+    let (comparison, completion) = compared(&recorded);
     assert_eq!((comparison.verdict, comparison.pairs), (Verdict::Invalid, 5));
     let lines = comparison.lines(&completion);
     assert!(lines.iter().any(|line| line.sentence.contains("1 of 13 trials missing")), "{lines:?}");
     const TOO_FEW: &str = "invalid: too few pairs: 0 of 6 planned are whole and valid, and fewer than 6 show nothing: the exact p of 5 cannot reach 0.05";
     recorded.trials.clear();
-    let (comparison, completion) = message(&recorded);
+    let (comparison, completion) = compared(&recorded);
     assert_eq!(comparison.sentence, TOO_FEW);
     assert_eq!(overall(&comparison.lines(&completion)).verdict, Verdict::Invalid);
 }
@@ -163,7 +163,7 @@ fn frames_that_are_forgotten_speak_against_any_verdict() {
     let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
     let Outcome::Measured(measured) = &mut recorded.trials[0].outcome else { panic!() };
     measured.missing = 7;
-    let (comparison, completion) = message(&recorded);
+    let (comparison, completion) = compared(&recorded);
     let lines = comparison.lines(&completion);
     assert_eq!((comparison.verdict, overall(&lines).verdict), (Verdict::Pass, Verdict::Fail));
     assert!(overall(&lines).sentence.contains("7 missing"), "{lines:?}");
