@@ -112,15 +112,28 @@ fn paused() -> Measure {
     }
 }
 
+/// The breeder in a group whose `memory.high` is below what it needs: it waits for reclaim again and again.
+fn short_of_memory() -> Measure {
+    let script = format!(
+        "cd /sys/fs/cgroup && echo +memory > cgroup.subtree_control && mkdir bound && echo 1M > bound/memory.high && \
+         echo $$ > bound/cgroup.procs && exec {} {SAID}",
+        BREEDER.path()
+    );
+    let command = ["busybox", "sh", "-c", &script].map(str::to_owned).to_vec();
+    let mut order = measure(None);
+    order.subject.start = Some(StartOrder { command, ready: None });
+    order
+}
+
 /// What the breeder has said: its calls, and what failed.
 fn said(text: &str) -> (u64, &str) {
     let (calls, failed) = text.trim_end().split_once(' ').unwrap();
     (calls.parse().unwrap(), failed.trim_end())
 }
 
-/// What it says after a window, read by an order of its own.
-fn says(guest: &mut Guest) -> String {
-    let read = Some(words(&format!("cat {SAID}")));
+/// What a file says after a window, read by an order of its own.
+fn says(guest: &mut Guest, file: &str) -> String {
+    let read = Some(words(&format!("cat {file}")));
     let order = CountsOrder { scope: Scope::Subject, probes: Vec::new(), read };
     let subject = SubjectOrder { process: "hostapd".to_owned(), start: None };
     let instrument = Some(Instrument::Counts(order));
@@ -130,15 +143,15 @@ fn says(guest: &mut Guest) -> String {
     after
 }
 
-/// A window from the snapshot, in which nothing of the breeder may fail.
-fn unharmed(lab: &lab::Lab, snapshot: &Snapshot, order: &Measure) -> Recording {
+/// A window from the snapshot, in which nothing of the breeder may fail; and the guest, for what else it says.
+fn unharmed(lab: &lab::Lab, snapshot: &Snapshot, order: &Measure) -> (Recording, Guest) {
     let mut guest = Guest::start(lab, snapshot);
     let recording = guest.measure(order, &mut HostCost::default());
-    let says = says(&mut guest);
+    let says = says(&mut guest, SAID);
     let (calls, failed) = said(&says);
     assert_eq!(failed, "0", "{:?}", order.instrument);
     assert!(calls >= BATCHES * CALLS, "{calls} calls");
-    recording
+    (recording, guest)
 }
 
 fn hits(counts: &Counts) -> Vec<u64> {
@@ -154,8 +167,14 @@ fn whoever_forks_starts_threads_and_programs_fails_under_no_instrument_and_is_co
         unharmed(&lab, &snapshot, &measure(instrument));
     }
     unharmed(&lab, &snapshot, &paused());
+    let (_, mut guest) = unharmed(&lab, &snapshot, &short_of_memory());
+    let events = says(&mut guest, "/sys/fs/cgroup/bound/memory.events");
+    let high = events.lines().find_map(|line| line.strip_prefix("high ")).unwrap();
+    assert!(high.parse::<u64>().unwrap() > 0, "its memory was never short: {events}");
+    drop(guest);
 
-    let counted = unharmed(&lab, &snapshot, &measure(Some(Instrument::Counts(counts(&place)))));
+    let (counted, _) =
+        unharmed(&lab, &snapshot, &measure(Some(Instrument::Counts(counts(&place)))));
     let counts = counted.counts.unwrap();
     let [before, after] = counts.read.as_ref().unwrap();
     assert_eq!(said(after).0 - said(before).0, BATCHES * CALLS);

@@ -30,6 +30,8 @@ fn runs_short(name: &str) {
         assert_eq!(last.rounds.failed, 0, "{name}: its load failed");
     }
     ended.code(0);
+    let Any::Clients(file) = lab::study_file::load(&file).unwrap() else { panic!("{name}") };
+    place.run().report_on(&file.study.question);
     assert_eq!(place.left(), []);
 }
 

@@ -73,8 +73,14 @@ impl RunFolder {
 
     /// The report, which must be a page with the study's question.
     pub(crate) fn report(&self) -> String {
+        self.report_on(super::Study::QUESTION)
+    }
+
+    /// The report on a question.
+    pub(crate) fn report_on(&self, question: &str) -> String {
         let page = self.text("report.html");
-        assert!(page.contains(super::Study::QUESTION), "the page does not ask the question");
+        let question = question.replace('\'', "&#39;");
+        assert!(page.contains(&question), "the page does not ask the question");
         page
     }
 }

@@ -72,12 +72,13 @@ fn main() -> ExitCode {
 }
 
 fn all() {
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("a_guard_that_is_killed_is_followed_by_its_watchdog", killed),
         ("a_guard_that_is_stuck_is_undone_and_notices", stuck),
         ("a_watchdog_that_is_killed_is_followed_by_another", renewed),
         ("a_guard_that_ends_by_itself_restores_by_itself", ended),
         ("every_lever_on_the_kernels_own_groups_is_undone", real),
+        ("a_bounded_program_forks_and_asks_in_vain_only_for_the_cpu_that_was_taken", real_harm),
         ("a_guard_that_is_killed_on_the_kernels_own_groups_is_undone", real_killed),
     ];
     for (name, test) in tests {
@@ -374,6 +375,59 @@ fn real() {
     let report = levers.restore();
     assert!(report.left.is_empty() && report.failed.is_empty(), "{report}");
     assert_eq!(below.snapshot(), before);
+}
+
+/// Forks without end and says what fails; at `ask` it asks for the first CPU, and says whether it got it.
+const FORKER: &str = "
+trap 'taskset -c \"$0\" true 2>/dev/null && echo given || echo refused' USR1
+echo ready
+while :; do /bin/true || echo failed; (:) || echo failed; done";
+
+/// What the levers can break for an application: none of its forks and programs, but a CPU that it asks for by number
+/// is refused while it is taken away, and only then.
+fn real_harm() {
+    let Some(below) = Below::make() else { return };
+    let cpus = linux::system::cpus();
+    let [first, .., _] = cpus[..] else {
+        skip::skip!("one CPU alone cannot be taken away");
+        return;
+    };
+    let root = below.root.path();
+    let script = Command::new("sh")
+        .args(["-c", FORKER, &first.to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn();
+    let mut forker = Killed(script.unwrap());
+    let mut said = BufReader::new(forker.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(said.next().unwrap(), "ready");
+    let pid = forker.0.id();
+    below.tops.iter().for_each(|top| {
+        fs::write(top.join("apps/miner/cgroup.procs"), pid.to_string()).unwrap();
+    });
+    let mut asks = || {
+        signal(pid, "USR1");
+        said.next().unwrap()
+    };
+    assert_eq!(asks(), "given");
+    let (mut levers, _) = Levers::open(Hierarchies::at(root), options(root)).unwrap();
+    for bounds in [bounds(), Bounds { idle: true, ..bounds() }] {
+        assert_eq!(apply(&mut levers, root, POLICY, &bounds).refused, []);
+        sleep(Duration::from_millis(500));
+        assert_eq!(asks(), "refused");
+    }
+    levers.restore();
+    assert_eq!(asks(), "given");
+}
+
+/// A child that ends with its test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn real_killed() {

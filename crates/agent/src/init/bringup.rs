@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    hold, hostapd, line, modules, mounts, port, power, scrub,
+    folders, hold, hostapd, line, modules, mounts, port, power, scrub,
     services::{Ending, Output, Service, Services},
     shell, supplicant,
     topology::{ConsoleMode, Topology},
@@ -45,6 +45,7 @@ struct Machine {
 /// Everything up to the first signal that is waited for.
 fn begin() -> Result<Machine, Error> {
     mounts::prepare()?;
+    folders::make()?;
     let mut machine = Machine {
         signals: power::signals().doing(|| "ask for signals".into())?,
         services: Services::new()?,

@@ -18,7 +18,7 @@
 //! - **No periodic wake-up once ready**: pid 1 sleeps in a read until a signal comes, so that it
 //!   does not show in a measurement.
 //! - **All of it is made here**: no shell script, no udev, no modprobe, no `iw`.
-//! - Files on the way: `/etc/headroom/modules*` (read), `/run/headroom` (configurations and logs of
+//! - Files on the way: `/etc/headroom/modules*` and `folders` (read), `/run/headroom` (configurations and logs of
 //!   the services), `/run/hostapd` and `/run/wpa_supplicant` (their control sockets),
 //!   `/run/netns/clients` (the clients' network namespace).
 
@@ -28,6 +28,7 @@ mod bringup;
 pub mod console;
 mod control;
 mod error;
+mod folders;
 mod hold;
 mod hostapd;
 mod launch;

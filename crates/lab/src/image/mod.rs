@@ -4,11 +4,13 @@
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
 
 mod accounts;
+mod folders;
 mod initramfs;
 mod kernel;
 mod modules;
 mod packages;
 mod recipe;
+mod setup;
 mod strip;
 
 use std::{
@@ -26,9 +28,9 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use self::{
-    accounts::Accounts,
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
+    setup::{Setup, Source},
 };
 use crate::{
     Error, Lab,
@@ -192,8 +194,8 @@ fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error
     let tar = folder.join("packages.tar");
     packages::fetch(&tar, more, lab)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let accounts = BaseMaker { tar: &tar, folder, more: !more.is_empty() }.make()?;
-    if let Some(step) = accounts.summary().filter(|_| !more.is_empty()) {
+    let setup = BaseMaker { tar: &tar, folder, more }.make()?;
+    if let Some(step) = setup.summary().filter(|_| !more.is_empty()) {
         lab.emit(Event::ImageStep { step });
     }
     fs::remove_file(&tar).map_err(Error::file("remove", tar))
@@ -203,23 +205,23 @@ fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error
 struct BaseMaker<'a> {
     tar: &'a Path,
     folder: &'a Path,
-    /// Whether there are packages beyond the recipe's, which may need what its own do not.
-    more: bool,
+    /// Packages beyond the recipe's, which may need what its own do not.
+    more: &'a [PackageName],
 }
 
 impl BaseMaker<'_> {
-    /// Makes it; the accounts that packages asked for.
-    fn make(&self) -> Result<Accounts, Error> {
+    /// Makes it; what packages asked for.
+    fn make(&self) -> Result<Setup, Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
         let modules = Modules::find(&contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
-        self.write_root(&modules, &contents.accounts)
+        self.write_root(&modules, &contents.setup)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
         self.write_facts(&kernel, contents.packages)?;
-        Ok(contents.accounts)
+        Ok(contents.setup)
     }
 
     fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
@@ -235,8 +237,9 @@ impl BaseMaker<'_> {
             let place = Place { path, offset: entry.raw_file_position(), size: entry.size() };
             if place.path == packages::LIST_FILE {
                 contents.packages = package_list(&io::read_to_string(&mut entry)?);
-            } else if place.path.starts_with(packages::SCRIPT_FOLDER) {
-                contents.accounts.read(&script(&mut entry)?);
+            } else if let Some(source) = Source::of(&place.path, packages::SCRIPT_FOLDER) {
+                let text = beginning(&mut entry)?;
+                contents.setup.read(source, &text, !self.is_of_more(source, &place.path));
             } else if place.path.starts_with("boot/vmlinuz-") {
                 contents.kernel = Some(place);
             } else if let Some(name) = modules::name_of(&place.path) {
@@ -244,6 +247,12 @@ impl BaseMaker<'_> {
             }
         }
         Ok(contents)
+    }
+
+    /// Whether a text is one of a package that someone named; of which package a unit is, the root does not say.
+    fn is_of_more(&self, source: Source, path: &str) -> bool {
+        let package = path.trim_start_matches(packages::SCRIPT_FOLDER).split('_').next();
+        source != Source::Script || self.more.iter().any(|more| Some(more.as_str()) == package)
     }
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
@@ -255,7 +264,7 @@ impl BaseMaker<'_> {
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
 
-    fn write_root(&self, modules: &Modules, accounts: &Accounts) -> io::Result<()> {
+    fn write_root(&self, modules: &Modules, setup: &Setup) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
         for folder in recipe::FOLDERS {
@@ -263,18 +272,21 @@ impl BaseMaker<'_> {
         }
         root.device("dev/console", 5, 1)?;
         for entry in self.archive()?.entries_with_seek()? {
-            copy_entry(&mut root, entry?, self.more)?;
+            copy_entry(&mut root, entry?, !self.more.is_empty())?;
         }
         for (name, target) in recipe::LINKS {
             root.link(name, target)?;
         }
         for (name, content) in recipe::FILES {
             let more = match name {
-                recipe::PASSWD => accounts.passwd(),
-                recipe::GROUP => accounts.group_lines(),
+                recipe::PASSWD => setup.accounts.passwd(),
+                recipe::GROUP => setup.accounts.group_lines(),
                 _ => String::new(),
             };
             root.file(name, false, format!("{content}{more}").as_bytes())?;
+        }
+        if !self.more.is_empty() {
+            root.file(recipe::PACKAGE_FOLDERS, false, setup.folder_lines().as_bytes())?;
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
@@ -294,13 +306,13 @@ struct Contents {
     kernel: Option<Place>,
     modules: Index,
     packages: Vec<String>,
-    accounts: Accounts,
+    setup: Setup,
 }
 
-/// An install script, as far as it is read.
-fn script(entry: &mut impl io::Read) -> io::Result<String> {
+/// A text of a package, as far as it is read.
+fn beginning(entry: &mut impl io::Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    io::Read::take(entry, accounts::LONGEST_SCRIPT).read_to_end(&mut bytes)?;
+    io::Read::take(entry, setup::LONGEST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

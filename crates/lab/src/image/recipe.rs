@@ -128,6 +128,9 @@ pub(super) const PASSWD: &str = "etc/passwd";
 /// Their groups.
 pub(super) const GROUP: &str = "etc/group";
 
+/// Folders that packages ask for, for pid 1: those below `/run` would not outlive a boot.
+pub(super) const PACKAGE_FOLDERS: &str = "etc/headroom/folders";
+
 /// Files of our own that are the same in every image.
 pub(super) const FILES: [(&str, &str); 3] = [
     (PASSWD, "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
@@ -138,6 +141,6 @@ pub(super) const FILES: [(&str, &str); 3] = [
 /// Everything above but our own programs as one text, for the base's name.
 pub(super) fn text() -> String {
     format!(
-        "4 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+        "5 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
     )
 }
