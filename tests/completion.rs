@@ -55,7 +55,8 @@ fn measured(trial: &Trial) -> &Measured {
 fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run().calmly();
+    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
+    ended.says("plan: ").says(" trials, about ").calmly();
     let trials = trials(&place);
     assert_eq!(trials.len(), 3, "two strategies, and one of them once more");
     let of = |strategy| {

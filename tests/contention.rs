@@ -85,7 +85,8 @@ fn received(record: &Record) -> u64 {
 fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run().calmly();
+    let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
+    ended.says("plan: ").says(" trials, about ").calmly();
     let trials = trials(&place);
     assert_eq!(trials.len(), 6);
     let control = |name: &str| Arm::Control(name.to_owned());

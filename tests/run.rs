@@ -114,7 +114,8 @@ fn a_trial_file_that_cannot_be_read_is_measured_again() {
     let (run, whole) = (place.run(), place.run().trial_files());
     std::fs::write(run.path("trials/idle@6#2.json"), "{\"planned\":").unwrap();
     place.headroom(["report", "run"]).run().code(3).prints("1 of 2 planned trials");
-    place.resume().run().code(0).says("2 trials, 1 done before");
+    let resumed = place.resume().run();
+    resumed.code(0).says("plan: 1 trial, about ").says("2 trials, 1 done before");
     assert_eq!(run.recordings().len(), 2);
     assert_eq!(run.trial_files()["idle@6#1.json"], whole["idle@6#1.json"]);
 }

@@ -36,6 +36,10 @@ fn frames() -> Vec<Frame> {
         Frame::Located(Vec::new()),
         Frame::Contended(Box::default()),
         Frame::Completed(Box::default()),
+        Frame::LoadFailure(model::sample::LoadFailure {
+            command: String::new(),
+            why: String::new(),
+        }),
         Frame::Done,
     ];
     frames.push(Frame::Records(model::instrument::Records { bytes: vec![7; 40] }));

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use model::{
-    sample::Rounds,
+    sample::{LoadFailure, Rounds},
     wire::{LoadOrder, Refusal, Work},
 };
 
@@ -88,6 +88,14 @@ impl Load {
         match self {
             Self::Rounds(load) => load.hopeless(),
             Self::Stays(load) => load.ask_to_end(),
+        }
+    }
+
+    /// The first command of a round that failed, and how.
+    pub(crate) fn failure(&self) -> Option<LoadFailure> {
+        match self {
+            Self::Rounds(load) => load.failure(),
+            Self::Stays(_) => None,
         }
     }
 

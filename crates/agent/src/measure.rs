@@ -76,6 +76,9 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
         session.send(&Frame::Identity(Box::new(identity::of(processes))))?;
     }
     window.stop_load(session)?;
+    if let Some(failure) = window.load.as_ref().and_then(Load::failure) {
+        session.send(&Frame::LoadFailure(failure))?;
+    }
     drop(window);
     drop(repaired);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;

@@ -9,7 +9,11 @@ use std::{
     process::{Child, ExitStatus},
 };
 
-use model::{sample::Rounds, span::Span, wire::Refusal};
+use model::{
+    sample::{LoadFailure, Rounds},
+    span::Span,
+    wire::Refusal,
+};
 use rustix::{
     fs::{MemfdFlags, memfd_create},
     process::Signal,
@@ -77,6 +81,12 @@ impl RoundLoad {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The first command that failed, and how.
+    pub(crate) fn failure(&self) -> Option<LoadFailure> {
+        let (place, why) = self.failed.as_ref()?;
+        Some(LoadFailure { command: self.commands[*place].line(), why: why.clone() })
     }
 
     /// When the next round is due.
@@ -262,6 +272,7 @@ mod tests {
         assert_eq!(why, "each of its 2 commands failed, the first with exit status: 7: no route");
         load.succeeded = true;
         load.hopeless().unwrap();
+        assert_eq!(load.failure().unwrap().why, "exit status: 7: no route");
     }
 
     #[test]

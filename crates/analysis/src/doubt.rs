@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use model::trial::TrialId;
+use model::{inert, sample::LoadFailure, trial::TrialId};
 use serde::Serialize;
 
 use crate::{
@@ -45,6 +45,18 @@ const WIDEST_HALF: f64 = 0.98;
 /// The advice on a series with gaps.
 const GAPS: &str = "Rates use the samples' own clock and stay right; the series has gaps. The host may be overloaded \
                     in real-time mode.";
+
+/// Letters that are shown of a command, and of how it ended.
+const SHOWN: usize = 200;
+
+/// How the first command that failed did so, behind a semicolon.
+fn first_failure(first: &Option<LoadFailure>) -> String {
+    let short = |text: &str| inert::line(text).chars().take(SHOWN).collect::<String>();
+    let words = |one: &LoadFailure| {
+        format!("; the first was `{}`, {}", short(&one.command), short(&one.why))
+    };
+    first.as_ref().map(words).unwrap_or_default()
+}
 
 /// Makes the type of its rows: each doubt with what it holds, then its level, its sentence and its advice. So there is
 /// none without them.
@@ -146,8 +158,10 @@ doubts! {
         failed: u64,
         /// Where.
         trials: Affected,
+        /// The first of them, and how it ended.
+        first: Option<LoadFailure>,
     }
-    Doubt: format!("{} of the load failed, in {trials}.", count(failed, "command"));
+    Doubt: format!("{} of the load failed, in {trials}{}.", count(failed, "command"), first_failure(first));
     "A failed command may cost more or less than a good one: run it by hand with `headroom up`.";
 
     /// Rounds were left out because the one before had not ended.

@@ -258,6 +258,7 @@ fn trial(planned: PlannedTrial) -> Trial {
         pauses: None,
         parity: None,
         peers: Vec::new(),
+        load_failure: None,
     };
     let window_ms = if planned.mode == Mode::Counted { 3_300 } else { 20_000 };
     let window_ms = if planned.host_load == HostLoad::Stress && planned.mode == Mode::Counted {

@@ -135,8 +135,12 @@ fn round_doubts(seen: &[Seen]) -> Vec<Doubt> {
     let total = |of: fn(&TrialFigures) -> u64| {
         seen.iter().fold(0u64, |sum, seen| sum.saturating_add(of(seen.figures)))
     };
-    let failed = affected(seen, |seen| seen.figures.rounds.failed > 0)
-        .map(|trials| Doubt::FailedRounds { failed: total(|trial| trial.rounds.failed), trials });
+    let failed =
+        affected(seen, |seen| seen.figures.rounds.failed > 0).map(|trials| Doubt::FailedRounds {
+            failed: total(|trial| trial.rounds.failed),
+            trials,
+            first: seen.iter().find_map(|seen| seen.recording.load_failure.clone()),
+        });
     let skipped = affected(seen, |seen| seen.figures.rounds.skipped > 0).map(|trials| {
         Doubt::SkippedRounds { skipped: total(|trial| trial.rounds.skipped), trials }
     });
@@ -312,7 +316,7 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use model::name::Sha256Hex;
+    use model::{name::Sha256Hex, sample::LoadFailure};
 
     use super::*;
     use crate::{analyse, fixture};
@@ -350,7 +354,15 @@ mod tests {
         type Change = fn(&mut Recording);
         let cases: [(&str, Change); 7] = [
             ("rounds of the load were left out", |recording| last(recording).rounds.skipped += 2),
-            ("commands of the load failed", |recording| last(recording).rounds.failed += 1),
+            (
+                "of the load failed, in 1 trial (idle@6#1); the first was `sh -c x`, exit status: 7: no route.",
+                |recording| {
+                    last(recording).rounds.failed += 1;
+                    let (command, why) =
+                        ("sh -c x".to_owned(), "exit status: 7: no\nroute".to_owned());
+                    recording.load_failure = Some(LoadFailure { command, why });
+                },
+            ),
             ("Samples are missing", |recording| drop(recording.samples.remove(4))),
             ("planned spacing", |recording| recording.samples[3].at_ns += 100_000_000),
             ("memory grew by 64", |recording| {

@@ -80,9 +80,13 @@ impl Estimate {
     }
 
     /// Says it before work begins, to people.
-    pub(crate) fn say(&self, options: &Options, planned: u32) {
-        if !options.json && !options.quiet {
-            output::tell(format_args!("plan: {}, {}", count(planned, "trial"), self.words()));
+    pub(crate) fn say(&self, options: &Options, planned: usize) {
+        if planned > 0 && !options.json && !options.quiet {
+            output::tell(format_args!(
+                "plan: {}, {}",
+                count(planned as u32, "trial"),
+                self.words()
+            ));
         }
     }
 }

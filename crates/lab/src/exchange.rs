@@ -228,6 +228,7 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Peers(_) => "peers",
         Frame::Contended(_) => "a record of contention",
         Frame::Completed(_) => "counters of transmission",
+        Frame::LoadFailure(_) => "how the load failed",
     }
 }
 

@@ -14,7 +14,7 @@ use model::{
     instrument::{Counts, Instrument, Recorded, Recorder, StacksOrder},
     parity::Parity,
     pause::{Pauses, Peer},
-    sample::Sample,
+    sample::{LoadFailure, Sample},
     topology::Correction,
     trial::{Recording, Stacks},
     wire::{Census, Frame, Measure},
@@ -60,6 +60,7 @@ pub struct Transcript {
     pauses: Option<Box<Pauses>>,
     parity: Option<Box<Parity>>,
     peers: Option<Vec<Peer>>,
+    load_failure: Option<LoadFailure>,
 }
 
 impl Transcript {
@@ -83,6 +84,7 @@ impl Transcript {
             pauses: None,
             parity: None,
             peers: None,
+            load_failure: None,
         }
     }
 
@@ -134,6 +136,7 @@ impl Transcript {
             }
             Frame::Sample(sample) => self.may_sample(sample),
             Frame::Identity(_) => self.is_closed() && self.identifies && self.identity.is_none(),
+            Frame::LoadFailure(_) => self.is_closed() && self.load_failure.is_none(),
             Frame::Recorded(_)
             | Frame::Counts(_)
             | Frame::Pauses(_)
@@ -166,6 +169,7 @@ impl Transcript {
             Frame::Pauses(pauses) => self.pauses = Some(pauses),
             Frame::Parity(parity) => self.parity = Some(parity),
             Frame::Peers(peers) => self.peers = Some(peers),
+            Frame::LoadFailure(failure) => self.load_failure = Some(failure),
             Frame::Refused(refusal) => return Err(Failure::Refused(refusal)),
             Frame::Done => return Ok(true),
             Frame::Records(_)
@@ -299,6 +303,7 @@ impl Transcript {
                 pauses: self.pauses,
                 parity: self.parity,
                 peers: self.peers.unwrap_or_default(),
+                load_failure: self.load_failure,
             }),
             _ => Err(Failure::Incomplete { came, expected }),
         }

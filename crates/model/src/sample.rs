@@ -113,6 +113,15 @@ pub struct Rounds {
     pub skipped: u64,
 }
 
+/// How a command of the load failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadFailure {
+    /// The command's words.
+    pub command: String,
+    /// Its exit status or signal, and the last lines of its standard error.
+    pub why: String,
+}
+
 /// CPU time of the whole machine, ticks, from the first line of `/proc/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {

@@ -13,7 +13,7 @@ use crate::{
     name::VariantName,
     parity::Parity,
     pause::{Pauses, Peer},
-    sample::Sample,
+    sample::{LoadFailure, Sample},
     share::Share,
     study::{HostLoad, Mode},
     topology::Correction,
@@ -173,6 +173,9 @@ pub struct Recording {
     /// Who talks to the subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<Peer>,
+    /// The first command of the load that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_failure: Option<LoadFailure>,
 }
 
 /// How stacks were recorded.

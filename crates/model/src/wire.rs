@@ -14,6 +14,7 @@
 //! | 6 | trials of `txd measure` |
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
+//! | 9 | how the load's first failed command ended |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -26,7 +27,7 @@ use crate::{
     name::RelativePath,
     parity::Parity,
     pause::{Pauses, Peer},
-    sample::Sample,
+    sample::{LoadFailure, Sample},
     span::Span,
     topology::Correction,
 };
@@ -37,7 +38,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 8;
+pub const PROTOCOL: u16 = 9;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -143,6 +144,8 @@ pub enum Frame {
     Contended(Box<Record>),
     /// What a trial of `txd` counted.
     Completed(Box<completion::Measured>),
+    /// The first command of the load that failed, after the last sample; sent where one did.
+    LoadFailure(LoadFailure),
 }
 
 /// What somebody said, behind a colon.

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use model::wire::{Decoder, Frame};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
-const ALL: [&str; 18] = [
+const ALL: [&str; 19] = [
     "Census",
     "Completed",
     "Contended",
@@ -17,6 +17,7 @@ const ALL: [&str; 18] = [
     "Done",
     "Hello",
     "Identity",
+    "LoadFailure",
     "Located",
     "Parity",
     "Pauses",
@@ -39,6 +40,7 @@ fn kind(frame: &Frame) -> &'static str {
         Frame::Done => "Done",
         Frame::Hello { .. } => "Hello",
         Frame::Identity(_) => "Identity",
+        Frame::LoadFailure(_) => "LoadFailure",
         Frame::Located(_) => "Located",
         Frame::Parity(_) => "Parity",
         Frame::Pauses(_) => "Pauses",

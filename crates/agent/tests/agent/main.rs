@@ -124,14 +124,24 @@ fn the_load_runs_in_whole_rounds_and_is_proved_by_its_content() {
 }
 
 #[test]
-fn a_load_that_fails_now_and_then_is_counted() {
+fn a_load_that_fails_now_and_then_is_counted_and_says_how() {
     let subject = Subject::idle();
     // Every other round: the file is there or it is not.
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("mark");
-    let script = format!("mkdir {0} 2>/dev/null || {{ rmdir {0}; exit 1; }}", mark.display());
+    let script = format!(
+        "mkdir {0} 2>/dev/null || {{ rmdir {0}; echo it was there >&2; exit 1; }}",
+        mark.display()
+    );
     let mut agent = Agent::measuring(loaded(&subject.name, 3, &["sh", "-c", &script]));
-    let rounds = agent.window(4).1[3].rounds;
+    agent.hello();
+    agent.census();
+    let rounds = (0..4).map(|_| agent.sample()).last().unwrap().rounds;
+    let Frame::LoadFailure(failure) = agent.frame() else { panic!("it does not say how") };
+    assert!(failure.command.starts_with("sh -c mkdir"), "{failure:?}");
+    assert_eq!(failure.why, "exit status: 1: it was there");
+    agent.census();
+    assert_eq!(agent.frame(), Frame::Done);
     assert!(rounds.failed > 0 && rounds.failed < rounds.ended, "{rounds:?}");
 }
 
@@ -319,7 +329,7 @@ fn the_two_flags_and_a_wrong_one() {
     let run =
         |flag: &str| Command::new(env!("CARGO_BIN_EXE_headroom-agent")).arg(flag).output().unwrap();
     assert!(run("--help").status.success() && run("-h").stdout.starts_with(b"headroom-agent"));
-    assert!(String::from_utf8(run("--version").stdout).unwrap().contains("protocol 8"));
+    assert!(String::from_utf8(run("--version").stdout).unwrap().contains(&format!("protocol {}", model::wire::PROTOCOL)));
     let wrong = run("--verbose");
     assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
 }

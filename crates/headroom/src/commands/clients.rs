@@ -4,17 +4,22 @@ use std::path::Path;
 
 use analysis::Analysis;
 use lab::{clients::Target, run_folder::Recorded, runner, study_file::StudyFile};
-use model::{experiment::Clients, study::Gates};
+use model::{
+    experiment::Clients,
+    study::{Gates, Study},
+    trial::PlannedTrial,
+};
 use report::index::{self, Entry, Wanted as Followed};
 
 use super::{
     check, compare,
     kinds::Verbs,
     publish::{self, Wanted},
-    trials::{changed, measured, plain, planned, say_estimate, show_plan},
+    trials::{changed, estimate, measured, plain, planned, show_plan},
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -31,13 +36,20 @@ impl Verbs for Clients {
         show_plan(options, file, &planned(file))
     }
 
+    fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
+        planned(file)
+    }
+
+    fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
+        estimate(options, study, trials)
+    }
+
     fn carry_out(
         options: &Options,
         file: &StudyFile,
         path: &Path,
         symbols: &SymbolFolders,
     ) -> Result<Recorded, Failure> {
-        say_estimate(options, &Target::Vm, file, &planned(file));
         measured(options, plain(&Target::Vm, symbols), file, path)
     }
 

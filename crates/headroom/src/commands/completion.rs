@@ -14,7 +14,7 @@ use lab::{
     study_file::StudyFile,
 };
 use model::{
-    completion::{Rounds, Strategy, Study},
+    completion::{PlannedTrial, Rounds, Strategy, Study},
     experiment::{Completion, Planned},
     inert,
 };
@@ -34,6 +34,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -44,6 +45,15 @@ impl Verbs for Completion {
         targets::refuse_others(flags, WORDS)?;
         targets::with_limits(None, &flags.limits, &file.study.known())?;
         changed(file, flags)
+    }
+
+    fn planned(file: &StudyFile<Study>) -> Vec<PlannedTrial> {
+        plan::trials(&file.study, &Rounds::default())
+    }
+
+    fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
+        let time = plan::estimate(study, trials, options.workers);
+        Estimate::of(options, time, &Needs::of_completion(study))
     }
 
     fn show(options: &Options, file: &StudyFile<Study>) -> Verdict {
@@ -145,7 +155,7 @@ fn only(strategies: &[Strategy], names: &[String]) -> Result<Vec<Strategy>, Fail
 /// Prints the plan and does nothing.
 fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
-    let trials = plan::trials(study, &Rounds::default());
+    let trials = Completion::planned(file);
     let loads = (1..).zip(&study.loads).map(|(number, load)| {
         let rates: Vec<String> = load.rates.iter().map(u32::to_string).collect();
         let task = load.task_ms.map(|ms| format!(", with a task of {ms} ms"));
@@ -159,8 +169,7 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let numbered = targets::Numbered {
         study,
         trials: trials.iter().map(|one| (one.number, one.name(study), json!(one.order))).collect(),
-        time: plan::estimate(study, &trials, options.workers),
-        needs: Needs::of_completion(study),
+        estimate: Completion::estimate(options, study, &trials),
     };
     numbered.show(options, &study.question, loads.chain(tasks).collect())
 }

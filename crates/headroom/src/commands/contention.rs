@@ -11,7 +11,7 @@ use lab::{
     study_file::StudyFile,
 };
 use model::{
-    contention::{Control, NamedControl, Rates, Study},
+    contention::{Control, NamedControl, PlannedTrial, Rates, Study},
     experiment::{Contention, Planned},
     inert,
 };
@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
@@ -40,6 +41,15 @@ impl Verbs for Contention {
         policies(&file.study)
             .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
         changed(file, flags)
+    }
+
+    fn planned(file: &StudyFile<Study>) -> Vec<PlannedTrial> {
+        plan::trials(&file.study, &Rates::default())
+    }
+
+    fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
+        let time = plan::estimate(study, trials, options.workers);
+        Estimate::of(options, time, &Needs::of_contention(study))
     }
 
     fn show(options: &Options, file: &StudyFile<Study>) -> Verdict {
@@ -158,7 +168,7 @@ fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
 /// Prints the plan and does nothing.
 fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let study = &file.study;
-    let trials = plan::trials(study, &Rates::default());
+    let trials = Contention::planned(file);
     let cells = (1..).zip(&study.cells).map(|(number, cell)| {
         let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
         let application = cell.application.as_deref().unwrap_or("no application");
@@ -171,8 +181,7 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
     let numbered = targets::Numbered {
         study,
         trials: trials.iter().map(|one| (one.number, one.name(study), json!(one.order))).collect(),
-        time: plan::estimate(study, &trials, options.workers),
-        needs: Needs::of_contention(study),
+        estimate: Contention::estimate(options, study, &trials),
     };
     numbered.show(options, &study.question, cells.chain(paced).collect())
 }

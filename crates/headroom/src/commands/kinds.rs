@@ -13,6 +13,7 @@ use report::index::{Entry, Wanted as Followed};
 use super::publish::{PAGE, Wanted};
 use crate::{
     code_files::SymbolFolders,
+    estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, On},
     options::Options,
@@ -27,6 +28,12 @@ pub(crate) trait Verbs: Experiment {
     ///
     /// [`Failure::Usage`] for words that mean nothing to it.
     fn changed(file: FileOf<Self>, flags: &flags::Run) -> Result<FileOf<Self>, Failure>;
+
+    /// The trials of a study, as far as they are known before anything was looked at or measured.
+    fn planned(file: &FileOf<Self>) -> Vec<Self::Planned>;
+
+    /// How long trials of a study will take, and what is made before them.
+    fn estimate(options: &Options, study: &Self::Study, trials: &[Self::Planned]) -> Estimate;
 
     /// Prints the plan of a study and does nothing.
     fn show(options: &Options, file: &FileOf<Self>) -> Verdict;
@@ -134,6 +141,7 @@ pub(crate) fn resume(
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
+        say_what_is_left::<K>(options, &recorded);
         let recorded = K::go_on(options, &recorded)?;
         conclude::<K>(options, flags, &recorded, None)
     })
@@ -198,8 +206,20 @@ fn run_as<K: Verbs>(
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
+    let planned = K::planned(&file);
+    K::estimate(options, &file.study, &planned).say(options, planned.len());
     let recorded = K::carry_out(options, &file, &path, &symbols)?;
     conclude::<K>(options, flags, &recorded, study.parent())
+}
+
+/// Says how long the trials will take that a run does not have.
+fn say_what_is_left<K: Verbs>(options: &Options, recorded: &Recorded<K>) {
+    let Recorded { run, trials, .. } = recorded;
+    let is_made = |planned: &K::Planned| {
+        trials.iter().any(|trial| trial.reading().is_some() && trial.planned == *planned)
+    };
+    let left: Vec<_> = run.plan.iter().filter(|planned| !is_made(planned)).cloned().collect();
+    K::estimate(options, &run.study, &left).say(options, left.len());
 }
 
 fn conclude<K: Verbs>(

@@ -3,11 +3,10 @@
 //!
 //! What is measured and how it is laid out is [`super::contention`]'s and [`super::completion`]'s.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use lab::{
     Lab,
-    missing::Needs,
     run_folder::{self, Recorded},
 };
 use model::{
@@ -172,19 +171,12 @@ pub(super) struct Numbered<'a, S> {
     /// Number, name and order of each.
     pub(super) trials: Vec<(u32, String, Value)>,
     /// How long they will take.
-    pub(super) time: Duration,
-    /// What they start from.
-    pub(super) needs: Needs,
+    pub(super) estimate: Estimate,
 }
 
 impl<S: Serialize> Numbered<'_, S> {
     /// Prints them as a plan, behind lines on what they are made of.
-    pub(super) fn show(
-        &self,
-        options: &Options,
-        question: &str,
-        mut lines: Vec<String>,
-    ) -> Verdict {
+    pub(super) fn show(self, options: &Options, question: &str, mut lines: Vec<String>) -> Verdict {
         let line =
             |(number, name, _): &(u32, String, Value)| format!("trial    {number:04} {name}");
         lines.extend(self.trials.iter().map(line));
@@ -195,7 +187,7 @@ impl<S: Serialize> Numbered<'_, S> {
             value: json!({"study": self.study, "trials": trials}),
             lines,
             trials: trials.len(),
-            estimate: Estimate::of(options, self.time, &self.needs),
+            estimate: self.estimate,
         };
         plan.show(options)
     }

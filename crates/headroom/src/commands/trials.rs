@@ -15,7 +15,7 @@ use lab::{
 };
 use model::{
     run::Run,
-    study::Mode,
+    study::{Mode, Study},
     trial::{PlannedTrial, Purpose, Trial},
     wire::Measure,
 };
@@ -107,9 +107,10 @@ pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
     trials
 }
 
-fn estimate(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Estimate {
+/// How long trials on the virtual access point will take.
+pub(super) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
-    Estimate::of(options, time, &Needs::of_trials(&file.study, trials))
+    Estimate::of(options, time, &Needs::of_trials(study, trials))
 }
 
 /// Says how long a run on the virtual access point will take.
@@ -120,7 +121,7 @@ pub(super) fn say_estimate(
     trials: &[PlannedTrial],
 ) {
     if *target == Target::Vm {
-        estimate(options, file, trials).say(options, trials.len() as u32);
+        estimate(options, &file.study, trials).say(options, trials.len());
     }
 }
 
@@ -141,7 +142,7 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         }),
         lines: snapshots.iter().map(access_point).chain(trials.iter().map(trial)).collect(),
         trials: trials.len(),
-        estimate: estimate(options, file, trials),
+        estimate: estimate(options, &file.study, trials),
     };
     plan.show(options)
 }
