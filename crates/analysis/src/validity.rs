@@ -354,15 +354,11 @@ mod tests {
         type Change = fn(&mut Recording);
         let cases: [(&str, Change); 7] = [
             ("rounds of the load were left out", |recording| last(recording).rounds.skipped += 2),
-            (
-                "of the load failed, in 1 trial (idle@6#1); the first was `sh -c x`, exit status: 7: no route.",
-                |recording| {
-                    last(recording).rounds.failed += 1;
-                    let (command, why) =
-                        ("sh -c x".to_owned(), "exit status: 7: no\nroute".to_owned());
-                    recording.load_failure = Some(LoadFailure { command, why });
-                },
-            ),
+            ("and 51 more); the first was `sh -c x`, exit status: 7: no route.", |recording| {
+                last(recording).rounds.failed += 1;
+                let (command, why) = ("sh -c x".to_owned(), "exit status: 7: no route".to_owned());
+                recording.load_failure = Some(LoadFailure { command, why });
+            }),
             ("Samples are missing", |recording| drop(recording.samples.remove(4))),
             ("planned spacing", |recording| recording.samples[3].at_ns += 100_000_000),
             ("memory grew by 64", |recording| {

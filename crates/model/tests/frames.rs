@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use model::wire::{Decoder, Frame};
+use model::wire::{Decoder, Frame, PROTOCOL};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
 const ALL: [&str; 19] = [
@@ -72,4 +72,11 @@ fn every_input_of_the_corpus_ends_in_a_value_or_a_word() {
         }
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ALL);
+}
+
+#[test]
+fn the_agents_page_names_the_protocols_version() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design/agent.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains(&format!("Its protocol has version {PROTOCOL}.")));
 }

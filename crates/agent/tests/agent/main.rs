@@ -329,7 +329,11 @@ fn the_two_flags_and_a_wrong_one() {
     let run =
         |flag: &str| Command::new(env!("CARGO_BIN_EXE_headroom-agent")).arg(flag).output().unwrap();
     assert!(run("--help").status.success() && run("-h").stdout.starts_with(b"headroom-agent"));
-    assert!(String::from_utf8(run("--version").stdout).unwrap().contains(&format!("protocol {}", model::wire::PROTOCOL)));
+    assert!(
+        String::from_utf8(run("--version").stdout)
+            .unwrap()
+            .contains(&format!("protocol {}", model::wire::PROTOCOL))
+    );
     let wrong = run("--verbose");
     assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
 }
