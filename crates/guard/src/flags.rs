@@ -96,6 +96,9 @@ pub struct Run {
     /// Decide once, print the status, restore, and end
     #[arg(long, conflicts_with = "span")]
     pub once: bool,
+    /// Print failures only: no line for what is seen and done
+    #[arg(long, short)]
+    pub quiet: bool,
     /// End after so long [default: when a signal comes]
     #[arg(long = "for", value_name = "TIME")]
     pub span: Option<Span>,
@@ -117,6 +120,13 @@ pub struct Run {
     /// The folder.
     #[command(flatten)]
     pub place: Place,
+}
+
+impl Run {
+    /// Whether no line says what is seen and done.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet || self.once
+    }
 }
 
 /// Metrics tell who runs what here; they are served to this device alone.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use model::plural::count;
+
 use super::curve::{Curve, Figure};
 use crate::status::words::{percent, rate};
 
@@ -36,8 +38,8 @@ impl Display for Words<'_> {
         let knee = if curve.knee.is_some() { "◆ knee, " } else { "" };
         writeln!(
             f,
-            "\n{knee}· nothing else keeps as much of both; median [least–most] of {} blocks",
-            curve.blocks
+            "\n{knee}· nothing else keeps as much of both; median [least–most] of {}",
+            count(curve.blocks, "block")
         )?;
         recommended(f, curve)?;
         for doubt in &curve.doubts {

@@ -105,7 +105,7 @@ impl Guard {
             recorder,
             record_fails: false,
             log: Log::new(flags.dry_run),
-            is_quiet: flags.once,
+            is_quiet: flags.is_quiet(),
         };
         // Canaries run already: they wait as anybody would.
         let mut absent = guard.senses.absent();

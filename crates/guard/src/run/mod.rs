@@ -34,7 +34,7 @@ pub fn run(flags: &flags::Run, name: &str) -> Output {
     let lived = catch_unwind(AssertUnwindSafe(|| session.run(flags)));
     let status = session.status();
     let ended = session.end();
-    if !ended.restored.is_empty() && !flags.once {
+    if !ended.restored.is_empty() && !flags.is_quiet() {
         say(name, &format!("ended; put back: {}", ended.restored.len()));
     }
     // What is put back is as it should be; the rest is said line by line.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use model::plural::count;
+
 use super::{Interface, Status};
 use crate::{
     bounds::{Bounds, FULL_WEIGHT, Placement},
@@ -188,7 +190,8 @@ fn own(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
     if let Some(rss) = own.rss_kib {
         write!(f, ", {:.1} MiB", rss as f64 / 1024.0)?;
     }
-    writeln!(f, ", {} writes in the last minute, {} in all", own.writes_last_minute, own.writes)
+    let lately = count(own.writes_last_minute, "write");
+    writeln!(f, ", {lately} in the last minute, {} in all", own.writes)
 }
 
 /// A share as people read it: `93 %`, and one decimal below ten.

@@ -19,6 +19,7 @@ mod meter;
 use std::{io, sync::Arc};
 
 use linux::tap::Tap;
+use model::plural::count;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -107,7 +108,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The card does not come up any more.
-    #[error("the card does not answer: it was reset {resets} times in vain")]
+    #[error("the card does not answer: it was reset {} in vain", count(resets, "time"))]
     Card {
         /// How often.
         resets: u64,
