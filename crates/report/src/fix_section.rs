@@ -93,9 +93,8 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     if judgements.is_empty() {
         return Ok(String::new());
     }
-    let open = judgements.len() <= STAND_OPEN;
     let cards = judgements.iter().enumerate();
-    let cards = cards.map(|(at, each)| card(run, analysis, (at, each), open)).collect();
+    let cards = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
     let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
     Section { table, cards, heading: heading(run) }.render()
 }
@@ -178,7 +177,7 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
         .then(|| Figure { name: "With load and others", value: format!("{before} → {after}") })
 }
 
-fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -> Card {
+fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
     let difference = analysis.differences.iter().find(|difference| {
         difference.before == judgement.base
             && difference.after == judgement.variant
@@ -195,7 +194,7 @@ fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), op
         verdict: judgement.verdict.name(),
         finding: finding(judgement.finding),
         sentence: prose::html(bare(&judgement.sentence)),
-        open,
+        open: analysis.judgements.len() <= STAND_OPEN,
         whose: whose(run, judgement),
         sides: sides(judgement),
         chart: pair_chart::draw(judgement),

@@ -124,7 +124,7 @@ pub(crate) fn full(analysis: &Analysis) -> Table {
     );
     for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
         for (part, estimate) in parts(cell) {
-            table.push(full_row(cell, part, (unit, estimate)));
+            table.push(full_row(cell, part, unit, estimate));
         }
     }
     table
@@ -144,7 +144,7 @@ fn parts(cell: &Cell) -> Vec<(&str, &Estimate)> {
         .collect()
 }
 
-fn full_row(cell: &Cell, part: &str, (unit, estimate): (Unit, &Estimate)) -> Vec<String> {
+fn full_row(cell: &Cell, part: &str, unit: Unit, estimate: &Estimate) -> Vec<String> {
     vec![
         cell.variant.clone(),
         cell.clients.to_string(),

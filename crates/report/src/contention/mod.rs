@@ -87,7 +87,7 @@ struct Decisions {
 }
 
 /// A run's line in an index.
-pub fn entry(run: &Run, contention: &Contention, place: (&str, Option<String>)) -> Entry {
+pub fn entry(run: &Run, contention: &Contention, place: index::Place<'_>) -> Entry {
     index::by_targets(
         run,
         &run.study.question,
