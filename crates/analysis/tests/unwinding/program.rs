@@ -19,14 +19,15 @@ const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21
 
 /// Builds the chain; `None`, and a line that says so, where there is no such compiler.
 pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
-    build_of("chain.c", &format!("chain-{name}"), (compiler, flags))
+    build_of("chain.c", &format!("chain-{name}"), compiler, flags)
 }
 
 /// Builds one of the sources alongside this file, in the same way.
 pub(crate) fn build_of(
     source: &str,
     name: &str,
-    (compiler, flags): (&str, &[&str]),
+    compiler: &str,
+    flags: &[&str],
 ) -> Option<PathBuf> {
     // Tests run alongside each other, so no two write one file.
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
