@@ -148,19 +148,19 @@ mod tests {
     #[test]
     fn a_ledger_tells_only_what_is_known() {
         assert!(ledger(&Ledger::default()).is_empty());
-        let told = ledger(&Ledger {
+        let facts = ledger(&Ledger {
             trials: (3, 54),
             wall_s: 61.0,
             effort: Some(Effort { hours: Some(3.5), cost: None }),
             ..Ledger::default()
         });
-        let told: Vec<_> =
-            told.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
-        assert!(told.contains(&"Trials: 3 of 54".to_owned()), "{told:?}");
-        assert!(told.contains(&"Hours of people: 3.5".to_owned()), "{told:?}");
+        let facts: Vec<_> =
+            facts.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
+        assert!(facts.contains(&"Trials: 3 of 54".to_owned()), "{facts:?}");
+        assert!(facts.contains(&"Hours of people: 3.5".to_owned()), "{facts:?}");
         assert!(
-            !told.iter().any(|fact| fact.contains("CPU") || fact.contains("Samples")),
-            "{told:?}"
+            !facts.iter().any(|fact| fact.contains("CPU") || fact.contains("Samples")),
+            "{facts:?}"
         );
     }
 }

@@ -318,9 +318,9 @@ fn slices(difference: &Difference) -> Table {
         ("grew", &|each| each.after > each.before && !is_new(each)),
     ];
     for (word, is_kind) in kinds {
-        let told = difference.functions.iter().filter(|each| each.told_apart && is_kind(each));
-        let told = told.filter(|each| each.before < TRUNK * whole);
-        for each in told.take(MOST_SLICES) {
+        let changed = difference.functions.iter().filter(|each| each.told_apart && is_kind(each));
+        let changed = changed.filter(|each| each.before < TRUNK * whole);
+        for each in changed.take(MOST_SLICES) {
             table.push(vec![
                 word.to_owned(),
                 each.name.clone(),

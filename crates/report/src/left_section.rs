@@ -68,9 +68,9 @@ fn cheapest(analysis: &Analysis) -> Option<&Stage> {
 
 fn sentences(analysis: &Analysis, cheapest: &Stage) -> Vec<String> {
     let clients = analysis.stages.clients;
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(sum) = &cheapest.cpu.sum {
-        told.push(format!(
+        sentences.push(format!(
             "The cheapest stage is `{}`: at {clients} {} together take {}/s, {} % of a core.",
             cheapest.variant,
             summed(analysis),
@@ -79,8 +79,8 @@ fn sentences(analysis: &Analysis, cheapest: &Stage) -> Vec<String> {
             clients = count(clients, "client")
         ));
     }
-    told.extend(cheapest.against.iter().filter_map(|against| distance(cheapest, against)));
-    told
+    sentences.extend(cheapest.against.iter().filter_map(|against| distance(cheapest, against)));
+    sentences
 }
 
 /// How far it is to a base of another subject that costs less.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// One pause, ready to be shown.
-struct Shown {
+struct Card {
     id: String,
     title: String,
     /// The verdict, which gives the word its colour.
@@ -30,7 +30,7 @@ struct Shown {
 #[derive(Template)]
 #[template(path = "proof.html")]
 struct Section {
-    shown: Vec<Shown>,
+    cards: Vec<Card>,
     table: String,
 }
 
@@ -43,14 +43,14 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     if analysis.pauses.is_empty() {
         return Ok(String::new());
     }
-    let shown =
-        analysis.pauses.iter().enumerate().map(|(at, pause)| shown(run, at, pause)).collect();
-    Section { shown, table: table(analysis).html() }.render()
+    let cards =
+        analysis.pauses.iter().enumerate().map(|(at, pause)| card(run, at, pause)).collect();
+    Section { cards, table: table(analysis).html() }.render()
 }
 
-fn shown(run: &Run, at: usize, pause: &PauseFigures) -> Shown {
+fn card(run: &Run, at: usize, pause: &PauseFigures) -> Card {
     let counts = counts(run, pause);
-    Shown {
+    Card {
         id: format!("pause-{at}"),
         title: format!(
             "{} paused: {}, {}",

@@ -190,9 +190,8 @@ pub(crate) fn slopes(analysis: &Analysis) -> Table {
     for curve in &analysis.curves {
         match &curve.why_none {
             Some(why) => table.push(no_slope(curve, why)),
-            None => {
-                told(curve).for_each(|slope| table.push(slope_row(curve, slope, &analysis.others)))
-            }
+            None => slopes_of(curve)
+                .for_each(|slope| table.push(slope_row(curve, slope, &analysis.others))),
         }
     }
     table
@@ -235,10 +234,10 @@ fn no_slope(curve: &Curve, why: &str) -> Vec<String> {
 }
 
 /// Where the subject works alone the sum is the subject, and is not said twice.
-fn told(curve: &Curve) -> impl Iterator<Item = &Slope> {
+fn slopes_of(curve: &Curve) -> impl Iterator<Item = &Slope> {
     let alone = curve.load.is_none() && curve.slope(analysis::Part::Others).is_none();
-    let is_told = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
-    curve.slopes.iter().filter(is_told)
+    let is_shown = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
+    curve.slopes.iter().filter(is_shown)
 }
 
 fn slope_row(curve: &Curve, slope: &Slope, others: &[String]) -> Vec<String> {

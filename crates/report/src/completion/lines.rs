@@ -63,14 +63,14 @@ struct Picture {
 /// CPU against rate, in both sizes. Empty with fewer than two rates.
 pub(super) fn cpu(completion: &Completion, place: &str, load: &Load) -> String {
     let value = |point: &Point| {
-        let told = format!(
+        let title = format!(
             "{} at {}/s: {:.2} % of a core, {:.2} % waiting",
             point.strategy.name(),
             point.rate,
             100.0 * point.path.mean,
             100.0 * point.waiting.mean
         );
-        Some((100.0 * point.path.mean, None, told))
+        Some((100.0 * point.path.mean, None, title))
     };
     let series = series(completion, place, load, &value);
     let most = most_rate(&series);
@@ -88,12 +88,12 @@ pub(super) fn cpu(completion: &Completion, place: &str, load: &Load) -> String {
 pub(super) fn latency(completion: &Completion, place: &str, load: &Load) -> String {
     let value = |point: &Point| {
         let (p50, p99) = (point.p50_us?.mean, point.p99_us?.mean);
-        let told = format!(
+        let title = format!(
             "{} at {}/s: p50 {p50:.0} µs, p99 {p99:.0} µs",
             point.strategy.name(),
             point.rate
         );
-        Some((p50, Some(p99), told))
+        Some((p50, Some(p99), title))
     };
     Picture {
         title: "Latency of frames against frames offered, median and 99th percentile".to_owned(),
@@ -120,7 +120,7 @@ fn series(
             rated.filter_map(|point| Some((f64::from(point.rate), value(point)?))).collect();
         Series {
             strategy,
-            points: values.iter().map(|(x, (y, _, told))| (*x, *y, told.clone())).collect(),
+            points: values.iter().map(|(x, (y, _, title))| (*x, *y, title.clone())).collect(),
             above: values.iter().filter_map(|(x, (_, above, _))| Some((*x, (*above)?))).collect(),
         }
     };
@@ -176,8 +176,8 @@ impl Picture {
     /// The picture in words, for those who do not see it.
     fn description(&self) -> String {
         let ends = self.series.iter().filter_map(|one| one.points.last());
-        let told: Vec<&str> = ends.map(|(_, _, told)| told.as_str()).collect();
-        format!("{}: {}", self.title, told.join("; "))
+        let title: Vec<&str> = ends.map(|(_, _, title)| title.as_str()).collect();
+        format!("{}: {}", self.title, title.join("; "))
     }
 
     fn levels(&self, ticks: &[f64], across: &Range<f64>, at: &dyn Fn(f64) -> f64) -> String {
@@ -256,9 +256,9 @@ fn line(series: &Series, x: Scale, at: &dyn Fn(f64) -> f64) -> String {
     let marks: String = series
         .points
         .iter()
-        .map(|(rate, value, told)| {
+        .map(|(rate, value, title)| {
             let marker = marks::marker(style, x.at(*rate), at(*value));
-            format!("<g><title>{}</title>{marker}</g>", escape(told))
+            format!("<g><title>{}</title>{marker}</g>", escape(title))
         })
         .collect();
     let above = if series.above.is_empty() {

@@ -37,7 +37,7 @@ pub fn summary(completion: &Completion) -> String {
     let answer: String =
         completion.answer.iter().map(|one| fold(&inert::line(one), "  ", "    ") + "\n").collect();
     text += &cut(&answer, MOST_ANSWER);
-    let shown = telling(completion);
+    let shown = main_points(completion);
     let table = table(&shown);
     if !table.rows.is_empty() {
         text += &format!("\n{}", table.plain());
@@ -52,10 +52,10 @@ pub fn summary(completion: &Completion) -> String {
 }
 
 /// The points that a terminal shows: those of the largest frames, and alongside a task.
-fn telling(completion: &Completion) -> Vec<&Point> {
+fn main_points(completion: &Completion) -> Vec<&Point> {
     let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
-    let is_telling = |point: &&Point| point.task.is_some() || point.bytes == largest;
-    completion.points.iter().filter(is_telling).take(MOST_POINTS).collect()
+    let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
+    completion.points.iter().filter(is_shown).take(MOST_POINTS).collect()
 }
 
 fn table(points: &[&Point]) -> Table {

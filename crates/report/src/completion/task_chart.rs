@@ -93,12 +93,13 @@ fn chart(bars: &[Bar], alone: Option<f64>, frame: &Frame, size: &str) -> String 
     let line = alone.map_or(String::new(), |alone| {
         format!(r#"<path class="limit" d="M{:.1} {TOP}V{floor:.1}"/>"#, x.at(alone))
     });
-    let told: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.figure)).collect();
+    let figures: Vec<String> =
+        bars.iter().map(|bar| format!("{} {}", bar.name, bar.figure)).collect();
     format!(
         r#"<svg class="chart {size}" viewBox="0 0 {} {:.1}" role="img" aria-label="{}">{}{rows}{line}</svg>"#,
         frame.width,
         floor + BOTTOM,
-        escape(&format!("Time of the task: {}", told.join("; "))),
+        escape(&format!("Time of the task: {}", figures.join("; "))),
         grid(&ticks, x, floor),
     )
 }

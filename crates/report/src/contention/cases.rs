@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// One cell's four cases, as HTML.
-pub(super) struct Shown {
+pub(super) struct CasesSection {
     pub(super) name: String,
     /// Whether no case was made yet.
     pub(super) is_empty: bool,
@@ -43,7 +43,7 @@ pub(super) struct Shown {
     pub(super) model_check: Option<String>,
 }
 
-impl Shown {
+impl CasesSection {
     /// Lays out one cell's cases.
     pub(super) fn of(cases: &FourCases) -> Self {
         let counters = counters(cases);

@@ -24,7 +24,7 @@ pub(super) fn words() -> String {
 }
 
 /// What stands alongside a cell's name: its verdict and two sentences.
-pub(super) struct Told {
+pub(super) struct HarmVerdict {
     pub(super) name: String,
     /// `fail` where there is harm, `invalid` where it was not measured: the colours of verdicts.
     pub(super) class: &'static str,
@@ -126,12 +126,12 @@ fn verdict(cell: &Cell) -> (&'static str, &'static str) {
 }
 
 /// Why each verdict is what it is, and the mechanism.
-pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
-    let told = |cell: &&Cell| {
+pub(super) fn verdicts(cells: &[&Cell]) -> Vec<HarmVerdict> {
+    let of = |cell: &&Cell| {
         let (class, word) = verdict(cell);
         let word = if word == ABSENT { "not measured" } else { word };
         let sentence = |text: &str| prose::html(&prose::sentence(text));
-        Told {
+        HarmVerdict {
             name: cell.name.clone(),
             class,
             word,
@@ -145,5 +145,5 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
             mechanism: cell.harm.as_ref().map_or(String::new(), |harm| sentence(&harm.mechanism)),
         }
     };
-    cells.iter().map(told).collect()
+    cells.iter().map(of).collect()
 }
