@@ -104,25 +104,15 @@ pub(crate) fn counts_short(counts: &[CountFigures]) -> Table {
 
 /// The subject's own counters in the same windows.
 pub(crate) fn own_counters(own: &[OwnCounter]) -> Table {
-    let mut table = Table::new(
-        "The subject’s own counters in the same windows",
-        &[
-            (Head, "counter", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "rose by", "each repetition"),
-        ],
-    );
-    for each in own {
-        let rose: Vec<_> = each.rose.iter().map(|rose| risen(*rose)).collect();
-        table.push(vec![
-            each.name.clone(),
-            each.variant.clone(),
-            each.clients.to_string(),
-            rose.join(", "),
-        ]);
-    }
-    table
+    Table::of("The subject’s own counters in the same windows", own)
+        .head("counter", "", |each| each.name.clone())
+        .text("variant", "", |each| each.variant.clone())
+        .number("clients", "", |each| each.clients.to_string())
+        .text("rose by", "each repetition", |each| {
+            let rose: Vec<_> = each.rose.iter().map(|rose| risen(*rose)).collect();
+            rose.join(", ")
+        })
+        .table()
 }
 
 /// Most counters count; some add up seconds.

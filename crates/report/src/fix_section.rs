@@ -18,7 +18,7 @@ use crate::{
     pair_chart, prose,
     signed::{of_estimate, with_interval},
     table::{
-        Kind::{Head, Name, Number, Quiet, Text},
+        Kind::{Head, Name, Number, Text},
         Table,
     },
     tables,
@@ -115,44 +115,25 @@ pub(crate) const fn finding(finding: Finding) -> &'static str {
 fn overview(run: &Run, analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Every comparison, paired by repetition",
-        &[
-            (Head, "variant", ""),
-            (Text, "against", ""),
-            (Number, "clients", ""),
-            (Text, "CPU of", ""),
-            (Number, "before", &name),
-            (Number, "after", &name),
-            (Number, "effect", "%"),
-            (Quiet, "interval", "%"),
-            (Number, "p", "exact"),
-            (Number, "detectable", "%"),
-            (Number, "pairs", ""),
-            (Text, "found", ""),
-            (Text, "verdict", ""),
-        ],
-    );
-    for each in &analysis.judgements {
-        table.push(vec![
-            each.variant.clone(),
-            each.base.clone(),
-            each.clients.to_string(),
-            whose(run, each),
-            tables::mean(unit, each.before.as_ref()),
-            tables::mean(unit, each.after.as_ref()),
+    Table::of("Every comparison, paired by repetition", &analysis.judgements)
+        .head("variant", "", |each| each.variant.clone())
+        .text("against", "", |each| each.base.clone())
+        .number("clients", "", |each| each.clients.to_string())
+        .text("CPU of", "", |each| whose(run, each))
+        .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
+        .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
+        .number("effect", "%", |each| {
             each.relative
                 .as_ref()
-                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect)),
-            tables::bracket(Unit::PER_CENT, each.relative.as_ref()),
-            probability(each.p),
-            tables::percent(each.detectable),
-            each.pairs.to_string(),
-            finding(each.finding).to_owned(),
-            each.verdict.name().to_owned(),
-        ]);
-    }
-    table
+                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+        })
+        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
+        .number("p", "exact", |each| probability(each.p))
+        .number("detectable", "%", |each| tables::percent(each.detectable))
+        .number("pairs", "", |each| each.pairs.to_string())
+        .text("found", "", |each| finding(each.finding).to_owned())
+        .text("verdict", "", |each| each.verdict.name().to_owned())
+        .table()
 }
 
 fn probability(p: Option<f64>) -> String {
@@ -259,31 +240,21 @@ fn pairs(judgement: &Judgement) -> String {
 
 /// The functions that the variant changes.
 fn ran(judgement: &Judgement) -> Table {
-    let mut table = Table::new(
-        "Did the changed code run?",
-        &[(Name, "function", ""), (Number, "calls", "in a window")],
-    );
-    for each in &judgement.ran {
-        let calls = each.calls.map_or("not counted".to_owned(), |calls| calls.to_string());
-        table.push(vec![each.function.clone(), calls]);
-    }
-    table
+    Table::of("Did the changed code run?", &judgement.ran)
+        .name("function", "", |each| each.function.clone())
+        .number("calls", "in a window", |each| {
+            each.calls.map_or("not counted".to_owned(), |calls| calls.to_string())
+        })
+        .table()
 }
 
 /// How often things happen on both sides.
 fn rates(rates: &[RateChange]) -> Table {
-    let mut table = Table::new(
-        "How often it happens",
-        &[
-            (Name, "counted", ""),
-            (Number, "before", "each second"),
-            (Number, "after", "each second"),
-        ],
-    );
-    for rate in rates {
-        table.push(vec![rate.function.clone(), often(rate.before), often(rate.after)]);
-    }
-    table
+    Table::of("How often it happens", rates)
+        .name("counted", "", |rate| rate.function.clone())
+        .number("before", "each second", |rate| often(rate.before))
+        .number("after", "each second", |rate| often(rate.after))
+        .table()
 }
 
 fn often(per_second: f64) -> String {

@@ -4,16 +4,7 @@ use analysis::{Analysis, quantity::Unit, verdicts::PauseFigures};
 use askama::Template;
 use model::{plural::count, run::Run, verdict::Verdict};
 
-use crate::{
-    overall::counts,
-    pause_chart, prose,
-    signed::of_estimate,
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
-    tables,
-};
+use crate::{overall::counts, pause_chart, prose, signed::of_estimate, table::Table, tables};
 
 /// One pause, ready to be shown.
 struct Card {
@@ -69,43 +60,27 @@ fn card(run: &Run, at: usize, pause: &PauseFigures) -> Card {
 fn table(analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "CPU of the subject while another process is stopped",
-        &[
-            (Head, "stopped", ""),
-            (Text, "subject", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "trials", ""),
-            (Number, "running", &name),
-            (Number, "stopped", &name),
-            (Number, "control", &name),
-            (Number, "share", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "control", "%"),
-            (Quiet, "95 % interval", "%"),
-        ],
-    );
-    for pause in &analysis.pauses {
-        table.push(vec![
-            pause.consumer.clone(),
-            pause.subject.clone(),
-            pause.of_variant().to_owned(),
-            pause.clients.to_string(),
-            pause.trials.to_string(),
-            tables::mean(unit, pause.running.as_ref()),
-            tables::mean(unit, pause.stopped.as_ref()),
-            tables::mean(unit, pause.sham.as_ref()),
-            tables::mean(Unit::PER_CENT, pause.share.as_ref()),
-            tables::bracket(Unit::PER_CENT, pause.share.as_ref()),
+    Table::of("CPU of the subject while another process is stopped", &analysis.pauses)
+        .head("stopped", "", |pause| pause.consumer.clone())
+        .text("subject", "", |pause| pause.subject.clone())
+        .text("variant", "", |pause| pause.of_variant().to_owned())
+        .number("clients", "", |pause| pause.clients.to_string())
+        .number("trials", "", |pause| pause.trials.to_string())
+        .number("running", &name, |pause| tables::mean(unit, pause.running.as_ref()))
+        .number("stopped", &name, |pause| tables::mean(unit, pause.stopped.as_ref()))
+        .number("control", &name, |pause| tables::mean(unit, pause.sham.as_ref()))
+        .number("share", "%", |pause| tables::mean(Unit::PER_CENT, pause.share.as_ref()))
+        .quiet("95 % interval", "%", |pause| tables::bracket(Unit::PER_CENT, pause.share.as_ref()))
+        .number("control", "%", |pause| {
             pause
                 .sham_share
                 .as_ref()
-                .map_or_else(absent, |share| of_estimate(Unit::PER_CENT, share)),
-            tables::bracket(Unit::PER_CENT, pause.sham_share.as_ref()),
-        ]);
-    }
-    table
+                .map_or_else(absent, |share| of_estimate(Unit::PER_CENT, share))
+        })
+        .quiet("95 % interval", "%", |pause| {
+            tables::bracket(Unit::PER_CENT, pause.sham_share.as_ref())
+        })
+        .table()
 }
 
 fn absent() -> String {

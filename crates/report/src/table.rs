@@ -14,6 +14,12 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
 }
 
+impl Column {
+    fn new(kind: Kind, title: &str, unit: &str) -> Self {
+        Self { title: title.to_owned(), unit: unit.to_owned(), kind }
+    }
+}
+
 /// How a column's cells are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -59,6 +65,64 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
+/// A table that is made column by column: each with its title, its unit, and what it shows of a row's thing.
+pub(crate) struct Rows<T> {
+    things: Vec<T>,
+    cells: Vec<Vec<String>>,
+    dim: Vec<bool>,
+    table: Table,
+}
+
+impl<T> Rows<T> {
+    /// Heads the row.
+    pub(crate) fn head(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Head, title, unit), cell)
+    }
+
+    /// Numbers, aligned at the decimal point.
+    pub(crate) fn number(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Number, title, unit), cell)
+    }
+
+    /// Numbers that are secondary, as intervals.
+    pub(crate) fn quiet(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Quiet, title, unit), cell)
+    }
+
+    /// Words.
+    pub(crate) fn text(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Text, title, unit), cell)
+    }
+
+    /// Names of functions.
+    pub(crate) fn name(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Name, title, unit), cell)
+    }
+
+    fn column(mut self, column: Column, cell: impl Fn(&T) -> String) -> Self {
+        self.table.columns.push(column);
+        for (cells, thing) in self.cells.iter_mut().zip(&self.things) {
+            cells.push(cell(thing));
+        }
+        self
+    }
+
+    /// Sets rows in grey; a cell must say the same in words.
+    pub(crate) fn dim(mut self, is_dim: impl Fn(&T) -> bool) -> Self {
+        self.dim = self.things.iter().map(is_dim).collect();
+        self
+    }
+
+    /// The table.
+    pub(crate) fn table(mut self) -> Table {
+        for (cells, dim) in self.cells.into_iter().zip(self.dim) {
+            self.table.push(cells);
+            self.table.dim_last(dim);
+        }
+        self.table
+    }
+}
+
 /// Rows that fit on a printed page together with what stands above them.
 const FITS_A_PAGE: usize = 18;
 
@@ -76,16 +140,22 @@ struct Padding {
 impl Table {
     /// An empty table; each column is a kind, a title and a unit.
     pub(crate) fn new(caption: &str, columns: &[(Kind, &str, &str)]) -> Self {
-        let column = |(kind, title, unit): &(Kind, &str, &str)| Column {
-            title: (*title).to_owned(),
-            unit: (*unit).to_owned(),
-            kind: *kind,
-        };
         Self {
             caption: caption.to_owned(),
-            columns: columns.iter().map(column).collect(),
+            columns: columns
+                .iter()
+                .map(|(kind, title, unit)| Column::new(*kind, title, unit))
+                .collect(),
             rows: Vec::new(),
         }
+    }
+
+    /// A table with a row for each thing, whose columns follow.
+    pub(crate) fn of<T>(caption: &str, things: impl IntoIterator<Item = T>) -> Rows<T> {
+        let things: Vec<T> = things.into_iter().collect();
+        let cells = vec![Vec::new(); things.len()];
+        let dim = vec![false; things.len()];
+        Rows { things, cells, dim, table: Self::new(caption, &[]) }
     }
 
     /// Adds a row. A head that differs from the row above opens a group.

@@ -106,28 +106,23 @@ pub(crate) fn other(unit: Unit, others: &[Other], name: &str) -> String {
 pub(crate) fn full(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Every part of every cell",
-        &[
-            (Head, "variant", ""),
-            (Head, "clients", ""),
-            (Text, "part", ""),
-            (Number, "n", ""),
-            (Number, "mean", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "SD", &name),
-            (Number, "CV", "%"),
-            (Number, "smallest", &name),
-            (Number, "largest", &name),
-            (Number, "of a core", "%"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
-        for (part, estimate) in parts(cell) {
-            table.push(full_row(cell, part, unit, estimate));
-        }
-    }
-    table
+    let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
+    let rows = cells.flat_map(|cell| {
+        parts(cell).into_iter().map(move |(part, estimate)| (cell, part, estimate))
+    });
+    Table::of("Every part of every cell", rows)
+        .head("variant", "", |(cell, ..)| cell.variant.clone())
+        .head("clients", "", |(cell, ..)| cell.clients.to_string())
+        .text("part", "", |(_, part, _)| (*part).to_owned())
+        .number("n", "", |(.., estimate)| estimate.n.to_string())
+        .number("mean", &name, |(.., estimate)| unit.mean(estimate))
+        .quiet("95 % interval", &name, |(.., estimate)| unit.bracket(estimate))
+        .number("SD", &name, |(.., estimate)| plain(unit, estimate.sd))
+        .number("CV", "%", |(.., estimate)| percent(estimate.cv))
+        .number("smallest", &name, |(.., estimate)| unit.among(estimate.min, estimate))
+        .number("largest", &name, |(.., estimate)| unit.among(estimate.max, estimate))
+        .number("of a core", "%", |(.., estimate)| Unit::CORE.mean(estimate))
+        .table()
 }
 
 /// Where the subject works alone the sum is the subject, and is not said twice.
@@ -142,22 +137,6 @@ fn parts(cell: &Cell) -> Vec<(&str, &Estimate)> {
         .filter(|(name, _)| !alone || *name != "sum")
         .filter_map(|(name, estimate)| Some((name, estimate.as_ref()?)))
         .collect()
-}
-
-fn full_row(cell: &Cell, part: &str, unit: Unit, estimate: &Estimate) -> Vec<String> {
-    vec![
-        cell.variant.clone(),
-        cell.clients.to_string(),
-        part.to_owned(),
-        estimate.n.to_string(),
-        unit.mean(estimate),
-        unit.bracket(estimate),
-        plain(unit, estimate.sd),
-        percent(estimate.cv),
-        unit.among(estimate.min, estimate),
-        unit.among(estimate.max, estimate),
-        Unit::CORE.mean(estimate),
-    ]
 }
 
 /// Why there is no slope at all, where one reason holds for every variant.
@@ -280,30 +259,18 @@ pub(crate) const fn part_name(part: analysis::Part) -> &'static str {
 
 /// What the access point takes without a load.
 pub(crate) fn idle(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "Idle baseline: no load",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "subject", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Number, "of a core", "%"),
-            (Number, "machine busy", "%"),
-            (Number, "agent", "µs/s"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0) {
-        table.push(vec![
-            cell.variant.clone(),
-            cell.clients.to_string(),
-            mean(Unit::MICROS, cell.cpu.subject.as_ref()),
-            bracket(Unit::MICROS, cell.cpu.subject.as_ref()),
-            mean(Unit::CORE, cell.cpu.subject.as_ref()),
-            plain(Unit::PER_CENT, cell.beyond.machine_busy),
-            mean(Unit::MICROS, cell.cpu.agent.as_ref()),
-        ]);
-    }
-    table
+        analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0),
+    )
+    .head("variant", "", |cell| cell.variant.clone())
+    .number("clients", "", |cell| cell.clients.to_string())
+    .number("subject", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.subject.as_ref()))
+    .quiet("95 % interval", "µs/s", |cell| bracket(Unit::MICROS, cell.cpu.subject.as_ref()))
+    .number("of a core", "%", |cell| mean(Unit::CORE, cell.cpu.subject.as_ref()))
+    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, cell.beyond.machine_busy))
+    .number("agent", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.agent.as_ref()))
+    .table()
 }
 
 /// Variants against each other.
@@ -359,49 +326,31 @@ fn contrast_cells(contrast: &Contrast, unit: Unit) -> [String; 5] {
 pub(crate) fn lab(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "The lab itself",
-        &[
-            (Head, "variant", ""),
-            (Text, "mode", ""),
-            (Text, "host load", ""),
-            (Number, "clients", ""),
-            (Number, "n", ""),
-            (Number, "mean", &name),
-            (Number, "CV", "%"),
-            (Number, "range", "%"),
-            (Number, "shift", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "results", "different"),
-            (Number, "speed", "× real"),
-            (Number, "restore", "ms"),
-        ],
-    );
-    for row in &analysis.lab.rows {
-        table.push(lab_row(row, unit));
-    }
-    table
-}
-
-fn lab_row(row: &analysis::Row, unit: Unit) -> Vec<String> {
-    let shift = row.shift.map(|shift| bare(quantity::signed_percent(shift.mean)));
-    let interval = row.shift.and_then(|shift| shift.interval).map(|interval| {
-        let [low, high] = [interval.low, interval.high].map(quantity::signed_percent).map(bare);
-        format!("[{low}, {high}]")
-    });
-    vec![
-        row.variant.clone(),
-        row.mode.name().to_owned(),
-        host_load_name(row.host_load).to_owned(),
-        row.clients.to_string(),
-        row.sum.n.to_string(),
-        unit.mean(&row.sum),
-        percent(row.sum.cv),
-        percent(row.range),
-        shift.unwrap_or(ABSENT.to_owned()),
-        interval.unwrap_or(ABSENT.to_owned()),
-        row.distinct.to_string(),
-        plain(Unit::ONE, row.speed.map(|speed| speed.mean)),
-        row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean)),
-    ]
+    Table::of("The lab itself", &analysis.lab.rows)
+        .head("variant", "", |row| row.variant.clone())
+        .text("mode", "", |row| row.mode.name().to_owned())
+        .text("host load", "", |row| host_load_name(row.host_load).to_owned())
+        .number("clients", "", |row| row.clients.to_string())
+        .number("n", "", |row| row.sum.n.to_string())
+        .number("mean", &name, |row| unit.mean(&row.sum))
+        .number("CV", "%", |row| percent(row.sum.cv))
+        .number("range", "%", |row| percent(row.range))
+        .number("shift", "%", |row| {
+            let shift = row.shift.map(|shift| bare(quantity::signed_percent(shift.mean)));
+            shift.unwrap_or(ABSENT.to_owned())
+        })
+        .quiet("95 % interval", "%", |row| {
+            let interval = row.shift.and_then(|shift| shift.interval).map(|interval| {
+                let [low, high] =
+                    [interval.low, interval.high].map(quantity::signed_percent).map(bare);
+                format!("[{low}, {high}]")
+            });
+            interval.unwrap_or(ABSENT.to_owned())
+        })
+        .number("results", "different", |row| row.distinct.to_string())
+        .number("speed", "× real", |row| plain(Unit::ONE, row.speed.map(|speed| speed.mean)))
+        .number("restore", "ms", |row| {
+            row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean))
+        })
+        .table()
 }

@@ -32,27 +32,16 @@ fn plain(value: Option<f64>, decimals: usize) -> String {
 
 /// What was published, next to ours.
 pub(super) fn published(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "What was published, next to ours",
-        &[
-            (Head, "what", ""),
-            (Text, "place", ""),
-            (Text, "published", ""),
-            (Text, "ours", ""),
-            (Text, "ours ÷ published", ""),
-        ],
-    );
-    for one in &completion.published {
-        let ratio = one.ours.map(|ours| format!("{:.3}", ours.mean / one.value));
-        table.push(vec![
-            one.what.clone(),
-            one.place.clone(),
-            published_words(one),
-            one.ours.map_or(ABSENT.to_owned(), |ours| in_unit(&ours, one.unit)),
-            ratio.unwrap_or(ABSENT.to_owned()),
-        ]);
-    }
-    table
+    Table::of("What was published, next to ours", &completion.published)
+        .head("what", "", |one| one.what.clone())
+        .text("place", "", |one| one.place.clone())
+        .text("published", "", |one| published_words(one))
+        .text("ours", "", |one| one.ours.map_or(ABSENT.to_owned(), |ours| in_unit(&ours, one.unit)))
+        .text("ours ÷ published", "", |one| {
+            let ratio = one.ours.map(|ours| format!("{:.3}", ours.mean / one.value));
+            ratio.unwrap_or(ABSENT.to_owned())
+        })
+        .table()
 }
 
 fn published_words(one: &Published) -> String {
@@ -77,44 +66,22 @@ fn in_unit(estimate: &Estimate, unit: Measure) -> String {
 
 /// Every point of a place.
 pub(super) fn points(completion: &Completion, place: &str) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "load, rate", "frames/s"),
-            (Text, "strategy", ""),
-            (Number, "sent", "frames/s"),
-            (Number, "path", "% of a core"),
-            (Quiet, "interval", "95 %"),
-            (Number, "waiting", "% of a core"),
-            (Number, "off", "% of rate × time"),
-            (Number, "rest", "µs a frame"),
-            (Number, "masked", "% of time"),
-            (Number, "p50", "µs"),
-            (Number, "p99", "µs"),
-            (Number, "longest", "µs"),
-            (Number, "interrupts", "a frame"),
-            (Number, "dropped", "frames/s"),
-        ],
-    );
-    for point in completion.points.iter().filter(|point| point.place == place) {
-        table.push(vec![
-            format!("{} {}", point.load, point.rate),
-            point.strategy.name().to_owned(),
-            format!("{:.0}", point.sent.mean),
-            Unit::PER_CENT.mean(&point.path),
-            Unit::PER_CENT.bracket(&point.path),
-            plain(Some(100.0 * point.waiting.mean), 2),
-            off(point),
-            plain(point.rest_us.map(|one| one.mean), 1),
-            plain(Some(100.0 * point.masked.mean), 2),
-            plain(point.p50_us.map(|one| one.mean), 0),
-            plain(point.p99_us.map(|one| one.mean), 0),
-            plain(point.longest_us, 0),
-            plain(point.interrupts.map(|one| one.mean), 2),
-            plain(Some(point.dropped.mean), 0),
-        ]);
-    }
-    table
+    Table::of("", completion.points.iter().filter(|point| point.place == place))
+        .head("load, rate", "frames/s", |point| format!("{} {}", point.load, point.rate))
+        .text("strategy", "", |point| point.strategy.name().to_owned())
+        .number("sent", "frames/s", |point| format!("{:.0}", point.sent.mean))
+        .number("path", "% of a core", |point| Unit::PER_CENT.mean(&point.path))
+        .quiet("interval", "95 %", |point| Unit::PER_CENT.bracket(&point.path))
+        .number("waiting", "% of a core", |point| plain(Some(100.0 * point.waiting.mean), 2))
+        .number("off", "% of rate × time", |point| off(point))
+        .number("rest", "µs a frame", |point| plain(point.rest_us.map(|one| one.mean), 1))
+        .number("masked", "% of time", |point| plain(Some(100.0 * point.masked.mean), 2))
+        .number("p50", "µs", |point| plain(point.p50_us.map(|one| one.mean), 0))
+        .number("p99", "µs", |point| plain(point.p99_us.map(|one| one.mean), 0))
+        .number("longest", "µs", |point| plain(point.longest_us, 0))
+        .number("interrupts", "a frame", |point| plain(point.interrupts.map(|one| one.mean), 2))
+        .number("dropped", "frames/s", |point| plain(Some(point.dropped.mean), 0))
+        .table()
 }
 
 /// How far waiting is from rate × completion time, per cent; only a loop that waits for all of it is held to that.
@@ -210,55 +177,37 @@ pub(super) fn versus(completion: &Completion) -> Table {
 
 /// The census.
 pub(super) fn commands(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "place", ""),
-            (Text, "strategy", ""),
-            (Text, "command", ""),
-            (Number, "completed", ""),
-            (Number, "put off", ""),
-            (Number, "mean", "µs"),
-            (Number, "shortest", "µs"),
-            (Number, "longest", "µs"),
-            (Number, "failed", ""),
-        ],
-    );
-    for one in &completion.commands {
-        table.push(vec![
-            one.place.clone(),
-            one.strategy.name().to_owned(),
-            one.name.clone(),
-            one.count.to_string(),
-            one.deferred.to_string(),
-            plain(one.mean_us, 1),
-            plain(one.least_us, 1),
-            plain(one.most_us, 1),
-            one.failed.to_string(),
-        ]);
-    }
-    table
+    Table::of("", &completion.commands)
+        .head("place", "", |one| one.place.clone())
+        .text("strategy", "", |one| one.strategy.name().to_owned())
+        .text("command", "", |one| one.name.clone())
+        .number("completed", "", |one| one.count.to_string())
+        .number("put off", "", |one| one.deferred.to_string())
+        .number("mean", "µs", |one| plain(one.mean_us, 1))
+        .number("shortest", "µs", |one| plain(one.least_us, 1))
+        .number("longest", "µs", |one| plain(one.most_us, 1))
+        .number("failed", "", |one| one.failed.to_string())
+        .table()
 }
 
 /// Trials that were made twice.
 pub(super) fn repeats(completion: &Completion) -> Table {
-    let columns =
-        [(Head, "trial", ""), (Text, "the figure that differs most", ""), (Text, "by", "")];
-    let mut table = Table::new("", &columns);
-    for one in &completion.repeats {
-        let figure = if one.difference == 0.0 { "none differs" } else { &one.figure };
-        table.push(vec![one.name.clone(), figure.to_owned(), percent(one.difference)]);
-    }
-    table
+    Table::of("", &completion.repeats)
+        .head("trial", "", |one| one.name.clone())
+        .text("the figure that differs most", "", |one| {
+            if one.difference == 0.0 { "none differs".to_owned() } else { one.figure.clone() }
+        })
+        .text("by", "", |one| percent(one.difference))
+        .table()
 }
 
 /// Trials that do not count.
 pub(super) fn left_out(completion: &Completion) -> Table {
-    let mut table = Table::new("", &[(Head, "trial", ""), (Text, "what", ""), (Text, "why", "")]);
-    for one in &completion.left_out {
-        table.push(vec![one.number.to_string(), one.name.clone(), one.why.clone()]);
-    }
-    table
+    Table::of("", &completion.left_out)
+        .head("trial", "", |one| one.number.to_string())
+        .text("what", "", |one| one.name.clone())
+        .text("why", "", |one| one.why.clone())
+        .table()
 }
 
 /// What a trial has of a host.
@@ -266,37 +215,29 @@ const HOST: &str = "this host itself, in namespaces of txd’s own, real time";
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
-    let mut table = Table::new("Places", &[(Head, "place", ""), (Text, "machine and time", "")]);
-    for place in &run.study.places {
-        table.push(vec![place.name.clone(), machine(place.on, place.mode, HOST).to_owned()]);
-    }
-    table
+    Table::of("Places", &run.study.places)
+        .head("place", "", |place| place.name.clone())
+        .text("machine and time", "", |place| machine(place.on, place.mode, HOST).to_owned())
+        .table()
 }
 
 /// What was offered.
 pub(super) fn loads(run: &Run) -> Table {
-    let mut table = Table::new(
-        "Loads",
-        &[
-            (Head, "load", ""),
-            (Number, "frame", "bytes"),
-            (Text, "frames/s offered", ""),
-            (Text, "alongside a task of", ""),
-            (Text, "16 bits on the bus", ""),
-        ],
-    );
-    for load in &run.study.loads {
-        let rate = |rate: &u32| match rate {
-            0 => "as many as the card takes".to_owned(),
-            rate => rate.to_string(),
-        };
-        table.push(vec![
-            load.name.clone(),
-            load.bytes.to_string(),
-            load.rates.iter().map(rate).collect::<Vec<_>>().join(", "),
-            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone")),
-            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string()),
-        ]);
-    }
-    table
+    Table::of("Loads", &run.study.loads)
+        .head("load", "", |load| load.name.clone())
+        .number("frame", "bytes", |load| load.bytes.to_string())
+        .text("frames/s offered", "", |load| {
+            let rate = |rate: &u32| match rate {
+                0 => "as many as the card takes".to_owned(),
+                rate => rate.to_string(),
+            };
+            load.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
+        })
+        .text("alongside a task of", "", |load| {
+            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone"))
+        })
+        .text("16 bits on the bus", "", |load| {
+            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string())
+        })
+        .table()
 }
