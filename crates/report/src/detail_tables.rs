@@ -9,10 +9,7 @@ use analysis::{
 use model::{run::Run, study::Subject};
 
 use crate::{
-    table::{
-        Kind::{Head, Text},
-        Table,
-    },
+    table::Table,
     tables::{bracket, mean, part_name, plain},
 };
 
@@ -116,20 +113,17 @@ fn subject_words(subject: &Subject) -> String {
 
 /// The programs that the figures speak of, by their content.
 pub(crate) fn programs(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Programs on the access point",
-        &[(Head, "path", ""), (Text, "as", ""), (Text, "in", ""), (Text, "SHA-256", "")],
-    );
     let variants = analysis.curves.len();
-    for program in &analysis.programs {
-        let parts: Vec<_> = program.parts.iter().map(|part| part_name(*part)).collect();
-        let seen = program.variants.len();
-        table.push(vec![
-            program.path.clone(),
-            if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") },
-            if seen == variants { "all variants".to_owned() } else { program.variants.join(", ") },
-            program.sha256.to_string(),
-        ]);
-    }
-    table
+    Table::of("Programs on the access point", &analysis.programs)
+        .head("path", "", |program| program.path.clone())
+        .text("as", "", |program| {
+            let parts: Vec<_> = program.parts.iter().map(|part| part_name(*part)).collect();
+            if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") }
+        })
+        .text("in", "", |program| {
+            let is_in_all = program.variants.len() == variants;
+            if is_in_all { "all variants".to_owned() } else { program.variants.join(", ") }
+        })
+        .text("SHA-256", "", |program| program.sha256.to_string())
+        .table()
 }

@@ -17,10 +17,7 @@ use crate::{
     overall::bare,
     pair_chart, prose,
     signed::{of_estimate, with_interval},
-    table::{
-        Kind::{Head, Name, Number, Text},
-        Table,
-    },
+    table::Table,
     tables,
 };
 
@@ -269,16 +266,6 @@ fn slices(difference: &Difference) -> Table {
     let sizes = difference.functions.iter().map(|each| each.before.max(each.after));
     let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Slices of the profile, with all that they call",
-        &[
-            (Head, "", ""),
-            (Name, "function", ""),
-            (Number, "before", &name),
-            (Number, "after", &name),
-            (Text, "module", ""),
-        ],
-    );
     let whole = difference.totals().map_or(f64::INFINITY, |(before, _)| before);
     let is_gone = |each: &FunctionChange| each.after == 0.0;
     let is_new = |each: &FunctionChange| each.before == 0.0;
@@ -288,20 +275,20 @@ fn slices(difference: &Difference) -> Table {
         ("new", &is_new),
         ("grew", &|each| each.after > each.before && !is_new(each)),
     ];
-    for (word, is_kind) in kinds {
-        let changed = difference.functions.iter().filter(|each| each.told_apart && is_kind(each));
-        let changed = changed.filter(|each| each.before < TRUNK * whole);
-        for each in changed.take(MOST_SLICES) {
-            table.push(vec![
-                word.to_owned(),
-                each.name.clone(),
-                cost(unit, each.before),
-                cost(unit, each.after),
-                each.module.clone(),
-            ]);
-        }
-    }
-    table
+    let rows = kinds.into_iter().flat_map(|(word, is_kind)| {
+        let changed = difference
+            .functions
+            .iter()
+            .filter(move |each| each.told_apart && is_kind(each) && each.before < TRUNK * whole);
+        changed.take(MOST_SLICES).map(move |each| (word, each))
+    });
+    Table::of("Slices of the profile, with all that they call", rows)
+        .head("", "", |(word, _)| (*word).to_owned())
+        .name("function", "", |(_, each)| each.name.clone())
+        .number("before", &name, |(_, each)| cost(unit, each.before))
+        .number("after", &name, |(_, each)| cost(unit, each.after))
+        .text("module", "", |(_, each)| each.module.clone())
+        .table()
 }
 
 fn cost(unit: Unit, us_per_s: f64) -> String {

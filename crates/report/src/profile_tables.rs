@@ -12,10 +12,7 @@ use model::plural::count;
 
 use crate::{
     flames::{label, named},
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+    table::Table,
 };
 
 /// Functions that a table lists at most; an export has all.
@@ -268,57 +265,33 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
 
 /// Every capture: how much was recorded, what it cost, and what the burner proved.
 pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
-    let mut table = Table::new(
-        "Captures",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "repetition", ""),
-            (Text, "event", ""),
-            (Number, "frequency", "Hz of CPU"),
-            (Number, "samples", ""),
-            (Number, "lost", "records"),
-            (Number, "throttled", "times"),
-            (Number, "CPU", "ms/s"),
-            (Number, "recording", "ms/s"),
-            (Number, "proof", "expected"),
-            (Number, "proof", "got"),
-            (Number, "on top", "%"),
-            (Text, "holds", ""),
-        ],
-    );
-    for profile in profiles {
-        profile.captures.iter().for_each(|each| table.push(capture_row(profile, each)));
-    }
-    table
-}
-
-fn capture_row(profile: &ProfileFigures, each: &Capture) -> Vec<String> {
     let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));
-    let mut row = vec![
-        profile.variant.clone(),
-        clients(profile.clients),
-        each.repetition.to_string(),
-        profile.event.clone(),
-        profile.frequency.map_or(ABSENT.to_owned(), |hertz| hertz.to_string()),
-        each.samples.to_string(),
-        each.lost.to_string(),
-        each.throttled.to_string(),
-        ms(each.cpu_us_per_s),
-        ms(each.agent_us_per_s),
-    ];
-    row.extend(proof_cells(each.proof.as_ref()));
-    row
-}
-
-fn proof_cells(proof: Option<&ProofFigures>) -> [String; 4] {
-    let Some(proof) = proof else { return ["–", "–", "–", "no proof"].map(str::to_owned) };
-    [
-        format!("{:.0}", proof.expected),
-        proof.samples.to_string(),
-        percent(proof.on_top),
-        yes(proof.holds),
-    ]
+    let rows = profiles
+        .iter()
+        .flat_map(|profile| profile.captures.iter().map(move |each| (profile, each)));
+    let proof = |each: &Capture, none: &str, of: fn(&ProofFigures) -> String| {
+        each.proof.as_ref().map_or(none.to_owned(), of)
+    };
+    Table::of("Captures", rows)
+        .head("variant", "", |(profile, _)| profile.variant.clone())
+        .number("clients", "", |(profile, _)| clients(profile.clients))
+        .number("repetition", "", |(_, each)| each.repetition.to_string())
+        .text("event", "", |(profile, _)| profile.event.clone())
+        .number("frequency", "Hz of CPU", |(profile, _)| {
+            profile.frequency.map_or(ABSENT.to_owned(), |hertz| hertz.to_string())
+        })
+        .number("samples", "", |(_, each)| each.samples.to_string())
+        .number("lost", "records", |(_, each)| each.lost.to_string())
+        .number("throttled", "times", |(_, each)| each.throttled.to_string())
+        .number("CPU", "ms/s", |(_, each)| ms(each.cpu_us_per_s))
+        .number("recording", "ms/s", |(_, each)| ms(each.agent_us_per_s))
+        .number("proof", "expected", |(_, each)| {
+            proof(each, ABSENT, |proof| format!("{:.0}", proof.expected))
+        })
+        .number("proof", "got", |(_, each)| proof(each, ABSENT, |proof| proof.samples.to_string()))
+        .number("on top", "%", |(_, each)| proof(each, ABSENT, |proof| percent(proof.on_top)))
+        .text("holds", "", |(_, each)| proof(each, "no proof", |proof| yes(proof.holds)))
+        .table()
 }
 
 /// Whose stacks were copied and how much of each, in sentences; the same one once.

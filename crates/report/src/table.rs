@@ -68,8 +68,6 @@ pub(crate) struct Table {
 /// A table that is made column by column: each with its title, its unit, and what it shows of a row's thing.
 pub(crate) struct Rows<T> {
     things: Vec<T>,
-    cells: Vec<Vec<String>>,
-    dim: Vec<bool>,
     table: Table,
 }
 
@@ -101,23 +99,27 @@ impl<T> Rows<T> {
 
     fn column(mut self, column: Column, cell: impl Fn(&T) -> String) -> Self {
         self.table.columns.push(column);
-        for (cells, thing) in self.cells.iter_mut().zip(&self.things) {
-            cells.push(cell(thing));
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.cells.push(cell(thing));
         }
         self
     }
 
     /// Sets rows in grey; a cell must say the same in words.
     pub(crate) fn dim(mut self, is_dim: impl Fn(&T) -> bool) -> Self {
-        self.dim = self.things.iter().map(is_dim).collect();
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.dim = is_dim(thing);
+        }
         self
     }
 
-    /// The table.
+    /// The table. A head that differs from the row above opens a group.
     pub(crate) fn table(mut self) -> Table {
-        for (cells, dim) in self.cells.into_iter().zip(self.dim) {
-            self.table.push(cells);
-            self.table.dim_last(dim);
+        let mut above = None;
+        for row in &mut self.table.rows {
+            let head = row.cells.first().cloned();
+            row.first = above != Some(head.clone());
+            above = Some(head);
         }
         self.table
     }
@@ -138,37 +140,12 @@ struct Padding {
 }
 
 impl Table {
-    /// An empty table; each column is a kind, a title and a unit.
-    pub(crate) fn new(caption: &str, columns: &[(Kind, &str, &str)]) -> Self {
-        Self {
-            caption: caption.to_owned(),
-            columns: columns
-                .iter()
-                .map(|(kind, title, unit)| Column::new(*kind, title, unit))
-                .collect(),
-            rows: Vec::new(),
-        }
-    }
-
     /// A table with a row for each thing, whose columns follow.
     pub(crate) fn of<T>(caption: &str, things: impl IntoIterator<Item = T>) -> Rows<T> {
         let things: Vec<T> = things.into_iter().collect();
-        let cells = vec![Vec::new(); things.len()];
-        let dim = vec![false; things.len()];
-        Rows { things, cells, dim, table: Self::new(caption, &[]) }
-    }
-
-    /// Adds a row. A head that differs from the row above opens a group.
-    pub(crate) fn push(&mut self, cells: Vec<String>) {
-        let first = self.rows.last().is_none_or(|above| above.cells.first() != cells.first());
-        self.rows.push(Row { cells, first, dim: false });
-    }
-
-    /// Sets the last row in grey, where `dim`; a cell must say the same in words.
-    pub(crate) fn dim_last(&mut self, dim: bool) {
-        if let Some(row) = self.rows.last_mut() {
-            row.dim = dim;
-        }
+        let row = Row { cells: Vec::new(), first: false, dim: false };
+        let rows = vec![row; things.len()];
+        Rows { things, table: Self { caption: caption.to_owned(), columns: Vec::new(), rows } }
     }
 
     /// Whether the table is kept on one printed page; a longer one repeats its head.
@@ -282,19 +259,18 @@ mod tests {
 
     #[test]
     fn points_stand_under_each_other() {
-        let mut table = Table::new("", &[(Kind::Head, "a", ""), (Kind::Number, "b", "ms")]);
-        for value in ["1.25", "100", "–", "12.5"] {
-            table.push(vec!["x".to_owned(), value.to_owned()]);
-        }
+        let table = Table::of("", ["1.25", "100", "–", "12.5"])
+            .head("a", "", |_| "x".to_owned())
+            .number("b", "ms", |value| (*value).to_owned())
+            .table();
         let expected = "  a       b\n         ms\n  x    1.25\n  x  100\n  x       –\n  x   12.5\n";
         assert_eq!(table.plain(), expected);
     }
 
     #[test]
     fn what_is_written_cannot_become_markup() {
-        let mut table = Table::new("a < b", &[(Kind::Head, "<i>", "")]);
-        table.push(vec!["<script>".to_owned()]);
-        let html = table.html();
+        let rows = Table::of("a < b", ["<script>"]).head("<i>", "", |text| (*text).to_owned());
+        let html = rows.table().html();
         assert!(!html.contains("<script>") && !html.contains("<i>"), "{html}");
     }
 }

@@ -5,17 +5,14 @@
 
 use analysis::{
     Estimate,
-    completion::{By, Completion, Point, Published, Versus},
+    completion::{Alone, By, Completion, Point, Published, Task, Versus},
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
 use model::completion::{Run, Strategy};
 
 use crate::frame::machine;
-use crate::table::{
-    Kind::{Head, Number, Quiet, Text},
-    Table,
-};
+use crate::table::Table;
 
 fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
@@ -96,47 +93,42 @@ pub(super) fn off(point: &Point) -> String {
 
 /// Every task, alone and alongside each strategy.
 pub(super) fn tasks(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "place", ""),
-            (Text, "alongside", ""),
-            (Number, "task", "s"),
-            (Quiet, "interval", "95 %"),
-            (Number, "slowed", "×"),
-            (Quiet, "interval", "95 %"),
-            (Number, "path", "% of a core"),
-            (Number, "waiting", "% of a core"),
-            (Number, "p50", "µs"),
-            (Number, "p99", "µs"),
-        ],
-    );
-    for alone in &completion.alone {
-        let mut cells = vec![alone.place.clone(), "nothing".to_owned()];
-        cells.extend([Unit::ONE.mean(&alone.wall_s), Unit::ONE.bracket(&alone.wall_s)]);
-        cells.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
-        table.push(cells);
-        let ours = completion
-            .points
-            .iter()
-            .filter(|one| one.place == alone.place && one.load == alone.load);
-        for point in ours {
-            let Some(task) = &point.task else { continue };
-            table.push(vec![
-                alone.place.clone(),
-                format!("{}, {}/s", point.strategy.name(), point.rate),
-                Unit::ONE.mean(&task.wall_s),
-                Unit::ONE.bracket(&task.wall_s),
-                mean(Unit::ONE, task.slowdown.as_ref()),
-                bracket(Unit::ONE, task.slowdown.as_ref()),
-                Unit::PER_CENT.mean(&point.path),
-                plain(Some(100.0 * point.waiting.mean), 2),
-                plain(point.p50_us.map(|one| one.mean), 0),
-                plain(point.p99_us.map(|one| one.mean), 0),
-            ]);
-        }
-    }
-    table
+    // The task alone, then alongside each strategy.
+    let rows = completion.alone.iter().flat_map(|alone| {
+        let is_it = move |point: &&Point| point.place == alone.place && point.load == alone.load;
+        let points = completion.points.iter().filter(is_it);
+        let alongside = points.filter_map(|point| Some((point, point.task.as_ref()?)));
+        std::iter::once(None).chain(alongside.map(Some)).map(move |other| (alone, other))
+    });
+    type TaskRow<'a> = (&'a Alone, Option<(&'a Point, &'a Task)>);
+    let wall_s = |(alone, other): &TaskRow<'_>| other.map_or(alone.wall_s, |(_, task)| task.wall_s);
+    let slowdown = |(_, other): &TaskRow<'_>| other.and_then(|(_, task)| task.slowdown);
+    let of_point = |(_, other): &TaskRow<'_>, of: fn(&Point) -> String| {
+        other.map_or(ABSENT.to_owned(), |(point, _)| of(point))
+    };
+    Table::of("", rows)
+        .head("place", "", |(alone, _)| alone.place.clone())
+        .text("alongside", "", |(_, other)| match other {
+            Some((point, _)) => format!("{}, {}/s", point.strategy.name(), point.rate),
+            None => "nothing".to_owned(),
+        })
+        .number("task", "s", |row| Unit::ONE.mean(&wall_s(row)))
+        .quiet("interval", "95 %", |row| Unit::ONE.bracket(&wall_s(row)))
+        .number("slowed", "×", |row| mean(Unit::ONE, slowdown(row).as_ref()))
+        .quiet("interval", "95 %", |row| bracket(Unit::ONE, slowdown(row).as_ref()))
+        .number("path", "% of a core", |row| {
+            of_point(row, |point| Unit::PER_CENT.mean(&point.path))
+        })
+        .number("waiting", "% of a core", |row| {
+            of_point(row, |point| plain(Some(100.0 * point.waiting.mean), 2))
+        })
+        .number("p50", "µs", |row| {
+            of_point(row, |point| plain(point.p50_us.map(|one| one.mean), 0))
+        })
+        .number("p99", "µs", |row| {
+            of_point(row, |point| plain(point.p99_us.map(|one| one.mean), 0))
+        })
+        .table()
 }
 
 /// Every comparison: a row for each rate of each load at each place, with every strategy but the first.
@@ -144,35 +136,29 @@ pub(super) fn versus(completion: &Completion) -> Table {
     let mut variants: Vec<Strategy> = completion.versus.iter().map(|one| one.variant).collect();
     variants.sort_unstable();
     variants.dedup();
-    let mut columns = vec![(Head, "load, rate", "frames/s"), (Text, "place", ""), (Text, "by", "")];
+    let firsts = completion.versus.iter().filter(|one| Some(&one.variant) == variants.first());
+    let mut rows = Table::of("", firsts)
+        .head("load, rate", "frames/s", |first| format!("{} {}", first.load, first.rate))
+        .text("place", "", |first| first.place.clone())
+        .text("by", "", |first| match first.by {
+            By::Path => "CPU of the path".to_owned(),
+            By::Task => "time of the task".to_owned(),
+        });
     for variant in &variants {
-        columns.extend([
-            (Number, variant.name(), "×"),
-            (Quiet, "interval", "95 %"),
-            (Text, "", ""),
-        ]);
-    }
-    let mut table = Table::new("", &columns);
-    for first in completion.versus.iter().filter(|one| Some(&one.variant) == variants.first()) {
-        let by = match first.by {
-            By::Path => "CPU of the path",
-            By::Task => "time of the task",
-        };
-        let mut cells =
-            vec![format!("{} {}", first.load, first.rate), first.place.clone(), by.to_owned()];
-        for variant in &variants {
+        let of = |first: &Versus| {
             let is_it = |one: &&Versus| {
                 let ours = (&one.place, &one.load, one.rate);
                 ours == (&first.place, &first.load, first.rate) && one.variant == *variant
             };
-            let one = completion.versus.iter().find(is_it);
-            let ratio = one.and_then(|one| one.ratio.as_ref());
-            cells.extend([mean(Unit::ONE, ratio), bracket(Unit::ONE, ratio)]);
-            cells.push(one.map_or(ABSENT, |one| one.verdict.name()).to_owned());
-        }
-        table.push(cells);
+            completion.versus.iter().find(is_it)
+        };
+        let ratio = |first: &Versus| of(first).and_then(|one| one.ratio);
+        rows = rows
+            .number(variant.name(), "×", |first| mean(Unit::ONE, ratio(first).as_ref()))
+            .quiet("interval", "95 %", |first| bracket(Unit::ONE, ratio(first).as_ref()))
+            .text("", "", |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned());
     }
-    table
+    rows.table()
 }
 
 /// The census.

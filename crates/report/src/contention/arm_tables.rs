@@ -9,10 +9,7 @@ use analysis::{
 use model::contention::Role;
 
 use super::figures;
-use crate::table::{
-    Kind::{Head, Number, Quiet, Text},
-    Table,
-};
+use crate::table::Table;
 
 /// Every control of one cell.
 pub(super) fn arms(cell: &Cell) -> Table {
@@ -134,44 +131,38 @@ pub(super) const OTHER_ROLES: [(Role, &str, &str); 3] = [
 
 /// What guard itself costs.
 pub(super) fn costs(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
-        "guard’s own figures",
-        &[
-            (Head, "cell", ""),
-            (Text, "setting", ""),
-            (Number, "CPU", "% of one core"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "memory", "KiB, most"),
-            (Number, "writes", "a minute"),
-            (Number, "protects in", "ms, median"),
-            (Number, "at worst", "ms"),
-            (Number, "never", "trials"),
-            (Number, "restored", "trials"),
-        ],
-    );
-    for (cell, arm, guard) in guarded(cells) {
-        table.push(cost_row(cell, arm, guard));
-    }
-    table
-}
-
-fn cost_row(cell: &Cell, arm: &Arm, guard: &Guarding) -> Vec<String> {
-    let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
-    took.sort_unstable();
-    let never = guard.protect_ms.iter().filter(|took| took.is_none()).count();
+    // What each trial took to protect, the shortest first.
+    let took = |guard: &Guarding| {
+        let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
+        took.sort_unstable();
+        took
+    };
     let ms = |value: Option<&u64>| value.map_or(ABSENT.to_owned(), u64::to_string);
-    vec![
-        cell.name.clone(),
-        arm.control.clone(),
-        figures::mean(Unit::PER_CENT, Some(&guard.core)),
-        figures::bracket(Unit::PER_CENT, Some(&guard.core)),
-        guard.resident_kib.to_string(),
-        figures::mean(Unit::ONE, Some(&guard.writes_a_minute)),
-        ms(took.get(took.len().saturating_sub(1) / 2)),
-        ms(took.last()),
-        never.to_string(),
-        format!("{} of {}", guard.restored, guard.trials),
-    ]
+    Table::of("guard’s own figures", guarded(cells))
+        .head("cell", "", |(cell, ..)| cell.name.clone())
+        .text("setting", "", |(_, arm, _)| arm.control.clone())
+        .number("CPU", "% of one core", |(.., guard)| {
+            figures::mean(Unit::PER_CENT, Some(&guard.core))
+        })
+        .quiet("95 % interval", "%", |(.., guard)| {
+            figures::bracket(Unit::PER_CENT, Some(&guard.core))
+        })
+        .number("memory", "KiB, most", |(.., guard)| guard.resident_kib.to_string())
+        .number("writes", "a minute", |(.., guard)| {
+            figures::mean(Unit::ONE, Some(&guard.writes_a_minute))
+        })
+        .number("protects in", "ms, median", |(.., guard)| {
+            let took = took(guard);
+            ms(took.get(took.len().saturating_sub(1) / 2))
+        })
+        .number("at worst", "ms", |(.., guard)| ms(took(guard).last()))
+        .number("never", "trials", |(.., guard)| {
+            guard.protect_ms.iter().filter(|took| took.is_none()).count().to_string()
+        })
+        .number("restored", "trials", |(.., guard)| {
+            format!("{} of {}", guard.restored, guard.trials)
+        })
+        .table()
 }
 
 /// Every control that was guard, with its cell.

@@ -3,7 +3,7 @@
 //! Reads the run only; it judges nothing.
 
 use analysis::{
-    contention::Contention,
+    contention::{Contention, LeftOut},
     quantity::{ABSENT, count},
 };
 use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
@@ -12,10 +12,7 @@ use super::controls;
 use crate::{
     frame::{core, machine},
     identity::{self, Fact},
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+    table::Table,
 };
 
 /// The line under the title.
@@ -141,37 +138,27 @@ pub(super) fn cells(contention: &Contention) -> Table {
 
 /// Trials that do not count: the same reason in one cell is one row.
 pub(super) fn left_out(contention: &Contention) -> Table {
-    let mut table = Table::new(
-        "Trials that do not count",
-        &[
-            (Head, "cell", ""),
-            (Text, "control", ""),
-            (Text, "blocks", "from 0"),
-            (Number, "trials", ""),
-            (Text, "why", ""),
-        ],
-    );
-    let mut seen: Vec<(&str, &str, &str)> = Vec::new();
+    // By cell, control and reason, the first one first.
+    let mut groups: Vec<Vec<&LeftOut>> = Vec::new();
     for trial in &contention.left_out {
-        let key = (trial.cell.as_str(), trial.arm.as_str(), trial.why.as_str());
-        if seen.contains(&key) {
-            continue;
+        let is_alike = |group: &&mut Vec<&LeftOut>| {
+            let first = group[0];
+            (&first.cell, &first.arm, &first.why) == (&trial.cell, &trial.arm, &trial.why)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
         }
-        seen.push(key);
-        let same = contention
-            .left_out
-            .iter()
-            .filter(|other| (other.cell.as_str(), other.arm.as_str(), other.why.as_str()) == key);
-        let blocks: Vec<String> = same.map(|trial| trial.block.to_string()).collect();
-        table.push(vec![
-            trial.cell.clone(),
-            trial.arm.clone(),
-            blocks.join(", "),
-            blocks.len().to_string(),
-            trial.why.clone(),
-        ]);
     }
-    table
+    Table::of("Trials that do not count", groups)
+        .head("cell", "", |group| group[0].cell.clone())
+        .text("control", "", |group| group[0].arm.clone())
+        .text("blocks", "from 0", |group| {
+            group.iter().map(|trial| trial.block.to_string()).collect::<Vec<_>>().join(", ")
+        })
+        .number("trials", "", |group| group.len().to_string())
+        .text("why", "", |group| group[0].why.clone())
+        .table()
 }
 
 /// What identifies the run.
