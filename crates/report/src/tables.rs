@@ -148,8 +148,11 @@ pub(crate) fn why_no_slope(analysis: &Analysis) -> Option<&str> {
 pub(crate) fn slopes(analysis: &Analysis) -> Table {
     // A curve without slopes has one row, which says why.
     let rows = curves_with_slopes(analysis).flat_map(|curve| {
-        let why = curve.why_none.is_some().then_some(None);
-        why.into_iter().chain(slopes_of(curve).map(Some)).map(move |slope| (curve, slope))
+        let slopes = match &curve.why_none {
+            Some(_) => vec![None],
+            None => slopes_of(curve).map(Some).collect(),
+        };
+        slopes.into_iter().map(move |slope| (curve, slope))
     });
     let of =
         |slope: &Option<&Slope>, show: fn(&Slope) -> String| slope.map_or(ABSENT.to_owned(), show);
