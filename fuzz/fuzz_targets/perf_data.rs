@@ -46,6 +46,6 @@ fn read(bytes: &[u8]) {
             assert!(sample.stack.len() + 8 * sample.kernel.len() <= 1 << 16);
         }
     });
-    assert_eq!(recording.told().samples, samples);
+    assert_eq!(recording.summary().samples, samples);
     assert_eq!(outcome.is_ok(), samples > 0);
 }

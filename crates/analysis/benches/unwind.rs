@@ -20,7 +20,7 @@ use analysis::stacks::{
 #[expect(dead_code, reason = "the test has more to ask")]
 mod program;
 
-use program::{Here, Told, build};
+use program::{Here, ProcessDump, build};
 
 /// Each is measured so often, and the fastest is reported: what disturbs only ever adds.
 const ROUNDS: usize = 7;
@@ -38,10 +38,10 @@ fn main() -> io::Result<()> {
     for (name, compiler, flag) in programs {
         let Some(program) = build(name, compiler, &["-O2", flag]) else { continue };
         for mode in ["plain", "qsort", "signal", "recursion"] {
-            let told = Told::by(&program, &[mode]);
-            let (frames, ns) = cost(&told, samples);
+            let dump = ProcessDump::by(&program, &[mode]);
+            let (frames, ns) = cost(&dump, samples);
             let mut registers = Registers { values: [0; 64], mask: 0 };
-            let stack = told.happening(&mut registers).stack;
+            let stack = dump.happening(&mut registers).stack;
             let copy = fastest(samples, || drop(black_box(black_box(stack).to_vec())));
             writeln!(
                 out,
@@ -55,13 +55,13 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn cost(told: &Told, samples: u32) -> (usize, f64) {
+fn cost(dump: &ProcessDump, samples: u32) -> (usize, f64) {
     let files = Here::default();
     let head = Head { stack_bytes: 65528, ..Head::default() };
     let mut resolver = Resolver::new(&files, &head, Vec::new());
-    told.map(&mut resolver);
+    dump.map(&mut resolver);
     let mut registers = Registers { values: [0; 64], mask: 0 };
-    let happening = Happening::Sample(told.happening(&mut registers));
+    let happening = Happening::Sample(dump.happening(&mut registers));
     let mut frames = Vec::new();
     resolver.take(&happening, &mut frames);
     let ns = fastest(samples, || {

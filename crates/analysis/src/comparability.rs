@@ -152,8 +152,8 @@ impl<'a> Sides<'a> {
             }
             return;
         };
-        for party in &identity.parties {
-            let lines = party.files.iter().filter_map(|file| doubt(file, party));
+        for process in &identity.parties {
+            let lines = process.files.iter().filter_map(|file| doubt(file, process));
             self.found.extend(lines);
         }
     }
@@ -165,7 +165,7 @@ impl<'a> Sides<'a> {
         }
         let both = [one, other];
         let kernels = both.map(|identity| &identity.kernel);
-        // A device of OpenWrt always has some; those of a party's own files are doubts of theirs.
+        // A device of OpenWrt always has some; those of a process's own files are doubts of theirs.
         self.same("the overlays", both.map(|identity| &identity.overlays), |overlays| {
             let one = |one: &Overlay| format!("{} in {}", count(one.files, "file"), one.upper);
             overlays.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -174,10 +174,11 @@ impl<'a> Sides<'a> {
         self.same("the kernel", kernels.map(|kernel| &kernel.notes), hash);
         self.same("the kernel's modules", kernels.map(|kernel| &kernel.modules), hash);
         self.same("the kernel's command line", kernels.map(|kernel| &kernel.command_line), shown);
-        self.parties(&one.parties, &other.parties);
+        self.processes(&one.parties, &other.parties);
         if let Difference::Program { name, base, variant } = self.allowed {
-            self.program(name, (one, base), 0);
-            self.program(name, (other, variant), 1);
+            let [first, second] = &self.names;
+            self.found.extend(wrong_program(name, one, base, first));
+            self.found.extend(wrong_program(name, other, variant, second));
         }
     }
 
@@ -208,74 +209,70 @@ impl<'a> Sides<'a> {
         });
     }
 
-    fn parties(&mut self, one: &[PartyIdentity], other: &[PartyIdentity]) {
-        for party in one {
-            match twin(party, one, other) {
-                Some(twin) => self.party(party, twin),
-                None => self.lonely(party, 0),
+    fn processes(&mut self, one: &[PartyIdentity], other: &[PartyIdentity]) {
+        for process in one {
+            match counterpart(process, one, other) {
+                Some(counterpart) => self.process(process, counterpart),
+                None => self.unmatched(process, 0),
             }
         }
-        for party in other.iter().filter(|party| twin(party, other, one).is_none()) {
-            self.lonely(party, 1);
+        for process in other.iter().filter(|process| counterpart(process, other, one).is_none()) {
+            self.unmatched(process, 1);
         }
     }
 
-    fn party(&mut self, one: &PartyIdentity, other: &PartyIdentity) {
+    fn process(&mut self, one: &PartyIdentity, other: &PartyIdentity) {
         let name = &one.name;
         if !self.is_variants() {
-            let words = [one, other].map(|party| without_sides(&party.command));
+            let words = [one, other].map(|process| without_sides(&process.command));
             self.same(&format!("the words of `{name}`"), [&words[0], &words[1]], |words| {
                 format!("`{}`", words.join(" "))
             });
         }
+        // Other words name other files; and another build of the named program may need other libraries, which is a
+        // part of that difference.
+        let other_words = self.is_variants() && one.command != other.command;
+        let runs_it = |process: &PartyIdentity| {
+            process.files.first().is_some_and(|executable| self.is_named_program(&executable.path))
+        };
+        let may_differ = other_words || runs_it(one) || runs_it(other);
         for file in &one.files {
-            match other.files.iter().find(|twin| twin.path == file.path) {
-                Some(twin) => self.file((name, file), twin),
-                None => self.lonely_file((name, file), [one, other], 0),
+            match other.files.iter().find(|same| same.path == file.path) {
+                Some(same) => self.file(name, file, same),
+                None if may_differ => {}
+                None => self.unmatched_file(name, file, 0),
             }
         }
-        for file in &other.files {
-            if !one.files.iter().any(|twin| twin.path == file.path) {
-                self.lonely_file((name, file), [one, other], 1);
-            }
+        let is_unmatched =
+            |file: &&FileIdentity| !one.files.iter().any(|same| same.path == file.path);
+        for file in other.files.iter().filter(is_unmatched).filter(|_| !may_differ) {
+            self.unmatched_file(name, file, 1);
         }
     }
 
-    fn file(&mut self, (party, one): (&str, &FileIdentity), other: &FileIdentity) {
+    fn file(&mut self, process: &str, one: &FileIdentity, other: &FileIdentity) {
         if !self.is_named_program(&one.path) {
-            let what = format!("{} of `{party}`", one.path);
+            let what = format!("{} of `{process}`", one.path);
             self.same(&what, [&one.sha256, &other.sha256], hash);
         }
     }
 
-    /// A file that only one side's process has. Other words name other files; and another build of the named
-    /// program may need other libraries, which is a part of that difference.
-    fn lonely_file(
-        &mut self,
-        (party, file): (&str, &FileIdentity),
-        both: [&PartyIdentity; 2],
-        side: usize,
-    ) {
-        let other_words = self.is_variants() && both[0].command != both[1].command;
-        let runs_it = |party: &&PartyIdentity| {
-            party.files.first().is_some_and(|executable| self.is_named_program(&executable.path))
-        };
-        if !other_words && !both.iter().any(runs_it) {
-            let (path, name) = (&file.path, &self.names[side]);
-            self.stranger(format!("{path} is a file of `{party}` in {name} alone"));
-        }
+    /// A file that only one side's process has.
+    fn unmatched_file(&mut self, process: &str, file: &FileIdentity, side: usize) {
+        let (path, name) = (&file.path, &self.names[side]);
+        self.stranger(format!("{path} is a file of `{process}` in {name} alone"));
     }
 
-    /// A party that only one side has.
-    fn lonely(&mut self, party: &PartyIdentity, side: usize) {
-        if self.is_variants() && self.plan_differs(party.role) {
+    /// A process that only one side has.
+    fn unmatched(&mut self, process: &PartyIdentity, side: usize) {
+        if self.is_variants() && self.plan_differs(process.role) {
             return;
         }
-        let (name, side) = (&party.name, &self.names[side]);
+        let (name, side) = (&process.name, &self.names[side]);
         self.stranger(format!("`{name}` was measured in {side} alone"));
     }
 
-    /// Whether the sides' plans have other parties of that role.
+    /// Whether the sides' plans have other processes of that role.
     fn plan_differs(&self, role: Role) -> bool {
         let [one, other] = self.trials.map(|trial| &trial.planned.measure);
         let programs = |work: Option<&Work>| -> Vec<String> {
@@ -302,39 +299,39 @@ impl<'a> Sides<'a> {
             _ => false,
         }
     }
-
-    /// The named program must be there, and be the one that was named.
-    fn program(&mut self, name: &str, (identity, named): (&Identity, &str), side: usize) {
-        let parties = identity.parties.iter().filter(|party| party.role != Role::Load);
-        let all = parties.chain(identity.parties.iter().filter(|party| party.role == Role::Load));
-        let mut found = false;
-        for file in all.flat_map(|party| &party.files).filter(|file| is_program(&file.path, name)) {
-            found = true;
-            if file.sha256.as_deref().is_some_and(|sha256| sha256 != named) {
-                let (is, side) = (hash(&file.sha256), &self.names[side]);
-                let named = short(named);
-                self.stranger(format!(
-                    "`{name}` in {side} is {is}, and {named} was to be measured"
-                ));
-            }
-        }
-        if !found {
-            let side = &self.names[side];
-            self.stranger(format!("nothing that was measured in {side} has `{name}` in it"));
-        }
-    }
 }
 
-/// The party of the same role and name: of several, as one process for each interface, the one with the same
+/// What speaks against a side in which the named program must be, and be the one that was named.
+fn wrong_program(name: &str, identity: &Identity, named: &str, side: &str) -> Vec<String> {
+    let (loads, others): (Vec<_>, Vec<_>) =
+        identity.parties.iter().partition(|process| process.role == Role::Load);
+    let files = others.into_iter().chain(loads).flat_map(|process| &process.files);
+    let mut found = files.filter(|file| is_program(&file.path, name)).peekable();
+    if found.peek().is_none() {
+        return vec![format!("nothing that was measured in {side} has `{name}` in it")];
+    }
+    let is_another =
+        |file: &&FileIdentity| file.sha256.as_deref().is_some_and(|sha256| sha256 != named);
+    let line = |file: &FileIdentity| {
+        format!(
+            "`{name}` in {side} is {}, and {} was to be measured",
+            hash(&file.sha256),
+            short(named)
+        )
+    };
+    found.filter(is_another).map(line).collect()
+}
+
+/// The process of the same role and name: of several, as one process for each interface, the one with the same
 /// words, else the one in the same place among them.
-fn twin<'a>(
-    party: &PartyIdentity,
+fn counterpart<'a>(
+    process: &PartyIdentity,
     own: &[PartyIdentity],
     among: &'a [PartyIdentity],
 ) -> Option<&'a PartyIdentity> {
-    let is_like = |other: &&PartyIdentity| other.role == party.role && other.name == party.name;
-    let place = own.iter().filter(is_like).position(|other| std::ptr::eq(other, party));
-    let same_words = among.iter().filter(is_like).find(|other| other.command == party.command);
+    let is_like = |other: &&PartyIdentity| other.role == process.role && other.name == process.name;
+    let place = own.iter().filter(is_like).position(|other| std::ptr::eq(other, process));
+    let same_words = among.iter().filter(is_like).find(|other| other.command == process.command);
     same_words.or_else(|| among.iter().filter(is_like).nth(place.unwrap_or(0)))
 }
 
@@ -344,7 +341,7 @@ fn is_program(path: &str, name: &str) -> bool {
 }
 
 /// What speaks against a file; seconds and the like differ from trial to trial and are left out.
-fn doubt(file: &FileIdentity, party: &PartyIdentity) -> Option<String> {
+fn doubt(file: &FileIdentity, process: &PartyIdentity) -> Option<String> {
     let what = match file.doubt.as_ref()? {
         FileDoubt::ChangedSinceBoot(_) if is_ours(&file.path) => return None,
         FileDoubt::ChangedSinceBoot(_) => "was written after the kernel booted".to_owned(),
@@ -354,7 +351,7 @@ fn doubt(file: &FileIdentity, party: &PartyIdentity) -> Option<String> {
         FileDoubt::Replaced => "is not what is at its path any more".to_owned(),
         FileDoubt::Unreadable(why) => format!("cannot be read: {why}"),
     };
-    Some(format!("{} of `{}` {what}", file.path, party.name))
+    Some(format!("{} of `{}` {what}", file.path, process.name))
 }
 
 /// Words in which both sides' builds have one place: that they lie in two folders is headroom's doing.

@@ -14,7 +14,10 @@ mod parity;
 mod rising;
 mod unknown;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use model::{
     baseline::Baseline,
@@ -137,12 +140,29 @@ impl<'a> Evidence<'a> {
     }
 
     /// A figure of every valid CPU trial of a cell.
-    fn values<T>(&self, cell: (&str, u32), of: impl Fn(&TrialFigures) -> Option<T>) -> Vec<T> {
-        let (variant, clients) = cell;
+    fn values<T>(&self, cell: CellId<'_>, of: impl Fn(&TrialFigures) -> Option<T>) -> Vec<T> {
         let trials = self.analysis.trials.iter();
-        let here =
-            trials.filter(|trial| trial.id.variant == variant && trial.id.clients == clients);
+        let here = trials.filter(|trial| cell.is(&trial.id.variant, trial.id.clients));
         here.filter_map(of).collect()
+    }
+}
+
+/// One variant at one client count; written as ``\`name\` at 5 clients``.
+#[derive(Clone, Copy)]
+struct CellId<'a> {
+    variant: &'a str,
+    clients: u32,
+}
+
+impl CellId<'_> {
+    fn is(&self, variant: &str, clients: u32) -> bool {
+        self.variant == variant && self.clients == clients
+    }
+}
+
+impl fmt::Display for CellId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` at {}", self.variant, count(self.clients, "client"))
     }
 }
 
@@ -179,11 +199,11 @@ impl Part {
 fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
     let verdict = Verdict::of_all(parts.iter().map(|part| part.verdict));
     let like: Vec<&Part> = parts.iter().filter(|part| part.verdict == verdict).collect();
-    let told = match verdict {
+    let named = match verdict {
         Verdict::Pass => like.iter().max_by(|a, b| a.used.total_cmp(&b.used)),
         Verdict::Measured | Verdict::Fail | Verdict::Invalid => like.first(),
     };
-    let Some(told) = told else {
+    let Some(named) = named else {
         return nothing(name, "there is nothing that it could be asked of");
     };
     let more = like.len().saturating_sub(1) as u32;
@@ -194,7 +214,7 @@ fn together(name: &str, what: &str, parts: Vec<Part>) -> Gate {
         Verdict::Invalid => format!("; and {} more cannot be judged", count(more, what)),
         Verdict::Measured => format!("; and {} more like this", count(more, what)),
     };
-    let sentence = format!("{}{rest}.", capitalised(&told.sentence));
+    let sentence = format!("{}{rest}.", capitalised(&named.sentence));
     Gate { name: name.to_owned(), verdict, sentence }
 }
 
@@ -212,28 +232,37 @@ fn nothing(name: &str, why: &str) -> Gate {
     }
 }
 
-/// Judges an estimate by its interval. `words` says what it is and how large; `limit` is the limit's words.
-fn decide(estimate: &Estimate, (side, limit): (Side, f64), words: &str, limit_words: &str) -> Part {
-    let Some(Interval { low, high }) = estimate.interval else {
-        return Part::invalid(format!("{words}, but one repetition has no interval"));
-    };
-    let (kept, broken, used) = match side {
-        Side::AtMost => (high <= limit, low > limit, high / limit),
-        Side::AtLeast => (low >= limit, high < limit, limit / low),
-    };
-    let bound = match side {
-        Side::AtMost => "at most",
-        Side::AtLeast => "at least",
-    };
-    let allowed = format!("{bound} {limit_words} is allowed");
-    let part = match (kept, broken) {
-        (true, _) => Part::pass(format!("{words}; {allowed}")),
-        (_, true) => Part::fail(format!("{words}; {allowed}")),
-        _ => Part::invalid(format!(
-            "{words}; {allowed}, and that lies within the interval: more repetitions would tell"
-        )),
-    };
-    Part { used: if used.is_finite() { used } else { 0.0 }, ..part }
+/// On which side of a value a figure has to be.
+#[derive(Clone, Copy)]
+struct Bound {
+    side: Side,
+    value: f64,
+}
+
+impl Bound {
+    fn at_most(value: f64) -> Self {
+        Self { side: Side::AtMost, value }
+    }
+
+    /// Judges an estimate by its interval. `words` says what it is and how large; `limit` is the value in words.
+    fn decide(&self, estimate: &Estimate, words: &str, limit: &str) -> Part {
+        let Some(Interval { low, high }) = estimate.interval else {
+            return Part::invalid(format!("{words}, but one repetition has no interval"));
+        };
+        let (is_kept, is_broken, used, side) = match self.side {
+            Side::AtMost => (high <= self.value, low > self.value, high / self.value, "at most"),
+            Side::AtLeast => (low >= self.value, high < self.value, self.value / low, "at least"),
+        };
+        let judged = format!("{words}; {side} {limit} is allowed");
+        let part = match (is_kept, is_broken) {
+            (true, _) => Part::pass(judged),
+            (_, true) => Part::fail(judged),
+            _ => Part::invalid(format!(
+                "{judged}, and that lies within the interval: more repetitions would tell"
+            )),
+        };
+        Part { used: if used.is_finite() { used } else { 0.0 }, ..part }
+    }
 }
 
 /// CPU in the unit that fits, with its interval, and as a share of a core.

@@ -50,11 +50,7 @@ pub fn detectable(pairs: u32, sd: f64, level: f64) -> Option<f64> {
 
 /// The pairs that decide in [`POWER`] of all experiments what is expected, were effect and spread what has
 /// been seen of them; `None` where [`MOST_PAIRS`] would not, or nothing can be said.
-pub fn pairs_needed(
-    relative: &Estimate,
-    margin: f64,
-    (expect, level): (Expect, f64),
-) -> Option<u32> {
+pub fn pairs_needed(relative: &Estimate, margin: f64, expect: Expect, level: f64) -> Option<u32> {
     let (mean, sd) = (relative.mean, relative.sd.filter(|sd| *sd > 0.0)?);
     let decides = |pairs: u32| {
         let (error, freedom) = (sd / f64::from(pairs).sqrt(), pairs as usize - 1);
@@ -155,7 +151,7 @@ mod tests {
     #[test]
     fn pairs_that_are_needed_see_what_they_are_needed_for() {
         let relative = seen(0.01, 0.01);
-        let needed = pairs_needed(&relative, 0.005, (Expect::Faster, 0.05)).unwrap();
+        let needed = pairs_needed(&relative, 0.005, Expect::Faster, 0.05).unwrap();
         assert!(detectable(needed, 0.01, 0.05).unwrap() <= 0.01);
         assert!(detectable(needed - 1, 0.01, 0.05).unwrap() > 0.01);
     }
@@ -163,17 +159,17 @@ mod tests {
     #[test]
     fn an_effect_on_the_margin_is_never_decided() {
         let relative = seen(0.005, 0.01);
-        assert_eq!(pairs_needed(&relative, 0.005, (Expect::NoSlower, 0.05)), Some(34));
+        assert_eq!(pairs_needed(&relative, 0.005, Expect::NoSlower, 0.05), Some(34));
         let nearly = seen(0.004_99, 0.01);
-        assert_eq!(pairs_needed(&nearly, 0.005, (Expect::NoSlower, 0.05)), None);
-        assert_eq!(pairs_needed(&nearly, 0.005, (Expect::Same, 0.05)), None);
+        assert_eq!(pairs_needed(&nearly, 0.005, Expect::NoSlower, 0.05), None);
+        assert_eq!(pairs_needed(&nearly, 0.005, Expect::Same, 0.05), None);
     }
 
     #[test]
     fn a_small_spread_needs_no_more_than_the_fewest() {
         let relative = seen(0.0, 0.000_1);
         for expect in [Expect::NoSlower, Expect::Same] {
-            assert_eq!(pairs_needed(&relative, 0.005, (expect, 0.05)), Some(FEWEST_PAIRS));
+            assert_eq!(pairs_needed(&relative, 0.005, expect, 0.05), Some(FEWEST_PAIRS));
         }
     }
 }

@@ -65,17 +65,18 @@ impl FoldedCell {
 /// Fills in profiles and differences, their doubts and their sentences. Captures whose trial is not valid
 /// are left out by the caller: they have no CPU to share out here.
 pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells: &[FoldedCell]) {
-    let mut made: Vec<Made> = cells.iter().map(|cell| Made::of(cell, trials)).collect();
+    let mut profiled: Vec<ProfiledCell> =
+        cells.iter().map(|cell| ProfiledCell::of(cell, trials)).collect();
     let place = |name: &str| run.study.variants.iter().position(|variant| variant.name == name);
-    made.sort_by_key(|made| (place(&made.cell.variant), made.cell.clients));
-    for cell in &made {
+    profiled.sort_by_key(|one| (place(&one.cell.variant), one.cell.clients));
+    for cell in &profiled {
         analysis.profiles.push(cell.figures());
     }
-    add_constant(analysis, &made);
-    analysis.differences = differences(run, &made);
-    let found = analysis.profiles.iter().zip(&made);
+    add_constant(analysis, &profiled);
+    analysis.differences = differences(run, &profiled);
+    let found = analysis.profiles.iter().zip(&profiled);
     let mut doubts: Vec<Doubt> =
-        found.flat_map(|(profile, made)| doubts::of(profile, &made.seen)).collect();
+        found.flat_map(|(profile, cell)| doubts::of(profile, &cell.seen)).collect();
     analysis.doubts.append(&mut doubts);
     analysis.doubts.sort_by_key(Doubt::level);
     analysis.answer = answer::of(run, analysis);
@@ -92,9 +93,9 @@ pub fn of_recording(name: &str, head: &Head, folded: &Folded) -> ProfileFigures 
         .map(|((capture, samples), repetition)| Capture {
             repetition,
             samples: *samples,
-            lost: capture.told.lost,
-            throttled: capture.told.throttled,
-            cpu_us_per_s: capture.told.cpu_us_per_s(&head.event),
+            lost: capture.summary.lost,
+            throttled: capture.summary.throttled,
+            cpu_us_per_s: capture.summary.cpu_us_per_s(&head.event),
             agent_us_per_s: None,
             proof: None,
         })
@@ -157,7 +158,7 @@ struct SeenCapture<'a> {
 }
 
 /// A cell with everything that figures and differences need.
-struct Made<'a> {
+struct ProfiledCell<'a> {
     cell: &'a FoldedCell,
     seen: Vec<SeenCapture<'a>>,
     captures: Vec<Capture>,
@@ -166,7 +167,7 @@ struct Made<'a> {
     costs: Costs,
 }
 
-impl<'a> Made<'a> {
+impl<'a> ProfiledCell<'a> {
     /// Whether a single sample was taken.
     fn is_seen(&self) -> bool {
         self.captures.iter().any(|capture| capture.samples > 0)
@@ -283,7 +284,7 @@ fn order(seen: &SeenCapture, trial: &Trial) -> Option<Order> {
 fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Trial>) -> Capture {
     let figures = trial.and_then(|trial| figures::of(trial).ok());
     let ordered = trial.and_then(ordered);
-    let told = &seen.folded.told;
+    let summary = &seen.folded.summary;
     let recorded = seen.stacks.map(|stacks| &stacks.recorded);
     let event = seen.stacks.map_or("", |stacks| &stacks.recorder.event);
     let proof = |stacks: &Stacks| {
@@ -294,9 +295,9 @@ fn capture(cell: &FoldedCell, at: usize, seen: &SeenCapture, trial: Option<&Tria
         repetition: seen.id.repetition,
         samples: cell.folded.profile.samples.get(at).copied().unwrap_or(0),
         // Both count the same losses: the kernel in the ring, and the recorder at its end.
-        lost: told.lost.max(recorded.map_or(0, |recorded| recorded.lost)),
-        throttled: told.throttled.max(recorded.map_or(0, |recorded| recorded.throttled)),
-        cpu_us_per_s: cpu(figures.as_ref(), ordered).or_else(|| told.cpu_us_per_s(event)),
+        lost: summary.lost.max(recorded.map_or(0, |recorded| recorded.lost)),
+        throttled: summary.throttled.max(recorded.map_or(0, |recorded| recorded.throttled)),
+        cpu_us_per_s: cpu(figures.as_ref(), ordered).or_else(|| summary.cpu_us_per_s(event)),
         agent_us_per_s: figures.as_ref().and_then(|figures| figures.part(Part::Agent)),
         proof: seen.stacks.and_then(proof),
     }
@@ -309,9 +310,9 @@ fn cpu(figures: Option<&TrialFigures>, order: Option<&StacksOrder>) -> Option<f6
 }
 
 /// Waiting that only two client counts show, in the profile with the most clients of each variant.
-fn add_constant(analysis: &mut Analysis, made: &[Made]) {
-    for (at, many) in made.iter().enumerate() {
-        let of_variant = made.iter().filter(|one| one.cell.variant == many.cell.variant);
+fn add_constant(analysis: &mut Analysis, cells: &[ProfiledCell]) {
+    for (at, many) in cells.iter().enumerate() {
+        let of_variant = cells.iter().filter(|one| one.cell.variant == many.cell.variant);
         let few = of_variant.clone().min_by_key(|one| one.cell.clients);
         let most = of_variant.map(|one| one.cell.clients).max();
         let Some(few) = few.filter(|_| most == Some(many.cell.clients)) else { continue };
@@ -324,11 +325,11 @@ fn add_constant(analysis: &mut Analysis, made: &[Made]) {
 
 /// Each variant against those it names, or against the first of its kind where it names none that is
 /// profiled; only between the same process.
-fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
+fn differences(run: &Run, cells: &[ProfiledCell]) -> Vec<Difference> {
     let variants = &run.study.variants;
     let named = variants.iter().any(|variant| !variant.against.is_empty());
     let mut found = Vec::new();
-    for after in made {
+    for after in cells {
         let Some(variant) = variants.iter().find(|one| one.name == after.cell.variant) else {
             continue;
         };
@@ -339,7 +340,7 @@ fn differences(run: &Run, made: &[Made]) -> Vec<Difference> {
             first().into_iter().collect()
         };
         for base in bases {
-            let before = made.iter().find(|before| {
+            let before = cells.iter().find(|before| {
                 before.cell.variant == base && before.cell.clients == after.cell.clients
             });
             let before =
@@ -358,7 +359,7 @@ fn same_subject(run: &Run, base: &str, variant: &Variant) -> bool {
     base.is_some_and(|base| process(base) == process(variant))
 }
 
-fn difference(before: &Made, after: &Made) -> Difference {
+fn difference(before: &ProfiledCell, after: &ProfiledCell) -> Difference {
     let (tree, functions) = stacks::difference(before.side(), after.side());
     Difference {
         before: before.cell.variant.to_string(),
@@ -377,7 +378,7 @@ mod tests {
     use crate::{
         analyse, fixture,
         profiles::WhyWaiting,
-        stacks::{perf_data::Told, test_data},
+        stacks::{perf_data::Summary, test_data},
     };
 
     fn proof(samples: &[(&str, &[u64])]) -> ProofFigures {
@@ -509,8 +510,8 @@ mod tests {
 
     #[test]
     fn what_was_lost_throttled_faulty_or_replaced_is_said() {
-        let told = Told { lost: 3, throttled: 1, ..Told::default() };
-        let folded = FoldedCapture { told, faults: vec!["it breaks off".to_owned()] };
+        let summary = Summary { lost: 3, throttled: 1, ..Summary::default() };
+        let folded = FoldedCapture { summary, faults: vec!["it breaks off".to_owned()] };
         let said = doubts_of(folded, 90, |stacks| {
             stacks.recorded.lost = 5;
             stacks.recorded.files.push(MappedFile {
@@ -543,13 +544,14 @@ mod tests {
     #[test]
     fn a_recording_by_itself_costs_what_its_clock_says() {
         let profile = test_data::profile(&[("d;f", &[3]), ("d;g", &[1])]);
-        let told = Told {
+        let summary = Summary {
             samples: 4,
             span_ns: Some((0, 1_000_000_000)),
             period: 8_000_000,
-            ..Told::default()
+            ..Summary::default()
         };
-        let folded = Folded { profile, captures: vec![FoldedCapture { told, faults: Vec::new() }] };
+        let folded =
+            Folded { profile, captures: vec![FoldedCapture { summary, faults: Vec::new() }] };
         let head = Head { event: "cpu-clock".to_owned(), ..Head::default() };
         let found = of_recording("perf.data", &head, &folded);
         assert_eq!(found.functions[0].inclusive.unwrap().mean, 6_000.0);

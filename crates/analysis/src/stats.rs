@@ -77,7 +77,7 @@ impl Estimate {
             mean,
             sd,
             cv: sd.filter(|_| mean != 0.0).map(|sd| sd / mean.abs()),
-            interval: sd.map(|sd| student((mean, sd), values.len(), level)),
+            interval: sd.map(|sd| student(mean, sd, values.len(), level)),
             min,
             max,
         };
@@ -140,7 +140,7 @@ fn deviation(values: &[f64], mean: f64) -> Option<f64> {
     Some((squares / freedom as f64).sqrt())
 }
 
-fn student((mean, sd): (f64, f64), n: usize, level: f64) -> Interval {
+fn student(mean: f64, sd: f64, n: usize, level: f64) -> Interval {
     let half = t_quantile_at(n.saturating_sub(1), 1.0 - level / 2.0) * sd / (n as f64).sqrt();
     Interval { low: mean - half, high: mean + half }
 }

@@ -48,7 +48,7 @@ impl Bars {
         let mut cells: Vec<_> = analysis.cells.iter().filter(|cell| cell.valid > 0).collect();
         cells.sort_by_key(|cell| cell.clients);
         let mut bars: Vec<_> =
-            cells.iter().filter_map(|cell| bar(analysis, cell, (unit, largest))).collect();
+            cells.iter().filter_map(|cell| bar(analysis, cell, unit, largest)).collect();
         fill_numbers(bars.iter_mut().map(|bar| &mut bar.subject).collect());
         fill_numbers(bars.iter_mut().map(|bar| &mut bar.load).collect());
         fill_numbers(bars.iter_mut().map(|bar| &mut bar.sum).collect());
@@ -70,7 +70,7 @@ impl Bars {
     }
 }
 
-fn bar(analysis: &Analysis, cell: &Cell, (unit, largest): (Unit, f64)) -> Option<Bar> {
+fn bar(analysis: &Analysis, cell: &Cell, unit: Unit, largest: f64) -> Option<Bar> {
     let sum = cell.cpu.sum?;
     let style = analysis.curves.iter().position(|curve| curve.variant == cell.variant)?;
     let mean = |part: Option<Estimate>| part.map_or(0.0, |part| part.mean);

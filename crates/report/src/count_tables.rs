@@ -12,48 +12,42 @@ use model::plural::count;
 
 use crate::{
     profile_tables::mean,
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
+    table::{Rows, Table},
 };
 
 /// Calls of functions by variant and clients.
 pub(crate) fn counts(counts: &[CountFigures]) -> Table {
-    let mut table = Table::new(
-        "Calls that were counted",
-        &[
-            (Head, "function", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "calls", "a window"),
-            (Quiet, "95 % interval", "a window"),
-            (Number, "calls", "a second"),
-            (Number, "calls", "a client and second"),
-            (Text, "calls for each call of", ""),
-            (Text, "probed", "processes"),
-            (Number, "probe cost", "µs/s"),
-        ],
-    );
-    counts.iter().for_each(|each| table.push(count_row(each)));
-    table
+    counts_from(counts)
+        .number("calls", "a second", |each| mean(Unit::ONE, Some(&each.per_second)))
+        .number("calls", "a client and second", |each| mean(Unit::ONE, each.per_client.as_ref()))
+        .text("calls for each call of", "", |each| match &each.per_call {
+            Some((name, ratio)) => format!("{name}: {}", Unit::ONE.mean(ratio)),
+            None => ABSENT.to_owned(),
+        })
+        .text("probed", "processes", |each| probed(each))
+        .number("probe cost", "µs/s", |each| {
+            each.probe_us_per_s.map_or(ABSENT.to_owned(), probe_cost)
+        })
+        .table()
 }
 
-fn count_row(each: &CountFigures) -> Vec<String> {
-    let per_call =
-        each.per_call.as_ref().map(|(name, ratio)| format!("{name}: {}", Unit::ONE.mean(ratio)));
-    vec![
-        each.name.clone(),
-        each.variant.clone(),
-        each.clients.to_string(),
-        calls(&each.per_window),
-        calls_bracket(&each.per_window),
-        mean(Unit::ONE, Some(&each.per_second)),
-        mean(Unit::ONE, each.per_client.as_ref()),
-        per_call.unwrap_or(ABSENT.to_owned()),
-        probed(each),
-        each.probe_us_per_s.map_or(ABSENT.to_owned(), probe_cost),
-    ]
+/// The short form, for a terminal.
+pub(crate) fn counts_short(counts: &[CountFigures]) -> Table {
+    counts_from(counts)
+        .number("a second", "", |each| mean(Unit::ONE, Some(&each.per_second)))
+        .number("a client", "and second", |each| mean(Unit::ONE, each.per_client.as_ref()))
+        .text("probed", "", |each| probed(each))
+        .table()
+}
+
+/// The columns that both forms begin with.
+fn counts_from(counts: &[CountFigures]) -> Rows<&CountFigures> {
+    Table::of("Calls that were counted", counts)
+        .head("function", "", |each| each.name.clone())
+        .text("variant", "", |each| each.variant.clone())
+        .number("clients", "", |each| each.clients.to_string())
+        .number("calls", "a window", |each| calls(&each.per_window))
+        .quiet("95 % interval", "a window", |each| calls_bracket(&each.per_window))
 }
 
 fn probe_cost(us_per_s: f64) -> String {
@@ -80,49 +74,17 @@ fn probed(each: &CountFigures) -> String {
     each.mapped_by.map_or(each.probed.to_string(), |mapped| format!("{} of {mapped}", each.probed))
 }
 
-/// The short form, for a terminal.
-pub(crate) fn counts_short(counts: &[CountFigures]) -> Table {
-    let mut table = Table::new(
-        "Calls that were counted",
-        &[
-            (Head, "function", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "calls", "a window"),
-            (Quiet, "95 % interval", "a window"),
-            (Number, "a second", ""),
-            (Number, "a client", "and second"),
-            (Text, "probed", ""),
-        ],
-    );
-    for each in counts {
-        let row = count_row(each);
-        table.push([0, 1, 2, 3, 4, 5, 6, 8].map(|at| row[at].clone()).to_vec());
-    }
-    table
-}
-
 /// The subject's own counters in the same windows.
 pub(crate) fn own_counters(own: &[OwnCounter]) -> Table {
-    let mut table = Table::new(
-        "The subject’s own counters in the same windows",
-        &[
-            (Head, "counter", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "rose by", "each repetition"),
-        ],
-    );
-    for each in own {
-        let rose: Vec<_> = each.rose.iter().map(|rose| risen(*rose)).collect();
-        table.push(vec![
-            each.name.clone(),
-            each.variant.clone(),
-            each.clients.to_string(),
-            rose.join(", "),
-        ]);
-    }
-    table
+    Table::of("The subject’s own counters in the same windows", own)
+        .head("counter", "", |each| each.name.clone())
+        .text("variant", "", |each| each.variant.clone())
+        .number("clients", "", |each| each.clients.to_string())
+        .text("rose by", "each repetition", |each| {
+            let rose: Vec<_> = each.rose.iter().map(|rose| risen(*rose)).collect();
+            rose.join(", ")
+        })
+        .table()
 }
 
 /// Most counters count; some add up seconds.

@@ -6,6 +6,8 @@
 //! variants that lie far apart, the scale is one of decades: on a plain one the cheap ones would all lie on
 //! the axis.
 
+use std::ops::Range;
+
 use analysis::{Analysis, Cell, Curve, Estimate, quantity};
 use model::plural::count;
 
@@ -116,18 +118,18 @@ impl<'a> Chart<'a> {
         } else {
             ticks(unit.scale(most), 6)
         };
-        let place = |tick: Option<&f64>, else_: f64| {
-            let tick = tick.copied().unwrap_or(else_);
+        let place = |tick: Option<&f64>| {
+            let tick = tick.copied().unwrap_or(1.0);
             if decades { tick.log10() } else { tick }
         };
-        let ends = (place(ticks.first(), 1.0), place(ticks.last(), 1.0));
+        let ends = place(ticks.first())..place(ticks.last());
         let frame = frame.for_curves(analysis.curves.len());
         let right = frame.width - frame.right;
         let bottom = frame.height - frame.bottom;
         Self {
             analysis,
-            x: Scale::new((0.0, f64::from(clients)), (frame.left, right)),
-            y: Scale::new(ends, (bottom, frame.top)),
+            x: Scale::new(0.0..f64::from(clients), frame.left..right),
+            y: Scale::new(ends, bottom..frame.top),
             decades,
             frame,
             ticks,
@@ -142,7 +144,7 @@ impl<'a> Chart<'a> {
 
     /// The same of a value in `unit`. The end of an interval may lie below every decade.
     fn y_of_tick(&self, value: f64) -> f64 {
-        let floor = self.frame.height - self.frame.bottom;
+        let floor = self.bottom();
         match (self.decades, value > 0.0) {
             (false, _) => self.y.at(value),
             (true, true) => self.y.at(value.log10()).min(floor),
@@ -222,7 +224,7 @@ impl<'a> Chart<'a> {
     }
 
     fn x_axis(&self) -> String {
-        let bottom = self.frame.height - self.frame.bottom;
+        let bottom = self.bottom();
         let (left, right) = (self.frame.left, self.frame.width - self.frame.right);
         let mut counts: Vec<_> =
             self.analysis.curves.iter().flat_map(|curve| &curve.counts).copied().collect();
@@ -331,14 +333,14 @@ impl<'a> Chart<'a> {
         }
         if self.is_narrow() {
             // These labels hang above their place, so the lowest one may lie on the axis.
-            spread(&mut ends, (self.frame.top, self.bottom() + NAME_HEIGHT), NAME_HEIGHT);
+            spread(&mut ends, self.frame.top..self.bottom() + NAME_HEIGHT, NAME_HEIGHT);
             return ends.iter().map(|end| self.label_above(end)).collect();
         }
-        spread(&mut ends, (self.frame.top + 4.0, self.bottom() + 2.0), LABEL_HEIGHT);
-        ends.iter().map(|end| self.label_beside(end)).collect()
+        spread(&mut ends, self.frame.top + 4.0..self.bottom() + 2.0, LABEL_HEIGHT);
+        ends.iter().map(|end| self.label_alongside(end)).collect()
     }
 
-    fn label_beside(&self, end: &End) -> String {
+    fn label_alongside(&self, end: &End) -> String {
         let edge = self.frame.width - self.frame.right;
         let (from, to) = (edge + 40.0, edge + 58.0);
         format!(
@@ -398,14 +400,14 @@ struct End {
 }
 
 /// Pushes labels down until none overlaps, then up from the lower edge.
-fn spread(ends: &mut [End], (top, bottom): (f64, f64), height: f64) {
+fn spread(ends: &mut [End], within: Range<f64>, height: f64) {
     ends.sort_by(|a, b| a.y.total_cmp(&b.y));
-    let mut free = top;
+    let mut free = within.start;
     for end in ends.iter_mut() {
         end.label_y = end.label_y.max(free);
         free = end.label_y + height;
     }
-    let mut floor = bottom - 14.0;
+    let mut floor = within.end - 14.0;
     for end in ends.iter_mut().rev() {
         end.label_y = end.label_y.min(floor);
         floor = end.label_y - height;

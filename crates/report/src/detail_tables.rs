@@ -3,169 +3,103 @@
 //! Reads an [`Analysis`], gives [`Table`]s, as [`crate::tables`] does for those who read on.
 
 use analysis::{
-    Analysis, Cell, host_load_name,
+    Analysis, host_load_name,
     quantity::{ABSENT, Unit},
 };
 use model::{run::Run, study::Subject};
 
 use crate::{
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
+    table::Table,
     tables::{bracket, mean, part_name, plain},
 };
 
 /// The subject's threads.
 pub(crate) fn threads(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "The subject's threads",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "thread", ""),
-            (Number, "CPU", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Number, "switches asked for", "per s"),
-            (Number, "switches suffered", "per s"),
-        ],
-    );
-    for cell in &analysis.cells {
-        for thread in &cell.threads {
-            table.push(vec![
-                cell.variant.clone(),
-                cell.clients.to_string(),
-                format!("{} #{}", thread.name, thread.ordinal),
-                mean(Unit::MICROS, thread.cpu.as_ref()),
-                bracket(Unit::MICROS, thread.cpu.as_ref()),
-                Unit::ONE.plain(thread.voluntary_per_second),
-                Unit::ONE.plain(thread.involuntary_per_second),
-            ]);
-        }
-    }
-    table
+        analysis
+            .cells
+            .iter()
+            .flat_map(|cell| cell.threads.iter().map(move |thread| (cell, thread))),
+    )
+    .head("variant", "", |(cell, _)| cell.variant.clone())
+    .number("clients", "", |(cell, _)| cell.clients.to_string())
+    .text("thread", "", |(_, thread)| format!("{} #{}", thread.name, thread.ordinal))
+    .number("CPU", "µs/s", |(_, thread)| mean(Unit::MICROS, thread.cpu.as_ref()))
+    .quiet("95 % interval", "µs/s", |(_, thread)| bracket(Unit::MICROS, thread.cpu.as_ref()))
+    .number("switches asked for", "per s", |(_, thread)| {
+        Unit::ONE.plain(thread.voluntary_per_second)
+    })
+    .number("switches suffered", "per s", |(_, thread)| {
+        Unit::ONE.plain(thread.involuntary_per_second)
+    })
+    .table()
 }
 
 /// The subject's memory, IO and switches.
 pub(crate) fn beyond(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "The subject beyond CPU time, means",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "RSS", "KiB, start"),
-            (Number, "growth", "KiB a window"),
-            (Number, "PSS", "KiB, end"),
-            (Number, "IO calls", "per s"),
-            (Number, "read", "B/s"),
-            (Number, "written", "B/s"),
-            (Number, "switches asked for", "per s"),
-            (Number, "suffered", "per s"),
-            (Number, "rounds", "in a window"),
-            (Number, "instructions", "million/s"),
-            (Number, "machine busy", "%"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
-        table.push(beyond_row(cell));
-    }
-    table
-}
-
-fn beyond_row(cell: &Cell) -> Vec<String> {
-    let beyond = &cell.beyond;
     let whole = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.0}"));
     let tenth = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.1}"));
-    vec![
-        cell.variant.clone(),
-        cell.clients.to_string(),
-        whole(beyond.rss_start_kib),
-        tenth(beyond.rss_growth_kib),
-        whole(beyond.pss_end_kib),
-        tenth(beyond.io_calls_per_second),
-        whole(beyond.read_bytes_per_second),
-        whole(beyond.write_bytes_per_second),
-        tenth(beyond.voluntary_per_second),
-        tenth(beyond.involuntary_per_second),
-        tenth(beyond.rounds_ended),
-        plain(Unit::MILLIONTH, beyond.subject_instructions_per_second),
-        plain(Unit::PER_CENT, beyond.machine_busy),
-    ]
+    let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
+    let rows = cells.map(|cell| (cell, &cell.beyond));
+    Table::of("The subject beyond CPU time, means", rows)
+        .head("variant", "", |(cell, _)| cell.variant.clone())
+        .number("clients", "", |(cell, _)| cell.clients.to_string())
+        .number("RSS", "KiB, start", |(_, beyond)| whole(beyond.rss_start_kib))
+        .number("growth", "KiB a window", |(_, beyond)| tenth(beyond.rss_growth_kib))
+        .number("PSS", "KiB, end", |(_, beyond)| whole(beyond.pss_end_kib))
+        .number("IO calls", "per s", |(_, beyond)| tenth(beyond.io_calls_per_second))
+        .number("read", "B/s", |(_, beyond)| whole(beyond.read_bytes_per_second))
+        .number("written", "B/s", |(_, beyond)| whole(beyond.write_bytes_per_second))
+        .number("switches asked for", "per s", |(_, beyond)| tenth(beyond.voluntary_per_second))
+        .number("suffered", "per s", |(_, beyond)| tenth(beyond.involuntary_per_second))
+        .number("rounds", "in a window", |(_, beyond)| tenth(beyond.rounds_ended))
+        .number("instructions", "million/s", |(_, beyond)| {
+            plain(Unit::MILLIONTH, beyond.subject_instructions_per_second)
+        })
+        .number("machine busy", "%", |(_, beyond)| plain(Unit::PER_CENT, beyond.machine_busy))
+        .table()
 }
 
 /// Every valid trial.
 pub(crate) fn trials(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Every valid trial",
-        &[
-            (Head, "trial", ""),
-            (Number, "window", "s"),
-            (Number, "subject", "µs"),
-            (Number, "load", "µs"),
-            (Number, "others", "µs"),
-            (Number, "agent", "µs"),
-            (Number, "sum", "µs/s"),
-            (Text, "counter", ""),
-            (Number, "schedstat", "µs/s"),
-            (Number, "utime + stime", "µs/s"),
-            (Number, "rounds", ""),
-            (Number, "speed", "× real time"),
-        ],
-    );
-    for trial in &analysis.trials {
-        table.push(trial_row(trial));
-    }
-    table
-}
-
-fn trial_row(trial: &analysis::TrialFigures) -> Vec<String> {
     let spent = |cpu: Option<&analysis::Cpu>| {
         cpu.map_or(ABSENT.to_owned(), |cpu| {
             format!("{}.{:03}", cpu.spent_ns / 1000, cpu.spent_ns % 1000)
         })
     };
-    vec![
-        trial.id.to_string(),
-        format!("{:.6}", trial.window_s),
-        spent(Some(&trial.subject)),
-        spent(trial.load.as_ref()),
-        spent(trial.others_sum.as_ref()),
-        spent(trial.agent.as_ref()),
-        trial.sum.map_or(ABSENT.to_owned(), |sum| format!("{:.3}", sum.us_per_second)),
-        trial.subject.source.name().to_owned(),
-        trial.readings.schedstat.map_or(ABSENT.to_owned(), |value| format!("{value:.3}")),
-        trial.readings.ticks.map_or(ABSENT.to_owned(), |value| format!("{value:.0}")),
-        Some(trial.rounds.ended)
-            .filter(|ended| *ended > 0)
-            .map_or(ABSENT.to_owned(), |ended| ended.to_string()),
-        plain(Unit::ONE, trial.speed),
-    ]
+    let fixed = |value: Option<f64>, digits: usize| {
+        value.map_or(ABSENT.to_owned(), |value| format!("{value:.digits$}"))
+    };
+    Table::of("Every valid trial", &analysis.trials)
+        .head("trial", "", |trial| trial.id.to_string())
+        .number("window", "s", |trial| format!("{:.6}", trial.window_s))
+        .number("subject", "µs", |trial| spent(Some(&trial.subject)))
+        .number("load", "µs", |trial| spent(trial.load.as_ref()))
+        .number("others", "µs", |trial| spent(trial.others_sum.as_ref()))
+        .number("agent", "µs", |trial| spent(trial.agent.as_ref()))
+        .number("sum", "µs/s", |trial| fixed(trial.sum.map(|sum| sum.us_per_second), 3))
+        .text("counter", "", |trial| trial.subject.source.name().to_owned())
+        .number("schedstat", "µs/s", |trial| fixed(trial.readings.schedstat, 3))
+        .number("utime + stime", "µs/s", |trial| fixed(trial.readings.ticks, 0))
+        .number("rounds", "", |trial| match trial.rounds.ended {
+            0 => ABSENT.to_owned(),
+            ended => ended.to_string(),
+        })
+        .number("speed", "× real time", |trial| plain(Unit::ONE, trial.speed))
+        .table()
 }
 
 /// The variants as the study has them.
 pub(crate) fn variants(run: &Run, analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Variants",
-        &[
-            (Head, "variant", ""),
-            (Text, "subject", ""),
-            (Text, "load", ""),
-            (Text, "mode", ""),
-            (Text, "host load", ""),
-            (Text, "about", ""),
-        ],
-    );
-    for (variant, curve) in run.study.variants.iter().zip(&analysis.curves) {
-        table.push(vec![
-            variant.name.to_string(),
-            subject_words(run.study.subject_of(variant)),
-            curve.load.as_deref().unwrap_or("none").replace('`', ""),
-            curve.mode.name().to_owned(),
-            host_load_name(variant.host_load).to_owned(),
-            variant.about.clone().unwrap_or_default(),
-        ]);
-    }
-    table
+    Table::of("Variants", run.study.variants.iter().zip(&analysis.curves))
+        .head("variant", "", |(variant, _)| variant.name.to_string())
+        .text("subject", "", |(variant, _)| subject_words(run.study.subject_of(variant)))
+        .text("load", "", |(_, curve)| curve.load.as_deref().unwrap_or("none").replace('`', ""))
+        .text("mode", "", |(_, curve)| curve.mode.name().to_owned())
+        .text("host load", "", |(variant, _)| host_load_name(variant.host_load).to_owned())
+        .text("about", "", |(variant, _)| variant.about.clone().unwrap_or_default())
+        .table()
 }
 
 fn subject_words(subject: &Subject) -> String {
@@ -179,20 +113,17 @@ fn subject_words(subject: &Subject) -> String {
 
 /// The programs that the figures speak of, by their content.
 pub(crate) fn programs(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "Programs on the access point",
-        &[(Head, "path", ""), (Text, "as", ""), (Text, "in", ""), (Text, "SHA-256", "")],
-    );
     let variants = analysis.curves.len();
-    for program in &analysis.programs {
-        let parts: Vec<_> = program.parts.iter().map(|part| part_name(*part)).collect();
-        let seen = program.variants.len();
-        table.push(vec![
-            program.path.clone(),
-            if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") },
-            if seen == variants { "all variants".to_owned() } else { program.variants.join(", ") },
-            program.sha256.to_string(),
-        ]);
-    }
-    table
+    Table::of("Programs on the access point", &analysis.programs)
+        .head("path", "", |program| program.path.clone())
+        .text("as", "", |program| {
+            let parts: Vec<_> = program.parts.iter().map(|part| part_name(*part)).collect();
+            if parts.is_empty() { ABSENT.to_owned() } else { parts.join(", ") }
+        })
+        .text("in", "", |program| {
+            let is_in_all = program.variants.len() == variants;
+            if is_in_all { "all variants".to_owned() } else { program.variants.join(", ") }
+        })
+        .text("SHA-256", "", |program| program.sha256.to_string())
+        .table()
 }

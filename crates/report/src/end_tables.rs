@@ -1,58 +1,40 @@
 //! The short tables of the story's end: gates, what was repaired on the access point, and what it all took.
 
-use analysis::{Analysis, quantity::count, verdicts::Ledger};
-
-use crate::{
-    identity::Fact,
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+use analysis::{
+    Analysis,
+    quantity::count,
+    verdicts::{Corrected, Ledger},
 };
+
+use crate::{identity::Fact, table::Table};
 
 /// Each limit, and whether it was kept. The sentence is what people read, so it stands alongside the name.
 pub(crate) fn gates(analysis: &Analysis) -> Table {
-    let columns = [(Head, "gate", ""), (Text, "verdict", ""), (Text, "why", "")];
-    let mut table = Table::new("Limits that the run must keep", &columns);
-    for gate in &analysis.gates {
-        table.push(vec![
-            gate.name.clone(),
-            gate.verdict.name().to_owned(),
-            gate.sentence.replace('`', ""),
-        ]);
-    }
-    table
+    Table::of("Limits that the run must keep", &analysis.gates)
+        .head("gate", "", |gate| gate.name.clone())
+        .text("verdict", "", |gate| gate.verdict.name().to_owned())
+        .text("why", "", |gate| gate.sentence.replace('`', ""))
+        .table()
 }
 
 /// What had to be repaired. The same correction before many trials is one row.
 pub(crate) fn corrections(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
+    let all = &analysis.corrections;
+    let is_first = |(at, one): &(usize, &Corrected)| {
+        all.iter().position(|other| other.correction == one.correction) == Some(*at)
+    };
+    Table::of(
         "Repaired on the access point before a trial",
-        &[
-            (Head, "what", ""),
-            (Text, "it", ""),
-            (Text, "done", ""),
-            (Number, "trials", ""),
-            (Text, "first before", ""),
-        ],
-    );
-    let mut seen = Vec::new();
-    for corrected in &analysis.corrections {
-        let correction = &corrected.correction;
-        if seen.contains(&correction) {
-            continue;
-        }
-        seen.push(correction);
-        let same = analysis.corrections.iter().filter(|other| other.correction == *correction);
-        table.push(vec![
-            correction.what.clone(),
-            correction.was.clone(),
-            correction.done.clone(),
-            same.count().to_string(),
-            corrected.trial.to_string(),
-        ]);
-    }
-    table
+        all.iter().enumerate().filter(is_first),
+    )
+    .head("what", "", |(_, one)| one.correction.what.clone())
+    .text("it", "", |(_, one)| one.correction.was.clone())
+    .text("done", "", |(_, one)| one.correction.done.clone())
+    .number("trials", "", |(_, one)| {
+        all.iter().filter(|other| other.correction == one.correction).count().to_string()
+    })
+    .text("first before", "", |(_, one)| one.trial.to_string())
+    .table()
 }
 
 /// What the run took; nothing where no ledger was kept.
@@ -148,19 +130,19 @@ mod tests {
     #[test]
     fn a_ledger_tells_only_what_is_known() {
         assert!(ledger(&Ledger::default()).is_empty());
-        let told = ledger(&Ledger {
+        let facts = ledger(&Ledger {
             trials: (3, 54),
             wall_s: 61.0,
             effort: Some(Effort { hours: Some(3.5), cost: None }),
             ..Ledger::default()
         });
-        let told: Vec<_> =
-            told.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
-        assert!(told.contains(&"Trials: 3 of 54".to_owned()), "{told:?}");
-        assert!(told.contains(&"Hours of people: 3.5".to_owned()), "{told:?}");
+        let facts: Vec<_> =
+            facts.iter().map(|fact| format!("{}: {}", fact.name, fact.value)).collect();
+        assert!(facts.contains(&"Trials: 3 of 54".to_owned()), "{facts:?}");
+        assert!(facts.contains(&"Hours of people: 3.5".to_owned()), "{facts:?}");
         assert!(
-            !told.iter().any(|fact| fact.contains("CPU") || fact.contains("Samples")),
-            "{told:?}"
+            !facts.iter().any(|fact| fact.contains("CPU") || fact.contains("Samples")),
+            "{facts:?}"
         );
     }
 }

@@ -17,10 +17,7 @@ use crate::{
     overall::bare,
     pair_chart, prose,
     signed::{of_estimate, with_interval},
-    table::{
-        Kind::{Head, Name, Number, Quiet, Text},
-        Table,
-    },
+    table::Table,
     tables,
 };
 
@@ -93,9 +90,8 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     if judgements.is_empty() {
         return Ok(String::new());
     }
-    let open = judgements.len() <= STAND_OPEN;
     let cards = judgements.iter().enumerate();
-    let cards = cards.map(|(at, each)| card(run, analysis, (at, each), open)).collect();
+    let cards = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
     let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
     Section { table, cards, heading: heading(run) }.render()
 }
@@ -116,44 +112,25 @@ pub(crate) const fn finding(finding: Finding) -> &'static str {
 fn overview(run: &Run, analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Every comparison, paired by repetition",
-        &[
-            (Head, "variant", ""),
-            (Text, "against", ""),
-            (Number, "clients", ""),
-            (Text, "CPU of", ""),
-            (Number, "before", &name),
-            (Number, "after", &name),
-            (Number, "effect", "%"),
-            (Quiet, "interval", "%"),
-            (Number, "p", "exact"),
-            (Number, "detectable", "%"),
-            (Number, "pairs", ""),
-            (Text, "found", ""),
-            (Text, "verdict", ""),
-        ],
-    );
-    for each in &analysis.judgements {
-        table.push(vec![
-            each.variant.clone(),
-            each.base.clone(),
-            each.clients.to_string(),
-            whose(run, each),
-            tables::mean(unit, each.before.as_ref()),
-            tables::mean(unit, each.after.as_ref()),
+    Table::of("Every comparison, paired by repetition", &analysis.judgements)
+        .head("variant", "", |each| each.variant.clone())
+        .text("against", "", |each| each.base.clone())
+        .number("clients", "", |each| each.clients.to_string())
+        .text("CPU of", "", |each| whose(run, each))
+        .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
+        .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
+        .number("effect", "%", |each| {
             each.relative
                 .as_ref()
-                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect)),
-            tables::bracket(Unit::PER_CENT, each.relative.as_ref()),
-            probability(each.p),
-            tables::percent(each.detectable),
-            each.pairs.to_string(),
-            finding(each.finding).to_owned(),
-            each.verdict.name().to_owned(),
-        ]);
-    }
-    table
+                .map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+        })
+        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
+        .number("p", "exact", |each| probability(each.p))
+        .number("detectable", "%", |each| tables::percent(each.detectable))
+        .number("pairs", "", |each| each.pairs.to_string())
+        .text("found", "", |each| finding(each.finding).to_owned())
+        .text("verdict", "", |each| each.verdict.name().to_owned())
+        .table()
 }
 
 fn probability(p: Option<f64>) -> String {
@@ -178,7 +155,7 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
         .then(|| Figure { name: "With load and others", value: format!("{before} → {after}") })
 }
 
-fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), open: bool) -> Card {
+fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
     let difference = analysis.differences.iter().find(|difference| {
         difference.before == judgement.base
             && difference.after == judgement.variant
@@ -195,7 +172,7 @@ fn card(run: &Run, analysis: &Analysis, (at, judgement): (usize, &Judgement), op
         verdict: judgement.verdict.name(),
         finding: finding(judgement.finding),
         sentence: prose::html(bare(&judgement.sentence)),
-        open,
+        open: analysis.judgements.len() <= STAND_OPEN,
         whose: whose(run, judgement),
         sides: sides(judgement),
         chart: pair_chart::draw(judgement),
@@ -260,31 +237,21 @@ fn pairs(judgement: &Judgement) -> String {
 
 /// The functions that the variant changes.
 fn ran(judgement: &Judgement) -> Table {
-    let mut table = Table::new(
-        "Did the changed code run?",
-        &[(Name, "function", ""), (Number, "calls", "in a window")],
-    );
-    for each in &judgement.ran {
-        let calls = each.calls.map_or("not counted".to_owned(), |calls| calls.to_string());
-        table.push(vec![each.function.clone(), calls]);
-    }
-    table
+    Table::of("Did the changed code run?", &judgement.ran)
+        .name("function", "", |each| each.function.clone())
+        .number("calls", "in a window", |each| {
+            each.calls.map_or("not counted".to_owned(), |calls| calls.to_string())
+        })
+        .table()
 }
 
 /// How often things happen on both sides.
 fn rates(rates: &[RateChange]) -> Table {
-    let mut table = Table::new(
-        "How often it happens",
-        &[
-            (Name, "counted", ""),
-            (Number, "before", "each second"),
-            (Number, "after", "each second"),
-        ],
-    );
-    for rate in rates {
-        table.push(vec![rate.function.clone(), often(rate.before), often(rate.after)]);
-    }
-    table
+    Table::of("How often it happens", rates)
+        .name("counted", "", |rate| rate.function.clone())
+        .number("before", "each second", |rate| often(rate.before))
+        .number("after", "each second", |rate| often(rate.after))
+        .table()
 }
 
 fn often(per_second: f64) -> String {
@@ -299,16 +266,6 @@ fn slices(difference: &Difference) -> Table {
     let sizes = difference.functions.iter().map(|each| each.before.max(each.after));
     let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Slices of the profile, with all that they call",
-        &[
-            (Head, "", ""),
-            (Name, "function", ""),
-            (Number, "before", &name),
-            (Number, "after", &name),
-            (Text, "module", ""),
-        ],
-    );
     let whole = difference.totals().map_or(f64::INFINITY, |(before, _)| before);
     let is_gone = |each: &FunctionChange| each.after == 0.0;
     let is_new = |each: &FunctionChange| each.before == 0.0;
@@ -318,20 +275,20 @@ fn slices(difference: &Difference) -> Table {
         ("new", &is_new),
         ("grew", &|each| each.after > each.before && !is_new(each)),
     ];
-    for (word, is_kind) in kinds {
-        let told = difference.functions.iter().filter(|each| each.told_apart && is_kind(each));
-        let told = told.filter(|each| each.before < TRUNK * whole);
-        for each in told.take(MOST_SLICES) {
-            table.push(vec![
-                word.to_owned(),
-                each.name.clone(),
-                cost(unit, each.before),
-                cost(unit, each.after),
-                each.module.clone(),
-            ]);
-        }
-    }
-    table
+    let rows = kinds.into_iter().flat_map(|(word, is_kind)| {
+        let changed = difference
+            .functions
+            .iter()
+            .filter(move |each| each.told_apart && is_kind(each) && each.before < TRUNK * whole);
+        changed.take(MOST_SLICES).map(move |each| (word, each))
+    });
+    Table::of("Slices of the profile, with all that they call", rows)
+        .head("", "", |(word, _)| (*word).to_owned())
+        .name("function", "", |(_, each)| each.name.clone())
+        .number("before", &name, |(_, each)| cost(unit, each.before))
+        .number("after", &name, |(_, each)| cost(unit, each.after))
+        .text("module", "", |(_, each)| each.module.clone())
+        .table()
 }
 
 fn cost(unit: Unit, us_per_s: f64) -> String {

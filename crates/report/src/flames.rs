@@ -70,7 +70,7 @@ impl Flames {
             .map(|each| (label(each), difference_is_cpu(each, profiles)))
             .chain(profiles.iter().map(|each| (named(each), is_cpu(each))))
             .zip(of_differences.iter().chain(&of_profiles))
-            .filter_map(|((name, cpu), tree)| told(&name, cpu, tree.folded))
+            .filter_map(|((name, cpu), tree)| folded_line(&name, cpu, tree.folded))
             .collect();
         let difference_view = |(at, (each, tree)): (usize, (&Difference, EncodedTree))| {
             View::of_difference(each, tree, difference_is_cpu(each, profiles), largest == Some(at))
@@ -181,7 +181,7 @@ fn first_largest(sizes: impl Iterator<Item = f64>) -> Option<usize> {
     sizes.enumerate().fold(None, larger).map(|(at, _)| at)
 }
 
-fn told(name: &str, cpu: bool, folded: Folded) -> Option<String> {
+fn folded_line(name: &str, cpu: bool, folded: Folded) -> Option<String> {
     let Folded { paths, of_paths, cost, of_cost } = folded;
     if paths == 0 {
         return None;

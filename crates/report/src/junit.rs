@@ -47,14 +47,15 @@ pub fn document<S, P>(
     // Writing to a String cannot fail.
     let _ = writeln!(text, "<testsuites {attributes}>");
     let _ = writeln!(text, "  <testsuite {attributes}>");
-    text.push_str(&properties(run, question, took.trials));
+    text.push_str(&properties(run, question, took));
     for line in lines {
         text.push_str(&case(&run.study_name, line));
     }
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-fn properties<S, P>(run: &Run<S, P>, question: &str, (done, planned): (u32, u32)) -> String {
+fn properties<S, P>(run: &Run<S, P>, question: &str, took: Took) -> String {
+    let (done, planned) = took.trials;
     let all = [
         ("headroom", run.headroom.clone()),
         ("question", question.to_owned()),

@@ -44,7 +44,7 @@ fn description(rows: &[Row]) -> String {
 fn place(share: f64) -> f64 {
     let (low, high) = (f64::from(DECADES.0), f64::from(DECADES.1));
     let decade = share.abs().log10().clamp(low, high);
-    Scale::new((low, high), (LEFT, WIDTH - RIGHT)).at(decade)
+    Scale::new(low..high, LEFT..WIDTH - RIGHT).at(decade)
 }
 
 fn grid(bottom: f64) -> String {

@@ -14,15 +14,7 @@ use analysis::{
 use askama::Template;
 use model::plural::count;
 
-use crate::{
-    profile_tables, prose,
-    signed::with_interval,
-    table::{
-        Kind::{Name, Number, Quiet, Text},
-        Table,
-    },
-    tables::summed,
-};
+use crate::{profile_tables, prose, signed::with_interval, table::Table, tables::summed};
 
 /// Functions that are worth the next look.
 const MOST_FUNCTIONS: usize = 10;
@@ -68,9 +60,9 @@ fn cheapest(analysis: &Analysis) -> Option<&Stage> {
 
 fn sentences(analysis: &Analysis, cheapest: &Stage) -> Vec<String> {
     let clients = analysis.stages.clients;
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(sum) = &cheapest.cpu.sum {
-        told.push(format!(
+        sentences.push(format!(
             "The cheapest stage is `{}`: at {clients} {} together take {}/s, {} % of a core.",
             cheapest.variant,
             summed(analysis),
@@ -79,8 +71,8 @@ fn sentences(analysis: &Analysis, cheapest: &Stage) -> Vec<String> {
             clients = count(clients, "client")
         ));
     }
-    told.extend(cheapest.against.iter().filter_map(|against| distance(cheapest, against)));
-    told
+    sentences.extend(cheapest.against.iter().filter_map(|against| distance(cheapest, against)));
+    sentences
 }
 
 /// How far it is to a base of another subject that costs less.
@@ -106,24 +98,14 @@ fn functions(profile: &ProfileFigures) -> Table {
     all.sort_by(|one, other| own(other).total_cmp(&own(one)));
     let unit = quantity::cpu_unit(all.first().map_or(0.0, |first| own(first)));
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
+    Table::of(
         &format!("Where the CPU of {} still goes, by own code", profile.variant),
-        &[
-            (Name, "function", ""),
-            (Number, "own code", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "in samples", "%"),
-            (Text, "module", ""),
-        ],
-    );
-    for function in all.into_iter().take(MOST_FUNCTIONS) {
-        table.push(vec![
-            function.name.clone(),
-            profile_tables::mean(unit, function.own.as_ref()),
-            profile_tables::bracket(unit, function.own.as_ref()),
-            profile_tables::percent(function.share),
-            function.module.clone(),
-        ]);
-    }
-    table
+        all.into_iter().take(MOST_FUNCTIONS),
+    )
+    .name("function", "", |function| function.name.clone())
+    .number("own code", &name, |function| profile_tables::mean(unit, function.own.as_ref()))
+    .quiet("95 % interval", &name, |function| profile_tables::bracket(unit, function.own.as_ref()))
+    .number("in samples", "%", |function| profile_tables::percent(function.share))
+    .text("module", "", |function| function.module.clone())
+    .table()
 }

@@ -11,13 +11,13 @@ use crate::{
 /// The summary.
 pub fn summary(run: &Run, analysis: &Analysis) -> String {
     let lines = verdict_lines::all(run, analysis);
-    let told = overall(run, analysis);
+    let overall = overall(run, analysis);
     let mut text = format!(
         "## {} {}\n\n{}\n\n{}\n",
-        sign(told.verdict),
-        told.verdict,
+        sign(overall.verdict),
+        overall.verdict,
         cell(&run.study.question),
-        cell(&told.sentence)
+        cell(&overall.sentence)
     );
     for sentence in &analysis.answer {
         text.push_str(&format!("\n- {}", cell(sentence)));

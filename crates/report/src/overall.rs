@@ -136,9 +136,9 @@ mod tests {
         let mut analysis = analyse(&run, &fixture::troubled(&run));
         assert_eq!(overall(&run, &analysis).verdict, Verdict::Invalid);
         analysis.gates = vec![gate(Verdict::Fail, "18 clients cost more than 60")];
-        let told = overall(&run, &analysis);
-        assert_eq!(told.verdict, Verdict::Fail);
-        assert_eq!(told.sentence, "Gate monotonic: 18 clients cost more than 60.");
+        let found = overall(&run, &analysis);
+        assert_eq!(found.verdict, Verdict::Fail);
+        assert_eq!(found.sentence, "Gate monotonic: 18 clients cost more than 60.");
     }
 
     #[test]
@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn a_whole_run_without_limits_is_measured_and_says_that_nothing_was_asked() {
         let run = fixture::run();
-        let told = overall(&run, &analyse(&run, &fixture::trials(&run)));
-        assert_eq!(told.verdict, Verdict::Measured);
-        assert!(told.sentence.contains("The study sets no limit"), "{}", told.sentence);
+        let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
+        assert_eq!(found.verdict, Verdict::Measured);
+        assert!(found.sentence.contains("The study sets no limit"), "{}", found.sentence);
     }
 }

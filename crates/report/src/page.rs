@@ -63,8 +63,8 @@ pub(crate) struct Page<'a> {
     ledger: Vec<Fact>,
     why_no_slope: Option<&'a str>,
     tables: Tables,
-    doubts: Vec<Said>,
-    caveats: Vec<Said>,
+    doubts: Vec<Doubtful>,
+    caveats: Vec<Doubtful>,
     invalid: &'a [InvalidTrial],
     facts: Vec<Fact>,
     study_toml: &'a str,
@@ -73,12 +73,12 @@ pub(crate) struct Page<'a> {
 }
 
 /// A doubt in words, as HTML.
-struct Said {
+struct Doubtful {
     sentence: String,
     advice: String,
 }
 
-impl Said {
+impl Doubtful {
     fn of(doubt: &Doubt) -> Self {
         Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(doubt.advice()) }
     }
@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
     ) -> askama::Result<Self> {
         let of_level = |level| {
             let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
-            doubts.map(Said::of).collect::<Vec<_>>()
+            doubts.map(Doubtful::of).collect::<Vec<_>>()
         };
         let overall = overall(run, analysis);
         let mut page = Self {

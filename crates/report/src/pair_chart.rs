@@ -3,6 +3,8 @@
 //! Everything is µs of CPU a second; the margin is the study's share of the base's mean. One size: it is as
 //! narrow as a telephone.
 
+use std::ops::Range;
+
 use analysis::{quantity, verdicts::Judgement};
 
 use crate::svg::{Scale, escape};
@@ -11,7 +13,7 @@ const WIDTH: f64 = 358.0;
 const HEIGHT: f64 = 92.0;
 /// Where zero, the dots and the interval stand.
 const AXIS: f64 = 66.0;
-const DOTS: (f64, f64) = (16.0, 40.0);
+const DOTS: Range<f64> = 16.0..40.0;
 const INTERVAL: f64 = 52.0;
 /// A label keeps this far from the edge.
 const EDGE: f64 = 4.0;
@@ -26,7 +28,7 @@ pub(crate) fn draw(judgement: &Judgement) -> String {
     let all =
         || judgement.differences.iter().copied().chain(ends.clone()).chain([-margin, margin, 0.0]);
     let (least, most) = (all().fold(0.0, f64::min), all().fold(0.0, f64::max));
-    let x = Scale::new((least, most), (14.0, WIDTH - 14.0));
+    let x = Scale::new(least..most, 14.0..WIDTH - 14.0);
     let unit = quantity::cpu_unit(least.abs().max(most));
     format!(
         r#"<svg class="pairs" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}"><rect class="margin" x="{:.1}" y="6" width="{:.1}" height="{:.1}"/>{}{}{}{}</svg>"#,
@@ -39,10 +41,10 @@ pub(crate) fn draw(judgement: &Judgement) -> String {
             .differences
             .iter()
             .enumerate()
-            .map(|(at, value)| dot(judgement, (at, *value), x))
+            .map(|(at, value)| dot(judgement, at, *value, x))
             .collect::<String>(),
         whisker(judgement, x),
-        labels((least, most), x, unit),
+        labels(least..most, x, unit),
     )
 }
 
@@ -61,9 +63,9 @@ fn axis(x: Scale) -> String {
 }
 
 /// Repetitions stand below each other, so that equal pairs are all seen.
-fn dot(judgement: &Judgement, (at, value): (usize, f64), x: Scale) -> String {
+fn dot(judgement: &Judgement, at: usize, value: f64, x: Scale) -> String {
     let last = judgement.differences.len().saturating_sub(1).max(1);
-    let y = Scale::new((0.0, last as f64), DOTS).at(at as f64);
+    let y = Scale::new(0.0..last as f64, DOTS).at(at as f64);
     format!(r#"<circle class="dot" cx="{:.1}" cy="{y:.1}" r="3.2"/>"#, x.at(value))
 }
 
@@ -85,7 +87,7 @@ fn whisker(judgement: &Judgement, x: Scale) -> String {
 }
 
 /// The ends of the scale and zero, as far as they do not stand in each other.
-fn labels((least, most): (f64, f64), x: Scale, unit: quantity::Unit) -> String {
+fn labels(ends: Range<f64>, x: Scale, unit: quantity::Unit) -> String {
     let y = AXIS + 18.0;
     let zero = x.at(0.0);
     let mut labels = format!(
@@ -94,11 +96,12 @@ fn labels((least, most): (f64, f64), x: Scale, unit: quantity::Unit) -> String {
     );
     let end = |value: f64| format!("{} {}/s", unit.plain(value), unit.name);
     if zero > 90.0 {
-        labels += &format!(r#"<text class="axis" x="{EDGE}" y="{y}">{}</text>"#, end(least));
+        labels += &format!(r#"<text class="axis" x="{EDGE}" y="{y}">{}</text>"#, end(ends.start));
     }
     if zero < WIDTH - 90.0 {
         let right = WIDTH - EDGE;
-        labels += &format!(r#"<text class="axis end" x="{right}" y="{y}">{}</text>"#, end(most));
+        labels +=
+            &format!(r#"<text class="axis end" x="{right}" y="{y}">{}</text>"#, end(ends.end));
     }
     labels
 }

@@ -43,12 +43,11 @@ fn chart(pause: &PauseFigures, frame: &Frame, class: &str) -> String {
     let levels = ticks(unit.scale(most), 4);
     let top = levels.last().copied().unwrap_or(1.0);
     let end = pause.series.iter().map(|(at, ..)| *at).fold(0.0, f64::max);
-    let x = Scale::new((0.0, end), (frame.left, frame.width - 8.0));
-    let y = Scale::new((0.0, top), (frame.height - BOTTOM, TOP));
+    let across = frame.left..frame.width - 8.0;
+    let x = Scale::new(0.0..end, across.clone());
+    let y = Scale::new(0.0..top, frame.height - BOTTOM..TOP);
     let step = levels.get(1).copied().unwrap_or(1.0);
-    let across = (frame.left, frame.width - 8.0);
-    let line_at =
-        |tick: &f64| level(y.at(*tick), across, (&tick_label(*tick, step), frame.left - 6.0));
+    let line_at = |tick: &f64| level(y.at(*tick), &across, &tick_label(*tick, step), 6.0);
     let grid: String = levels.iter().map(line_at).collect();
     let spans: String = stretches(pause).iter().map(|stretch| shade(stretch, frame, x)).collect();
     let floor = frame.height - 12.0;

@@ -4,7 +4,7 @@
 
 use analysis::{
     Estimate,
-    profiles::{Capture, Difference, FunctionCost, ProfileFigures, ProofFigures, Waiting},
+    profiles::{Capture, Difference, FunctionCost, ProfileFigures, ProofFigures},
     quantity::{self, ABSENT, Unit},
     stacks::profile::Naming,
 };
@@ -12,10 +12,7 @@ use model::plural::count;
 
 use crate::{
     flames::{label, named},
-    table::{
-        Kind::{Head, Name, Number, Quiet, Text},
-        Table,
-    },
+    table::Table,
 };
 
 /// Functions that a table lists at most; an export has all.
@@ -74,32 +71,19 @@ pub(crate) fn functions(profile: &ProfileFigures) -> Table {
     } else {
         String::new()
     };
-    let mut table = Table::new(
+    Table::of(
         &format!("Functions of {}, by cost with all that they call{more}", named(profile)),
-        &[
-            (Name, "function", ""),
-            (Number, "with callees", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "own code", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "in samples", "%"),
-            (Text, "module", ""),
-            (Text, "name by", ""),
-        ],
-    );
-    for function in profile.functions.iter().take(MOST_FUNCTIONS) {
-        table.push(vec![
-            function.name.clone(),
-            mean(unit, function.inclusive.as_ref()),
-            bracket(unit, function.inclusive.as_ref()),
-            mean(unit, function.own.as_ref()),
-            bracket(unit, function.own.as_ref()),
-            percent(function.share),
-            function.module.clone(),
-            naming(function.naming),
-        ]);
-    }
-    table
+        profile.functions.iter().take(MOST_FUNCTIONS),
+    )
+    .name("function", "", |function| function.name.clone())
+    .number("with callees", &name, |function| mean(unit, function.inclusive.as_ref()))
+    .quiet("95 % interval", &name, |function| bracket(unit, function.inclusive.as_ref()))
+    .number("own code", &name, |function| mean(unit, function.own.as_ref()))
+    .quiet("95 % interval", &name, |function| bracket(unit, function.own.as_ref()))
+    .number("in samples", "%", |function| percent(function.share))
+    .text("module", "", |function| function.module.clone())
+    .text("name by", "", |function| naming(function.naming))
+    .table()
 }
 
 /// What changed, by function. What repetitions do not tell apart is set in grey and says so.
@@ -113,35 +97,22 @@ pub(crate) fn changes(difference: &Difference) -> Table {
     } else {
         String::new()
     };
-    let mut table = Table::new(
-        &format!("Changes of functions, with all that they call: {}{more}", label(difference)),
-        &[
-            (Name, "function", ""),
-            (Number, "before", &name),
-            (Number, "after", &name),
-            (Number, "change", &name),
-            (Quiet, "95 % interval", &name),
-            (Text, "significant", ""),
-            (Text, "module", ""),
-        ],
-    );
-    for function in difference.functions.iter().take(MOST_FUNCTIONS) {
-        let interval = function.interval.map(|interval| {
-            let [low, high] = [interval.low, interval.high].map(|end| signed(unit, end));
-            format!("[{low}, {high}]")
-        });
-        table.push(vec![
-            function.name.clone(),
-            cost(unit, function.before),
-            cost(unit, function.after),
-            signed(unit, function.after - function.before),
-            interval.unwrap_or(ABSENT.to_owned()),
-            yes(function.told_apart),
-            function.module.clone(),
-        ]);
-        table.dim_last(!function.told_apart);
-    }
-    table
+    let caption =
+        format!("Changes of functions, with all that they call: {}{more}", label(difference));
+    Table::of(&caption, difference.functions.iter().take(MOST_FUNCTIONS))
+        .name("function", "", |function| function.name.clone())
+        .number("before", &name, |function| cost(unit, function.before))
+        .number("after", &name, |function| cost(unit, function.after))
+        .number("change", &name, |function| signed(unit, function.after - function.before))
+        .quiet("95 % interval", &name, |function| {
+            function.interval.map_or(ABSENT.to_owned(), |interval| {
+                format!("[{}, {}]", signed(unit, interval.low), signed(unit, interval.high))
+            })
+        })
+        .text("significant", "", |function| yes(function.told_apart))
+        .text("module", "", |function| function.module.clone())
+        .dim(|function| !function.told_apart)
+        .table()
 }
 
 fn cost(unit: Unit, us_per_s: f64) -> String {
@@ -161,27 +132,16 @@ fn yes(is: bool) -> String {
 pub(crate) fn elided(difference: &Difference) -> Table {
     let sizes = difference.tree.nodes.iter().map(|node| node.before.max(node.after));
     let unit = quantity::cpu_unit(sizes.fold(0.0, f64::max));
-    let mut table = Table::new(
-        &format!("Paths in one of the two only: {}", label(difference)),
-        &[
-            (Head, "", ""),
-            (Name, "path", "its innermost calls"),
-            (Number, "cost", &format!("{}/s", unit.name)),
-            (Text, "significant", ""),
-        ],
-    );
-    for (what, gone) in [("gone", true), ("new", false)] {
-        for path in one_sided(difference, gone) {
-            table.push(vec![
-                what.to_owned(),
-                path.name,
-                unit.plain(path.cost),
-                yes(path.told_apart),
-            ]);
-            table.dim_last(!path.told_apart);
-        }
-    }
-    table
+    let paths = [("gone", true), ("new", false)].into_iter().flat_map(|(what, gone)| {
+        one_sided(difference, gone).into_iter().map(move |path| (what, path))
+    });
+    Table::of(&format!("Paths in one of the two only: {}", label(difference)), paths)
+        .head("", "", |(what, _)| (*what).to_owned())
+        .name("path", "its innermost calls", |(_, path)| path.name.clone())
+        .number("cost", &format!("{}/s", unit.name), |(_, path)| unit.plain(path.cost))
+        .text("significant", "", |(_, path)| yes(path.told_apart))
+        .dim(|(_, path)| !path.told_apart)
+        .table()
 }
 
 struct OneSided {
@@ -225,32 +185,20 @@ fn tail(path: &[&str]) -> String {
 
 /// What is not known, by cause, and what to do about it.
 pub(crate) fn unknown(profiles: &[ProfileFigures]) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "Samples with an unknown frame, by cause",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "cause", ""),
-            (Text, "module", ""),
-            (Number, "samples", ""),
-            (Number, "of all", "%"),
-            (Name, "what to do", ""),
-        ],
-    );
-    for profile in profiles {
-        for part in &profile.unknown.by_cause {
-            table.push(vec![
-                profile.variant.clone(),
-                clients(profile.clients),
-                part.cause.name().to_owned(),
-                part.module.clone(),
-                part.samples.to_string(),
-                share_of(part.samples, profile.unknown.samples),
-                part.cause.advice().replace('`', ""),
-            ]);
-        }
-    }
-    table
+        profiles
+            .iter()
+            .flat_map(|profile| profile.unknown.by_cause.iter().map(move |part| (profile, part))),
+    )
+    .head("variant", "", |(profile, _)| profile.variant.clone())
+    .number("clients", "", |(profile, _)| clients(profile.clients))
+    .text("cause", "", |(_, part)| part.cause.name().to_owned())
+    .text("module", "", |(_, part)| part.module.clone())
+    .number("samples", "", |(_, part)| part.samples.to_string())
+    .number("of all", "%", |(profile, part)| share_of(part.samples, profile.unknown.samples))
+    .name("what to do", "", |(_, part)| part.cause.advice().replace('`', ""))
+    .table()
 }
 
 fn share_of(part: u64, all: u64) -> String {
@@ -276,30 +224,19 @@ pub(crate) fn explained(profile: &ProfileFigures) -> String {
 
 /// How well each module's frames are named.
 pub(crate) fn modules(profiles: &[ProfileFigures]) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "Frames by module, weighted by samples",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Text, "module", ""),
-            (Number, "with a symbol", ""),
-            (Number, "made up", ""),
-            (Number, "unknown", ""),
-        ],
-    );
-    for profile in profiles {
-        for module in &profile.unknown.by_module {
-            table.push(vec![
-                profile.variant.clone(),
-                clients(profile.clients),
-                module.module.clone(),
-                module.named.to_string(),
-                module.synthesised.to_string(),
-                module.unknown.to_string(),
-            ]);
-        }
-    }
-    table
+        profiles.iter().flat_map(|profile| {
+            profile.unknown.by_module.iter().map(move |module| (profile, module))
+        }),
+    )
+    .head("variant", "", |(profile, _)| profile.variant.clone())
+    .number("clients", "", |(profile, _)| clients(profile.clients))
+    .text("module", "", |(_, module)| module.module.clone())
+    .number("with a symbol", "", |(_, module)| module.named.to_string())
+    .number("made up", "", |(_, module)| module.synthesised.to_string())
+    .number("unknown", "", |(_, module)| module.unknown.to_string())
+    .table()
 }
 
 /// What waits on the CPU instead of working.
@@ -308,95 +245,53 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
     let costs = all().filter_map(|each| each.cpu);
     let unit = quantity::cpu_unit(costs.map(|cpu| cpu.mean).fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "CPU that is spent waiting",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Name, "function", ""),
-            (Text, "called by", "most often"),
-            (Number, "CPU", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "samples", ""),
-            (Number, "of all", "%"),
-            (Number, "own code", "samples"),
-            (Name, "why it counts", ""),
-        ],
-    );
-    for profile in profiles {
-        profile.waiting.iter().for_each(|each| table.push(waiting_row(profile, each, unit)));
-    }
-    table
-}
-
-fn waiting_row(profile: &ProfileFigures, each: &Waiting, unit: Unit) -> Vec<String> {
-    vec![
-        profile.variant.clone(),
-        clients(profile.clients),
-        each.function.clone(),
-        each.caller.clone().unwrap_or(ABSENT.to_owned()),
-        mean(unit, each.cpu.as_ref()),
-        bracket(unit, each.cpu.as_ref()),
-        each.samples.to_string(),
-        percent(each.share),
-        each.own_samples.to_string(),
-        each.reason.clone(),
-    ]
+    let rows =
+        profiles.iter().flat_map(|profile| profile.waiting.iter().map(move |each| (profile, each)));
+    Table::of("CPU that is spent waiting", rows)
+        .head("variant", "", |(profile, _)| profile.variant.clone())
+        .number("clients", "", |(profile, _)| clients(profile.clients))
+        .name("function", "", |(_, each)| each.function.clone())
+        .text("called by", "most often", |(_, each)| {
+            each.caller.clone().unwrap_or(ABSENT.to_owned())
+        })
+        .number("CPU", &name, |(_, each)| mean(unit, each.cpu.as_ref()))
+        .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
+        .number("samples", "", |(_, each)| each.samples.to_string())
+        .number("of all", "%", |(_, each)| percent(each.share))
+        .number("own code", "samples", |(_, each)| each.own_samples.to_string())
+        .name("why it counts", "", |(_, each)| each.reason.clone())
+        .table()
 }
 
 /// Every capture: how much was recorded, what it cost, and what the burner proved.
 pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
-    let mut table = Table::new(
-        "Captures",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "repetition", ""),
-            (Text, "event", ""),
-            (Number, "frequency", "Hz of CPU"),
-            (Number, "samples", ""),
-            (Number, "lost", "records"),
-            (Number, "throttled", "times"),
-            (Number, "CPU", "ms/s"),
-            (Number, "recording", "ms/s"),
-            (Number, "proof", "expected"),
-            (Number, "proof", "got"),
-            (Number, "on top", "%"),
-            (Text, "holds", ""),
-        ],
-    );
-    for profile in profiles {
-        profile.captures.iter().for_each(|each| table.push(capture_row(profile, each)));
-    }
-    table
-}
-
-fn capture_row(profile: &ProfileFigures, each: &Capture) -> Vec<String> {
     let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));
-    let mut row = vec![
-        profile.variant.clone(),
-        clients(profile.clients),
-        each.repetition.to_string(),
-        profile.event.clone(),
-        profile.frequency.map_or(ABSENT.to_owned(), |hertz| hertz.to_string()),
-        each.samples.to_string(),
-        each.lost.to_string(),
-        each.throttled.to_string(),
-        ms(each.cpu_us_per_s),
-        ms(each.agent_us_per_s),
-    ];
-    row.extend(proof_cells(each.proof.as_ref()));
-    row
-}
-
-fn proof_cells(proof: Option<&ProofFigures>) -> [String; 4] {
-    let Some(proof) = proof else { return ["–", "–", "–", "no proof"].map(str::to_owned) };
-    [
-        format!("{:.0}", proof.expected),
-        proof.samples.to_string(),
-        percent(proof.on_top),
-        yes(proof.holds),
-    ]
+    let rows = profiles
+        .iter()
+        .flat_map(|profile| profile.captures.iter().map(move |each| (profile, each)));
+    let proof = |each: &Capture, none: &str, of: fn(&ProofFigures) -> String| {
+        each.proof.as_ref().map_or(none.to_owned(), of)
+    };
+    Table::of("Captures", rows)
+        .head("variant", "", |(profile, _)| profile.variant.clone())
+        .number("clients", "", |(profile, _)| clients(profile.clients))
+        .number("repetition", "", |(_, each)| each.repetition.to_string())
+        .text("event", "", |(profile, _)| profile.event.clone())
+        .number("frequency", "Hz of CPU", |(profile, _)| {
+            profile.frequency.map_or(ABSENT.to_owned(), |hertz| hertz.to_string())
+        })
+        .number("samples", "", |(_, each)| each.samples.to_string())
+        .number("lost", "records", |(_, each)| each.lost.to_string())
+        .number("throttled", "times", |(_, each)| each.throttled.to_string())
+        .number("CPU", "ms/s", |(_, each)| ms(each.cpu_us_per_s))
+        .number("recording", "ms/s", |(_, each)| ms(each.agent_us_per_s))
+        .number("proof", "expected", |(_, each)| {
+            proof(each, ABSENT, |proof| format!("{:.0}", proof.expected))
+        })
+        .number("proof", "got", |(_, each)| proof(each, ABSENT, |proof| proof.samples.to_string()))
+        .number("on top", "%", |(_, each)| proof(each, ABSENT, |proof| percent(proof.on_top)))
+        .text("holds", "", |(_, each)| proof(each, "no proof", |proof| yes(proof.holds)))
+        .table()
 }
 
 /// Whose stacks were copied and how much of each, in sentences; the same one once.

@@ -4,19 +4,10 @@ use analysis::{Analysis, quantity::Unit, verdicts::PauseFigures};
 use askama::Template;
 use model::{plural::count, run::Run, verdict::Verdict};
 
-use crate::{
-    overall::counts,
-    pause_chart, prose,
-    signed::of_estimate,
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
-    tables,
-};
+use crate::{overall::counts, pause_chart, prose, signed::of_estimate, table::Table, tables};
 
 /// One pause, ready to be shown.
-struct Shown {
+struct Card {
     id: String,
     title: String,
     /// The verdict, which gives the word its colour.
@@ -30,7 +21,7 @@ struct Shown {
 #[derive(Template)]
 #[template(path = "proof.html")]
 struct Section {
-    shown: Vec<Shown>,
+    cards: Vec<Card>,
     table: String,
 }
 
@@ -43,14 +34,14 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     if analysis.pauses.is_empty() {
         return Ok(String::new());
     }
-    let shown =
-        analysis.pauses.iter().enumerate().map(|(at, pause)| shown(run, at, pause)).collect();
-    Section { shown, table: table(analysis).html() }.render()
+    let cards =
+        analysis.pauses.iter().enumerate().map(|(at, pause)| card(run, at, pause)).collect();
+    Section { cards, table: table(analysis).html() }.render()
 }
 
-fn shown(run: &Run, at: usize, pause: &PauseFigures) -> Shown {
+fn card(run: &Run, at: usize, pause: &PauseFigures) -> Card {
     let counts = counts(run, pause);
-    Shown {
+    Card {
         id: format!("pause-{at}"),
         title: format!(
             "{} paused: {}, {}",
@@ -69,43 +60,27 @@ fn shown(run: &Run, at: usize, pause: &PauseFigures) -> Shown {
 fn table(analysis: &Analysis) -> Table {
     let unit = tables::unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "CPU of the subject while another process is stopped",
-        &[
-            (Head, "stopped", ""),
-            (Text, "subject", ""),
-            (Text, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "trials", ""),
-            (Number, "running", &name),
-            (Number, "stopped", &name),
-            (Number, "control", &name),
-            (Number, "share", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "control", "%"),
-            (Quiet, "95 % interval", "%"),
-        ],
-    );
-    for pause in &analysis.pauses {
-        table.push(vec![
-            pause.consumer.clone(),
-            pause.subject.clone(),
-            pause.of_variant().to_owned(),
-            pause.clients.to_string(),
-            pause.trials.to_string(),
-            tables::mean(unit, pause.running.as_ref()),
-            tables::mean(unit, pause.stopped.as_ref()),
-            tables::mean(unit, pause.sham.as_ref()),
-            tables::mean(Unit::PER_CENT, pause.share.as_ref()),
-            tables::bracket(Unit::PER_CENT, pause.share.as_ref()),
+    Table::of("CPU of the subject while another process is stopped", &analysis.pauses)
+        .head("stopped", "", |pause| pause.consumer.clone())
+        .text("subject", "", |pause| pause.subject.clone())
+        .text("variant", "", |pause| pause.of_variant().to_owned())
+        .number("clients", "", |pause| pause.clients.to_string())
+        .number("trials", "", |pause| pause.trials.to_string())
+        .number("running", &name, |pause| tables::mean(unit, pause.running.as_ref()))
+        .number("stopped", &name, |pause| tables::mean(unit, pause.stopped.as_ref()))
+        .number("control", &name, |pause| tables::mean(unit, pause.sham.as_ref()))
+        .number("share", "%", |pause| tables::mean(Unit::PER_CENT, pause.share.as_ref()))
+        .quiet("95 % interval", "%", |pause| tables::bracket(Unit::PER_CENT, pause.share.as_ref()))
+        .number("control", "%", |pause| {
             pause
                 .sham_share
                 .as_ref()
-                .map_or_else(absent, |share| of_estimate(Unit::PER_CENT, share)),
-            tables::bracket(Unit::PER_CENT, pause.sham_share.as_ref()),
-        ]);
-    }
-    table
+                .map_or_else(absent, |share| of_estimate(Unit::PER_CENT, share))
+        })
+        .quiet("95 % interval", "%", |pause| {
+            tables::bracket(Unit::PER_CENT, pause.sham_share.as_ref())
+        })
+        .table()
 }
 
 fn absent() -> String {

@@ -52,8 +52,8 @@ fn spark(analysis: &Analysis, cell: &Cell) -> Option<Spark> {
     let largest = steps(cell).filter_map(|step| step.sum).fold(0.0, f64::max);
     let smallest = steps(cell).filter_map(|step| step.sum).fold(largest, f64::min);
     let end = steps(cell).map(|step| step.at_s).fold(0.0, f64::max);
-    let x = Scale::new((0.0, end), (0.0, WIDTH));
-    let y = Scale::new((0.0, largest * 1.08), (HEIGHT, 0.0));
+    let x = Scale::new(0.0..end, 0.0..WIDTH);
+    let y = Scale::new(0.0..largest * 1.08, HEIGHT..0.0);
     let lines = cell.series.iter().map(|series| line(&series.steps, x, y)).collect();
     let unit = analysis::quantity::cpu_unit(largest);
     Some(Spark {

@@ -4,6 +4,8 @@
 //! figure, how many times its base that is, and what others published, which is of another core and
 //! therefore no mark on our scale.
 
+use std::ops::Range;
+
 use analysis::{Analysis, Estimate, Stage, core_of, quantity};
 use model::plural::count;
 use model::run::Run;
@@ -22,7 +24,7 @@ struct Frame {
     /// Height above the rows.
     top: f64,
     /// The bars' left edge, and the right edge of the largest.
-    bar: (f64, f64),
+    bar: Range<f64>,
     /// From a row's top to its bar's.
     bar_top: f64,
     bar_height: f64,
@@ -32,19 +34,13 @@ const WIDE: Frame = Frame {
     width: 1040.0,
     row: 27.0,
     top: 48.0,
-    bar: (150.0, 560.0),
+    bar: 150.0..560.0,
     bar_top: 5.0,
     bar_height: 15.0,
 };
 /// For a telephone: words stand above and below the bar instead of alongside it.
-const NARROW: Frame = Frame {
-    width: 344.0,
-    row: 58.0,
-    top: 30.0,
-    bar: (0.0, 344.0),
-    bar_top: 19.0,
-    bar_height: 12.0,
-};
+const NARROW: Frame =
+    Frame { width: 344.0, row: 58.0, top: 30.0, bar: 0.0..344.0, bar_top: 19.0, bar_height: 12.0 };
 
 /// Where the columns of the wide picture begin; the last one ends at the right edge.
 const RATIO_AT: f64 = 742.0;
@@ -59,7 +55,7 @@ pub(crate) fn draw(analysis: &Analysis) -> String {
         return String::new();
     }
     let chart = |frame: Frame, size| {
-        let x = Scale::new((0.0, largest), frame.bar);
+        let x = Scale::new(0.0..largest, frame.bar.clone());
         Chart { analysis, x, frame, size }.draw(&rows)
     };
     chart(WIDE, "wide") + &chart(NARROW, "narrow")
@@ -95,7 +91,7 @@ impl Chart<'_> {
     fn heads(&self, rows: &[(&Stage, Estimate)]) -> String {
         let others = self.analysis.others.join(", ");
         let has_others = rows.iter().any(|(row, _)| row.cpu.others.is_some());
-        let left = self.frame.bar.0;
+        let left = self.frame.bar.start;
         let mut keys = key(left, "subject", "subject") + &key(left + 74.0, "load", "load");
         if has_others {
             keys += &key(left + 126.0, "others", &others);
@@ -123,9 +119,12 @@ impl Chart<'_> {
         let top = self.frame.top + self.frame.row * at as f64;
         let style = self.analysis.curves.iter().position(|curve| curve.variant == row.variant);
         let style = style.unwrap_or(at);
-        let words =
-            if self.is_narrow() { self.around(row, sum, top) } else { self.beside(row, sum, top) };
-        let glyph_x = if self.is_narrow() { 6.0 } else { self.frame.bar.0 - 14.0 };
+        let words = if self.is_narrow() {
+            self.around(row, sum, top)
+        } else {
+            self.alongside(row, sum, top)
+        };
+        let glyph_x = if self.is_narrow() { 6.0 } else { self.frame.bar.start - 14.0 };
         let glyph_y = if self.is_narrow() { top + 9.0 } else { top + 12.0 };
         format!(
             r#"<g class="{}">{}{}{words}</g>"#,
@@ -144,7 +143,7 @@ impl Chart<'_> {
             [("subject", row.cpu.subject), ("load", row.cpu.load), ("others", row.cpu.others)];
         for (part, cpu) in parts {
             let to = from + cpu.map_or(0.0, |cpu| cpu.mean);
-            drawn += &filled(part, (self.x.at(from), self.x.at(to)), (y, height));
+            drawn += &filled(part, self.x.at(from)..self.x.at(to), y, height);
             from = to;
         }
         let whisker = row.cpu.sum.and_then(|sum| sum.interval).map(|interval| {
@@ -158,7 +157,7 @@ impl Chart<'_> {
         drawn + &whisker.unwrap_or_default()
     }
 
-    fn beside(&self, row: &Stage, sum: &Estimate, top: f64) -> String {
+    fn alongside(&self, row: &Stage, sum: &Estimate, top: f64) -> String {
         let y = top + 16.5;
         let published = published(row).map(|percent| {
             format!(
@@ -168,7 +167,7 @@ impl Chart<'_> {
         });
         format!(
             r#"<text class="name end" x="{:.1}" y="{y:.1}">{}</text><text class="figure" x="{:.1}" y="{y:.1}">{}</text><text class="figure" x="{RATIO_AT}" y="{y:.1}">{}</text>{}"#,
-            self.frame.bar.0 - 26.0,
+            self.frame.bar.start - 26.0,
             escape(&row.variant),
             self.x.at(sum.mean) + 9.0,
             figure(sum),
@@ -201,14 +200,15 @@ impl Chart<'_> {
 fn key(x: f64, part: &str, name: &str) -> String {
     format!(
         r#"<g class="plain">{}</g><text class="axis" x="{:.1}" y="13">{}</text>"#,
-        filled(part, (x, x + 12.0), (3.0, 11.0)),
+        filled(part, x..x + 12.0, 3.0, 11.0),
         x + 18.0,
         escape(name)
     )
 }
 
 /// A part of a stack: full, pale, or pale with stripes.
-fn filled(part: &str, (left, right): (f64, f64), (y, height): (f64, f64)) -> String {
+fn filled(part: &str, across: Range<f64>, y: f64, height: f64) -> String {
+    let Range { start: left, end: right } = across;
     let width = right - left;
     if width <= 0.0 {
         return String::new();

@@ -3,54 +3,45 @@
 //! Reads [`analysis::Stages`], gives [`Table`]s.
 
 use analysis::{
-    Analysis, Comparison, Estimate, Stage,
+    Analysis, Comparison,
     quantity::{ABSENT, Unit},
 };
 use model::plural::count;
 
 use crate::{
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
+    table::Table,
     tables::{bracket, mean, other, unit_of},
 };
 
 /// Each variant at the largest count; without rows where the study is none of stages.
 pub(crate) fn stages(analysis: &Analysis) -> Table {
     let stages = &analysis.stages;
-    let name = format!("{}/s", unit_of(analysis).name);
-    let caption = format!("Side by side at {}", count(stages.clients, "client"));
-    let published = stages.rows.iter().any(|row| row.published.is_some());
-    let mut columns = vec![(Head, "variant", ""), (Text, "process", "the subject")];
-    columns.extend([(Number, "subject", &*name), (Quiet, "95 % interval", &name)]);
-    columns.push((Number, "load", &name));
-    columns.extend(analysis.others.iter().map(|other| (Number, &**other, &*name)));
-    columns.extend([(Number, "sum", &*name), (Quiet, "95 % interval", &name)]);
-    columns.push((Number, "subject", "% of a core"));
-    columns.push((Number, "sum", "% of a core"));
-    columns.extend(published.then_some((Quiet, "published", "% of another core")));
-    let mut table = Table::new(&caption, &columns);
-    for row in stages.rows.iter().filter(|row| stages.asked && row.cpu.subject.is_some()) {
-        table.push(stage_row(analysis, row, published));
-    }
-    table
-}
-
-fn stage_row(analysis: &Analysis, row: &Stage, published: bool) -> Vec<String> {
     let unit = unit_of(analysis);
-    let (subject, sum) = (row.cpu.subject.as_ref(), row.cpu.sum.as_ref());
-    let mut cells = vec![row.variant.clone(), row.subject.clone()];
-    cells.extend([mean(unit, subject), bracket(unit, subject), mean(unit, row.cpu.load.as_ref())]);
-    cells.extend(analysis.others.iter().map(|name| other(unit, &row.others, name)));
-    cells.extend([mean(unit, sum), bracket(unit, sum)]);
-    cells.extend([mean(Unit::CORE, subject), mean(Unit::CORE, sum)]);
-    let elsewhere = row
-        .published
-        .as_ref()
-        .map(|one| format!("{} at {}", one.percent_of_core, count(one.clients, "client")));
-    cells.extend(published.then(|| elsewhere.unwrap_or(ABSENT.to_owned())));
-    cells
+    let name = format!("{}/s", unit.name);
+    let caption = format!("Side by side at {}", count(stages.clients, "client"));
+    let rows = stages.rows.iter().filter(|row| stages.asked && row.cpu.subject.is_some());
+    let mut rows = Table::of(&caption, rows)
+        .head("variant", "", |row| row.variant.clone())
+        .text("process", "the subject", |row| row.subject.clone())
+        .number("subject", &name, |row| mean(unit, row.cpu.subject.as_ref()))
+        .quiet("95 % interval", &name, |row| bracket(unit, row.cpu.subject.as_ref()))
+        .number("load", &name, |row| mean(unit, row.cpu.load.as_ref()));
+    for process in &analysis.others {
+        rows = rows.number(process, &name, |row| other(unit, &row.others, process));
+    }
+    rows = rows
+        .number("sum", &name, |row| mean(unit, row.cpu.sum.as_ref()))
+        .quiet("95 % interval", &name, |row| bracket(unit, row.cpu.sum.as_ref()))
+        .number("subject", "% of a core", |row| mean(Unit::CORE, row.cpu.subject.as_ref()))
+        .number("sum", "% of a core", |row| mean(Unit::CORE, row.cpu.sum.as_ref()));
+    if stages.rows.iter().any(|row| row.published.is_some()) {
+        rows = rows.quiet("published", "% of another core", |row| {
+            row.published.as_ref().map_or(ABSENT.to_owned(), |one| {
+                format!("{} at {}", one.percent_of_core, count(one.clients, "client"))
+            })
+        });
+    }
+    rows.table()
 }
 
 /// Each variant against each of its bases at the largest count.
@@ -66,25 +57,21 @@ pub(crate) fn bases_short(analysis: &Analysis) -> Table {
 fn bases_of(analysis: &Analysis, whole: bool) -> Table {
     let stages = &analysis.stages;
     let caption = format!("Times what the base takes, at {}", count(stages.clients, "client"));
-    let mut columns = vec![(Head, "variant", ""), (Text, "base", "")];
-    columns.extend(whole.then_some((Text, "subjects", "")));
-    columns.extend([(Number, "subject", "×"), (Quiet, "95 % interval", "")]);
-    columns.extend([(Number, "sum", "×"), (Quiet, "95 % interval", "")]);
-    let mut table = Table::new(&caption, &columns);
-    let rows = stages.rows.iter().filter(|_| stages.asked);
-    for each in rows.flat_map(|row| &row.against) {
-        let mut cells = vec![each.variant.clone(), each.base.clone()];
-        cells.extend(whole.then(|| processes(each)));
-        let sum = each.sum.as_ref().and_then(|sum| sum.ratio.as_ref());
-        cells.extend(times(each.subject.ratio.as_ref()));
-        cells.extend(times(sum));
-        table.push(cells);
+    let sum = |each: &Comparison| each.sum.as_ref().and_then(|sum| sum.ratio);
+    let rows = stages.rows.iter().filter(|_| stages.asked).flat_map(|row| &row.against);
+    let mut rows = Table::of(&caption, rows).head("variant", "", |each| each.variant.clone()).text(
+        "base",
+        "",
+        |each| each.base.clone(),
+    );
+    if whole {
+        rows = rows.text("subjects", "", |each| processes(each));
     }
-    table
-}
-
-fn times(ratio: Option<&Estimate>) -> [String; 2] {
-    [mean(Unit::ONE, ratio), bracket(Unit::ONE, ratio)]
+    rows.number("subject", "×", |each| mean(Unit::ONE, each.subject.ratio.as_ref()))
+        .quiet("95 % interval", "", |each| bracket(Unit::ONE, each.subject.ratio.as_ref()))
+        .number("sum", "×", |each| mean(Unit::ONE, sum(each).as_ref()))
+        .quiet("95 % interval", "", |each| bracket(Unit::ONE, sum(each).as_ref()))
+        .table()
 }
 
 fn processes(each: &Comparison) -> String {

@@ -3,6 +3,8 @@
 //! Pure text. Colours and fonts are classes of the page's style sheet, so that a picture follows light,
 //! dark and print like the rest.
 
+use std::ops::Range;
+
 use model::inert;
 
 /// Text that may stand between tags and in attributes.
@@ -25,25 +27,38 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Maps a range of values to a range of pixels, linearly.
+/// A place in a picture, in its pixels from the upper left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+}
+
+/// Maps a range of values to a range of pixels, linearly; either may fall.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    from: (f64, f64),
-    to: (f64, f64),
+    first_value: f64,
+    values: f64,
+    first_pixel: f64,
+    pixels: f64,
 }
 
 impl Scale {
     /// `values` lie at `pixels`, first to first.
-    pub(crate) fn new(values: (f64, f64), pixels: (f64, f64)) -> Self {
-        // An empty range would divide by 0; any range around it does.
-        let values = if values.0 == values.1 { (values.0, values.0 + 1.0) } else { values };
-        Self { from: values, to: pixels }
+    pub(crate) fn new(values: Range<f64>, pixels: Range<f64>) -> Self {
+        let length = values.end - values.start;
+        Self {
+            first_value: values.start,
+            // An empty range would divide by 0; any range around it does.
+            values: if length == 0.0 { 1.0 } else { length },
+            first_pixel: pixels.start,
+            pixels: pixels.end - pixels.start,
+        }
     }
 
     /// The pixel of a value.
     pub(crate) fn at(&self, value: f64) -> f64 {
-        let share = (value - self.from.0) / (self.from.1 - self.from.0);
-        self.to.0 + share * (self.to.1 - self.to.0)
+        self.first_pixel + (value - self.first_value) / self.values * self.pixels
     }
 }
 
@@ -81,10 +96,13 @@ pub(crate) fn tick_label(value: f64, step: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A line of the grid from left to right, and its value, which ends at a place before it.
-pub(crate) fn level(y: f64, (left, right): (f64, f64), (label, end): (&str, f64)) -> String {
+/// A line of the grid from left to right, and its value, which ends so many pixels before it.
+pub(crate) fn level(y: f64, across: &Range<f64>, label: &str, before: f64) -> String {
     format!(
-        r#"<path class="grid" d="M{left} {y:.1}H{right}"/><text class="axis end" x="{end}" y="{:.1}">{label}</text>"#,
+        r#"<path class="grid" d="M{} {y:.1}H{}"/><text class="axis end" x="{}" y="{:.1}">{label}</text>"#,
+        across.start,
+        across.end,
+        across.start - before,
         y + 4.0
     )
 }
@@ -111,6 +129,6 @@ mod tests {
 
     #[test]
     fn a_scale_without_width_still_maps() {
-        assert!(Scale::new((3.0, 3.0), (0.0, 10.0)).at(3.0).is_finite());
+        assert!(Scale::new(3.0..3.0, 0.0..10.0).at(3.0).is_finite());
     }
 }

@@ -14,6 +14,12 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
 }
 
+impl Column {
+    fn new(kind: Kind, title: &str, unit: &str) -> Self {
+        Self { title: title.to_owned(), unit: unit.to_owned(), kind }
+    }
+}
+
 /// How a column's cells are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -59,6 +65,66 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
+/// A table that is made column by column: each with its title, its unit, and what it shows of a row's thing.
+pub(crate) struct Rows<T> {
+    things: Vec<T>,
+    table: Table,
+}
+
+impl<T> Rows<T> {
+    /// Heads the row.
+    pub(crate) fn head(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Head, title, unit), cell)
+    }
+
+    /// Numbers, aligned at the decimal point.
+    pub(crate) fn number(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Number, title, unit), cell)
+    }
+
+    /// Numbers that are secondary, as intervals.
+    pub(crate) fn quiet(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Quiet, title, unit), cell)
+    }
+
+    /// Words.
+    pub(crate) fn text(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Text, title, unit), cell)
+    }
+
+    /// Names of functions.
+    pub(crate) fn name(self, title: &str, unit: &str, cell: impl Fn(&T) -> String) -> Self {
+        self.column(Column::new(Kind::Name, title, unit), cell)
+    }
+
+    fn column(mut self, column: Column, cell: impl Fn(&T) -> String) -> Self {
+        self.table.columns.push(column);
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.cells.push(cell(thing));
+        }
+        self
+    }
+
+    /// Sets rows in grey; a cell must say the same in words.
+    pub(crate) fn dim(mut self, is_dim: impl Fn(&T) -> bool) -> Self {
+        for (row, thing) in self.table.rows.iter_mut().zip(&self.things) {
+            row.dim = is_dim(thing);
+        }
+        self
+    }
+
+    /// The table. A head that differs from the row above opens a group.
+    pub(crate) fn table(mut self) -> Table {
+        let mut above = None;
+        for row in &mut self.table.rows {
+            let head = row.cells.first().cloned();
+            row.first = above != Some(head.clone());
+            above = Some(head);
+        }
+        self.table
+    }
+}
+
 /// Rows that fit on a printed page together with what stands above them.
 const FITS_A_PAGE: usize = 18;
 
@@ -74,31 +140,12 @@ struct Padding {
 }
 
 impl Table {
-    /// An empty table; each column is a kind, a title and a unit.
-    pub(crate) fn new(caption: &str, columns: &[(Kind, &str, &str)]) -> Self {
-        let column = |(kind, title, unit): &(Kind, &str, &str)| Column {
-            title: (*title).to_owned(),
-            unit: (*unit).to_owned(),
-            kind: *kind,
-        };
-        Self {
-            caption: caption.to_owned(),
-            columns: columns.iter().map(column).collect(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Adds a row. A head that differs from the row above opens a group.
-    pub(crate) fn push(&mut self, cells: Vec<String>) {
-        let first = self.rows.last().is_none_or(|above| above.cells.first() != cells.first());
-        self.rows.push(Row { cells, first, dim: false });
-    }
-
-    /// Sets the last row in grey, where `dim`; a cell must say the same in words.
-    pub(crate) fn dim_last(&mut self, dim: bool) {
-        if let Some(row) = self.rows.last_mut() {
-            row.dim = dim;
-        }
+    /// A table with a row for each thing, whose columns follow.
+    pub(crate) fn of<T>(caption: &str, things: impl IntoIterator<Item = T>) -> Rows<T> {
+        let things: Vec<T> = things.into_iter().collect();
+        let row = Row { cells: Vec::new(), first: false, dim: false };
+        let rows = vec![row; things.len()];
+        Rows { things, table: Self { caption: caption.to_owned(), columns: Vec::new(), rows } }
     }
 
     /// Whether the table is kept on one printed page; a longer one repeats its head.
@@ -212,19 +259,18 @@ mod tests {
 
     #[test]
     fn points_stand_under_each_other() {
-        let mut table = Table::new("", &[(Kind::Head, "a", ""), (Kind::Number, "b", "ms")]);
-        for value in ["1.25", "100", "–", "12.5"] {
-            table.push(vec!["x".to_owned(), value.to_owned()]);
-        }
+        let table = Table::of("", ["1.25", "100", "–", "12.5"])
+            .head("a", "", |_| "x".to_owned())
+            .number("b", "ms", |value| (*value).to_owned())
+            .table();
         let expected = "  a       b\n         ms\n  x    1.25\n  x  100\n  x       –\n  x   12.5\n";
         assert_eq!(table.plain(), expected);
     }
 
     #[test]
     fn what_is_written_cannot_become_markup() {
-        let mut table = Table::new("a < b", &[(Kind::Head, "<i>", "")]);
-        table.push(vec!["<script>".to_owned()]);
-        let html = table.html();
+        let rows = Table::of("a < b", ["<script>"]).head("<i>", "", |text| (*text).to_owned());
+        let html = rows.table().html();
         assert!(!html.contains("<script>") && !html.contains("<i>"), "{html}");
     }
 }

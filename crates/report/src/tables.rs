@@ -3,12 +3,9 @@
 //! Reads an [`Analysis`], gives [`Table`]s. One unit of CPU time holds for a whole page, so that columns
 //! can be compared; digits follow each figure's interval.
 
-use crate::table::{
-    Kind::{Head, Number, Quiet, Text},
-    Table,
-};
+use crate::table::Table;
 use analysis::{
-    Analysis, Cell, Comparison, Contrast, Curve, Estimate, Full, Other, Slope, host_load_name,
+    Analysis, Cell, Comparison, Curve, Estimate, Full, Other, Slope, host_load_name,
     quantity::{self, ABSENT, Unit},
 };
 
@@ -66,34 +63,34 @@ fn summary_of(analysis: &Analysis, whole: bool) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
     let caption = format!("CPU of {} by variant and clients", summed(analysis));
-    let mut columns = vec![(Head, "variant", ""), (Number, "clients", "")];
-    columns.extend(whole.then_some((Number, "trials", "valid")));
-    columns.extend([(Number, "subject", &*name), (Number, "load", &name)]);
-    columns.extend(analysis.others.iter().map(|other| (Number, &**other, &*name)));
-    columns.extend([(Number, "sum", &*name), (Quiet, "95 % interval", &name)]);
-    columns.push((Number, "of a core", "%"));
-    columns.extend(whole.then_some((Number, "CV", "%")));
-    columns.extend(has_idle(analysis).then_some((Number, "above idle", &*name)));
-    let mut table = Table::new(&caption, &columns);
-    for cell in analysis.cells.iter().filter(|cell| cell.planned > 0 || cell.valid > 0) {
-        table.push(summary_row(analysis, cell, whole));
+    let cells = analysis.cells.iter().filter(|cell| cell.planned > 0 || cell.valid > 0);
+    let mut rows = Table::of(&caption, cells)
+        .head("variant", "", |cell| cell.variant.clone())
+        .number("clients", "", |cell| cell.clients.to_string());
+    if whole {
+        rows = rows.number("trials", "valid", |cell| cell.valid.to_string());
     }
-    table
-}
-
-fn summary_row(analysis: &Analysis, cell: &Cell, whole: bool) -> Vec<String> {
-    let unit = unit_of(analysis);
-    let above = cell.minus_idle.as_ref().and_then(|parts| parts.sum.as_ref());
-    let mut row = vec![cell.variant.clone(), cell.clients.to_string()];
-    row.extend(whole.then(|| cell.valid.to_string()));
-    row.extend([&cell.cpu.subject, &cell.cpu.load].map(|part| mean(unit, part.as_ref())));
-    row.extend(analysis.others.iter().map(|name| other(unit, &cell.others, name)));
-    row.push(mean(unit, cell.cpu.sum.as_ref()));
-    row.push(bracket(unit, cell.cpu.sum.as_ref()));
-    row.push(mean(Unit::CORE, cell.cpu.sum.as_ref()));
-    row.extend(whole.then(|| percent(cell.cpu.sum.and_then(|sum| sum.cv))));
-    row.extend(has_idle(analysis).then(|| mean(unit, above)));
-    row
+    rows = rows.number("subject", &name, |cell| mean(unit, cell.cpu.subject.as_ref())).number(
+        "load",
+        &name,
+        |cell| mean(unit, cell.cpu.load.as_ref()),
+    );
+    for process in &analysis.others {
+        rows = rows.number(process, &name, |cell| other(unit, &cell.others, process));
+    }
+    rows = rows
+        .number("sum", &name, |cell| mean(unit, cell.cpu.sum.as_ref()))
+        .quiet("95 % interval", &name, |cell| bracket(unit, cell.cpu.sum.as_ref()))
+        .number("of a core", "%", |cell| mean(Unit::CORE, cell.cpu.sum.as_ref()));
+    if whole {
+        rows = rows.number("CV", "%", |cell| percent(cell.cpu.sum.and_then(|sum| sum.cv)));
+    }
+    if has_idle(analysis) {
+        rows = rows.number("above idle", &name, |cell| {
+            mean(unit, cell.minus_idle.as_ref().and_then(|parts| parts.sum.as_ref()))
+        });
+    }
+    rows.table()
 }
 
 /// The figure of one process alongside subject and load.
@@ -106,28 +103,23 @@ pub(crate) fn other(unit: Unit, others: &[Other], name: &str) -> String {
 pub(crate) fn full(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Every part of every cell",
-        &[
-            (Head, "variant", ""),
-            (Head, "clients", ""),
-            (Text, "part", ""),
-            (Number, "n", ""),
-            (Number, "mean", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "SD", &name),
-            (Number, "CV", "%"),
-            (Number, "smallest", &name),
-            (Number, "largest", &name),
-            (Number, "of a core", "%"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.valid > 0) {
-        for (part, estimate) in parts(cell) {
-            table.push(full_row(cell, part, (unit, estimate)));
-        }
-    }
-    table
+    let cells = analysis.cells.iter().filter(|cell| cell.valid > 0);
+    let rows = cells.flat_map(|cell| {
+        parts(cell).into_iter().map(move |(part, estimate)| (cell, part, estimate))
+    });
+    Table::of("Every part of every cell", rows)
+        .head("variant", "", |(cell, ..)| cell.variant.clone())
+        .head("clients", "", |(cell, ..)| cell.clients.to_string())
+        .text("part", "", |(_, part, _)| (*part).to_owned())
+        .number("n", "", |(.., estimate)| estimate.n.to_string())
+        .number("mean", &name, |(.., estimate)| unit.mean(estimate))
+        .quiet("95 % interval", &name, |(.., estimate)| unit.bracket(estimate))
+        .number("SD", &name, |(.., estimate)| plain(unit, estimate.sd))
+        .number("CV", "%", |(.., estimate)| percent(estimate.cv))
+        .number("smallest", &name, |(.., estimate)| unit.among(estimate.min, estimate))
+        .number("largest", &name, |(.., estimate)| unit.among(estimate.max, estimate))
+        .number("of a core", "%", |(.., estimate)| Unit::CORE.mean(estimate))
+        .table()
 }
 
 /// Where the subject works alone the sum is the subject, and is not said twice.
@@ -144,22 +136,6 @@ fn parts(cell: &Cell) -> Vec<(&str, &Estimate)> {
         .collect()
 }
 
-fn full_row(cell: &Cell, part: &str, (unit, estimate): (Unit, &Estimate)) -> Vec<String> {
-    vec![
-        cell.variant.clone(),
-        cell.clients.to_string(),
-        part.to_owned(),
-        estimate.n.to_string(),
-        unit.mean(estimate),
-        unit.bracket(estimate),
-        plain(unit, estimate.sd),
-        percent(estimate.cv),
-        unit.among(estimate.min, estimate),
-        unit.among(estimate.max, estimate),
-        Unit::CORE.mean(estimate),
-    ]
-}
-
 /// Why there is no slope at all, where one reason holds for every variant.
 pub(crate) fn why_no_slope(analysis: &Analysis) -> Option<&str> {
     let first = analysis.curves.first()?.why_none.as_deref()?;
@@ -170,103 +146,84 @@ pub(crate) fn why_no_slope(analysis: &Analysis) -> Option<&str> {
 /// Slope, segments and the full core, by variant and part; without rows where [`why_no_slope`] says it
 /// all.
 pub(crate) fn slopes(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        "What each client costs",
-        &[
-            (Head, "variant", ""),
-            (Text, "part", ""),
-            (Number, "per client", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Text, "by segment", "µs/s per client"),
-            (Number, "at 0 clients", "µs/s"),
-            (Number, "core full at", "clients"),
-            (Quiet, "95 % interval", "clients"),
-            (Number, "n", ""),
-        ],
-    );
-    if why_no_slope(analysis).is_some() {
-        return table;
-    }
-    for curve in &analysis.curves {
-        match &curve.why_none {
-            Some(why) => table.push(no_slope(curve, why)),
-            None => {
-                told(curve).for_each(|slope| table.push(slope_row(curve, slope, &analysis.others)))
-            }
-        }
-    }
-    table
+    // A curve without slopes has one row, which says why.
+    let rows = curves_with_slopes(analysis).flat_map(|curve| {
+        let slopes = match &curve.why_none {
+            Some(_) => vec![None],
+            None => slopes_of(curve).map(Some).collect(),
+        };
+        slopes.into_iter().map(move |slope| (curve, slope))
+    });
+    let of =
+        |slope: &Option<&Slope>, show: fn(&Slope) -> String| slope.map_or(ABSENT.to_owned(), show);
+    Table::of("What each client costs", rows)
+        .head("variant", "", |(curve, _)| curve.variant.clone())
+        .text("part", "", |(curve, slope)| match (slope, analysis.others.as_slice()) {
+            (None, _) => curve.why_none.clone().unwrap_or_default(),
+            (Some(Slope { part: analysis::Part::Others, .. }), [name]) => name.clone(),
+            (Some(slope), _) => part_name(slope.part).to_owned(),
+        })
+        .number("per client", "µs/s", |(_, slope)| {
+            of(slope, |slope| Unit::MICROS.mean(&slope.per_client))
+        })
+        .quiet("95 % interval", "µs/s", |(_, slope)| {
+            of(slope, |slope| Unit::MICROS.bracket(&slope.per_client))
+        })
+        .text("by segment", "µs/s per client", |(_, slope)| of(slope, segments))
+        .number("at 0 clients", "µs/s", |(_, slope)| {
+            of(slope, |slope| Unit::MICROS.mean(&slope.intercept))
+        })
+        .number("core full at", "clients", |(_, slope)| of(slope, full_at))
+        .quiet("95 % interval", "clients", |(_, slope)| {
+            of(slope, |slope| match &slope.full {
+                Full::At { clients, .. } => Unit::WHOLE.bracket(clients),
+                Full::NotRising => "slope includes 0".to_owned(),
+            })
+        })
+        .number("n", "", |(_, slope)| of(slope, |slope| slope.per_client.n.to_string()))
+        .table()
+}
+
+/// The variants' curves; none where [`why_no_slope`] says it all.
+fn curves_with_slopes(analysis: &Analysis) -> impl Iterator<Item = &Curve> {
+    analysis.curves.iter().filter(|_| why_no_slope(analysis).is_none())
 }
 
 /// The slopes of the sums only, for a terminal.
 pub(crate) fn slopes_short(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
-        &format!("What each client costs ({} together)", summed(analysis)),
-        &[
-            (Head, "variant", ""),
-            (Number, "per client", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Number, "core full at", "clients"),
-        ],
-    );
-    if why_no_slope(analysis).is_some() {
-        return table;
-    }
-    for curve in &analysis.curves {
-        let cells = match (curve.slope(analysis::Part::Sum), &curve.why_none) {
-            (Some(slope), _) => {
-                let row = slope_row(curve, slope, &analysis.others);
-                [row[2].clone(), row[3].clone(), row[6].clone()]
-            }
-            (None, why) => {
-                let why = why.clone().unwrap_or_default();
-                [ABSENT.to_owned(), why, ABSENT.to_owned()]
-            }
-        };
-        table.push(std::iter::once(curve.variant.clone()).chain(cells).collect());
-    }
-    table
-}
-
-fn no_slope(curve: &Curve, why: &str) -> Vec<String> {
-    let mut row = vec![curve.variant.clone(), why.to_owned()];
-    row.extend(std::iter::repeat_n(ABSENT.to_owned(), 7));
-    row
+    let rows = curves_with_slopes(analysis).map(|curve| (curve, curve.slope(analysis::Part::Sum)));
+    Table::of(&format!("What each client costs ({} together)", summed(analysis)), rows)
+        .head("variant", "", |(curve, _)| curve.variant.clone())
+        .number("per client", "µs/s", |(_, slope)| {
+            slope.map_or(ABSENT.to_owned(), |slope| Unit::MICROS.mean(&slope.per_client))
+        })
+        .quiet("95 % interval", "µs/s", |(curve, slope)| match slope {
+            Some(slope) => Unit::MICROS.bracket(&slope.per_client),
+            None => curve.why_none.clone().unwrap_or_default(),
+        })
+        .number("core full at", "clients", |(_, slope)| slope.map_or(ABSENT.to_owned(), full_at))
+        .table()
 }
 
 /// Where the subject works alone the sum is the subject, and is not said twice.
-fn told(curve: &Curve) -> impl Iterator<Item = &Slope> {
+fn slopes_of(curve: &Curve) -> impl Iterator<Item = &Slope> {
     let alone = curve.load.is_none() && curve.slope(analysis::Part::Others).is_none();
-    let is_told = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
-    curve.slopes.iter().filter(is_told)
+    let is_shown = move |slope: &&Slope| !alone || slope.part != analysis::Part::Sum;
+    curve.slopes.iter().filter(is_shown)
 }
 
-fn slope_row(curve: &Curve, slope: &Slope, others: &[String]) -> Vec<String> {
-    let segments: Vec<_> = slope
-        .segments
-        .iter()
-        .map(|segment| {
-            format!("{}–{}: {}", segment.from, segment.to, Unit::MICROS.mean(&segment.per_client))
-        })
-        .collect();
-    let (full, interval) = match &slope.full {
-        Full::At { clients, .. } => (Unit::WHOLE.mean(clients), Unit::WHOLE.bracket(clients)),
-        Full::NotRising => (ABSENT.to_owned(), "slope includes 0".to_owned()),
-    };
-    vec![
-        curve.variant.clone(),
-        match (slope.part, others) {
-            (analysis::Part::Others, [name]) => name.clone(),
-            (part, _) => part_name(part).to_owned(),
-        },
-        Unit::MICROS.mean(&slope.per_client),
-        Unit::MICROS.bracket(&slope.per_client),
-        segments.join(", "),
-        Unit::MICROS.mean(&slope.intercept),
-        full,
-        interval,
-        slope.per_client.n.to_string(),
-    ]
+fn segments(slope: &Slope) -> String {
+    let words = slope.segments.iter().map(|segment| {
+        format!("{}–{}: {}", segment.from, segment.to, Unit::MICROS.mean(&segment.per_client))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn full_at(slope: &Slope) -> String {
+    match &slope.full {
+        Full::At { clients, .. } => Unit::WHOLE.mean(clients),
+        Full::NotRising => ABSENT.to_owned(),
+    }
 }
 
 pub(crate) const fn part_name(part: analysis::Part) -> &'static str {
@@ -281,61 +238,42 @@ pub(crate) const fn part_name(part: analysis::Part) -> &'static str {
 
 /// What the access point takes without a load.
 pub(crate) fn idle(analysis: &Analysis) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "Idle baseline: no load",
-        &[
-            (Head, "variant", ""),
-            (Number, "clients", ""),
-            (Number, "subject", "µs/s"),
-            (Quiet, "95 % interval", "µs/s"),
-            (Number, "of a core", "%"),
-            (Number, "machine busy", "%"),
-            (Number, "agent", "µs/s"),
-        ],
-    );
-    for cell in analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0) {
-        table.push(vec![
-            cell.variant.clone(),
-            cell.clients.to_string(),
-            mean(Unit::MICROS, cell.cpu.subject.as_ref()),
-            bracket(Unit::MICROS, cell.cpu.subject.as_ref()),
-            mean(Unit::CORE, cell.cpu.subject.as_ref()),
-            plain(Unit::PER_CENT, cell.beyond.machine_busy),
-            mean(Unit::MICROS, cell.cpu.agent.as_ref()),
-        ]);
-    }
-    table
+        analysis.cells.iter().filter(|cell| cell.idle && cell.valid > 0),
+    )
+    .head("variant", "", |cell| cell.variant.clone())
+    .number("clients", "", |cell| cell.clients.to_string())
+    .number("subject", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.subject.as_ref()))
+    .quiet("95 % interval", "µs/s", |cell| bracket(Unit::MICROS, cell.cpu.subject.as_ref()))
+    .number("of a core", "%", |cell| mean(Unit::CORE, cell.cpu.subject.as_ref()))
+    .number("machine busy", "%", |cell| plain(Unit::PER_CENT, cell.beyond.machine_busy))
+    .number("agent", "µs/s", |cell| mean(Unit::MICROS, cell.cpu.agent.as_ref()))
+    .table()
 }
 
 /// Variants against each other.
 pub(crate) fn comparisons(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "Variants against each other, paired by repetition",
-        &[
-            (Head, "variant", ""),
-            (Text, "against", ""),
-            (Number, "clients", ""),
-            (Text, "part", ""),
-            (Number, "difference", &name),
-            (Quiet, "95 % interval", &name),
-            (Number, "ratio", ""),
-            (Quiet, "95 % interval", ""),
-            (Number, "pairs", ""),
-        ],
-    );
-    for each in &analysis.comparisons {
-        let both = [("sum", each.sum.as_ref()), ("subject", Some(&each.subject))];
-        for (part, contrast) in both.into_iter().filter_map(|(part, of)| Some((part, of?))) {
-            let names = [each.variant.clone(), each.base.clone(), each.clients.to_string()];
-            let mut row = names.to_vec();
-            row.push(if part == "subject" { subjects(each) } else { part.to_owned() });
-            row.extend(contrast_cells(contrast, unit));
-            table.push(row);
-        }
-    }
-    table
+    let both = |each: &'_ Comparison| [("sum", each.sum), ("subject", Some(each.subject))];
+    let rows = analysis.comparisons.iter().flat_map(|each| {
+        both(each).into_iter().filter_map(move |(part, of)| Some((each, part, of?)))
+    });
+    Table::of("Variants against each other, paired by repetition", rows)
+        .head("variant", "", |(each, ..)| each.variant.clone())
+        .text("against", "", |(each, ..)| each.base.clone())
+        .number("clients", "", |(each, ..)| each.clients.to_string())
+        .text("part", "", |(each, part, _)| match *part {
+            "subject" => subjects(each),
+            part => part.to_owned(),
+        })
+        .number("difference", &name, |(.., of)| unit.mean(&of.difference))
+        .quiet("95 % interval", &name, |(.., of)| unit.bracket(&of.difference))
+        .number("ratio", "", |(.., of)| mean(Unit::ONE, of.ratio.as_ref()))
+        .quiet("95 % interval", "", |(.., of)| bracket(Unit::ONE, of.ratio.as_ref()))
+        .number("pairs", "", |(.., of)| of.difference.n.to_string())
+        .table()
 }
 
 /// Whose CPU is compared; both names where they differ.
@@ -346,63 +284,35 @@ pub(crate) fn subjects(each: &Comparison) -> String {
     format!("subjects {} and {}", each.variant_subject, each.base_subject)
 }
 
-fn contrast_cells(contrast: &Contrast, unit: Unit) -> [String; 5] {
-    [
-        unit.mean(&contrast.difference),
-        unit.bracket(&contrast.difference),
-        mean(Unit::ONE, contrast.ratio.as_ref()),
-        bracket(Unit::ONE, contrast.ratio.as_ref()),
-        contrast.difference.n.to_string(),
-    ]
-}
-
 /// The lab measured by itself.
 pub(crate) fn lab(analysis: &Analysis) -> Table {
     let unit = unit_of(analysis);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        "The lab itself",
-        &[
-            (Head, "variant", ""),
-            (Text, "mode", ""),
-            (Text, "host load", ""),
-            (Number, "clients", ""),
-            (Number, "n", ""),
-            (Number, "mean", &name),
-            (Number, "CV", "%"),
-            (Number, "range", "%"),
-            (Number, "shift", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "results", "different"),
-            (Number, "speed", "× real"),
-            (Number, "restore", "ms"),
-        ],
-    );
-    for row in &analysis.lab.rows {
-        table.push(lab_row(row, unit));
-    }
-    table
-}
-
-fn lab_row(row: &analysis::Row, unit: Unit) -> Vec<String> {
-    let shift = row.shift.map(|shift| bare(quantity::signed_percent(shift.mean)));
-    let interval = row.shift.and_then(|shift| shift.interval).map(|interval| {
-        let [low, high] = [interval.low, interval.high].map(quantity::signed_percent).map(bare);
-        format!("[{low}, {high}]")
-    });
-    vec![
-        row.variant.clone(),
-        row.mode.name().to_owned(),
-        host_load_name(row.host_load).to_owned(),
-        row.clients.to_string(),
-        row.sum.n.to_string(),
-        unit.mean(&row.sum),
-        percent(row.sum.cv),
-        percent(row.range),
-        shift.unwrap_or(ABSENT.to_owned()),
-        interval.unwrap_or(ABSENT.to_owned()),
-        row.distinct.to_string(),
-        plain(Unit::ONE, row.speed.map(|speed| speed.mean)),
-        row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean)),
-    ]
+    Table::of("The lab itself", &analysis.lab.rows)
+        .head("variant", "", |row| row.variant.clone())
+        .text("mode", "", |row| row.mode.name().to_owned())
+        .text("host load", "", |row| host_load_name(row.host_load).to_owned())
+        .number("clients", "", |row| row.clients.to_string())
+        .number("n", "", |row| row.sum.n.to_string())
+        .number("mean", &name, |row| unit.mean(&row.sum))
+        .number("CV", "%", |row| percent(row.sum.cv))
+        .number("range", "%", |row| percent(row.range))
+        .number("shift", "%", |row| {
+            let shift = row.shift.map(|shift| bare(quantity::signed_percent(shift.mean)));
+            shift.unwrap_or(ABSENT.to_owned())
+        })
+        .quiet("95 % interval", "%", |row| {
+            let interval = row.shift.and_then(|shift| shift.interval).map(|interval| {
+                let [low, high] =
+                    [interval.low, interval.high].map(quantity::signed_percent).map(bare);
+                format!("[{low}, {high}]")
+            });
+            interval.unwrap_or(ABSENT.to_owned())
+        })
+        .number("results", "different", |row| row.distinct.to_string())
+        .number("speed", "× real", |row| plain(Unit::ONE, row.speed.map(|speed| speed.mean)))
+        .number("restore", "ms", |row| {
+            row.restore_ms.map_or(ABSENT.to_owned(), |ms| format!("{:.0}", ms.mean))
+        })
+        .table()
 }

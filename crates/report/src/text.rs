@@ -9,14 +9,7 @@ use analysis::{
     quantity,
 };
 
-use crate::{
-    count_tables, flames, profile_tables, stage_tables,
-    table::{
-        Kind::{Name, Number, Text},
-        Table,
-    },
-    tables,
-};
+use crate::{count_tables, flames, profile_tables, stage_tables, table::Table, tables};
 
 /// Lines are folded at this many columns.
 const COLUMNS: usize = 100;
@@ -109,26 +102,15 @@ pub(crate) fn fold(text: &str, first: &str, others: &str) -> String {
 pub fn functions(profile: &ProfileFigures) -> String {
     let unit = profile_tables::unit_of(&profile.functions);
     let name = format!("{}/s", unit.name);
-    let mut table = Table::new(
-        &format!("Where the CPU of {} goes", flames::named(profile)),
-        &[
-            (Number, "with callees", &name),
-            (Number, "own code", &name),
-            (Number, "in samples", "%"),
-            (Name, "function", ""),
-            (Text, "module", ""),
-        ],
-    );
     let (trunk, rest): (Vec<_>, Vec<_>) = profile.functions.iter().partition(|one| is_trunk(one));
-    for function in rest.iter().take(FUNCTIONS) {
-        table.push(vec![
-            profile_tables::mean(unit, function.inclusive.as_ref()),
-            profile_tables::mean(unit, function.own.as_ref()),
-            profile_tables::percent(function.share),
-            shortened(&function.name, NAME_COLUMNS),
-            shortened(file_name(&function.module), MODULE_COLUMNS),
-        ]);
-    }
+    let caption = format!("Where the CPU of {} goes", flames::named(profile));
+    let table = Table::of(&caption, rest.iter().take(FUNCTIONS))
+        .number("with callees", &name, |each| profile_tables::mean(unit, each.inclusive.as_ref()))
+        .number("own code", &name, |each| profile_tables::mean(unit, each.own.as_ref()))
+        .number("in samples", "%", |each| profile_tables::percent(each.share))
+        .name("function", "", |each| shortened(&each.name, NAME_COLUMNS))
+        .text("module", "", |each| shortened(file_name(&each.module), MODULE_COLUMNS))
+        .table();
     let more = rest.len().saturating_sub(FUNCTIONS);
     let mut left_out = if more > 0 { format!("  … and {more} more\n") } else { String::new() };
     if !trunk.is_empty() {

@@ -74,22 +74,22 @@ pub fn all(run: &Run, analysis: &Analysis) -> Vec<VerdictLine> {
         .chain(gates)
         .collect();
     let counting = lines.iter().filter(|line| line.counts).map(|line| line.verdict);
-    let told = overall(run, analysis);
-    if Verdict::of_all(counting) != told.verdict {
+    let overall = overall(run, analysis);
+    if Verdict::of_all(counting) != overall.verdict {
         lines.push(VerdictLine {
             kind: Kind::Run,
             name: "the whole run".to_owned(),
-            verdict: told.verdict,
+            verdict: overall.verdict,
             counts: true,
             effect: None,
-            sentence: told.sentence,
+            sentence: overall.sentence,
         });
     }
     lines
 }
 
 /// The lines for a terminal, with the run's verdict below them. The colours are the only escape sequences in them.
-pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
+pub fn plain(lines: &[VerdictLine], overall: &Overall, colours: bool) -> String {
     let mut text = String::new();
     for line in lines {
         let effect = line
@@ -106,9 +106,12 @@ pub fn plain(lines: &[VerdictLine], told: &Overall, colours: bool) -> String {
     if lines.iter().filter(|line| line.counts).count() == 1 && lines.len() == 1 {
         return text;
     }
-    let word = word(told.verdict, true, colours);
-    text + &fold(&format!("{word}  {}", inert::line(&told.sentence).replace('`', "")), "", INDENT)
-        + "\n"
+    let word = word(overall.verdict, true, colours);
+    text + &fold(
+        &format!("{word}  {}", inert::line(&overall.sentence).replace('`', "")),
+        "",
+        INDENT,
+    ) + "\n"
 }
 
 /// Below the names.

@@ -15,23 +15,23 @@ use analysis::{
     profiles::{Difference, DifferenceNode},
     quantity::{self, cpu_short},
 };
-use driven::Page;
+use driven::{Page, Point, Size};
 use installed::browser;
 use serde_json::Value;
 use tree::middle;
 
-const DESK: (u32, u32) = (1200, 900);
-const TELEPHONE: (u32, u32) = (390, 844);
+const DESK: Size<u32> = Size { width: 1200, height: 900 };
+const TELEPHONE: Size<u32> = Size { width: 390, height: 844 };
 /// The most that a page may be, bytes.
 const BUDGET: usize = 10 * 1024 * 1024;
 
 /// The story's page in a browser, and what it is made of; `None` without a browser.
-fn opened(size: (u32, u32)) -> Option<(Page, Analysis)> {
+fn opened(window: Size<u32>) -> Option<(Page, Analysis)> {
     let browser = browser()?;
     let (run, analysis) = story::run();
     let html = report::html(&run, &analysis, "question = \"SYNTHETIC\"").expect("it is laid out");
     assert!(html.len() <= BUDGET, "{} bytes", html.len());
-    Some((Page::open(&browser, &html, size), analysis))
+    Some((Page::open(&browser, &html, window), analysis))
 }
 
 /// What the analysis says in JSON, as `headroom report --json` prints it.
@@ -59,9 +59,12 @@ fn frame(difference: &Difference, name: &str) -> (DifferenceNode, f64) {
 
 /// The place of a frame on the first canvas, scrolled into sight: rows are 18 pixels high, the first one
 /// is for all.
-fn place(page: &mut Page, share: f64, row: u32) -> (f64, f64) {
-    let ((x, y), (width, height)) = page.find("#flames canvas");
-    (x - width / 2.0 + share * width, y - height / 2.0 + (f64::from(row) + 0.5) * 18.0)
+fn place(page: &mut Page, share: f64, row: u32) -> Point {
+    let (middle, size) = page.find("#flames canvas");
+    Point {
+        x: middle.x - size.width / 2.0 + share * size.width,
+        y: middle.y - size.height / 2.0 + (f64::from(row) + 0.5) * 18.0,
+    }
 }
 
 const SAYS: &str = "document.getElementById('flames-says').textContent";
@@ -146,7 +149,7 @@ fn every_line_of_the_contents_leads_to_its_section() {
     }
     let mut last = -1.0;
     for line in lines {
-        let (at, (_, height)) = page.find(&format!(".toc a[href='{line}']"));
+        let (at, Size { height, .. }) = page.find(&format!(".toc a[href='{line}']"));
         assert!(height >= 32.0, "{line} is {height} pixels high, too few for a thumb");
         page.click(at);
         let hash = page.text("location.hash");
@@ -171,11 +174,11 @@ fn it_fits_a_telephone() {
     assert_eq!(wide, "", "these are wider than the screen");
     let fits = "[document.scrollingElement.scrollWidth, innerWidth]";
     let first = page.read(fits);
-    assert_eq!(first[1], TELEPHONE.0, "{first}");
+    assert_eq!(first[1], TELEPHONE.width, "{first}");
     page.read("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
     let open = page.read(fits);
     assert_eq!(open[0], open[1], "with all unfolded: {open}");
-    assert_eq!(open[1], TELEPHONE.0, "{open}");
+    assert_eq!(open[1], TELEPHONE.width, "{open}");
     assert_eq!(page.wrong, Vec::<String>::new());
 }
 

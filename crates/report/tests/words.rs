@@ -227,7 +227,10 @@ fn entry(began_unix: u64, more: u64, wanted: &report::index::Wanted) -> report::
         &run,
         &analysis,
         wanted,
-        (&folder, (more == 0).then(|| format!("{folder}/report.html"))),
+        report::index::Place {
+            folder: &folder,
+            report: (more == 0).then(|| format!("{folder}/report.html")),
+        },
     )
 }
 

@@ -55,7 +55,7 @@ fn identity() -> Identity {
 
 /// Two trials that are the same in everything.
 fn twins() -> [Trial; 2] {
-    let (_, trials) = compared(&pairs(1, 0.0, (0.0, 1)));
+    let (_, trials) = compared(&pairs(1, 0.0, 0.0, 1));
     let mut trials: [Trial; 2] = trials.try_into().unwrap();
     for trial in &mut trials {
         trial.planned.measure.identify = true;

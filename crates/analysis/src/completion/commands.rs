@@ -4,22 +4,25 @@ use std::collections::BTreeMap;
 
 use model::completion::{Measured, Strategy};
 
-use super::{Command, points::Made};
+use super::{
+    Command,
+    points::{Group, Groups},
+};
 
 /// Every command that was used, by place, in the study's order of strategies.
-pub(super) fn all(made: &Made<'_>) -> Vec<Command> {
-    let places = 0..made.run.study.places.len();
+pub(super) fn all(groups: &Groups<'_>) -> Vec<Command> {
+    let places = 0..groups.run.study.places.len();
     places
-        .flat_map(|place| made.strategies().iter().map(move |strategy| (place, *strategy)))
-        .flat_map(|(place, strategy)| of(made, place, strategy))
+        .flat_map(|place| groups.strategies().iter().map(move |strategy| (place, *strategy)))
+        .flat_map(|(place, strategy)| of(groups, place, strategy))
         .collect()
 }
 
-fn of(made: &Made<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
-    let is_ours =
-        |key: &&(usize, usize, u32, Option<Strategy>)| key.0 == place && key.3 == Some(strategy);
+fn of(groups: &Groups<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
+    let is_ours = |group: &Group| group.setting.place == place && group.strategy == Some(strategy);
     let mut sums: BTreeMap<&str, model::completion::Command> = BTreeMap::new();
-    let blocks = made.by_key.iter().filter(|(key, _)| is_ours(key)).flat_map(|(_, blocks)| blocks);
+    let blocks =
+        groups.measured.iter().filter(|(group, _)| is_ours(group)).flat_map(|(_, blocks)| blocks);
     for (_, measured) in blocks {
         add(&mut sums, measured);
     }
@@ -30,7 +33,7 @@ fn of(made: &Made<'_>, place: usize, strategy: Strategy) -> Vec<Command> {
             let timed = sum.count.saturating_sub(sum.deferred);
             let us = |ns: f64| (timed > 0).then_some(ns / 1e3);
             Command {
-                place: made.place(place),
+                place: groups.place(place),
                 strategy,
                 mean_us: us(sum.total_ns as f64 / timed as f64),
                 least_us: us(sum.least_ns as f64),

@@ -48,16 +48,22 @@ pub struct Question {
     pub planned: u32,
 }
 
+/// What is compared, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sides {
+    /// Compared with this one.
+    pub base: String,
+    /// The one in question.
+    pub variant: String,
+    /// What they may differ in.
+    pub difference: Difference,
+}
+
 impl Question {
-    /// What a study asks of two sides, `(base, variant)`, at one rate of one of its loads. A side against itself is
-    /// to be the same.
-    pub fn of(
-        study: &Study,
-        (load, rate): (&Load, u32),
-        (base, variant): (String, String),
-        difference: Difference,
-    ) -> Self {
+    /// What a study asks of two sides at one rate of one of its loads. A side against itself is to be the same.
+    pub fn of(study: &Study, load: &Load, rate: u32, sides: Sides) -> Self {
         let shape = &study.completion;
+        let Sides { base, variant, difference } = sides;
         Self {
             base,
             variant,

@@ -302,16 +302,16 @@ pub struct LeftOut {
 
 /// Analyses a run, whole or partial. Trials may come in any order.
 pub fn analyse(run: &Run, trials: &[Trial]) -> Completion {
-    let made = points::Made::of(run, trials);
-    let points = points::all(&made);
+    let groups = points::Groups::of(run, trials);
+    let points = points::all(&groups);
     let mut completion = Completion {
         question: run.study.question.clone(),
         answer: Vec::new(),
         completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
-        alone: points::alone(&made),
-        versus: versus::all(&made),
-        saturations: points::saturations(&made),
-        commands: commands::all(&made),
+        alone: points::alone(&groups),
+        versus: versus::all(&groups),
+        saturations: points::saturations(&groups),
+        commands: commands::all(&groups),
         repeats: repeats::all(run, trials),
         published: Vec::new(),
         table: Vec::new(),

@@ -12,45 +12,62 @@ use model::{
 use super::{Alone, Faults, Point, Saturation, Task};
 use crate::stats::Estimate;
 
-/// Place, load, rate, strategy; `None` for the task alone.
-type Key = (usize, usize, u32, Option<Strategy>);
+/// A place and a load of the study, by number, and one of the load's rates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Setting {
+    pub(super) place: usize,
+    pub(super) load: usize,
+    pub(super) rate: u32,
+}
+
+/// What was tried: a strategy at a setting; without one the task alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Group {
+    pub(super) setting: Setting,
+    pub(super) strategy: Option<Strategy>,
+}
 
 /// The measured trials of a run by what was tried, each with its block, in the order of blocks. Repetitions of a
 /// trial are not in it: they prove, and would count twice.
-pub(super) struct Made<'a> {
+pub(super) struct Groups<'a> {
     pub(super) run: &'a Run,
-    pub(super) by_key: BTreeMap<Key, BTreeMap<u32, &'a Measured>>,
+    pub(super) measured: BTreeMap<Group, BTreeMap<u32, &'a Measured>>,
 }
 
-impl<'a> Made<'a> {
+impl<'a> Groups<'a> {
     pub(super) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
-        let mut by_key: BTreeMap<Key, BTreeMap<u32, &'a Measured>> = BTreeMap::new();
+        let mut groups = Self { run, measured: BTreeMap::new() };
         for trial in trials.iter().filter(|trial| trial.planned.repeats.is_none()) {
             let Some(measured) = trial.reading().filter(|measured| measured.window_ns > 0) else {
                 continue;
             };
             let PlannedTrial { place, load, block, order, .. } = &trial.planned;
             if *place < run.study.places.len() && *load < run.study.loads.len() {
-                let key = (*place, *load, order.rate, order.strategy);
-                by_key.entry(key).or_default().insert(*block, measured);
+                let setting = Setting { place: *place, load: *load, rate: order.rate };
+                let group = Group { setting, strategy: order.strategy };
+                groups.measured.entry(group).or_default().insert(*block, measured);
             }
         }
-        Self { run, by_key }
+        groups
     }
 
-    pub(super) fn blocks(&self, key: Key) -> Option<&BTreeMap<u32, &'a Measured>> {
-        self.by_key.get(&key)
+    pub(super) fn blocks(
+        &self,
+        setting: Setting,
+        strategy: Option<Strategy>,
+    ) -> Option<&BTreeMap<u32, &'a Measured>> {
+        self.measured.get(&Group { setting, strategy })
     }
 
     /// Each place, load and rate of the study that was tried.
-    pub(super) fn rates(&self) -> Vec<(usize, usize, u32)> {
+    pub(super) fn settings(&self) -> Vec<Setting> {
         let study = &self.run.study;
         let places = 0..study.places.len();
         places
             .flat_map(|place| {
                 let loads = study.loads.iter().enumerate();
                 loads.flat_map(move |(at, load)| {
-                    load.rates.iter().map(move |rate| (place, at, *rate))
+                    load.rates.iter().map(move |rate| Setting { place, load: at, rate: *rate })
                 })
             })
             .collect()
@@ -75,23 +92,21 @@ pub(super) fn is_counted(run: &Run, place: usize) -> bool {
     place.on == Machine::Vm && place.mode == Mode::Counted
 }
 
-pub(super) fn all(made: &Made<'_>) -> Vec<Point> {
-    made.rates()
+pub(super) fn all(groups: &Groups<'_>) -> Vec<Point> {
+    groups
+        .settings()
         .into_iter()
         .flat_map(|at| {
-            made.strategies().iter().filter_map(move |strategy| point(made, at, *strategy))
+            groups.strategies().iter().filter_map(move |strategy| point(groups, at, *strategy))
         })
         .collect()
 }
 
-fn point(
-    made: &Made<'_>,
-    (place, load, rate): (usize, usize, u32),
-    strategy: Strategy,
-) -> Option<Point> {
-    let blocks = made.blocks((place, load, rate, Some(strategy)))?;
-    let bytes = made.run.study.loads[load].bytes;
-    let completes_s = made.run.study.completion.completes_in.as_secs_f64();
+fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Point> {
+    let Setting { place, load, rate } = setting;
+    let blocks = groups.blocks(setting, Some(strategy))?;
+    let bytes = groups.run.study.loads[load].bytes;
+    let completes_s = groups.run.study.completion.completes_in.as_secs_f64();
     let each = |of: &dyn Fn(&Measured) -> Option<f64>| {
         Estimate::of(&blocks.values().filter_map(|one| of(one)).collect::<Vec<_>>())
     };
@@ -107,9 +122,9 @@ fn point(
     };
     let longest = blocks.values().filter_map(|one| one.latency).map(|one| one.longest_ns).max();
     Some(Point {
-        place: made.place(place),
-        is_counted: is_counted(made.run, place),
-        load: made.load(load),
+        place: groups.place(place),
+        is_counted: is_counted(groups.run, place),
+        load: groups.load(load),
         bytes,
         rate,
         strategy,
@@ -127,8 +142,8 @@ fn point(
         p99_us: latency(|one| one.p99_ns),
         longest_us: longest.map(|ns| ns as f64 / 1e3),
         error: each(&error),
-        bus_word_ns: made.run.study.loads[load].bus_word.map_or(0, Span::as_nanos),
-        task: task(made, (place, load), blocks),
+        bus_word_ns: groups.run.study.loads[load].bus_word.map_or(0, Span::as_nanos),
+        task: task(groups, setting, blocks),
         faults: blocks.values().fold(Faults::default(), |all, one| added(all, one)),
     })
 }
@@ -171,14 +186,10 @@ fn added(all: Faults, one: &Measured) -> Faults {
 }
 
 /// How long the task took alongside it, and against the task alone in the same block.
-fn task(
-    made: &Made<'_>,
-    (place, load): (usize, usize),
-    blocks: &BTreeMap<u32, &Measured>,
-) -> Option<Task> {
+fn task(groups: &Groups<'_>, setting: Setting, blocks: &BTreeMap<u32, &Measured>) -> Option<Task> {
     let walls: Vec<(u32, f64)> =
         blocks.iter().filter_map(|(block, one)| Some((*block, wall_s(one)?))).collect();
-    let alone = made.blocks((place, load, 0, None));
+    let alone = groups.blocks(Setting { rate: 0, ..setting }, None);
     let slower = |(block, wall): &(u32, f64)| Some(wall / wall_s(alone?.get(block)?)?);
     let slowdowns: Vec<f64> = walls.iter().filter_map(slower).collect();
     let wall_s = Estimate::of(&walls.iter().map(|(_, wall)| *wall).collect::<Vec<_>>())?;
@@ -191,21 +202,22 @@ pub(super) fn wall_s(measured: &Measured) -> Option<f64> {
 }
 
 /// The tasks without frames.
-pub(super) fn alone(made: &Made<'_>) -> Vec<Alone> {
-    let of = |((place, load, _, strategy), blocks): (&Key, &BTreeMap<u32, &Measured>)| {
+pub(super) fn alone(groups: &Groups<'_>) -> Vec<Alone> {
+    let of = |(Group { setting, strategy }, blocks): (&Group, &BTreeMap<u32, &Measured>)| {
         let walls: Vec<f64> = blocks.values().filter_map(|one| wall_s(one)).collect();
         let wall_s = Estimate::of(&walls).filter(|_| strategy.is_none())?;
-        Some(Alone { place: made.place(*place), load: made.load(*load), wall_s })
+        let (place, load) = (groups.place(setting.place), groups.load(setting.load));
+        Some(Alone { place, load, wall_s })
     };
-    made.by_key.iter().filter_map(of).collect()
+    groups.measured.iter().filter_map(of).collect()
 }
 
 /// Where the first strategy fills its core: at the highest rate of each load that offers more than the completion
 /// time allows.
-pub(super) fn saturations(made: &Made<'_>) -> Vec<Saturation> {
-    let study = &made.run.study;
+pub(super) fn saturations(groups: &Groups<'_>) -> Vec<Saturation> {
+    let study = &groups.run.study;
     let expected = 1.0 / study.completion.completes_in.as_secs_f64();
-    let Some(first) = made.strategies().first() else { return Vec::new() };
+    let Some(first) = groups.strategies().first() else { return Vec::new() };
     // As many as the card takes is more than any rate.
     let rank = |rate: u32| if rate == 0 { f64::INFINITY } else { f64::from(rate) };
     let most = |load: &model::completion::Load| {
@@ -216,18 +228,18 @@ pub(super) fn saturations(made: &Made<'_>) -> Vec<Saturation> {
     };
     let of = |(place, load): (usize, usize)| {
         let offered = most(&study.loads[load])?;
-        let blocks = |rate| made.blocks((place, load, rate, Some(*first)));
+        let blocks = |rate| groups.blocks(Setting { place, load, rate }, Some(*first));
         let full: Vec<&Measured> = blocks(offered)?.values().copied().collect();
         let rates = study.loads[load].rates.iter().copied();
         let carried = rates.filter(|rate| *rate > 0).filter_map(|rate| {
-            let made: Vec<&Measured> = blocks(rate)?.values().copied().collect();
-            is_carried(rate, each(&made, &sent_a_second)?.mean).then_some((rate, made))
+            let all: Vec<&Measured> = blocks(rate)?.values().copied().collect();
+            is_carried(rate, each(&all, &sent_a_second)?.mean).then_some((rate, all))
         });
         let (_, carried) = carried.max_by_key(|(rate, _)| *rate)?;
         Some(Saturation {
             strategy: *first,
-            place: made.place(place),
-            load: made.load(load),
+            place: groups.place(place),
+            load: groups.load(load),
             offered,
             sent: each(&full, &sent_a_second)?,
             by_waiting: each(&carried, &|one| {

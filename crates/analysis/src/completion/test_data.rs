@@ -19,7 +19,7 @@ pub const BLOCKS: u32 = 6;
 
 /// The study: one counted place, two loads of frames and one alongside a task.
 pub fn study() -> Study {
-    let load = |name: &str, rates: &[u32], (bytes, task_ms): (u32, Option<u32>)| Load {
+    let load = |name: &str, rates: &[u32], bytes: u32, task_ms: Option<u32>| Load {
         name: name.to_owned(),
         rates: rates.to_vec(),
         bytes,
@@ -31,9 +31,9 @@ pub fn study() -> Study {
         completion: Shape { blocks: BLOCKS, ..Shape::default() },
         places: vec![Place { name: "ap".to_owned(), on: Machine::Vm, mode: Mode::Counted }],
         loads: vec![
-            load("small", &[440, 7000], (60, None)),
-            load("full", &[440], (1500, None)),
-            load("task", &[990], (60, Some(2000))),
+            load("small", &[440, 7000], 60, None),
+            load("full", &[440], 1500, None),
+            load("task", &[990], 60, Some(2000)),
         ],
         gates: Some(Limits { limits: LIMITS.map(str::to_owned).to_vec() }),
         published: PUBLISHED.map(published).to_vec(),
@@ -92,12 +92,12 @@ pub fn trials() -> Vec<Trial> {
     for block in 0..BLOCKS {
         for (load, one) in study.loads.iter().enumerate() {
             if let Some(ms) = one.task_ms {
-                trials.push(trial((load, block), order(None, 0, one), alone(ms)));
+                trials.push(trial(load, block, order(None, 0, one), alone(ms)));
             }
             for rate in &one.rates {
                 for strategy in Strategy::ALL {
-                    let measured = measured(strategy, (*rate, one), block);
-                    trials.push(trial((load, block), order(Some(strategy), *rate, one), measured));
+                    let measured = measured(strategy, *rate, one, block);
+                    trials.push(trial(load, block, order(Some(strategy), *rate, one), measured));
                 }
             }
         }
@@ -123,7 +123,7 @@ fn order(strategy: Option<Strategy>, rate: u32, load: &Load) -> Order {
     }
 }
 
-fn trial((load, block): (usize, u32), order: Order, measured: Measured) -> Trial {
+fn trial(load: usize, block: u32, order: Order, measured: Measured) -> Trial {
     Trial {
         planned: PlannedTrial { number: 0, repeats: None, place: 0, load, block, order },
         began_unix: 1_700_000_000,
@@ -158,7 +158,7 @@ fn spins(strategy: Strategy) -> u64 {
     }
 }
 
-fn measured(strategy: Strategy, (rate, load): (u32, &Load), block: u32) -> Measured {
+fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> Measured {
     let window_ns = 2_000_000_000u64;
     let a_frame = 150_000 + rest(block);
     let sent = (u64::from(rate) * 2).min(window_ns / a_frame);

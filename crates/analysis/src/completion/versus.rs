@@ -6,34 +6,37 @@ use model::{completion::Strategy, verdict::Difference};
 
 use super::{
     Versus,
-    judge::{self, Question},
-    points::Made,
+    judge::{self, Question, Sides},
+    points::{Groups, Setting},
 };
 
-pub(super) fn all(made: &Made<'_>) -> Vec<Versus> {
-    let Some((base, others)) = made.strategies().split_first() else { return Vec::new() };
-    made.rates()
+pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
+    let Some((base, others)) = groups.strategies().split_first() else { return Vec::new() };
+    groups
+        .settings()
         .into_iter()
-        .flat_map(|at| others.iter().filter_map(move |variant| versus(made, at, (*base, *variant))))
+        .flat_map(|at| others.iter().filter_map(move |variant| versus(groups, at, *base, *variant)))
         .collect()
 }
 
 fn versus(
-    made: &Made<'_>,
-    (place, load, rate): (usize, usize, u32),
-    (base, variant): (Strategy, Strategy),
+    groups: &Groups<'_>,
+    setting: Setting,
+    base: Strategy,
+    variant: Strategy,
 ) -> Option<Versus> {
-    let study = &made.run.study;
-    let sides = (base.name().to_owned(), variant.name().to_owned());
-    let question = Question::of(study, (&study.loads[load], rate), sides, Difference::Variants);
-    let side = |strategy| made.blocks((place, load, rate, Some(strategy)));
+    let study = &groups.run.study;
+    let [of_base, of_variant] = [base, variant].map(|strategy| strategy.name().to_owned());
+    let sides = Sides { base: of_base, variant: of_variant, difference: Difference::Variants };
+    let question = Question::of(study, &study.loads[setting.load], setting.rate, sides);
+    let side = |strategy| groups.blocks(setting, Some(strategy));
     let (bases, variants) = (side(base)?, side(variant)?);
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
     let judgement = judge::judge(&question, &pairs.collect::<Vec<_>>());
     Some(Versus {
-        place: made.place(place),
+        place: groups.place(setting.place),
         load: question.load,
-        rate,
+        rate: setting.rate,
         by: question.by,
         base,
         variant,

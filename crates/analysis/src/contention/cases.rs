@@ -142,7 +142,7 @@ fn of(cell: &Cell, trials: &[Trial]) -> FourCases {
         .zip(published)
         .filter_map(|(wanted, published)| {
             let (name, arm) = wanted?;
-            case((name, &arm), published, &of_cell(cell, trials))
+            case(name, &arm, published, &of_cell(cell, trials))
         })
         .collect();
     FourCases {
@@ -160,7 +160,8 @@ fn of_cell<'a>(cell: &Cell, trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Reading)
 }
 
 fn case(
-    (name, arm): (String, &Arm),
+    name: String,
+    arm: &Arm,
     published: Option<&'static Published>,
     trials: &[(&Trial, &Reading)],
 ) -> Option<Case> {
@@ -199,16 +200,25 @@ fn cpus(record: &Record) -> Vec<CpuShare> {
     record.cpus.iter().map(of).collect()
 }
 
-/// A modelled share, per cent.
-type Modelled = fn(&Window) -> Option<f64>;
-
-/// A share as the field report gives it, per cent.
-type Reported = fn(&Published) -> f64;
+/// A share of misses that both the model and the field report have, per cent.
+struct MissShare {
+    what: &'static str,
+    modelled: fn(&Window) -> Option<f64>,
+    reported: fn(&Published) -> f64,
+}
 
 fn movements(cases: &[Case]) -> Vec<Movement> {
-    let shares: [(&str, Modelled, Reported); 2] = [
-        ("L1d load misses", l1d, |published| published.l1d),
-        ("L2 load misses", l2, |published| published.l2),
+    let shares = [
+        MissShare {
+            what: "L1d load misses",
+            modelled: |window| window.total().l1d_loads.miss_share(),
+            reported: |published| published.l1d,
+        },
+        MissShare {
+            what: "L2 load misses",
+            modelled: |window| window.total().l2_loads.miss_share(),
+            reported: |published| published.l2,
+        },
     ];
     let pairs = [
         ("application alone", "Wi-Fi alone"),
@@ -216,39 +226,29 @@ fn movements(cases: &[Case]) -> Vec<Movement> {
         ("application alone", "both"),
         ("both", REPORTED),
     ];
-    let mut movements = Vec::new();
-    for (what, modelled, reported) in shares {
-        for (from, to) in pairs {
-            movements.extend(movement(cases, (from, to), (what, modelled, reported)));
-        }
+    let case = |name: &str| {
+        cases.iter().find(|case| case.published.is_some_and(|published| published.name == name))
+    };
+    let ends = pairs.map(|(from, to)| case(from).zip(case(to)));
+    let of = |share: &MissShare| {
+        ends.iter().flatten().filter_map(|(from, to)| share.movement(from, to)).collect::<Vec<_>>()
+    };
+    shares.iter().flat_map(of).collect()
+}
+
+impl MissShare {
+    fn movement(&self, from: &Case, to: &Case) -> Option<Movement> {
+        let reported = |case: &Case| case.published.map(self.reported);
+        let modelled = |case: &Case| Some(100.0 * (self.modelled)(case.caches.as_ref()?)?);
+        let published = (reported(from)?, reported(to)?);
+        let modelled = (modelled(from)?, modelled(to)?);
+        Some(Movement {
+            what: format!("{}: {} → {}", self.what, from.name, to.name),
+            published,
+            modelled,
+            agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,
+        })
     }
-    movements
-}
-
-fn l1d(window: &Window) -> Option<f64> {
-    window.total().l1d_loads.miss_share().map(|share| 100.0 * share)
-}
-
-fn l2(window: &Window) -> Option<f64> {
-    window.total().l2_loads.miss_share().map(|share| 100.0 * share)
-}
-
-fn movement(
-    cases: &[Case],
-    (from, to): (&str, &str),
-    (what, modelled, reported): (&str, Modelled, Reported),
-) -> Option<Movement> {
-    let is = |case: &&Case, name: &str| case.published.is_some_and(|one| one.name == name);
-    let case = |name: &str| cases.iter().find(|case| is(case, name));
-    let (left, right) = (case(from)?, case(to)?);
-    let published = (reported(left.published?), reported(right.published?));
-    let modelled = (modelled(left.caches.as_ref()?)?, modelled(right.caches.as_ref()?)?);
-    Some(Movement {
-        what: format!("{what}: {} → {}", left.name, right.name),
-        published,
-        modelled,
-        agrees: (published.1 - published.0) * (modelled.1 - modelled.0) > 0.0,
-    })
 }
 
 /// Whether the model left the counted figures alone: the same trial with and without it.

@@ -14,9 +14,9 @@ use model::{
     trial::{HostCost, Outcome},
 };
 
-/// What one trial is to say: bytes in each second, round trip in µs, operations in the window's ten seconds.
+/// What one trial is to measure: bytes in each second, round trip in µs, operations in the window's ten seconds.
 #[derive(Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct Figures {
     pub(super) bytes: u64,
     pub(super) took_us: u32,
     pub(super) operations: f64,
@@ -95,7 +95,7 @@ fn application() -> Application {
     Application { stressor: "--stream".to_owned(), words: Vec::new(), workers: 4, swap: None }
 }
 
-pub(super) fn trial(arm: Arm, (block, turn): (u32, u32), said: Said) -> Trial {
+pub(super) fn trial(arm: Arm, block: u32, turn: u32, figures: Figures) -> Trial {
     let order = Order {
         road: Road::Radio,
         traffic: Some(traffic()),
@@ -112,21 +112,21 @@ pub(super) fn trial(arm: Arm, (block, turn): (u32, u32), said: Said) -> Trial {
         cost: HostCost::default(),
         idle_before: None,
         same_as: None,
-        outcome: Outcome::Measured(Box::new(Reading { record: record(said), caches: None })),
+        outcome: Outcome::Measured(Box::new(Reading { record: record(figures), caches: None })),
     }
 }
 
-fn record(said: Said) -> Record {
+fn record(figures: Figures) -> Record {
     let second = Second {
-        received_bytes: said.bytes,
-        received_packets: said.bytes / 1400,
+        received_bytes: figures.bytes,
+        received_packets: figures.bytes / 1400,
         offered_bytes: 20_000_000,
         offered_packets: 14_000,
         application_ns: 0,
         busy: true,
     };
     let work = Work {
-        operations: 200.0 * said.operations,
+        operations: 200.0 * figures.operations,
         life_ns: 20_000_000_000,
         life_ran_ns: 10_000_000_000,
         ran_ns: 5_000_000_000,
@@ -141,7 +141,7 @@ fn record(said: Said) -> Record {
     Record {
         window_ns: 10_000_000_000,
         seconds: vec![second; 10],
-        round_trips: vec![RoundTrip { at_ms: 500, took_us: Some(said.took_us) }; 100],
+        round_trips: vec![RoundTrip { at_ms: 500, took_us: Some(figures.took_us) }; 100],
         cpus: vec![model::contention::CpuTime { user_ns: 5, idle_ns: 5, ..Default::default() }],
         threads: vec![
             thread("ksoftirqd/0", 3_000_000_000, 4_000_000_000),
@@ -155,20 +155,20 @@ fn record(said: Said) -> Record {
 
 /// A block: alone first and last, the application, and every control with its Wi-Fi and work, of alone.
 pub(super) fn block(number: u32, drift: f64, arms: &[(&str, f64, f64)]) -> Vec<Trial> {
-    let alone = |bytes: f64| Said { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
+    let alone = |bytes: f64| Figures { bytes: bytes as u64, took_us: 1000, operations: 0.0 };
     let last = arms.len() as u32 + 2;
     let mut all = vec![
-        trial(Arm::Alone, (number, 0), alone(1e7)),
-        trial(Arm::Alone, (number, last), alone(1e7 * (1.0 + drift))),
-        trial(Arm::Application, (number, 1), Said { bytes: 0, took_us: 1, operations: 1000.0 }),
+        trial(Arm::Alone, number, 0, alone(1e7)),
+        trial(Arm::Alone, number, last, alone(1e7 * (1.0 + drift))),
+        trial(Arm::Application, number, 1, Figures { bytes: 0, took_us: 1, operations: 1000.0 }),
     ];
     for (turn, (name, kept, work)) in (2..).zip(arms) {
-        let said = Said {
+        let figures = Figures {
             bytes: (1e7 * kept) as u64,
             took_us: (1000.0 / kept) as u32,
             operations: 1000.0 * work,
         };
-        all.push(trial(Arm::Control((*name).to_owned()), (number, turn), said));
+        all.push(trial(Arm::Control((*name).to_owned()), number, turn, figures));
     }
     all
 }

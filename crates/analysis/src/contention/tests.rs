@@ -9,7 +9,7 @@ use model::{
 
 use super::{
     Contention, Target, analyse,
-    test_data::{Said, block, run, trial},
+    test_data::{Figures, block, run, trial},
 };
 
 const CONTROLS: [(&str, bool); 4] =
@@ -189,10 +189,10 @@ fn the_baseline_of_a_turn_lies_on_the_line_between_both_ends() {
 }
 
 #[test]
-fn a_bout_that_failed_is_named() {
+fn a_trial_that_failed_is_named() {
     let mut trials = usual();
-    let said = Said { bytes: 1, took_us: 1, operations: 1.0 };
-    let mut failed = trial(Arm::Control("none".to_owned()), (7, 2), said);
+    let figures = Figures { bytes: 1, took_us: 1, operations: 1.0 };
+    let mut failed = trial(Arm::Control("none".to_owned()), 7, 2, figures);
     failed.outcome = Outcome::invalid("no veth");
     trials.push(failed);
     let analysis = analyse(&run(&CONTROLS), &trials);

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use model::plural::count;
 use model::{
     baseline::{Baseline, BaselineCell, FORMAT},
     run::Run,
@@ -18,7 +17,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{Baselines, Evidence, Part};
+use super::{Baselines, CellId, Evidence, Part};
 use crate::{Analysis, quantity, stats::Estimate};
 
 /// The probability that the bound is meant to hold.
@@ -120,26 +119,25 @@ pub(super) fn usable<'a>(
 pub(super) fn no_slower(
     evidence: &Evidence,
     baseline: &Baseline,
-    (variant, clients): (&str, u32),
+    cell: CellId<'_>,
     by: Share,
 ) -> Part {
-    let place = format!("`{variant}` at {clients}", clients = count(clients, "client"));
-    let is_here = |cell: &&BaselineCell| cell.variant == variant && cell.clients == clients;
+    let is_here = |one: &&BaselineCell| cell.is(&one.variant, one.clients);
     let Some(earlier) = baseline.cells.iter().find(is_here) else {
-        return Part::invalid(format!("the baseline has no {place}"));
+        return Part::invalid(format!("the baseline has no {cell}"));
     };
-    let now = evidence.values((variant, clients), |trial| Some(trial.subject.us_per_second));
+    let now = evidence.values(cell, |trial| Some(trial.subject.us_per_second));
     let (Some(now), Some(then)) = (Estimate::of(&now), Estimate::of(&earlier.us_per_second)) else {
-        return Part::invalid(format!("{place} has no CPU figures"));
+        return Part::invalid(format!("{cell} has no CPU figures"));
     };
     let Some((low, high)) = bounds(&now, &then, by.get()).filter(|_| then.mean > 0.0) else {
-        return Part::invalid(format!("{place} has one repetition on a side, and no interval"));
+        return Part::invalid(format!("{cell} has one repetition on a side, and no interval"));
     };
     let share = now.mean / then.mean - 1.0;
     let at_most = by.get() + high / then.mean;
     let image = if baseline.image == evidence.run.lab.image { "" } else { ", in another image" };
     let words = format!(
-        "{place} takes {} of CPU a second, {} in the baseline{image}: {}, and with 95 % confidence at most {}; \
+        "{cell} takes {} of CPU a second, {} in the baseline{image}: {}, and with 95 % confidence at most {}; \
          {} more is allowed",
         quantity::cpu(&now),
         quantity::cpu(&then),

@@ -1,7 +1,6 @@
 //! Limits as people say them: one figure on one side of one value, in every variant and at every count that
 //! they speak of.
 
-use model::plural::count;
 use model::{
     limit::{self, Asked, Limit, Metric, Side},
     study::Variant,
@@ -9,7 +8,7 @@ use model::{
 };
 
 use super::{
-    Baselines, Evidence, Part, baseline, cpu_words, decide, memory::Kind, nothing, together,
+    Baselines, Bound, CellId, Evidence, Part, baseline, cpu_words, memory::Kind, nothing, together,
     unknown,
 };
 use crate::{
@@ -32,12 +31,14 @@ pub(super) fn gate(evidence: &Evidence, text: &str, baselines: &Baselines) -> Ga
     let cells = Cells { evidence, limit: &limit };
     let parts = match &limit.asked {
         Asked::NoSlower { file, by } => match baseline::usable(evidence, file, baselines) {
-            Ok(earlier) => cells.each(Purpose::Cpu, |variant, clients| {
-                Some(baseline::no_slower(evidence, earlier, (&variant.name, clients), *by))
+            Ok(earlier) => cells.each(Purpose::Cpu, |_, cell| {
+                Some(baseline::no_slower(evidence, earlier, cell, *by))
             }),
             Err(why) => return nothing(&limit.text, &why),
         },
-        Asked::Bound { metric, side, value } => cells.bound(metric, (*side, *value)),
+        Asked::Bound { metric, side, value } => {
+            cells.bound(metric, Bound { side: *side, value: *value })
+        }
     };
     if parts.is_empty() {
         return nothing(&limit.text, "no trial of this run gives the figure");
@@ -66,7 +67,11 @@ impl Cells<'_> {
     }
 
     /// Judges each cell for which there are planned trials, all of which it needs.
-    fn each(&self, purpose: Purpose, of: impl Fn(&Variant, u32) -> Option<Part>) -> Vec<Part> {
+    fn each(
+        &self,
+        purpose: Purpose,
+        of: impl Fn(&Variant, CellId<'_>) -> Option<Part>,
+    ) -> Vec<Part> {
         let mut parts = Vec::new();
         for variant in self.variants() {
             let ids = self.evidence.planned(purpose, &variant.name);
@@ -78,57 +83,45 @@ impl Cells<'_> {
                     ids.iter().copied().filter(|id| id.clients == clients).collect();
                 match self.evidence.fault(&cell) {
                     Some(fault) => parts.push(Part::invalid(fault)),
-                    None => parts.extend(of(variant, clients)),
+                    None => parts.extend(of(variant, CellId { variant: &variant.name, clients })),
                 }
             }
         }
         parts
     }
 
-    fn bound(&self, metric: &Metric, asked: (Side, f64)) -> Vec<Part> {
+    fn bound(&self, metric: &Metric, bound: Bound) -> Vec<Part> {
         match metric {
-            Metric::Cpu => self.cpu(Whose::Subject, asked),
-            Metric::Sum => self.cpu(Whose::Sum, asked),
-            Metric::Slope => self.slope(asked),
-            Metric::Memory => self.each(Purpose::Cpu, |variant, clients| {
-                Some(self.memory(&variant.name, clients, asked))
-            }),
-            Metric::UnknownFrames => self.unknown(asked),
+            Metric::Cpu => self.cpu(Whose::Subject, bound),
+            Metric::Sum => self.cpu(Whose::Sum, bound),
+            Metric::Slope => self.slope(bound),
+            Metric::Memory => self.each(Purpose::Cpu, |_, cell| Some(self.memory(cell, bound))),
+            Metric::UnknownFrames => self.unknown(bound),
             // A study of clients has no such figure, and a limit on one was refused above.
             Metric::Figure(_) => Vec::new(),
-            Metric::Rate(name) => self.each(Purpose::Counts, |variant, clients| {
-                self.evidence
-                    .run
-                    .study
-                    .counts_in(variant)
-                    .then(|| self.rate((&variant.name, clients), name, asked))
+            Metric::Rate(name) => self.each(Purpose::Counts, |variant, cell| {
+                let study = &self.evidence.run.study;
+                study.counts_in(variant).then(|| self.rate(cell, name, bound))
             }),
         }
     }
 
-    fn cpu(&self, whose: Whose, (side, value): (Side, f64)) -> Vec<Part> {
-        let of_what = if whose == Whose::Sum { "subject, load and others of " } else { "" };
-        self.each(Purpose::Cpu, |variant, clients| {
-            let cell = (variant.name.as_str(), clients);
-            let place = format!(
-                "{of_what}`{}` at {clients}",
-                variant.name,
-                clients = count(clients, "client")
-            );
+    fn cpu(&self, whose: Whose, bound: Bound) -> Vec<Part> {
+        let (of_what, takes) = match whose {
+            Whose::Sum => ("subject, load and others of ", "take"),
+            _ => ("", "takes"),
+        };
+        self.each(Purpose::Cpu, |_, cell| {
+            let place = format!("{of_what}{cell}");
             let values = self.evidence.values(cell, |trial| trial.part(whose));
             Some(judged(&values, &place, |estimate| {
-                let words = format!("{place} take {}", cpu_words(estimate));
-                let words = if whose == Whose::Sum {
-                    words
-                } else {
-                    words.replacen(" take ", " takes ", 1)
-                };
-                decide(estimate, (side, value), &words, &cpu_limit(value))
+                let words = format!("{place} {takes} {}", cpu_words(estimate));
+                bound.decide(estimate, &words, &cpu_limit(bound.value))
             }))
         })
     }
 
-    fn slope(&self, (side, value): (Side, f64)) -> Vec<Part> {
+    fn slope(&self, bound: Bound) -> Vec<Part> {
         let part = |variant: &Variant| {
             let ids = self.evidence.planned(Purpose::Cpu, &variant.name);
             if ids.is_empty() {
@@ -145,42 +138,39 @@ impl Cells<'_> {
             };
             let words =
                 format!("each client costs `{}` {}", variant.name, cpu_words(&slope.per_client));
-            Some(decide(&slope.per_client, (side, value), &words, &cpu_limit(value)))
+            Some(bound.decide(&slope.per_client, &words, &cpu_limit(bound.value)))
         };
         self.variants().filter_map(part).collect()
     }
 
-    fn memory(&self, variant: &str, clients: u32, (side, value): (Side, f64)) -> Part {
+    fn memory(&self, cell: CellId<'_>, bound: Bound) -> Part {
         let trials = self.evidence.analysis.trials.iter();
-        let is_here =
-            |trial: &&TrialFigures| trial.id.variant == variant && trial.id.clients == clients;
+        let is_here = |trial: &&TrialFigures| cell.is(&trial.id.variant, trial.id.clients);
         let trials: Vec<&TrialFigures> = trials.filter(is_here).collect();
         let kind = Kind::of(&trials);
         let values: Vec<f64> =
             trials.iter().filter_map(|trial| kind.end(trial).map(|kib| kib as f64)).collect();
-        let place = format!("`{variant}` at {clients}", clients = count(clients, "client"));
-        judged(&values, &place, |estimate| {
+        judged(&values, &cell.to_string(), |estimate| {
             let unit = Unit::ONE.with_interval(estimate);
-            let words = format!("{place} has {unit} KiB of {} memory", kind.name());
-            decide(estimate, (side, value), &words, &format!("{value} KiB"))
+            let words = format!("{cell} has {unit} KiB of {} memory", kind.name());
+            bound.decide(estimate, &words, &format!("{} KiB", bound.value))
         })
     }
 
-    fn unknown(&self, (side, value): (Side, f64)) -> Vec<Part> {
-        match side {
+    fn unknown(&self, bound: Bound) -> Vec<Part> {
+        match bound.side {
             Side::AtMost => {
-                let budget = model::share::Share::of(value);
+                let budget = model::share::Share::of(bound.value);
                 unknown::parts(self.evidence, self.limit.variant.as_deref(), budget)
             }
             Side::AtLeast => Vec::new(),
         }
     }
 
-    fn rate(&self, (variant, clients): (&str, u32), name: &str, asked: (Side, f64)) -> Part {
+    fn rate(&self, cell: CellId<'_>, name: &str, bound: Bound) -> Part {
         let counts = self.evidence.analysis.counts.iter();
-        let mut here = counts.filter(|one| one.variant == variant && one.clients == clients);
-        let place =
-            format!("`{name}` in `{variant}` at {clients}", clients = count(clients, "client"));
+        let mut here = counts.filter(|one| cell.is(&one.variant, one.clients));
+        let place = format!("`{name}` in {cell}");
         let Some(found) = here.find(|one| one.name == name) else {
             return Part::invalid(format!("{place} was not counted"));
         };
@@ -188,7 +178,7 @@ impl Cells<'_> {
             "{place} is called {} times a second",
             Unit::ONE.with_interval(&found.per_second)
         );
-        decide(&found.per_second, asked, &words, &format!("{} a second", asked.1))
+        bound.decide(&found.per_second, &words, &format!("{} a second", bound.value))
     }
 }
 

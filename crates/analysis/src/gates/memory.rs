@@ -2,9 +2,9 @@
 //!
 //! Proportional memory where every trial has it, else resident memory.
 
-use model::{limit::Side, plural::count, study::Variant, trial::Purpose};
+use model::{study::Variant, trial::Purpose};
 
-use super::{Evidence, Part, decide, nothing, together};
+use super::{Bound, CellId, Evidence, Part, nothing, together};
 use crate::{
     figures::TrialFigures,
     quantity::Unit,
@@ -27,7 +27,7 @@ pub(super) fn per_client(evidence: &Evidence, most: f64) -> Gate {
             Unit::ONE.with_interval(&estimate),
             kind.name()
         );
-        decide(&estimate, (Side::AtMost, most), &words, &format!("{most} KiB"))
+        Bound::at_most(most).decide(&estimate, &words, &format!("{most} KiB"))
     })
 }
 
@@ -35,23 +35,20 @@ pub(super) fn per_client(evidence: &Evidence, most: f64) -> Gate {
 pub(super) fn growth(evidence: &Evidence, most: f64) -> Gate {
     each("memory-growth", evidence, |variant, counts, kind| {
         let in_cell = |clients: &u32| {
-            let grown = evidence.values((variant, *clients), |trial| {
+            let cell = CellId { variant, clients: *clients };
+            let grown = evidence.values(cell, |trial| {
                 let grown = kind.end(trial)? as f64 - kind.start(trial)? as f64;
                 Some(grown / trial.window_s * 60.0)
             });
             let Some(estimate) = Estimate::of(&grown) else {
-                return Part::invalid(format!(
-                    "`{variant}` at {clients} has no memory figures",
-                    clients = count(clients, "client")
-                ));
+                return Part::invalid(format!("{cell} has no memory figures"));
             };
             let words = format!(
-                "`{variant}` at {clients} grows by {} KiB of {} memory a minute",
+                "{cell} grows by {} KiB of {} memory a minute",
                 Unit::ONE.with_interval(&estimate),
-                kind.name(),
-                clients = count(clients, "client")
+                kind.name()
             );
-            decide(&estimate, (Side::AtMost, most), &words, &format!("{most} KiB"))
+            Bound::at_most(most).decide(&estimate, &words, &format!("{most} KiB"))
         };
         let parts: Vec<Part> = counts.iter().map(in_cell).collect();
         worst(parts)

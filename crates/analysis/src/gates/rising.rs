@@ -7,7 +7,7 @@
 use model::plural::count;
 use model::{study::Variant, trial::Purpose};
 
-use super::{Evidence, Part, nothing, together};
+use super::{CellId, Evidence, Part, nothing, together};
 use crate::{Part as Whose, ordered, quantity, verdicts::Gate};
 
 const NAME: &str = "monotonic";
@@ -40,7 +40,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
 fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part {
     let name = &variant.name;
     let cpu = |clients: &u32| {
-        evidence.values((name, *clients), |trial| {
+        evidence.values(CellId { variant: name, clients: *clients }, |trial| {
             // What a tool makes another process do is a part of what it costs.
             Some(trial.part(Whose::Sum).unwrap_or(trial.subject.us_per_second))
         })

@@ -21,12 +21,12 @@ fn judged(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> Vec<Gate>
     analysis.gates
 }
 
-fn one(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> (Verdict, String) {
+fn one(gates: Gates, change: impl Fn(&mut Run, &mut Vec<Trial>)) -> Gate {
     let [gate] = judged(gates, change).try_into().unwrap();
-    (gate.verdict, gate.sentence)
+    gate
 }
 
-fn limit(text: &str) -> (Verdict, String) {
+fn limit(text: &str) -> Gate {
     one(Gates { limits: vec![text.to_owned()], ..Gates::default() }, |_, _| {})
 }
 
@@ -40,7 +40,7 @@ fn recordings(trials: &mut [Trial]) -> impl Iterator<Item = (&TrialId, &mut Reco
 fn nothing_changed(_: &mut Run, _: &mut Vec<Trial>) {}
 
 #[track_caller]
-fn says((verdict, sentence): (Verdict, String), expected: Verdict, words: &str) {
+fn says(Gate { verdict, sentence, .. }: Gate, expected: Verdict, words: &str) {
     assert_eq!(verdict, expected, "{sentence}");
     assert!(sentence.contains(words), "{sentence}");
     assert!(sentence.ends_with('.') && !sentence.contains("NaN"), "{sentence}");
@@ -104,8 +104,7 @@ fn a_rise_needs_two_counts_two_repetitions_and_every_trial() {
     let lost = |_: &mut Run, trials: &mut Vec<Trial>| {
         trials.retain(|trial| trial.planned.id.to_string() != "iw-dump@60#2");
     };
-    let (verdict, sentence) = one(gates(), lost);
-    assert_eq!((verdict, sentence.contains("missing")), (Verdict::Invalid, true), "{sentence}");
+    says(one(gates(), lost), Verdict::Invalid, "missing");
 }
 
 #[test]
@@ -118,10 +117,10 @@ fn unknown_frames_are_judged_profile_by_profile() {
         judge(&mut analysis, &run, &trials, &Baselines::new());
         analysis.gates[0].clone()
     };
-    let (lax, strict) = (with(1.0), with(0.0));
-    assert_eq!(lax.verdict, Verdict::Pass, "{}", lax.sentence);
-    assert_eq!(strict.verdict, Verdict::Fail, "{}", strict.sentence);
-    assert!(strict.sentence.contains("at most 0% is allowed"), "{}", strict.sentence);
+    let (loose, tight) = (with(1.0), with(0.0));
+    assert_eq!(loose.verdict, Verdict::Pass, "{}", loose.sentence);
+    assert_eq!(tight.verdict, Verdict::Fail, "{}", tight.sentence);
+    assert!(tight.sentence.contains("at most 0% is allowed"), "{}", tight.sentence);
     let none = Gates { unknown_frames: Some(Share::of(1.0)), ..Gates::default() };
     says(one(none, nothing_changed), Verdict::Invalid, "no trials for stacks");
 }
@@ -137,7 +136,7 @@ fn a_variant_that_no_sample_met_has_nothing_to_explain() {
             (profile.unknown.samples, profile.unknown.unknown) = (0, 0);
         }
         judge(&mut analysis, &run, &trials, &Baselines::new());
-        (analysis.gates[0].verdict, analysis.gates[0].sentence.clone())
+        analysis.gates[0].clone()
     };
     says(judged(1), Verdict::Pass, "Not judged: `");
     says(judged(usize::MAX), Verdict::Measured, "there is nothing to explain");
@@ -364,7 +363,7 @@ fn calls_of_a_function_are_limited_by_their_rate() {
 }
 
 /// The run against itself, the earlier one's figures multiplied.
-fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> (Verdict, String) {
+fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> Gate {
     let mut run = fixture::run();
     run.study.gates = Some(Gates { limits: vec![text.to_owned()], ..Gates::default() });
     let trials = fixture::trials(&run);
@@ -375,8 +374,7 @@ fn against(factor: f64, change: impl Fn(&mut Baseline), text: &str) -> (Verdict,
     change(&mut baseline);
     let baselines = [("b.json".to_owned(), Ok(baseline))].into();
     judge(&mut analysis, &run, &trials, &baselines);
-    let gate = analysis.gates.remove(0);
-    (gate.verdict, gate.sentence)
+    analysis.gates.remove(0)
 }
 
 #[test]

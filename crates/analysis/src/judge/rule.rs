@@ -33,10 +33,10 @@ pub(super) fn apply(judgement: &mut Judgement) {
     judgement.finding = finding(&absolute, judgement.p_equivalence, judgement.level);
     judgement.verdict = verdict(judgement);
     if judgement.verdict == Verdict::Invalid {
-        let asked = (judgement.expect, judgement.level);
+        let Judgement { expect, level, margin, .. } = *judgement;
         judgement.pairs_needed = judgement
             .relative
-            .and_then(|relative| power::pairs_needed(&relative, judgement.margin, asked))
+            .and_then(|relative| power::pairs_needed(&relative, margin, expect, level))
             .filter(|needed| *needed > judgement.pairs);
     }
 }

@@ -40,8 +40,8 @@ pub(crate) fn compared(values: &[(f64, f64)]) -> (Run, Vec<Trial>) {
     let template = template();
     let mut trials = Vec::new();
     for (repetition, (after, before)) in (1..).zip(values) {
-        trials.push(trial(&template, ("before", repetition), *before));
-        trials.push(trial(&template, ("after", repetition), *after));
+        trials.push(trial(&template, "before", repetition, *before));
+        trials.push(trial(&template, "after", repetition, *after));
     }
     run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
     (run, trials)
@@ -55,7 +55,7 @@ fn template() -> Trial {
         .expect("the fixture has it")
 }
 
-fn trial(template: &Trial, (variant, repetition): (&str, u32), us_per_second: f64) -> Trial {
+fn trial(template: &Trial, variant: &str, repetition: u32, us_per_second: f64) -> Trial {
     let mut trial = template.clone();
     let planned = &mut trial.planned;
     planned.id.variant = VariantName::literal(variant);
@@ -87,7 +87,7 @@ pub(crate) fn versus(run: &mut Run) -> &mut Versus {
 
 /// So many pairs about 10 ms/s: the variant costs `effect` more, a share of the base, and pairs differ by
 /// `spread` of it.
-pub(crate) fn pairs(n: usize, effect: f64, (spread, seed): (f64, u64)) -> Vec<(f64, f64)> {
+pub(crate) fn pairs(n: usize, effect: f64, spread: f64, seed: u64) -> Vec<(f64, f64)> {
     let mut random = Random::seeded(seed);
     let one = |_| {
         // What a pair shares, and what it does not.
@@ -98,7 +98,7 @@ pub(crate) fn pairs(n: usize, effect: f64, (spread, seed): (f64, u64)) -> Vec<(f
 }
 
 /// A trial of a side that counted a function so often.
-pub(crate) fn counted(trials: &[Trial], side: &str, (function, hits): (&str, u64)) -> Trial {
+pub(crate) fn counted(trials: &[Trial], side: &str, function: &str, hits: u64) -> Trial {
     let mut trial = trials
         .iter()
         .find(|trial| trial.planned.id.variant == side)

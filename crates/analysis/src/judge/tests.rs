@@ -25,7 +25,7 @@ fn of(values: &[(f64, f64)], expect: Expect) -> Judgement {
 
 #[test]
 fn what_is_cheaper_passes_whatever_was_asked_but_sameness() {
-    let values = pairs(6, -0.2, (0.001, 1));
+    let values = pairs(6, -0.2, 0.001, 1);
     for (expect, verdict) in [
         (Expect::NoSlower, Verdict::Pass),
         (Expect::Faster, Verdict::Pass),
@@ -43,7 +43,7 @@ fn what_is_cheaper_passes_whatever_was_asked_but_sameness() {
 
 #[test]
 fn what_is_dearer_by_more_than_the_margin_fails() {
-    let values = pairs(6, 0.02, (0.001, 2));
+    let values = pairs(6, 0.02, 0.001, 2);
     for expect in [Expect::NoSlower, Expect::Faster, Expect::Same] {
         let found = of(&values, expect);
         assert_eq!(
@@ -57,7 +57,7 @@ fn what_is_dearer_by_more_than_the_margin_fails() {
 
 #[test]
 fn what_is_dearer_by_less_than_the_margin_is_told_and_passes() {
-    let values = pairs(8, 0.002, (0.000_2, 3));
+    let values = pairs(8, 0.002, 0.000_2, 3);
     let found = of(&values, Expect::Same);
     assert_eq!((found.finding, found.verdict), (Finding::Dearer, Verdict::Pass));
     assert!(found.sentence.contains("different from `before`"), "{}", found.sentence);
@@ -85,7 +85,7 @@ fn the_same_is_shown_by_the_equivalence_test() {
 
 #[test]
 fn a_wide_spread_decides_nothing_and_says_what_it_would_take() {
-    let found = of(&pairs(6, 0.0, (0.01, 5)), Expect::NoSlower);
+    let found = of(&pairs(6, 0.0, 0.01, 5), Expect::NoSlower);
     assert_eq!(
         (found.finding, found.verdict),
         (Finding::Undecided, Verdict::Invalid),
@@ -116,7 +116,7 @@ fn pairs_that_are_equal_in_many_states_are_the_same_and_in_one_state_nothing() {
 
 #[test]
 fn five_pairs_are_too_few() {
-    let found = of(&pairs(5, -0.2, (0.001, 1)), Expect::Faster);
+    let found = of(&pairs(5, -0.2, 0.001, 1), Expect::Faster);
     assert_eq!((found.verdict, found.pairs), (Verdict::Invalid, 5));
     assert!(
         found.sentence.starts_with("invalid: too few pairs: 5 of 5 planned are whole"),
@@ -127,7 +127,7 @@ fn five_pairs_are_too_few() {
 
 #[test]
 fn an_invalid_trial_takes_its_pair_with_it_and_is_told() {
-    let (run, mut trials) = compared(&pairs(8, -0.2, (0.001, 1)));
+    let (run, mut trials) = compared(&pairs(8, -0.2, 0.001, 1));
     trials[3].outcome = Outcome::Invalid { why: "it died".to_owned(), console: Vec::new() };
     let found = judged(&run, &trials);
     assert_eq!((found.verdict, found.pairs, found.differences.len()), (Verdict::Pass, 7, 7));
@@ -138,11 +138,11 @@ fn an_invalid_trial_takes_its_pair_with_it_and_is_told() {
 
 #[test]
 fn a_change_that_never_ran_is_a_no_op_whatever_the_figures_say() {
-    let (mut run, mut trials) = compared(&pairs(6, -0.2, (0.001, 1)));
+    let (mut run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     versus(&mut run).changes = vec!["apply".to_owned()];
     let found = judged(&run, &trials);
     assert_eq!((found.verdict, found.ran[0].calls), (Verdict::Pass, None), "no one counted it");
-    trials.push(counted(&trials, "after", ("apply", 0)));
+    trials.push(counted(&trials, "after", "apply", 0));
     let found = judged(&run, &trials);
     assert_eq!((found.finding, found.verdict), (Finding::NoOp, Verdict::Invalid));
     assert!(
@@ -162,7 +162,7 @@ fn a_change_that_never_ran_is_a_no_op_whatever_the_figures_say() {
 
 #[test]
 fn what_is_counted_on_both_sides_is_told_as_rates_and_found_by_its_symbol() {
-    let (mut run, mut trials) = compared(&pairs(6, -0.2, (0.001, 1)));
+    let (mut run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     versus(&mut run).changes = vec!["model::apply".to_owned()];
     let function = Function {
         name: "transactions".to_owned(),
@@ -181,7 +181,7 @@ fn what_is_counted_on_both_sides_is_told_as_rates_and_found_by_its_symbol() {
         functions: vec![function],
     });
     for (side, hits) in [("before", 400), ("after", 100)] {
-        trials.push(counted(&trials, side, ("transactions", hits)));
+        trials.push(counted(&trials, side, "transactions", hits));
     }
     let found = judged(&run, &trials);
     // A cure that spares calls leaves them to the base.
@@ -192,7 +192,7 @@ fn what_is_counted_on_both_sides_is_told_as_rates_and_found_by_its_symbol() {
 
 #[test]
 fn what_differs_beside_the_named_makes_it_invalid() {
-    let (run, mut trials) = compared(&pairs(6, -0.2, (0.001, 1)));
+    let (run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     recording(&mut trials[5]).facts.governor = Some("powersave".to_owned());
     let found = judged(&run, &trials);
     assert_eq!((found.finding, found.verdict), (Finding::NotComparable, Verdict::Invalid));
@@ -229,13 +229,13 @@ fn a_study_that_names_no_bases_judges_nothing() {
 
 #[test]
 fn sentences_are_read_as_they_are_written() {
-    let show = |n, effect, expect| of(&pairs(n, effect, (0.001, 7)), expect).sentence;
+    let show = |n, effect, expect| of(&pairs(n, effect, 0.001, 7), expect).sentence;
     let all = [
         show(6, -0.361, Expect::Faster),
         show(6, 0.02, Expect::NoSlower),
         show(8, 0.002, Expect::Same),
         show(12, 0.0, Expect::Same),
-        of(&pairs(6, 0.001, (0.006, 7)), Expect::Same).sentence,
+        of(&pairs(6, 0.001, 0.006, 7), Expect::Same).sentence,
     ];
     insta::assert_snapshot!(all.join("\n"));
 }

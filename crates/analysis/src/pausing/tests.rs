@@ -20,7 +20,7 @@ const SPAN: u64 = 10;
 
 /// Trials in which the subject takes so much while the consumer runs, is stopped, or seems to be, µs/s.
 fn paused(rates: &[[f64; 3]]) -> (Run, Vec<Trial>) {
-    let (mut run, mut trials) = compared(&pairs(rates.len(), 0.0, (0.0, 1)));
+    let (mut run, mut trials) = compared(&pairs(rates.len(), 0.0, 0.0, 1));
     run.versus = None;
     trials.retain(|trial| trial.planned.id.variant == "before");
     for (trial, rates) in trials.iter_mut().zip(rates) {

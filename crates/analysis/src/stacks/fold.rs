@@ -11,7 +11,7 @@ use std::{
 
 use crate::stacks::{
     happening::Happening,
-    perf_data::{Corrupt, Recording, Told},
+    perf_data::{Corrupt, Recording, Summary},
     profile::{Frame, Module, Profile, Stack},
     resolve::Resolver,
 };
@@ -55,15 +55,15 @@ impl Resolve for Resolver<'_> {
 pub struct Folded {
     /// The stacks.
     pub profile: Profile,
-    /// What else each capture told, in the order of [`Profile::samples`].
+    /// What else is known of each capture, in the order of [`Profile::samples`].
     pub captures: Vec<FoldedCapture>,
 }
 
-/// What a capture told alongside its stacks.
+/// What is known of a capture alongside its stacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldedCapture {
     /// What the recording says of itself.
-    pub told: Told,
+    pub summary: Summary,
     /// What reading and resolving found wrong, in sentences.
     pub faults: Vec<String>,
 }
@@ -108,10 +108,10 @@ impl Folder {
                 counts[place] += 1;
             }
         });
-        let told = recording.told().clone();
+        let summary = recording.summary().clone();
         self.merge(&seen, &counts, resolver);
-        let faults = told.faults.iter().cloned().chain(resolver.faults()).collect();
-        self.captures.push(FoldedCapture { told, faults });
+        let faults = summary.faults.iter().cloned().chain(resolver.faults()).collect();
+        self.captures.push(FoldedCapture { summary, faults });
         outcome
     }
 

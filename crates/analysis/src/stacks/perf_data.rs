@@ -1,7 +1,7 @@
 //! Reads recordings of stacks: our own, and those of `perf record` in files and pipes.
 //!
 //! ```text
-//! head ─► events        records ─► rounds (order of time) ─► tell ─► Happening
+//! head ─► events        records ─► rounds (order of time) ─► decode ─► Happening
 //! ```
 //!
 //! In constant memory: a record is held until the round after its own has ended. Nothing is believed of
@@ -12,11 +12,11 @@
 //! off, and take groups of counters for single ones.
 
 mod bytes;
+mod decode;
 mod event;
 mod head;
 mod records;
 mod rounds;
-mod tell;
 
 use std::{
     fmt,
@@ -25,11 +25,11 @@ use std::{
 
 use self::{
     bytes::Bytes,
+    decode::{Buffers, FINISHED_ROUND, Layout, SAMPLE, happening},
     event::Events,
     head::Start,
     records::{Record, Records},
     rounds::Rounds,
-    tell::{FINISHED_ROUND, Room, SAMPLE, tell},
 };
 use crate::stacks::happening::{Happening, Head};
 
@@ -63,9 +63,9 @@ pub enum Corrupt {
     },
 }
 
-/// What a recording tells alongside its samples.
+/// What a recording holds alongside its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Summary {
     /// Samples.
     pub samples: u64,
     /// Records that were lost.
@@ -80,7 +80,7 @@ pub struct Told {
     pub faults: Vec<String>,
 }
 
-impl Told {
+impl Summary {
     /// CPU of what was sampled, µs a second, where the event counts nanoseconds.
     pub fn cpu_us_per_s(&self, event: &str) -> Option<f64> {
         let counts_ns = event.starts_with("cpu-clock") || event.starts_with("task-clock");
@@ -107,7 +107,7 @@ impl Told {
 /// A recording that is being read.
 pub struct Recording<R> {
     head: Head,
-    told: Told,
+    summary: Summary,
     events: Events,
     records: Records<R>,
     /// The first record behind a pipe's head.
@@ -159,8 +159,8 @@ impl<R: Read + Seek> Recording<R> {
                 others.join(", ")
             ));
         }
-        let told = Told { faults, ..Told::default() };
-        Ok(Self { head, told, events, records, first, big })
+        let summary = Summary { faults, ..Summary::default() };
+        Ok(Self { head, summary, events, records, first, big })
     }
 
     /// What it says of itself.
@@ -168,23 +168,23 @@ impl<R: Read + Seek> Recording<R> {
         &self.head
     }
 
-    /// What it has told so far.
-    pub const fn told(&self) -> &Told {
-        &self.told
+    /// What was read so far.
+    pub const fn summary(&self) -> &Summary {
+        &self.summary
     }
 
-    /// Tells everything, in order of time. A recording tells once.
+    /// Gives everything to `take`, in order of time. A recording is read once.
     ///
     /// # Errors
     ///
     /// [`Corrupt::NoSamples`] where there was none: everything else has been reported then.
-    pub fn each(&mut self, tell: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
-        let mut teller = Teller {
-            told: &mut self.told,
+    pub fn each(&mut self, take: &mut dyn FnMut(Happening<'_>)) -> Result<(), Corrupt> {
+        let mut decoder = Decoder {
+            summary: &mut self.summary,
             events: &self.events,
             head: &self.head,
             big: self.big,
-            room: Room::default(),
+            buffers: Buffers::default(),
             unreadable: 0,
         };
         let mut rounds = Rounds::default();
@@ -196,43 +196,43 @@ impl<R: Read + Seek> Recording<R> {
                     Ok(true) => (),
                     Ok(false) => break,
                     Err(broken) => {
-                        teller.told.faults.push(broken);
+                        decoder.summary.faults.push(broken);
                         break;
                     }
                 }
             }
             there = false;
-            let until = match teller.time(&record) {
+            let until = match decoder.time(&record) {
                 _ if record.kind == FINISHED_ROUND => Some(rounds.finish_round()),
                 // perf makes up records of what was there before, and gives them no time.
                 None | Some(0) => {
-                    teller.tell(&record, tell);
+                    decoder.decode(&record, take);
                     None
                 }
                 Some(time) => rounds.put(time, &mut record),
             };
             while let Some(record) = until.and_then(|until| rounds.next(until)) {
-                teller.tell(record, tell);
+                decoder.decode(record, take);
             }
         }
         while let Some(record) = rounds.next(u64::MAX) {
-            teller.tell(record, tell);
+            decoder.decode(record, take);
         }
-        teller.finish(rounds.late)
+        decoder.finish(rounds.late)
     }
 }
 
 /// Makes happenings of records.
-struct Teller<'a> {
-    told: &'a mut Told,
+struct Decoder<'a> {
+    summary: &'a mut Summary,
     events: &'a Events,
     head: &'a Head,
     big: bool,
-    room: Room,
+    buffers: Buffers,
     unreadable: u64,
 }
 
-impl Teller<'_> {
+impl Decoder<'_> {
     fn time(&self, record: &Record) -> Option<u64> {
         if record.kind >= FIRST_OF_PERF {
             return None;
@@ -242,7 +242,7 @@ impl Teller<'_> {
         self.events.of(body, is_sample)?.0.time(body, is_sample)
     }
 
-    fn tell(&mut self, record: &Record, to: &mut dyn FnMut(Happening<'_>)) {
+    fn decode(&mut self, record: &Record, take: &mut dyn FnMut(Happening<'_>)) {
         if record.kind >= FIRST_OF_PERF {
             return;
         }
@@ -252,10 +252,12 @@ impl Teller<'_> {
         if is_sample && !chosen {
             return;
         }
-        match tell(record, self.big, (event, self.head.architecture), &mut self.room) {
+        let architecture = self.head.architecture;
+        let layout = Layout { event, architecture, is_big: self.big };
+        match happening(record, layout, &mut self.buffers) {
             Some(Some(happening)) => {
-                self.told.take(&happening);
-                to(happening);
+                self.summary.take(&happening);
+                take(happening);
             }
             Some(None) => (),
             None => self.unreadable += 1,
@@ -263,17 +265,21 @@ impl Teller<'_> {
     }
 
     fn finish(self, late: u64) -> Result<(), Corrupt> {
-        let Self { told, unreadable, head, .. } = self;
+        let Self { summary, unreadable, head, .. } = self;
         if unreadable > 0 {
-            told.faults
+            summary
+                .faults
                 .push(format!("{unreadable} of its records are shorter than they should be"));
         }
         if late > 0 {
-            told.faults.push(format!("{late} of its records come too late to be in order"));
+            summary.faults.push(format!("{late} of its records come too late to be in order"));
         }
-        if told.samples > 0 {
+        if summary.samples > 0 {
             return Ok(());
         }
-        Err(Corrupt::NoSamples { event: head.event.clone(), fault: told.faults.first().cloned() })
+        Err(Corrupt::NoSamples {
+            event: head.event.clone(),
+            fault: summary.faults.first().cloned(),
+        })
     }
 }

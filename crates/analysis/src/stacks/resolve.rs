@@ -14,7 +14,10 @@ mod walk;
 
 use std::{collections::BTreeMap, fmt};
 
-use self::{interned::Interned, walk::Known};
+use self::{
+    interned::Interned,
+    walk::{AddressSpace, Known},
+};
 use super::{
     files::{FileId, Files},
     happening::{Happening, Head, Sample},
@@ -144,11 +147,7 @@ impl<'f> Resolver<'f> {
             self.kernel = self.read_kernel();
         }
         let Symbols::Read(kernel) = &self.kernel else {
-            return Some(unknown(
-                &mut self.known.interned,
-                Cause::KernelHidden,
-                ("[kernel]", true),
-            ));
+            return Some(unknown(&mut self.known.interned, Cause::KernelHidden, "[kernel]", true));
         };
         for (place, address) in stack.iter().enumerate() {
             // All but the first are behind a call.
@@ -178,11 +177,10 @@ impl<'f> Resolver<'f> {
         let registers = sample.registers.filter(|registers| registers.mask != 0);
         let process = process.unwrap_or(&walk::NOTHING_MAPPED);
         let out = &mut self.innermost_first;
-        let at = (process, self.space.files());
-        if let (Some(registers), false, Some(_)) =
-            (registers, sample.stack.is_empty(), Cpu::of(self.head.architecture))
-        {
-            let (end, module) = self.known.walk(at, (&registers, sample), out);
+        let at = AddressSpace { process, files: self.space.files() };
+        let is_known = Cpu::of(self.head.architecture).is_some();
+        if registers.is_some() && !sample.stack.is_empty() && is_known {
+            let (end, module) = self.known.walk(at, sample, out);
             let End::Lost(cause) = end else { return None };
             return Some(self.known.unknown_in(cause, module));
         }
@@ -195,12 +193,12 @@ impl<'f> Resolver<'f> {
         self.known.chain(at, chain, out);
         // Where stacks were to be copied, and this one was not, its callers are missing.
         let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
-        lost.then(|| unknown(&mut self.known.interned, Cause::ShortCopy, (walk::ANONYMOUS, false)))
+        lost.then(|| unknown(&mut self.known.interned, Cause::ShortCopy, walk::ANONYMOUS, false))
     }
 }
 
 /// The frame for what no one knows.
-fn unknown(interned: &mut Interned, cause: Cause, (module, kernel): (&str, bool)) -> u32 {
+fn unknown(interned: &mut Interned, cause: Cause, module: &str, kernel: bool) -> u32 {
     let module = interned.module(module, kernel);
     interned.frame(Frame {
         name: cause.name().to_owned(),

@@ -173,38 +173,51 @@ fn ends(name: &str, known: &str) -> bool {
 /// Waiting in a profile, by name and by hint, most samples first. A sample is counted once: below a loop with
 /// a hint for the loop.
 pub(crate) fn named(functions: &Functions, profile: &Profile, costs: &Costs) -> Vec<Waiting> {
-    let all = profile.samples.iter().sum::<u64>();
+    let measured = Measured::of(functions, profile, costs);
     let hinted = Hinted::of(functions, profile, WORTH_SAYING);
     let known = |(function, own): (&Function, Vec<u64>)| {
         let reason = reason(&function.name, function.kernel)?;
-        let waiting = waiting(functions, (function, own), costs, all);
-        Some(Waiting { reason: reason.to_owned(), ..waiting }).filter(|one| one.samples > 0)
+        let waiting = Waiting { reason: reason.to_owned(), ..measured.waiting(function, &own) };
+        Some(waiting).filter(|one| one.samples > 0)
     };
     let mut found: Vec<_> = hinted.others(functions).filter_map(known).collect();
-    found.extend(hinted.waiting(functions, costs, all));
+    found.extend(hinted.waiting(&measured));
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.function.cmp(&b.function)));
     found
 }
 
-fn waiting(
-    functions: &Functions,
-    (function, own): (&Function, Vec<u64>),
-    costs: &Costs,
-    all: u64,
-) -> Waiting {
-    let samples: u64 = own.iter().sum();
-    let cpu = costs.estimate(&own);
-    Waiting {
-        function: function.name.clone(),
-        module: function.module.clone(),
-        caller: functions.caller(function),
-        why: WhyWaiting::Known,
-        reason: String::new(),
-        samples,
-        own_samples: samples,
-        share: samples as f64 / all.max(1) as f64,
-        cpu,
-        own: cpu,
+/// A profile's functions, and what its samples cost.
+pub(super) struct Measured<'a> {
+    functions: &'a Functions,
+    costs: &'a Costs,
+    samples: u64,
+}
+
+impl<'a> Measured<'a> {
+    fn of(functions: &'a Functions, profile: &Profile, costs: &'a Costs) -> Self {
+        Self { functions, costs, samples: profile.samples.iter().sum() }
+    }
+
+    /// The part of all samples.
+    fn share(&self, samples: u64) -> f64 {
+        samples as f64 / self.samples.max(1) as f64
+    }
+
+    fn waiting(&self, function: &Function, own: &[u64]) -> Waiting {
+        let samples: u64 = own.iter().sum();
+        let cpu = self.costs.estimate(own);
+        Waiting {
+            function: function.name.clone(),
+            module: function.module.clone(),
+            caller: self.functions.caller(function),
+            why: WhyWaiting::Known,
+            reason: String::new(),
+            samples,
+            own_samples: samples,
+            share: self.share(samples),
+            cpu,
+            own: cpu,
+        }
     }
 }
 
@@ -230,7 +243,7 @@ pub(crate) fn constant(few: &Load, many: &Load) -> Vec<Waiting> {
     if !clients || subject.0 <= 0.0 || subject.1 < SUBJECT_RATIO * subject.0 {
         return Vec::new();
     }
-    let all = many.profile.samples.iter().sum();
+    let measured = Measured::of(many.functions, many.profile, many.costs);
     let outside = |load: &Load| {
         let hinted = Hinted::of(load.functions, load.profile, 0.0);
         hinted.others(load.functions).map(|(_, own)| own).collect::<Vec<_>>()
@@ -244,7 +257,7 @@ pub(crate) fn constant(few: &Load, many: &Load) -> Vec<Waiting> {
             || Waiting {
                 why: WhyWaiting::Constant { from: few.clients, to: many.clients },
                 reason: "costs the same for few clients and for many".to_owned(),
-                ..waiting(many.functions, (function, samples), many.costs, all)
+                ..measured.waiting(function, &samples)
             },
         )
     };

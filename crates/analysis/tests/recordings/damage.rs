@@ -65,7 +65,7 @@ fn a_record_shorter_than_its_header_ends_the_recording() {
 
 #[test]
 fn a_sample_that_is_too_short_is_counted_and_left_out() {
-    let mut body = Made::at(2).bytes();
+    let mut body = SampleRecord::at(2).bytes();
     body.truncate(60);
     let (seen, told, _) = read(&file(&[sample(1), record(9, 0, &body[8..]), sample(3)]));
     assert_eq!(seen, ["7 at 1", "7 at 3"]);
@@ -85,7 +85,7 @@ fn all_of(bytes: &[u8]) -> u64 {
     let Ok(mut recording) = Recording::open(Cursor::new(bytes)) else { return 0 };
     let mut samples = 0;
     let outcome = recording.each(&mut |_| samples += 1);
-    assert_eq!(outcome.is_ok(), recording.told().samples > 0);
+    assert_eq!(outcome.is_ok(), recording.summary().samples > 0);
     samples
 }
 

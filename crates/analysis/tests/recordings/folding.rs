@@ -61,7 +61,7 @@ impl Resolve for ByAddress {
 
 fn stack(time: u64, pid: u32, chain: &[u64]) -> Vec<u8> {
     let chain = [&[CONTEXT_USER], chain].concat();
-    Made { pid, chain, ..Made::at(time) }.bytes()
+    SampleRecord { pid, chain, ..SampleRecord::at(time) }.bytes()
 }
 
 fn folded(files: &[Vec<u8>]) -> Folded {

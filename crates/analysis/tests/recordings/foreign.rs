@@ -6,7 +6,7 @@ use std::{fs, io::Cursor, path::Path};
 
 use analysis::stacks::{
     happening::{Happening, Head},
-    perf_data::{Recording, Told},
+    perf_data::{Recording, Summary},
 };
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ struct Seen {
     names: Vec<String>,
 }
 
-fn seen(name: &str) -> (Head, Told, Seen) {
+fn seen(name: &str) -> (Head, Summary, Seen) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/perf_data");
     let file = fs::read(folder.join(name)).unwrap();
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
@@ -39,7 +39,7 @@ fn seen(name: &str) -> (Head, Told, Seen) {
         _ => (),
     };
     recording.each(&mut take).unwrap();
-    (recording.head().clone(), recording.told().clone(), seen)
+    (recording.head().clone(), recording.summary().clone(), seen)
 }
 
 #[test]

@@ -20,16 +20,16 @@ fn the_head_says_what_was_sampled() {
 
 #[test]
 fn a_sample_is_told_with_all_its_parts() {
-    let made = Made {
+    let record = SampleRecord {
         misc: KERNEL,
         chain: vec![CONTEXT_KERNEL, 0xffff_8001, 0xffff_8002, CONTEXT_USER, 0x1000, 0x2000],
         abi: 2,
         stack: (0..32).collect(),
         filled: 32,
-        ..Made::at(9)
+        ..SampleRecord::at(9)
     };
     let mut told = 0;
-    let file = file(&[made.bytes()]);
+    let file = file(&[record.bytes()]);
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
     recording
         .each(&mut |happening| {
@@ -48,12 +48,12 @@ fn a_sample_is_told_with_all_its_parts() {
             told += 1;
         })
         .unwrap();
-    assert_eq!((told, recording.told().period), (1, 2_004_008));
+    assert_eq!((told, recording.summary().period), (1, 2_004_008));
 }
 
 /// The stack's length and whether it was cut, and whether there are registers.
-fn parts(made: &Made) -> (usize, bool, bool) {
-    let file = file(&[made.bytes()]);
+fn parts(record: &SampleRecord) -> (usize, bool, bool) {
+    let file = file(&[record.bytes()]);
     let mut found = None;
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
     let mut take = |happening: Happening| {
@@ -68,8 +68,8 @@ fn parts(made: &Made) -> (usize, bool, bool) {
 #[test]
 fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
     let of = |length: usize, filled| {
-        let made = Made { abi: 2, stack: vec![1; length], filled, ..Made::at(1) };
-        let (length, cut, _) = parts(&made);
+        let record = SampleRecord { abi: 2, stack: vec![1; length], filled, ..SampleRecord::at(1) };
+        let (length, cut, _) = parts(&record);
         (length, cut)
     };
     assert_eq!(of(64, 64), (64, true));
@@ -80,13 +80,14 @@ fn a_copy_counts_as_cut_only_where_it_is_full_and_as_long_as_was_asked_for() {
 
 #[test]
 fn registers_of_another_width_are_none() {
-    let with = |abi| parts(&Made { abi, ..Made::at(1) }).2;
+    let with = |abi| parts(&SampleRecord { abi, ..SampleRecord::at(1) }).2;
     assert_eq!((with(0), with(1), with(2)), (false, false, true));
 }
 
 #[test]
 fn a_sample_in_the_kernel_without_a_chain_is_one_frame_of_it() {
-    let file = file(&[Made { misc: KERNEL, chain: Vec::new(), ..Made::at(1) }.bytes()]);
+    let file =
+        file(&[SampleRecord { misc: KERNEL, chain: Vec::new(), ..SampleRecord::at(1) }.bytes()]);
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
     let mut chains = Vec::new();
     let mut take = |happening: Happening| {

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use analysis::stacks::{
     happening::Happening,
-    perf_data::{Corrupt, Recording, Told},
+    perf_data::{Corrupt, Recording, Summary},
 };
 use model::perf_data::file_start;
 
@@ -59,7 +59,7 @@ pub(crate) fn padded(text: &str) -> Vec<u8> {
 
 /// A sample of [`OURS`].
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct SampleRecord {
     pub(crate) misc: u16,
     pub(crate) pid: u32,
     pub(crate) time: u64,
@@ -71,7 +71,7 @@ pub(crate) struct Made {
     pub(crate) filled: u64,
 }
 
-impl Made {
+impl SampleRecord {
     pub(crate) fn at(time: u64) -> Self {
         let (misc, chain) = (USER, vec![CONTEXT_USER, 0x1000]);
         Self { misc, pid: 7, time, chain, abi: 0, stack: Vec::new(), filled: 0 }
@@ -95,7 +95,7 @@ impl Made {
 }
 
 pub(crate) fn sample(time: u64) -> Vec<u8> {
-    Made::at(time).bytes()
+    SampleRecord::at(time).bytes()
 }
 
 pub(crate) fn round() -> Vec<u8> {
@@ -127,14 +127,14 @@ pub(crate) fn file_of(sample_type: u64, records: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Each happening in a few words, and what the recording says in the end.
-pub(crate) fn read(file: &[u8]) -> (Vec<String>, Told, Result<(), Corrupt>) {
+pub(crate) fn read(file: &[u8]) -> (Vec<String>, Summary, Result<(), Corrupt>) {
     let mut recording = Recording::open(Cursor::new(file)).unwrap();
     let mut seen = Vec::new();
-    let outcome = recording.each(&mut |happening| seen.push(said(&happening)));
-    (seen, recording.told().clone(), outcome)
+    let outcome = recording.each(&mut |happening| seen.push(in_words(&happening)));
+    (seen, recording.summary().clone(), outcome)
 }
 
-fn said(happening: &Happening) -> String {
+fn in_words(happening: &Happening) -> String {
     match happening {
         Happening::Sample(sample) => format!("{} at {}", sample.pid, sample.time_ns),
         Happening::Map(map) => format!("map {:?} {:#x} {}", map.pid, map.offset, map.path),

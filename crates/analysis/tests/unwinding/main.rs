@@ -15,7 +15,7 @@ mod program;
 mod samples;
 mod spinning;
 
-use program::{Here, Seen, Told, build, tool};
+use program::{Here, ProcessDump, Seen, build, tool};
 
 const MODES: [&str; 7] =
     ["plain", "recursion", "qsort", "signal", "elsewhere", "thread", "realigned"];
@@ -39,9 +39,9 @@ fn expected(mode: &str) -> Vec<&'static str> {
 /// Our own frames end as backtrace's do, for all modes.
 fn agree(program: &std::path::Path) {
     for mode in MODES {
-        let told = Told::by(program, &[mode]);
+        let dump = ProcessDump::by(program, &[mode]);
         let files = Here::default();
-        let (ours, oracle) = (told.unwound(&files), told.backtrace(&files));
+        let (ours, oracle) = (dump.unwound(&files), dump.backtrace(&files));
         if mode == "elsewhere" {
             // The rest is on another stack, which was not copied.
             assert!(
@@ -93,7 +93,7 @@ fn static_programs_are_unwound() {
 #[test]
 fn a_stripped_program_has_names_made_from_its_functions_starts() {
     let Some(program) = build("stripped", "cc", &["-O2", "-s"]) else { return };
-    let seen = Told::by(&program, &["plain"]).unwound(&Here::default());
+    let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
     assert!(seen.is_whole(), "{seen:?}");
     assert!(is_made_up(&seen), "{seen:?}");
 }
@@ -112,7 +112,7 @@ fn a_program_without_section_headers_is_unwound() {
     bytes[40..48].fill(0);
     bytes[58..64].fill(0);
     let files = Here { instead: Some(("chain-sectionless".into(), bytes)), ..Here::default() };
-    let seen = Told::by(&program, &["plain"]).unwound(&files);
+    let seen = ProcessDump::by(&program, &["plain"]).unwound(&files);
     assert!(seen.is_whole(), "{seen:?}");
     assert_eq!(seen.own(), expected("plain"));
 }
@@ -123,7 +123,7 @@ fn code_without_tables_is_unwound_by_its_debug_frames() {
     for (name, more) in [("debug-frame", "-gz=none"), ("packed-debug-frame", "-gz=zlib")] {
         let flags = [flags.as_slice(), &[more]].concat();
         let Some(program) = build(name, "cc", &flags) else { return };
-        let seen = Told::by(&program, &["plain"]).unwound(&Here::default());
+        let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
         assert!(seen.is_whole(), "{seen:?}");
         assert_eq!(seen.own(), MELTED);
     }
@@ -133,7 +133,7 @@ fn code_without_tables_is_unwound_by_its_debug_frames() {
 fn code_without_any_tables_is_unwound_by_its_calls() {
     let flags = ["-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"];
     let Some(program) = build("no-tables", "cc", &flags) else { return };
-    let seen = Told::by(&program, &["plain"]).unwound(&Here::default());
+    let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
     assert_eq!(seen.own(), expected("plain"), "{seen:?}");
     assert!(seen.is_whole(), "{seen:?}");
 }
@@ -141,7 +141,7 @@ fn code_without_any_tables_is_unwound_by_its_calls() {
 #[test]
 fn inlined_functions_are_told_from_their_callers() {
     let Some(program) = build("inlined", "cc", &["-O2", "-g"]) else { return };
-    let seen = Told::by(&program, &["plain"]).unwound(&Here::default());
+    let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
     // What was put into `middle` stands behind it.
     assert_eq!(seen.own(), MELTED);
 }
@@ -163,13 +163,13 @@ fn a_debug_file_gives_names_if_it_is_of_the_same_build() {
             return;
         }
     }
-    let told = Told::by(stripped.as_ref(), &["plain"]);
+    let dump = ProcessDump::by(stripped.as_ref(), &["plain"]);
     let files = Here { debug: Some(debug.into()), ..Here::default() };
-    let seen = told.unwound(&files);
+    let seen = dump.unwound(&files);
     assert_eq!(seen.own(), MELTED, "{seen:?}");
 
     let Some(other) = build("debuglink-other", "cc", &["-O1", "-g"]) else { return };
-    let seen = told.unwound(&Here { debug: Some(other), ..Here::default() });
+    let seen = dump.unwound(&Here { debug: Some(other), ..Here::default() });
     assert!(seen.is_whole() && is_made_up(&seen), "{seen:?}");
     assert!(seen.faults.iter().any(|line| line.contains("another build")), "{seen:?}");
 }
@@ -188,14 +188,14 @@ fn a_packed_mini_symbol_table_gives_names() {
     if tool(&words).is_none() {
         return;
     }
-    let seen = Told::by(stripped.as_ref(), &["plain"]).unwound(&Here::default());
+    let seen = ProcessDump::by(stripped.as_ref(), &["plain"]).unwound(&Here::default());
     assert_eq!(seen.own(), expected("plain"), "{seen:?}");
 }
 
 #[test]
 fn a_copy_that_is_too_short_is_told() {
     let Some(program) = build("short", "cc", &["-O2"]) else { return };
-    let seen = Told::by(&program, &["recursion", "4096"]).unwound(&Here::default());
+    let seen = ProcessDump::by(&program, &["recursion", "4096"]).unwound(&Here::default());
     assert_eq!(seen.frames[1], "?stack copy too short", "{seen:?}");
     assert_eq!(seen.frames.last().map(String::as_str), Some("dump"));
     assert!(seen.frames.iter().filter(|name| *name == "deeper").count() > 10);
@@ -204,11 +204,11 @@ fn a_copy_that_is_too_short_is_told() {
 #[test]
 fn a_missing_file_is_told() {
     let Some(program) = build("missing", "cc", &["-O2"]) else { return };
-    let told = Told::by(&program, &["plain"]);
-    let seen = told.unwound(&Here { without: vec!["libc".into()], ..Here::default() });
+    let dump = ProcessDump::by(&program, &["plain"]);
+    let seen = dump.unwound(&Here { without: vec!["libc".into()], ..Here::default() });
     assert_eq!(seen.frames[1], "?no file", "{seen:?}");
     assert_eq!(seen.own(), expected("plain"));
-    let seen = told.unwound(&Here { without: vec!["chain-missing".into()], ..Here::default() });
+    let seen = dump.unwound(&Here { without: vec!["chain-missing".into()], ..Here::default() });
     assert_eq!(seen.frames, ["chain", "?no file"]);
     assert!(seen.faults.iter().any(|line| line.contains("not at hand")), "{seen:?}");
 }
@@ -221,7 +221,7 @@ fn musl_programs_are_unwound() {
             return;
         }
         for mode in MODES {
-            let seen = Told::by(&program, &[mode]).unwound(&Here::default());
+            let seen = ProcessDump::by(&program, &[mode]).unwound(&Here::default());
             let expected = expected(mode);
             if !expected.is_empty() {
                 assert_eq!(seen.own(), expected, "{mode}: {seen:?}");

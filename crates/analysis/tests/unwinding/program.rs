@@ -1,4 +1,4 @@
-//! Programs that are built for a test, and what they tell of themselves: one sample each.
+//! Programs that are built for a test, and what they write of themselves: one sample each.
 
 use std::{
     fs,
@@ -19,14 +19,15 @@ const PERF_PLACES: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21
 
 /// Builds the chain; `None`, and a line that says so, where there is no such compiler.
 pub(crate) fn build(name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
-    build_of("chain.c", &format!("chain-{name}"), (compiler, flags))
+    build_of("chain.c", &format!("chain-{name}"), compiler, flags)
 }
 
 /// Builds one of the sources alongside this file, in the same way.
 pub(crate) fn build_of(
     source: &str,
     name: &str,
-    (compiler, flags): (&str, &[&str]),
+    compiler: &str,
+    flags: &[&str],
 ) -> Option<PathBuf> {
     // Tests run alongside each other, so no two write one file.
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -66,9 +67,9 @@ fn skipped(program: &str) {
     skip::skip!("no {program}");
 }
 
-/// What a program told.
+/// What a process wrote of its own registers, stack and mappings.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ProcessDump {
     maps: Vec<(u64, u64, u64, String)>,
     registers: Vec<u64>,
     stack: Vec<u8>,
@@ -76,25 +77,25 @@ pub(crate) struct Told {
     back: Vec<u64>,
 }
 
-impl Told {
+impl ProcessDump {
     /// Runs a program in one of its modes.
     pub(crate) fn by(program: &Path, words: &[&str]) -> Self {
         let output = Command::new(program).args(words).output().expect("it runs");
         let text = String::from_utf8(output.stdout).expect("text");
-        let mut told = Told::default();
+        let mut dump = ProcessDump::default();
         for line in text.lines() {
             let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
             match kind {
-                "map" => told.maps.extend(mapping(rest)),
-                "back" => told.back.push(number(rest)),
-                "reg" => told.registers.push(number(rest)),
-                "cut" => told.cut = rest == "1",
-                "stack" => told.stack = bytes(rest),
+                "map" => dump.maps.extend(mapping(rest)),
+                "back" => dump.back.push(number(rest)),
+                "reg" => dump.registers.push(number(rest)),
+                "cut" => dump.cut = rest == "1",
+                "stack" => dump.stack = bytes(rest),
                 _ => {}
             }
         }
-        assert_eq!(told.registers.len(), 17, "{program:?} {words:?} told its registers");
-        told
+        assert_eq!(dump.registers.len(), 17, "{program:?} {words:?} told its registers");
+        dump
     }
 
     /// Frames by our own unwinding, outermost first.

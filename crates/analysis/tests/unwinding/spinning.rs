@@ -98,7 +98,7 @@ fn what_a_loop_with_the_hint_asks_is_waiting_and_nothing_else() {
     for (name, flag) in [("o0", "-O0"), ("o1", "-O1"), ("o2", "-O2"), ("os", "-Os"), ("o3", "-O3")]
     {
         let name = format!("spinning-{name}");
-        let Some(path) = build_of("spinning.c", &name, ("cc", &[flag])) else { return };
+        let Some(path) = build_of("spinning.c", &name, "cc", &[flag]) else { return };
         agrees(&Program::of(&path), "holds");
     }
 }
@@ -106,13 +106,13 @@ fn what_a_loop_with_the_hint_asks_is_waiting_and_nothing_else() {
 #[test]
 fn a_loop_that_was_inlined_belongs_to_the_function_that_it_was_written_in() {
     let flags = ["-O2", "-g"];
-    let Some(path) = build_of("spinning.c", "spinning-g", ("cc", &flags)) else { return };
+    let Some(path) = build_of("spinning.c", "spinning-g", "cc", &flags) else { return };
     agrees(&Program::of(&path), "melted");
 }
 
 #[test]
 fn without_symbols_a_function_is_known_by_its_unwind_information() {
-    let Some(path) = build_of("spinning.c", "spinning-s", ("cc", &["-O2"])) else { return };
+    let Some(path) = build_of("spinning.c", "spinning-s", "cc", &["-O2"]) else { return };
     let program = Program::of(&path);
     let bare = format!("{}-bare", program.path);
     if tool(&["objcopy", "--strip-all", &program.path, &bare]).is_none() {

@@ -91,7 +91,7 @@ impl Verbs for Clients {
     ) -> Result<Entry, String> {
         // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
         let analysis = for_index(recorded, symbols).map_err(|failure| failure.sentence())?;
-        Ok(index::entry(&recorded.run, &analysis, followed, (name, report)))
+        Ok(index::entry(&recorded.run, &analysis, followed, index::Place { folder: name, report }))
     }
 }
 

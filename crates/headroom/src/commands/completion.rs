@@ -115,7 +115,11 @@ impl Verbs for Completion {
     ) -> Result<Entry, String> {
         let figures = Figures::of(recorded, &flags::Limits::default());
         let figures = figures.map_err(|failure| failure.sentence())?;
-        Ok(report::completion::entry(&recorded.run, &figures.completion, (name, report)))
+        Ok(report::completion::entry(
+            &recorded.run,
+            &figures.completion,
+            report::index::Place { folder: name, report },
+        ))
     }
 }
 

@@ -109,7 +109,11 @@ impl Verbs for Contention {
     ) -> Result<Entry, String> {
         let analysed = analysed(recorded, &flags::Limits::default());
         let analysed = analysed.map_err(|failure| failure.sentence())?;
-        Ok(report::contention::entry(&recorded.run, &analysed, (name, report)))
+        Ok(report::contention::entry(
+            &recorded.run,
+            &analysed,
+            report::index::Place { folder: name, report },
+        ))
     }
 }
 

@@ -3,6 +3,8 @@
 //! Means are joined by straight pieces. In the first a dashed line is rate × completion time, which is what a loop
 //! costs anyone who runs it; in the second a thin line is the 99th percentile, on a scale of decades.
 
+use std::ops::Range;
+
 use analysis::completion::{Completion, Point};
 use model::completion::{Load, Strategy};
 
@@ -18,6 +20,17 @@ struct Frame {
     height: f64,
     left: f64,
     right: f64,
+}
+
+impl Frame {
+    /// Where the lines go, from left to right.
+    fn across(&self) -> Range<f64> {
+        self.left..self.width - self.right
+    }
+
+    fn floor(&self) -> f64 {
+        self.height - BOTTOM
+    }
 }
 
 const WIDE: Frame = Frame { width: 1040.0, height: 340.0, left: 62.0, right: 120.0 };
@@ -50,16 +63,16 @@ struct Picture {
 /// CPU against rate, in both sizes. Empty with fewer than two rates.
 pub(super) fn cpu(completion: &Completion, place: &str, load: &Load) -> String {
     let value = |point: &Point| {
-        let told = format!(
+        let title = format!(
             "{} at {}/s: {:.2} % of a core, {:.2} % waiting",
             point.strategy.name(),
             point.rate,
             100.0 * point.path.mean,
             100.0 * point.waiting.mean
         );
-        Some((100.0 * point.path.mean, None, told))
+        Some((100.0 * point.path.mean, None, title))
     };
-    let series = series(completion, (place, load), &value);
+    let series = series(completion, place, load, &value);
     let most = most_rate(&series);
     Picture {
         title: "CPU of the transmit path against frames offered".to_owned(),
@@ -75,17 +88,17 @@ pub(super) fn cpu(completion: &Completion, place: &str, load: &Load) -> String {
 pub(super) fn latency(completion: &Completion, place: &str, load: &Load) -> String {
     let value = |point: &Point| {
         let (p50, p99) = (point.p50_us?.mean, point.p99_us?.mean);
-        let told = format!(
+        let title = format!(
             "{} at {}/s: p50 {p50:.0} µs, p99 {p99:.0} µs",
             point.strategy.name(),
             point.rate
         );
-        Some((p50, Some(p99), told))
+        Some((p50, Some(p99), title))
     };
     Picture {
         title: "Latency of frames against frames offered, median and 99th percentile".to_owned(),
         axis: "µs",
-        series: series(completion, (place, load), &value),
+        series: series(completion, place, load, &value),
         line: None,
         decades: true,
     }
@@ -96,7 +109,8 @@ type Value = (f64, Option<f64>, String);
 
 fn series(
     completion: &Completion,
-    (place, load): (&str, &Load),
+    place: &str,
+    load: &Load,
     value: &dyn Fn(&Point) -> Option<Value>,
 ) -> Vec<Series> {
     let of = |strategy: Strategy| {
@@ -106,7 +120,7 @@ fn series(
             rated.filter_map(|point| Some((f64::from(point.rate), value(point)?))).collect();
         Series {
             strategy,
-            points: values.iter().map(|(x, (y, _, told))| (*x, *y, told.clone())).collect(),
+            points: values.iter().map(|(x, (y, _, title))| (*x, *y, title.clone())).collect(),
             above: values.iter().filter_map(|(x, (_, above, _))| Some((*x, (*above)?))).collect(),
         }
     };
@@ -139,45 +153,45 @@ impl Picture {
     }
 
     fn chart(&self, frame: &Frame, size: &str) -> String {
-        let (left, right) = (frame.left, frame.width - frame.right);
-        let floor = frame.height - BOTTOM;
         let ticks = self.ticks();
         let place = |value: f64| if self.decades { value.max(1e-9).log10() } else { value };
         let ends = [ticks.first(), ticks.last()].map(|end| place(end.copied().unwrap_or(1.0)));
-        let x = Scale::new((0.0, most_rate(&self.series)), (left, right));
-        let y = Scale::new((ends[0], ends[1]), (floor, TOP));
+        let x = Scale::new(0.0..most_rate(&self.series), frame.across());
+        let y = Scale::new(ends[0]..ends[1], frame.floor()..TOP);
         let at = |value: f64| y.at(place(value));
         let lines: String = self.series.iter().map(|one| line(one, x, &at)).collect();
-        let names = if size == "wide" { self.names(right, &at) } else { String::new() };
+        let names =
+            if size == "wide" { self.names(frame.across().end, &at) } else { String::new() };
         format!(
             r#"<svg class="chart {size}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{lines}{names}</svg>"#,
             frame.width,
             frame.height,
             escape(&self.description()),
-            self.levels(&ticks, (left, right), &at),
-            self.rates(x, (left, right, floor)),
-            self.limit((x, y), ends[1]),
+            self.levels(&ticks, &frame.across(), &at),
+            self.rates(frame, x),
+            self.limit(x, y, ends[1]),
         )
     }
 
     /// The picture in words, for those who do not see it.
     fn description(&self) -> String {
         let ends = self.series.iter().filter_map(|one| one.points.last());
-        let told: Vec<&str> = ends.map(|(_, _, told)| told.as_str()).collect();
-        format!("{}: {}", self.title, told.join("; "))
+        let title: Vec<&str> = ends.map(|(_, _, title)| title.as_str()).collect();
+        format!("{}: {}", self.title, title.join("; "))
     }
 
-    fn levels(&self, ticks: &[f64], (left, right): (f64, f64), at: &dyn Fn(f64) -> f64) -> String {
+    fn levels(&self, ticks: &[f64], across: &Range<f64>, at: &dyn Fn(f64) -> f64) -> String {
         let step = ticks.get(1).copied().unwrap_or(1.0);
         let of = |tick: &f64| {
             let label = tick_label(*tick, if self.decades { *tick } else { step });
-            level(at(*tick), (left, right), (&label, left - 8.0))
+            level(at(*tick), across, &label, 8.0)
         };
         let levels: String = ticks.iter().map(of).collect();
         format!(r#"{levels}<text class="axis" x="2" y="12">{}</text>"#, self.axis)
     }
 
-    fn rates(&self, x: Scale, (left, right, floor): (f64, f64, f64)) -> String {
+    fn rates(&self, frame: &Frame, x: Scale) -> String {
+        let (Range { start: left, end: right }, floor) = (frame.across(), frame.floor());
         let of = |rate: &f64| {
             let at = x.at(*rate);
             format!(
@@ -198,7 +212,7 @@ impl Picture {
     }
 
     /// The line through 0, as far as the picture goes.
-    fn limit(&self, (x, y): (Scale, Scale), top: f64) -> String {
+    fn limit(&self, x: Scale, y: Scale, top: f64) -> String {
         let Some((end, name)) = self.line.filter(|(end, _)| *end > 0.0) else {
             return String::new();
         };
@@ -242,9 +256,9 @@ fn line(series: &Series, x: Scale, at: &dyn Fn(f64) -> f64) -> String {
     let marks: String = series
         .points
         .iter()
-        .map(|(rate, value, told)| {
+        .map(|(rate, value, title)| {
             let marker = marks::marker(style, x.at(*rate), at(*value));
-            format!("<g><title>{}</title>{marker}</g>", escape(told))
+            format!("<g><title>{}</title>{marker}</g>", escape(title))
         })
         .collect();
     let above = if series.above.is_empty() {

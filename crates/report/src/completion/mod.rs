@@ -67,7 +67,7 @@ struct Drawn {
 }
 
 /// A run's line in an index.
-pub fn entry(run: &Run, completion: &Completion, place: (&str, Option<String>)) -> Entry {
+pub fn entry(run: &Run, completion: &Completion, place: index::Place<'_>) -> Entry {
     index::by_targets(
         run,
         &run.study.question,
@@ -196,7 +196,7 @@ fn tasks(completion: &Completion, run: &Run) -> Vec<(String, String)> {
     pairs
         .flat_map(|(place, load)| load.rates.iter().map(move |rate| (place, load, *rate)))
         .filter_map(|(place, load, rate)| {
-            let drawn = task_chart::draw(completion, (&place.name, &load.name), rate);
+            let drawn = task_chart::draw(completion, &place.name, &load.name, rate);
             let bus =
                 load.bus_word.map_or(String::new(), |word| format!(", a bus of {word} a word"));
             let title = format!("{rate} frames/s of {} bytes{bus}, {}", load.bytes, place.name);

@@ -12,10 +12,7 @@ use model::{inert, verdict::Verdict};
 use super::tables::off;
 use crate::{
     markdown::cell,
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+    table::Table,
     targets::{self, cut},
     text::fold,
 };
@@ -37,7 +34,7 @@ pub fn summary(completion: &Completion) -> String {
     let answer: String =
         completion.answer.iter().map(|one| fold(&inert::line(one), "  ", "    ") + "\n").collect();
     text += &cut(&answer, MOST_ANSWER);
-    let shown = telling(completion);
+    let shown = main_points(completion);
     let table = table(&shown);
     if !table.rows.is_empty() {
         text += &format!("\n{}", table.plain());
@@ -52,38 +49,28 @@ pub fn summary(completion: &Completion) -> String {
 }
 
 /// The points that a terminal shows: those of the largest frames, and alongside a task.
-fn telling(completion: &Completion) -> Vec<&Point> {
+fn main_points(completion: &Completion) -> Vec<&Point> {
     let largest = completion.points.iter().map(|point| point.bytes).max().unwrap_or_default();
-    let is_telling = |point: &&Point| point.task.is_some() || point.bytes == largest;
-    completion.points.iter().filter(is_telling).take(MOST_POINTS).collect()
+    let is_shown = |point: &&Point| point.task.is_some() || point.bytes == largest;
+    completion.points.iter().filter(is_shown).take(MOST_POINTS).collect()
 }
 
 fn table(points: &[&Point]) -> Table {
-    let columns = [
-        (Head, "place", ""),
-        (Text, "load, rate", ""),
-        (Text, "strategy", ""),
-        (Number, "path", "% core"),
-        (Number, "waiting", "% core"),
-        (Number, "off", "%"),
-        (Number, "p50", "µs"),
-        (Number, "task", "×"),
-    ];
-    let mut table = Table::new("", &columns);
-    for point in points {
-        let slowdown = point.task.as_ref().and_then(|task| task.slowdown.as_ref());
-        table.push(vec![
-            point.place.clone(),
-            format!("{} {}", point.load, point.rate),
-            point.strategy.name().to_owned(),
-            format!("{:.2}", 100.0 * point.path.mean),
-            format!("{:.2}", 100.0 * point.waiting.mean),
-            off(point),
-            point.p50_us.map_or(ABSENT.to_owned(), |p50| format!("{:.0}", p50.mean)),
-            slowdown.map_or(ABSENT.to_owned(), |one| Unit::ONE.mean(one)),
-        ]);
-    }
-    table
+    let slowdown = |point: &Point| point.task.as_ref()?.slowdown;
+    Table::of("", points)
+        .head("place", "", |point| point.place.clone())
+        .text("load, rate", "", |point| format!("{} {}", point.load, point.rate))
+        .text("strategy", "", |point| point.strategy.name().to_owned())
+        .number("path", "% core", |point| format!("{:.2}", 100.0 * point.path.mean))
+        .number("waiting", "% core", |point| format!("{:.2}", 100.0 * point.waiting.mean))
+        .number("off", "%", |point| off(point))
+        .number("p50", "µs", |point| {
+            point.p50_us.map_or(ABSENT.to_owned(), |p50| format!("{:.0}", p50.mean))
+        })
+        .number("task", "×", |point| {
+            slowdown(point).map_or(ABSENT.to_owned(), |one| Unit::ONE.mean(&one))
+        })
+        .table()
 }
 
 /// The summary as Markdown.

@@ -5,17 +5,14 @@
 
 use analysis::{
     Estimate,
-    completion::{By, Completion, Point, Published, Versus},
+    completion::{Alone, By, Completion, Point, Published, Task, Versus},
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
 };
 use model::completion::{Run, Strategy};
 
 use crate::frame::machine;
-use crate::table::{
-    Kind::{Head, Number, Quiet, Text},
-    Table,
-};
+use crate::table::Table;
 
 fn mean(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or(ABSENT.to_owned(), |estimate| unit.mean(estimate))
@@ -32,27 +29,16 @@ fn plain(value: Option<f64>, decimals: usize) -> String {
 
 /// What was published, next to ours.
 pub(super) fn published(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "What was published, next to ours",
-        &[
-            (Head, "what", ""),
-            (Text, "place", ""),
-            (Text, "published", ""),
-            (Text, "ours", ""),
-            (Text, "ours ÷ published", ""),
-        ],
-    );
-    for one in &completion.published {
-        let ratio = one.ours.map(|ours| format!("{:.3}", ours.mean / one.value));
-        table.push(vec![
-            one.what.clone(),
-            one.place.clone(),
-            published_words(one),
-            one.ours.map_or(ABSENT.to_owned(), |ours| in_unit(&ours, one.unit)),
-            ratio.unwrap_or(ABSENT.to_owned()),
-        ]);
-    }
-    table
+    Table::of("What was published, next to ours", &completion.published)
+        .head("what", "", |one| one.what.clone())
+        .text("place", "", |one| one.place.clone())
+        .text("published", "", |one| published_words(one))
+        .text("ours", "", |one| one.ours.map_or(ABSENT.to_owned(), |ours| in_unit(&ours, one.unit)))
+        .text("ours ÷ published", "", |one| {
+            let ratio = one.ours.map(|ours| format!("{:.3}", ours.mean / one.value));
+            ratio.unwrap_or(ABSENT.to_owned())
+        })
+        .table()
 }
 
 fn published_words(one: &Published) -> String {
@@ -77,44 +63,22 @@ fn in_unit(estimate: &Estimate, unit: Measure) -> String {
 
 /// Every point of a place.
 pub(super) fn points(completion: &Completion, place: &str) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "load, rate", "frames/s"),
-            (Text, "strategy", ""),
-            (Number, "sent", "frames/s"),
-            (Number, "path", "% of a core"),
-            (Quiet, "interval", "95 %"),
-            (Number, "waiting", "% of a core"),
-            (Number, "off", "% of rate × time"),
-            (Number, "rest", "µs a frame"),
-            (Number, "masked", "% of time"),
-            (Number, "p50", "µs"),
-            (Number, "p99", "µs"),
-            (Number, "longest", "µs"),
-            (Number, "interrupts", "a frame"),
-            (Number, "dropped", "frames/s"),
-        ],
-    );
-    for point in completion.points.iter().filter(|point| point.place == place) {
-        table.push(vec![
-            format!("{} {}", point.load, point.rate),
-            point.strategy.name().to_owned(),
-            format!("{:.0}", point.sent.mean),
-            Unit::PER_CENT.mean(&point.path),
-            Unit::PER_CENT.bracket(&point.path),
-            plain(Some(100.0 * point.waiting.mean), 2),
-            off(point),
-            plain(point.rest_us.map(|one| one.mean), 1),
-            plain(Some(100.0 * point.masked.mean), 2),
-            plain(point.p50_us.map(|one| one.mean), 0),
-            plain(point.p99_us.map(|one| one.mean), 0),
-            plain(point.longest_us, 0),
-            plain(point.interrupts.map(|one| one.mean), 2),
-            plain(Some(point.dropped.mean), 0),
-        ]);
-    }
-    table
+    Table::of("", completion.points.iter().filter(|point| point.place == place))
+        .head("load, rate", "frames/s", |point| format!("{} {}", point.load, point.rate))
+        .text("strategy", "", |point| point.strategy.name().to_owned())
+        .number("sent", "frames/s", |point| format!("{:.0}", point.sent.mean))
+        .number("path", "% of a core", |point| Unit::PER_CENT.mean(&point.path))
+        .quiet("interval", "95 %", |point| Unit::PER_CENT.bracket(&point.path))
+        .number("waiting", "% of a core", |point| plain(Some(100.0 * point.waiting.mean), 2))
+        .number("off", "% of rate × time", |point| off(point))
+        .number("rest", "µs a frame", |point| plain(point.rest_us.map(|one| one.mean), 1))
+        .number("masked", "% of time", |point| plain(Some(100.0 * point.masked.mean), 2))
+        .number("p50", "µs", |point| plain(point.p50_us.map(|one| one.mean), 0))
+        .number("p99", "µs", |point| plain(point.p99_us.map(|one| one.mean), 0))
+        .number("longest", "µs", |point| plain(point.longest_us, 0))
+        .number("interrupts", "a frame", |point| plain(point.interrupts.map(|one| one.mean), 2))
+        .number("dropped", "frames/s", |point| plain(Some(point.dropped.mean), 0))
+        .table()
 }
 
 /// How far waiting is from rate × completion time, per cent; only a loop that waits for all of it is held to that.
@@ -129,47 +93,42 @@ pub(super) fn off(point: &Point) -> String {
 
 /// Every task, alone and alongside each strategy.
 pub(super) fn tasks(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "place", ""),
-            (Text, "alongside", ""),
-            (Number, "task", "s"),
-            (Quiet, "interval", "95 %"),
-            (Number, "slowed", "×"),
-            (Quiet, "interval", "95 %"),
-            (Number, "path", "% of a core"),
-            (Number, "waiting", "% of a core"),
-            (Number, "p50", "µs"),
-            (Number, "p99", "µs"),
-        ],
-    );
-    for alone in &completion.alone {
-        let mut cells = vec![alone.place.clone(), "nothing".to_owned()];
-        cells.extend([Unit::ONE.mean(&alone.wall_s), Unit::ONE.bracket(&alone.wall_s)]);
-        cells.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
-        table.push(cells);
-        let ours = completion
-            .points
-            .iter()
-            .filter(|one| one.place == alone.place && one.load == alone.load);
-        for point in ours {
-            let Some(task) = &point.task else { continue };
-            table.push(vec![
-                alone.place.clone(),
-                format!("{}, {}/s", point.strategy.name(), point.rate),
-                Unit::ONE.mean(&task.wall_s),
-                Unit::ONE.bracket(&task.wall_s),
-                mean(Unit::ONE, task.slowdown.as_ref()),
-                bracket(Unit::ONE, task.slowdown.as_ref()),
-                Unit::PER_CENT.mean(&point.path),
-                plain(Some(100.0 * point.waiting.mean), 2),
-                plain(point.p50_us.map(|one| one.mean), 0),
-                plain(point.p99_us.map(|one| one.mean), 0),
-            ]);
-        }
-    }
-    table
+    // The task alone, then alongside each strategy.
+    let rows = completion.alone.iter().flat_map(|alone| {
+        let is_it = move |point: &&Point| point.place == alone.place && point.load == alone.load;
+        let points = completion.points.iter().filter(is_it);
+        let alongside = points.filter_map(|point| Some((point, point.task.as_ref()?)));
+        std::iter::once(None).chain(alongside.map(Some)).map(move |other| (alone, other))
+    });
+    type TaskRow<'a> = (&'a Alone, Option<(&'a Point, &'a Task)>);
+    let wall_s = |(alone, other): &TaskRow<'_>| other.map_or(alone.wall_s, |(_, task)| task.wall_s);
+    let slowdown = |(_, other): &TaskRow<'_>| other.and_then(|(_, task)| task.slowdown);
+    let of_point = |(_, other): &TaskRow<'_>, of: fn(&Point) -> String| {
+        other.map_or(ABSENT.to_owned(), |(point, _)| of(point))
+    };
+    Table::of("", rows)
+        .head("place", "", |(alone, _)| alone.place.clone())
+        .text("alongside", "", |(_, other)| match other {
+            Some((point, _)) => format!("{}, {}/s", point.strategy.name(), point.rate),
+            None => "nothing".to_owned(),
+        })
+        .number("task", "s", |row| Unit::ONE.mean(&wall_s(row)))
+        .quiet("interval", "95 %", |row| Unit::ONE.bracket(&wall_s(row)))
+        .number("slowed", "×", |row| mean(Unit::ONE, slowdown(row).as_ref()))
+        .quiet("interval", "95 %", |row| bracket(Unit::ONE, slowdown(row).as_ref()))
+        .number("path", "% of a core", |row| {
+            of_point(row, |point| Unit::PER_CENT.mean(&point.path))
+        })
+        .number("waiting", "% of a core", |row| {
+            of_point(row, |point| plain(Some(100.0 * point.waiting.mean), 2))
+        })
+        .number("p50", "µs", |row| {
+            of_point(row, |point| plain(point.p50_us.map(|one| one.mean), 0))
+        })
+        .number("p99", "µs", |row| {
+            of_point(row, |point| plain(point.p99_us.map(|one| one.mean), 0))
+        })
+        .table()
 }
 
 /// Every comparison: a row for each rate of each load at each place, with every strategy but the first.
@@ -177,88 +136,64 @@ pub(super) fn versus(completion: &Completion) -> Table {
     let mut variants: Vec<Strategy> = completion.versus.iter().map(|one| one.variant).collect();
     variants.sort_unstable();
     variants.dedup();
-    let mut columns = vec![(Head, "load, rate", "frames/s"), (Text, "place", ""), (Text, "by", "")];
+    let firsts = completion.versus.iter().filter(|one| Some(&one.variant) == variants.first());
+    let mut rows = Table::of("", firsts)
+        .head("load, rate", "frames/s", |first| format!("{} {}", first.load, first.rate))
+        .text("place", "", |first| first.place.clone())
+        .text("by", "", |first| match first.by {
+            By::Path => "CPU of the path".to_owned(),
+            By::Task => "time of the task".to_owned(),
+        });
     for variant in &variants {
-        columns.extend([
-            (Number, variant.name(), "×"),
-            (Quiet, "interval", "95 %"),
-            (Text, "", ""),
-        ]);
-    }
-    let mut table = Table::new("", &columns);
-    for first in completion.versus.iter().filter(|one| Some(&one.variant) == variants.first()) {
-        let by = match first.by {
-            By::Path => "CPU of the path",
-            By::Task => "time of the task",
-        };
-        let mut cells =
-            vec![format!("{} {}", first.load, first.rate), first.place.clone(), by.to_owned()];
-        for variant in &variants {
+        let of = |first: &Versus| {
             let is_it = |one: &&Versus| {
                 let ours = (&one.place, &one.load, one.rate);
                 ours == (&first.place, &first.load, first.rate) && one.variant == *variant
             };
-            let one = completion.versus.iter().find(is_it);
-            let ratio = one.and_then(|one| one.ratio.as_ref());
-            cells.extend([mean(Unit::ONE, ratio), bracket(Unit::ONE, ratio)]);
-            cells.push(one.map_or(ABSENT, |one| one.verdict.name()).to_owned());
-        }
-        table.push(cells);
+            completion.versus.iter().find(is_it)
+        };
+        let ratio = |first: &Versus| of(first).and_then(|one| one.ratio);
+        rows = rows
+            .number(variant.name(), "×", |first| mean(Unit::ONE, ratio(first).as_ref()))
+            .quiet("interval", "95 %", |first| bracket(Unit::ONE, ratio(first).as_ref()))
+            .text("", "", |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned());
     }
-    table
+    rows.table()
 }
 
 /// The census.
 pub(super) fn commands(completion: &Completion) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "place", ""),
-            (Text, "strategy", ""),
-            (Text, "command", ""),
-            (Number, "completed", ""),
-            (Number, "put off", ""),
-            (Number, "mean", "µs"),
-            (Number, "shortest", "µs"),
-            (Number, "longest", "µs"),
-            (Number, "failed", ""),
-        ],
-    );
-    for one in &completion.commands {
-        table.push(vec![
-            one.place.clone(),
-            one.strategy.name().to_owned(),
-            one.name.clone(),
-            one.count.to_string(),
-            one.deferred.to_string(),
-            plain(one.mean_us, 1),
-            plain(one.least_us, 1),
-            plain(one.most_us, 1),
-            one.failed.to_string(),
-        ]);
-    }
-    table
+    Table::of("", &completion.commands)
+        .head("place", "", |one| one.place.clone())
+        .text("strategy", "", |one| one.strategy.name().to_owned())
+        .text("command", "", |one| one.name.clone())
+        .number("completed", "", |one| one.count.to_string())
+        .number("put off", "", |one| one.deferred.to_string())
+        .number("mean", "µs", |one| plain(one.mean_us, 1))
+        .number("shortest", "µs", |one| plain(one.least_us, 1))
+        .number("longest", "µs", |one| plain(one.most_us, 1))
+        .number("failed", "", |one| one.failed.to_string())
+        .table()
 }
 
 /// Trials that were made twice.
 pub(super) fn repeats(completion: &Completion) -> Table {
-    let columns =
-        [(Head, "trial", ""), (Text, "the figure that differs most", ""), (Text, "by", "")];
-    let mut table = Table::new("", &columns);
-    for one in &completion.repeats {
-        let figure = if one.difference == 0.0 { "none differs" } else { &one.figure };
-        table.push(vec![one.name.clone(), figure.to_owned(), percent(one.difference)]);
-    }
-    table
+    Table::of("", &completion.repeats)
+        .head("trial", "", |one| one.name.clone())
+        .text("the figure that differs most", "", |one| {
+            if one.difference == 0.0 { "none differs".to_owned() } else { one.figure.clone() }
+        })
+        .text("by", "", |one| percent(one.difference))
+        .table()
 }
 
 /// Trials that do not count.
 pub(super) fn left_out(completion: &Completion) -> Table {
-    let mut table = Table::new("", &[(Head, "trial", ""), (Text, "what", ""), (Text, "why", "")]);
-    for one in &completion.left_out {
-        table.push(vec![one.number.to_string(), one.name.clone(), one.why.clone()]);
-    }
-    table
+    Table::of("", &completion.left_out)
+        .head("trial", "", |one| one.number.to_string())
+        .text("what", "", |one| one.name.clone())
+        .text("why", "", |one| one.why.clone())
+        .table()
 }
 
 /// What a trial has of a host.
@@ -266,37 +201,29 @@ const HOST: &str = "this host itself, in namespaces of txd’s own, real time";
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
-    let mut table = Table::new("Places", &[(Head, "place", ""), (Text, "machine and time", "")]);
-    for place in &run.study.places {
-        table.push(vec![place.name.clone(), machine(place.on, place.mode, HOST).to_owned()]);
-    }
-    table
+    Table::of("Places", &run.study.places)
+        .head("place", "", |place| place.name.clone())
+        .text("machine and time", "", |place| machine(place.on, place.mode, HOST).to_owned())
+        .table()
 }
 
 /// What was offered.
 pub(super) fn loads(run: &Run) -> Table {
-    let mut table = Table::new(
-        "Loads",
-        &[
-            (Head, "load", ""),
-            (Number, "frame", "bytes"),
-            (Text, "frames/s offered", ""),
-            (Text, "alongside a task of", ""),
-            (Text, "16 bits on the bus", ""),
-        ],
-    );
-    for load in &run.study.loads {
-        let rate = |rate: &u32| match rate {
-            0 => "as many as the card takes".to_owned(),
-            rate => rate.to_string(),
-        };
-        table.push(vec![
-            load.name.clone(),
-            load.bytes.to_string(),
-            load.rates.iter().map(rate).collect::<Vec<_>>().join(", "),
-            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone")),
-            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string()),
-        ]);
-    }
-    table
+    Table::of("Loads", &run.study.loads)
+        .head("load", "", |load| load.name.clone())
+        .number("frame", "bytes", |load| load.bytes.to_string())
+        .text("frames/s offered", "", |load| {
+            let rate = |rate: &u32| match rate {
+                0 => "as many as the card takes".to_owned(),
+                rate => rate.to_string(),
+            };
+            load.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
+        })
+        .text("alongside a task of", "", |load| {
+            load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone"))
+        })
+        .text("16 bits on the bus", "", |load| {
+            load.bus_word.map_or("as their copy".to_owned(), |word| word.to_string())
+        })
+        .table()
 }

@@ -2,7 +2,12 @@
 //!
 //! A pale bar is the task alone; the rest of each other bar, behind the line, is what frames took from it.
 
-use analysis::completion::{Completion, Point};
+use std::ops::Range;
+
+use analysis::{
+    Interval,
+    completion::{Completion, Point},
+};
 use model::completion::Strategy;
 
 use super::style;
@@ -15,11 +20,11 @@ use crate::{
 struct Frame {
     width: f64,
     /// Where 0 and the longest time lie.
-    bar: (f64, f64),
+    bar: Range<f64>,
 }
 
-const WIDE: Frame = Frame { width: 1040.0, bar: (70.0, 860.0) };
-const NARROW: Frame = Frame { width: 344.0, bar: (58.0, 236.0) };
+const WIDE: Frame = Frame { width: 1040.0, bar: 70.0..860.0 };
+const NARROW: Frame = Frame { width: 344.0, bar: 58.0..236.0 };
 const ROW: f64 = 28.0;
 const BAR: f64 = 14.0;
 const TOP: f64 = 8.0;
@@ -30,20 +35,20 @@ struct Bar {
     name: &'static str,
     class: String,
     wall_s: f64,
-    interval: Option<(f64, f64)>,
+    interval: Option<Interval>,
     figure: String,
 }
 
 /// Both sizes of the picture; the style sheet shows the one that fits. Empty where nothing was tried alongside it.
-pub(super) fn draw(completion: &Completion, (place, load): (&str, &str), rate: u32) -> String {
+pub(super) fn draw(completion: &Completion, place: &str, load: &str, rate: u32) -> String {
     let is_it = |point: &&Point| point.place == place && point.load == load && point.rate == rate;
-    let beside: Vec<Bar> = Strategy::ALL
+    let alongside: Vec<Bar> = Strategy::ALL
         .into_iter()
         .filter_map(|strategy| {
             bar(completion.points.iter().filter(is_it).find(|one| one.strategy == strategy)?)
         })
         .collect();
-    if beside.is_empty() {
+    if alongside.is_empty() {
         return String::new();
     }
     let alone = completion.alone.iter().find(|one| one.place == place && one.load == load);
@@ -52,14 +57,14 @@ pub(super) fn draw(completion: &Completion, (place, load): (&str, &str), rate: u
             name: "alone",
             class: "s0".to_owned(),
             wall_s: alone.wall_s.mean,
-            interval: alone.wall_s.interval.map(|one| (one.low, one.high)),
+            interval: alone.wall_s.interval,
             figure: format!("{:.3} s", alone.wall_s.mean),
         })
         .into_iter()
         .collect();
-    bars.extend(beside);
+    bars.extend(alongside);
     let line = alone.map(|alone| alone.wall_s.mean);
-    chart(&bars, line, (&WIDE, "wide")) + &chart(&bars, line, (&NARROW, "narrow"))
+    chart(&bars, line, &WIDE, "wide") + &chart(&bars, line, &NARROW, "narrow")
 }
 
 fn bar(point: &Point) -> Option<Bar> {
@@ -69,16 +74,16 @@ fn bar(point: &Point) -> Option<Bar> {
         name: point.strategy.name(),
         class: marks::class(style(point.strategy)),
         wall_s: task.wall_s.mean,
-        interval: task.wall_s.interval.map(|one| (one.low, one.high)),
+        interval: task.wall_s.interval,
         figure: format!("{:.3} s{slower}", task.wall_s.mean),
     })
 }
 
-fn chart(bars: &[Bar], alone: Option<f64>, (frame, size): (&Frame, &str)) -> String {
+fn chart(bars: &[Bar], alone: Option<f64>, frame: &Frame, size: &str) -> String {
     let most = bars.iter().map(|bar| bar.wall_s).fold(0.0, f64::max);
     let ticks = ticks(most, 4);
     let end = ticks.last().copied().unwrap_or(most);
-    let x = Scale::new((0.0, end), frame.bar);
+    let x = Scale::new(0.0..end, frame.bar.clone());
     let floor = TOP + ROW * bars.len() as f64;
     let rows: String = bars
         .iter()
@@ -88,12 +93,13 @@ fn chart(bars: &[Bar], alone: Option<f64>, (frame, size): (&Frame, &str)) -> Str
     let line = alone.map_or(String::new(), |alone| {
         format!(r#"<path class="limit" d="M{:.1} {TOP}V{floor:.1}"/>"#, x.at(alone))
     });
-    let told: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.figure)).collect();
+    let figures: Vec<String> =
+        bars.iter().map(|bar| format!("{} {}", bar.name, bar.figure)).collect();
     format!(
         r#"<svg class="chart {size}" viewBox="0 0 {} {:.1}" role="img" aria-label="{}">{}{rows}{line}</svg>"#,
         frame.width,
         floor + BOTTOM,
-        escape(&format!("Time of the task: {}", told.join("; "))),
+        escape(&format!("Time of the task: {}", figures.join("; "))),
         grid(&ticks, x, floor),
     )
 }
@@ -119,8 +125,8 @@ fn grid(ticks: &[f64], x: Scale, floor: f64) -> String {
 fn row(bar: &Bar, frame: &Frame, x: Scale, top: f64) -> String {
     let y = top + (ROW - BAR) / 2.0;
     let middle = y + BAR / 2.0;
-    let whisker = bar.interval.map_or(String::new(), |(low, high)| {
-        let (low, high) = (x.at(low), x.at(high));
+    let whisker = bar.interval.map_or(String::new(), |interval| {
+        let (low, high) = (x.at(interval.low), x.at(interval.high));
         format!(
             r#"<path class="whisker ink" d="M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8"/>"#,
             middle - 4.0
@@ -133,7 +139,7 @@ fn row(bar: &Bar, frame: &Frame, x: Scale, top: f64) -> String {
         if bar.name == "alone" { "load" } else { "subject" },
         x.at(0.0),
         (x.at(bar.wall_s) - x.at(0.0)).max(0.5),
-        frame.bar.0 - 8.0,
+        frame.bar.start - 8.0,
         middle + 4.0,
         bar.name,
         x.at(bar.wall_s) + 10.0,

@@ -3,51 +3,31 @@
 //! Reads the answer, gives [`Table`]s.
 
 use analysis::{
-    contention::{Arm, Cell, Contest, Guarding, Oracle},
+    contention::{Arm, Cell, Guarding},
     quantity::{ABSENT, Unit},
 };
 use model::contention::Role;
 
 use super::figures;
-use crate::table::{
-    Kind::{Head, Number, Quiet, Text},
-    Table,
-};
+use crate::table::Table;
 
 /// Every control of one cell.
 pub(super) fn arms(cell: &Cell) -> Table {
-    let mut table = Table::new(
-        &format!("Every control: {}", cell.name),
-        &[
-            (Head, "control", ""),
-            (Number, "Wi-Fi", "Mb/s"),
-            (Number, "Wi-Fi kept", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "worst second", "in 100, %"),
-            (Number, "restored", "% of the loss"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "p99", "× alone"),
-            (Number, "work kept", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "CPU", "in use, %"),
-        ],
-    );
-    for arm in &cell.arms {
-        table.push(vec![
-            arm.control.clone(),
-            figures::mean(Unit::ONE, arm.megabits.as_ref()),
-            figures::mean(Unit::PER_CENT, arm.kept.as_ref()),
-            figures::bracket(Unit::PER_CENT, arm.kept.as_ref()),
-            figures::plain(Unit::PER_CENT, arm.kept_p01),
-            figures::mean(Unit::PER_CENT, arm.restored.as_ref()),
-            figures::bracket(Unit::PER_CENT, arm.restored.as_ref()),
-            figures::mean(Unit::ONE, arm.p99_ratio.as_ref()),
-            figures::mean(Unit::PER_CENT, arm.work.as_ref()),
-            figures::bracket(Unit::PER_CENT, arm.work.as_ref()),
-            figures::mean(Unit::PER_CENT, arm.cpu.as_ref()),
-        ]);
-    }
-    table
+    Table::of(&format!("Every control: {}", cell.name), &cell.arms)
+        .head("control", "", |arm| arm.control.clone())
+        .number("Wi-Fi", "Mb/s", |arm| figures::mean(Unit::ONE, arm.megabits.as_ref()))
+        .number("Wi-Fi kept", "%", |arm| figures::mean(Unit::PER_CENT, arm.kept.as_ref()))
+        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.kept.as_ref()))
+        .number("worst second", "in 100, %", |arm| figures::plain(Unit::PER_CENT, arm.kept_p01))
+        .number("restored", "% of the loss", |arm| {
+            figures::mean(Unit::PER_CENT, arm.restored.as_ref())
+        })
+        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.restored.as_ref()))
+        .number("p99", "× alone", |arm| figures::mean(Unit::ONE, arm.p99_ratio.as_ref()))
+        .number("work kept", "%", |arm| figures::mean(Unit::PER_CENT, arm.work.as_ref()))
+        .quiet("95 % interval", "%", |arm| figures::bracket(Unit::PER_CENT, arm.work.as_ref()))
+        .number("CPU", "in use, %", |arm| figures::mean(Unit::PER_CENT, arm.cpu.as_ref()))
+        .table()
 }
 
 /// Where Wi-Fi under a control was faster than alone: the anomaly that no figure counts as a win.
@@ -65,106 +45,69 @@ pub(super) fn above_alone(cells: &[&Cell]) -> Vec<String> {
 
 /// guard against others at the same Wi-Fi.
 pub(super) fn contests(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
-        "Application work at the same Wi-Fi kept",
-        &[
-            (Head, "cell", ""),
-            (Text, "against", ""),
-            (Number, "Wi-Fi that both keep", "%"),
-            (Number, "its work", "% of alone"),
-            (Number, "guard’s work", "× its work"),
-            (Quiet, "95 % interval", "×"),
-        ],
-    );
-    for (cell, contest) in
-        cells.iter().flat_map(|cell| cell.contests.iter().map(move |one| (cell, one)))
-    {
-        table.push(contest_row(cell, contest));
-    }
-    table
-}
-
-fn contest_row(cell: &Cell, contest: &Contest) -> Vec<String> {
-    vec![
-        cell.name.clone(),
-        contest.against.clone(),
-        Unit::PER_CENT.plain(contest.kept),
-        Unit::PER_CENT.plain(contest.work),
-        figures::mean(Unit::ONE, contest.ratio.as_ref()),
-        figures::bracket(Unit::ONE, contest.ratio.as_ref()),
-    ]
+    let rows = cells.iter().flat_map(|cell| cell.contests.iter().map(move |one| (cell, one)));
+    Table::of("Application work at the same Wi-Fi kept", rows)
+        .head("cell", "", |(cell, _)| cell.name.clone())
+        .text("against", "", |(_, one)| one.against.clone())
+        .number("Wi-Fi that both keep", "%", |(_, one)| Unit::PER_CENT.plain(one.kept))
+        .number("its work", "% of alone", |(_, one)| Unit::PER_CENT.plain(one.work))
+        .number("guard’s work", "× its work", |(_, one)| {
+            figures::mean(Unit::ONE, one.ratio.as_ref())
+        })
+        .quiet("95 % interval", "×", |(_, one)| figures::bracket(Unit::ONE, one.ratio.as_ref()))
+        .table()
 }
 
 /// guard against the best fixed setting of each cell.
 pub(super) fn regrets(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "guard against the best fixed setting, found by trying every one",
-        &[
-            (Head, "cell", ""),
-            (Text, "best fixed setting", ""),
-            (Number, "Wi-Fi to keep", "%"),
-            (Number, "it kept", "%"),
-            (Number, "its work", "% of alone"),
-            (Number, "guard kept", "%"),
-            (Number, "guard’s work", "% of alone"),
-            (Number, "regret", "% of its work"),
-            (Quiet, "95 % interval", "%"),
-        ],
-    );
-    for (cell, oracle) in cells.iter().filter_map(|cell| Some((cell, cell.oracle.as_ref()?))) {
-        table.push(regret_row(cell, oracle));
-    }
-    table
-}
-
-fn regret_row(cell: &Cell, oracle: &Oracle) -> Vec<String> {
-    let guard = cell.cure();
-    vec![
-        cell.name.clone(),
-        oracle.control.clone(),
-        Unit::PER_CENT.plain(oracle.asked),
-        figures::mean(Unit::PER_CENT, Some(&oracle.kept)),
-        figures::mean(Unit::PER_CENT, Some(&oracle.work)),
-        figures::mean(Unit::PER_CENT, guard.and_then(|arm| arm.kept.as_ref())),
-        figures::mean(Unit::PER_CENT, guard.and_then(|arm| arm.work.as_ref())),
-        figures::mean(Unit::PER_CENT, oracle.regret.as_ref()),
-        figures::bracket(Unit::PER_CENT, oracle.regret.as_ref()),
-    ]
+        cells.iter().filter_map(|cell| Some((cell, cell.oracle.as_ref()?))),
+    )
+    .head("cell", "", |(cell, _)| cell.name.clone())
+    .text("best fixed setting", "", |(_, oracle)| oracle.control.clone())
+    .number("Wi-Fi to keep", "%", |(_, oracle)| Unit::PER_CENT.plain(oracle.asked))
+    .number("it kept", "%", |(_, oracle)| figures::mean(Unit::PER_CENT, Some(&oracle.kept)))
+    .number("its work", "% of alone", |(_, oracle)| {
+        figures::mean(Unit::PER_CENT, Some(&oracle.work))
+    })
+    .number("guard kept", "%", |(cell, _)| {
+        figures::mean(Unit::PER_CENT, cell.cure().and_then(|arm| arm.kept.as_ref()))
+    })
+    .number("guard’s work", "% of alone", |(cell, _)| {
+        figures::mean(Unit::PER_CENT, cell.cure().and_then(|arm| arm.work.as_ref()))
+    })
+    .number("regret", "% of its work", |(_, oracle)| {
+        figures::mean(Unit::PER_CENT, oracle.regret.as_ref())
+    })
+    .quiet("95 % interval", "%", |(_, oracle)| {
+        figures::bracket(Unit::PER_CENT, oracle.regret.as_ref())
+    })
+    .table()
 }
 
 /// The cells of a role, every control. Wi-Fi is uncapped here: nothing is to be won, and a gain would hide a
 /// loss.
 pub(super) fn of_role(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "Every control, against traffic alone and application alone",
-        &[
-            (Head, "cell", ""),
-            (Text, "control", ""),
-            (Number, "Wi-Fi", "% of alone"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "worst second", "in 100, %"),
-            (Number, "p99", "× alone"),
-            (Quiet, "95 % interval", "×"),
-            (Number, "work kept", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "CPU", "in use, %"),
-        ],
-    );
-    for (cell, arm) in cells.iter().flat_map(|cell| cell.arms.iter().map(move |arm| (cell, arm))) {
-        table.push(vec![
-            cell.name.clone(),
-            arm.control.clone(),
-            figures::mean(Unit::PER_CENT, arm.kept_uncapped.as_ref()),
-            figures::bracket(Unit::PER_CENT, arm.kept_uncapped.as_ref()),
-            figures::plain(Unit::PER_CENT, arm.kept_p01),
-            figures::mean(Unit::ONE, arm.p99_ratio.as_ref()),
-            figures::bracket(Unit::ONE, arm.p99_ratio.as_ref()),
-            figures::mean(Unit::PER_CENT, arm.work.as_ref()),
-            figures::bracket(Unit::PER_CENT, arm.work.as_ref()),
-            figures::mean(Unit::PER_CENT, arm.cpu.as_ref()),
-        ]);
-    }
-    table
+        cells.iter().flat_map(|cell| cell.arms.iter().map(move |arm| (cell, arm))),
+    )
+    .head("cell", "", |(cell, _)| cell.name.clone())
+    .text("control", "", |(_, arm)| arm.control.clone())
+    .number("Wi-Fi", "% of alone", |(_, arm)| {
+        figures::mean(Unit::PER_CENT, arm.kept_uncapped.as_ref())
+    })
+    .quiet("95 % interval", "%", |(_, arm)| {
+        figures::bracket(Unit::PER_CENT, arm.kept_uncapped.as_ref())
+    })
+    .number("worst second", "in 100, %", |(_, arm)| figures::plain(Unit::PER_CENT, arm.kept_p01))
+    .number("p99", "× alone", |(_, arm)| figures::mean(Unit::ONE, arm.p99_ratio.as_ref()))
+    .quiet("95 % interval", "×", |(_, arm)| figures::bracket(Unit::ONE, arm.p99_ratio.as_ref()))
+    .number("work kept", "%", |(_, arm)| figures::mean(Unit::PER_CENT, arm.work.as_ref()))
+    .quiet("95 % interval", "%", |(_, arm)| figures::bracket(Unit::PER_CENT, arm.work.as_ref()))
+    .number("CPU", "in use, %", |(_, arm)| figures::mean(Unit::PER_CENT, arm.cpu.as_ref()))
+    .table()
 }
 
 /// What each role other than harm is called, and what it asks.
@@ -188,44 +131,38 @@ pub(super) const OTHER_ROLES: [(Role, &str, &str); 3] = [
 
 /// What guard itself costs.
 pub(super) fn costs(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
-        "guard’s own figures",
-        &[
-            (Head, "cell", ""),
-            (Text, "setting", ""),
-            (Number, "CPU", "% of one core"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "memory", "KiB, most"),
-            (Number, "writes", "a minute"),
-            (Number, "protects in", "ms, median"),
-            (Number, "at worst", "ms"),
-            (Number, "never", "trials"),
-            (Number, "restored", "trials"),
-        ],
-    );
-    for (cell, arm, guard) in guarded(cells) {
-        table.push(cost_row(cell, arm, guard));
-    }
-    table
-}
-
-fn cost_row(cell: &Cell, arm: &Arm, guard: &Guarding) -> Vec<String> {
-    let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
-    took.sort_unstable();
-    let never = guard.protect_ms.iter().filter(|took| took.is_none()).count();
+    // What each trial took to protect, the shortest first.
+    let took = |guard: &Guarding| {
+        let mut took: Vec<u64> = guard.protect_ms.iter().flatten().copied().collect();
+        took.sort_unstable();
+        took
+    };
     let ms = |value: Option<&u64>| value.map_or(ABSENT.to_owned(), u64::to_string);
-    vec![
-        cell.name.clone(),
-        arm.control.clone(),
-        figures::mean(Unit::PER_CENT, Some(&guard.core)),
-        figures::bracket(Unit::PER_CENT, Some(&guard.core)),
-        guard.resident_kib.to_string(),
-        figures::mean(Unit::ONE, Some(&guard.writes_a_minute)),
-        ms(took.get(took.len().saturating_sub(1) / 2)),
-        ms(took.last()),
-        never.to_string(),
-        format!("{} of {}", guard.restored, guard.trials),
-    ]
+    Table::of("guard’s own figures", guarded(cells))
+        .head("cell", "", |(cell, ..)| cell.name.clone())
+        .text("setting", "", |(_, arm, _)| arm.control.clone())
+        .number("CPU", "% of one core", |(.., guard)| {
+            figures::mean(Unit::PER_CENT, Some(&guard.core))
+        })
+        .quiet("95 % interval", "%", |(.., guard)| {
+            figures::bracket(Unit::PER_CENT, Some(&guard.core))
+        })
+        .number("memory", "KiB, most", |(.., guard)| guard.resident_kib.to_string())
+        .number("writes", "a minute", |(.., guard)| {
+            figures::mean(Unit::ONE, Some(&guard.writes_a_minute))
+        })
+        .number("protects in", "ms, median", |(.., guard)| {
+            let took = took(guard);
+            ms(took.get(took.len().saturating_sub(1) / 2))
+        })
+        .number("at worst", "ms", |(.., guard)| ms(took(guard).last()))
+        .number("never", "trials", |(.., guard)| {
+            guard.protect_ms.iter().filter(|took| took.is_none()).count().to_string()
+        })
+        .number("restored", "trials", |(.., guard)| {
+            format!("{} of {}", guard.restored, guard.trials)
+        })
+        .table()
 }
 
 /// Every control that was guard, with its cell.

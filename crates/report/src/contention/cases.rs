@@ -3,23 +3,19 @@
 //! Figures of the field report are of a four-core router and of its PMU; ours of another machine, and its
 //! caches are modelled. They are therefore compared by the way they move from case to case, not by size.
 
+use std::cmp::Ordering;
+
 use analysis::{
     contention::{Case, FourCases, Movement, Published},
     quantity::{ABSENT, Unit},
 };
-use model::cache::{Accesses, Counts, Geometry, Window};
+use model::cache::{Accesses, Counts, Geometry};
 
 use super::figures;
-use crate::{
-    prose,
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
-};
+use crate::{prose, table::Table};
 
 /// One cell's four cases, as HTML.
-pub(super) struct Shown {
+pub(super) struct CasesSection {
     pub(super) name: String,
     /// Whether no case was made yet.
     pub(super) is_empty: bool,
@@ -43,7 +39,7 @@ pub(super) struct Shown {
     pub(super) model_check: Option<String>,
 }
 
-impl Shown {
+impl CasesSection {
     /// Lays out one cell's cases.
     pub(super) fn of(cases: &FourCases) -> Self {
         let counters = counters(cases);
@@ -73,92 +69,62 @@ const NO_PMU: &str = "No counters of a PMU: the CPU that this ran on shows none,
 
 /// Throughput, round trips and work of each case.
 fn levels(cases: &FourCases) -> Table {
-    let mut table = Table::new(
-        "The cases, ours and the field report’s",
-        &[
-            (Head, "case", ""),
-            (Number, "Wi-Fi", "Mb/s"),
-            (Number, "of alone", "%"),
-            (Number, "p50", "µs"),
-            (Number, "p99", "µs"),
-            (Number, "work", "operations/s"),
-            (Number, "of alone", "%"),
-            (Number, "published", "Gb/s"),
-            (Number, "of alone", "%"),
-        ],
-    );
     let first = |of: &dyn Fn(&Case) -> Option<f64>, name: &str| {
         cases.cases.iter().find(|case| case.name == name).and_then(of)
     };
+    let published = |case: &Case| case.published?.gigabits;
     let wifi = first(&|case| case.megabits, "Wi-Fi alone");
     let work = first(&|case| case.operations, "application alone");
-    let gigabits = first(&|case| case.published?.gigabits, "Wi-Fi alone");
+    let gigabits = first(&published, "Wi-Fi alone");
     let share = |part: Option<f64>, whole: Option<f64>| {
         figures::plain(Unit::PER_CENT, part.zip(whole).map(|(part, whole)| part / whole))
     };
-    for case in &cases.cases {
-        let published = case.published.and_then(|published| published.gigabits);
-        table.push(vec![
-            case.name.clone(),
-            figures::plain(Unit::ONE, case.megabits),
-            share(case.megabits, wifi),
-            figures::plain(Unit::ONE, case.p50_us),
-            figures::plain(Unit::ONE, case.p99_us),
-            figures::plain(Unit::ONE, case.operations),
-            share(case.operations, work),
-            published.map_or(ABSENT.to_owned(), |gigabits| gigabits.to_string()),
-            share(published, gigabits),
-        ]);
-    }
-    table
+    Table::of("The cases, ours and the field report’s", &cases.cases)
+        .head("case", "", |case| case.name.clone())
+        .number("Wi-Fi", "Mb/s", |case| figures::plain(Unit::ONE, case.megabits))
+        .number("of alone", "%", |case| share(case.megabits, wifi))
+        .number("p50", "µs", |case| figures::plain(Unit::ONE, case.p50_us))
+        .number("p99", "µs", |case| figures::plain(Unit::ONE, case.p99_us))
+        .number("work", "operations/s", |case| figures::plain(Unit::ONE, case.operations))
+        .number("of alone", "%", |case| share(case.operations, work))
+        .number("published", "Gb/s", |case| {
+            published(case).map_or(ABSENT.to_owned(), |gigabits| gigabits.to_string())
+        })
+        .number("of alone", "%", |case| share(published(case), gigabits))
+        .table()
 }
+
+/// What the field report's mean over its CPUs is called among ours.
+const PUBLISHED_CPUS: &str = "published, all";
 
 /// Each CPU of each case, as `sar -P ALL` has them, and the field report's mean over its CPUs.
 fn cpus(cases: &FourCases) -> Table {
-    let mut table = Table::new(
-        "CPU time, per cent",
-        &[
-            (Head, "case", ""),
-            (Text, "CPU", ""),
-            (Number, "user", "%"),
-            (Number, "system", "%"),
-            (Number, "softirq", "with interrupts, %"),
-            (Number, "idle", "%"),
-            (Number, "stolen", "%"),
-        ],
-    );
-    for case in &cases.cases {
-        for cpu in &case.cpus {
+    let rows = cases.cases.iter().flat_map(|case| {
+        let ours = case.cpus.iter().map(|cpu| {
             let shares = [cpu.user, cpu.system, cpu.softirq, cpu.idle, cpu.steal];
-            let shares = shares.map(|share| format!("{:.2}", 100.0 * share));
-            table.push([vec![case.name.clone(), cpu.cpu.to_string()], shares.to_vec()].concat());
-        }
-        if let Some(published) = case.published {
+            (cpu.cpu.to_string(), shares.map(|share| Some(100.0 * share)))
+        });
+        let published = case.published.map(|published| {
             let (user, system, idle) = published.cpu;
-            let [user, system, idle] = [user, system, idle].map(|percent| format!("{percent:.2}"));
-            let absent = ABSENT.to_owned();
-            table.push(vec![
-                case.name.clone(),
-                "published, all".to_owned(),
-                user,
-                system,
-                absent.clone(),
-                idle,
-                absent,
-            ]);
-            table.dim_last(true);
-        }
+            (PUBLISHED_CPUS.to_owned(), [Some(user), Some(system), None, Some(idle), None])
+        });
+        ours.chain(published).map(move |(cpu, percents)| (case, cpu, percents))
+    });
+    let mut rows = Table::of("CPU time, per cent", rows)
+        .head("case", "", |(case, ..)| case.name.clone())
+        .text("CPU", "", |(_, cpu, _)| cpu.clone());
+    let parts = ["user", "system", "softirq", "idle", "stolen"];
+    for (at, part) in parts.into_iter().enumerate() {
+        let unit = if part == "softirq" { "with interrupts, %" } else { "%" };
+        rows = rows.number(part, unit, |(.., percents)| {
+            percents[at].map_or(ABSENT.to_owned(), |percent| format!("{percent:.2}"))
+        });
     }
-    table
+    rows.dim(|(_, cpu, _)| cpu == PUBLISHED_CPUS).table()
 }
 
 /// Counters of the PMU, an event a row and a case a column; without rows where no case has one.
 fn counters(cases: &FourCases) -> Table {
-    let names: Vec<&str> = cases.cases.iter().map(|case| case.name.as_str()).collect();
-    let columns: Vec<_> = std::iter::once((Head, "event", ""))
-        .chain(names.iter().map(|name| (Number, *name, "")))
-        .collect();
-    let mut table = Table::new("Counters of the PMU, all CPUs, in the window", &columns);
     let mut events: Vec<&str> = Vec::new();
     for (event, count) in
         cases.cases.iter().filter_map(|case| case.counters.as_ref()).flat_map(|all| &all.events)
@@ -167,16 +133,18 @@ fn counters(cases: &FourCases) -> Table {
             events.push(event);
         }
     }
-    for event in events {
-        let count = |case: &Case| {
-            let all = &case.counters.as_ref()?.events;
-            all.iter().find(|(name, _)| name == event)?.1
-        };
-        let counts =
-            cases.cases.iter().map(|case| count(case).map_or(ABSENT.to_owned(), |n| n.to_string()));
-        table.push(std::iter::once(event.to_owned()).chain(counts).collect());
+    let count = |case: &Case, event: &str| {
+        let all = &case.counters.as_ref()?.events;
+        all.iter().find(|(name, _)| name == event)?.1
+    };
+    let rows = Table::of("Counters of the PMU, all CPUs, in the window", events);
+    let mut rows = rows.head("event", "", |event| (*event).to_owned());
+    for case in &cases.cases {
+        rows = rows.number(&case.name, "", |event| {
+            count(case, event).map_or(ABSENT.to_owned(), |count| count.to_string())
+        });
     }
-    table
+    rows.table()
 }
 
 /// A share of misses of the modelled counts, and the published one of the same name.
@@ -190,35 +158,28 @@ const PAIRS: [Pair; 3] = [
 
 /// The modelled caches of each case, each share alongside the published one.
 fn caches(cases: &FourCases) -> Table {
-    let mut columns = vec![(Head, "case", "")];
-    for (name, ..) in PAIRS {
-        columns.extend([(Number, name, "modelled, %"), (Quiet, "", "published, %")]);
-    }
-    columns.extend([(Number, "L1d store misses", "modelled, %")]);
-    columns.extend([(Number, "in the kernel", "% of instructions")]);
+    let modelled = cases.cases.iter().filter_map(|case| Some((case, case.caches.as_ref()?)));
+    let rows = modelled.map(|(case, window)| (case, window, window.total()));
     let caption = "Caches: ours MODELLED, the field report’s counted by its router’s PMU";
-    let mut table = Table::new(caption, &columns);
-    for case in cases.cases.iter().filter(|case| case.caches.is_some()) {
-        table.push(caches_row(case));
+    let mut rows = Table::of(caption, rows).head("case", "", |(case, ..)| case.name.clone());
+    for (name, ours, theirs) in PAIRS {
+        rows = rows
+            .number(name, "modelled, %", |(.., total)| {
+                figures::percent(ours(total).miss_share(), 2)
+            })
+            .quiet("", "published, %", |(case, ..)| {
+                let published = case.published.map(|published| format!("{:.2}", theirs(published)));
+                published.unwrap_or(ABSENT.to_owned())
+            });
     }
-    table
-}
-
-fn caches_row(case: &Case) -> Vec<String> {
-    let window = case.caches.as_ref();
-    let total = window.map(Window::total);
-    let share =
-        |of: fn(&Counts) -> Accesses| total.as_ref().and_then(|total| of(total).miss_share());
-    let mut row = vec![case.name.clone()];
-    for (_, ours, theirs) in PAIRS {
-        let published = case.published.map(|published| format!("{:.2}", theirs(published)));
-        row.extend([figures::percent(share(ours), 2), published.unwrap_or(ABSENT.to_owned())]);
-    }
-    let instructions = total.map_or(0.0, |total| total.instructions as f64);
-    let kernel = window.map(|window| window.kernel.instructions as f64 / instructions);
-    row.push(figures::percent(share(|counts| counts.l1d_stores), 2));
-    row.push(figures::percent(kernel.filter(|share| share.is_finite()), 1));
-    row
+    rows.number("L1d store misses", "modelled, %", |(.., total)| {
+        figures::percent(total.l1d_stores.miss_share(), 2)
+    })
+    .number("in the kernel", "% of instructions", |(_, window, total)| {
+        let kernel = window.kernel.instructions as f64 / total.instructions as f64;
+        figures::percent(Some(kernel).filter(|share| share.is_finite()), 1)
+    })
+    .table()
 }
 
 fn geometry_in_words(geometry: &Geometry) -> String {
@@ -234,54 +195,33 @@ fn geometry_in_words(geometry: &Geometry) -> String {
 fn published(cases: &FourCases) -> Table {
     let caption = "Published by the field report: its router’s PMU, per cent as it gives them";
     let is_modelled = cases.cases.iter().any(|case| case.caches.is_some());
-    let mut columns =
-        vec![(Head, "case", ""), (Number, "IPC", "%"), (Number, "branch misses", "%")];
-    if !is_modelled {
-        columns.extend(PAIRS.map(|(name, ..)| (Number, name, "%")));
+    let rows = cases.cases.iter().filter_map(|case| Some((case, case.published?)));
+    let mut rows = Table::of(caption, rows)
+        .head("case", "", |(case, _)| case.name.clone())
+        .number("IPC", "%", |(_, one)| format!("{:.2}", one.ipc))
+        .number("branch misses", "%", |(_, one)| format!("{:.2}", one.branch_misses));
+    for (name, _, theirs) in PAIRS.iter().filter(|_| !is_modelled) {
+        rows = rows.number(name, "%", |(_, one)| format!("{:.2}", theirs(one)));
     }
-    let mut table = Table::new(caption, &columns);
-    for (case, one) in cases.cases.iter().filter_map(|case| Some((case, case.published?))) {
-        let mut figures = vec![one.ipc, one.branch_misses];
-        if !is_modelled {
-            figures.extend(PAIRS.map(|(_, _, theirs)| theirs(one)));
-        }
-        let figures = figures.iter().map(|percent| format!("{percent:.2}"));
-        table.push(std::iter::once(case.name.clone()).chain(figures).collect());
-    }
-    table
+    rows.table()
 }
 
 /// Whether modelled shares move as the published ones do.
 fn movements(movements: &[Movement]) -> Table {
-    let mut table = Table::new(
-        "From case to case",
-        &[
-            (Head, "share", ""),
-            (Text, "published", "%"),
-            (Text, "modelled", "%"),
-            (Text, "the same way", ""),
-        ],
-    );
     let pair = |(from, to): (f64, f64)| {
-        let way = if to > from {
-            "↑"
-        } else if to < from {
-            "↓"
-        } else {
-            "="
+        let way = match from.partial_cmp(&to) {
+            Some(Ordering::Less) => "↑",
+            Some(Ordering::Greater) => "↓",
+            _ => "=",
         };
         format!("{from:.2} → {to:.2} {way}")
     };
-    for movement in movements {
-        let agrees = if movement.agrees { "yes" } else { "no" };
-        table.push(vec![
-            movement.what.clone(),
-            pair(movement.published),
-            pair(movement.modelled),
-            agrees.to_owned(),
-        ]);
-    }
-    table
+    Table::of("From case to case", movements)
+        .head("share", "", |movement| movement.what.clone())
+        .text("published", "%", |movement| pair(movement.published))
+        .text("modelled", "%", |movement| pair(movement.modelled))
+        .text("the same way", "", |movement| if movement.agrees { "yes" } else { "no" }.to_owned())
+        .table()
 }
 
 fn tally(movements: &[Movement]) -> Option<String> {

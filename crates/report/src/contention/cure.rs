@@ -35,7 +35,7 @@ pub(super) struct Cured {
 /// A cell.
 pub(super) struct Card {
     pub(super) name: String,
-    pub(super) said: String,
+    pub(super) summary: String,
     pub(super) seconds: String,
     pub(super) table: String,
 }
@@ -52,7 +52,7 @@ impl Cured {
         let planes = drawn.iter().map(|cell| (cell.name.clone(), plane::draw(study, cell, scales)));
         let card = |cell: &&Cell| Card {
             name: cell.name.clone(),
-            said: said(cell),
+            summary: summary(cell),
             seconds: seconds::draw(study, cell),
             table: arm_tables::arms(cell).html(),
         };
@@ -86,7 +86,7 @@ fn lead(harmed: &[&Cell], unharmed: &[&Cell]) -> String {
 }
 
 /// What guard did in a cell, in a line.
-fn said(cell: &Cell) -> String {
+fn summary(cell: &Cell) -> String {
     let without = figures::short_mean(cell.arm(NONE).and_then(|arm| arm.kept.as_ref()));
     let Some(guard) = cell.cure() else {
         return format!("without control {without} of Wi-Fi kept; guard was not tried");

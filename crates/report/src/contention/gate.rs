@@ -10,13 +10,7 @@ use model::contention::Role;
 use model::plural::count;
 
 use super::{controls::NONE, figures};
-use crate::{
-    prose,
-    table::{
-        Kind::{Head, Number, Quiet, Text},
-        Table,
-    },
-};
+use crate::{prose, table::Table};
 
 /// The limit as the picture names it.
 pub(super) fn words() -> String {
@@ -24,7 +18,7 @@ pub(super) fn words() -> String {
 }
 
 /// What stands alongside a cell's name: its verdict and two sentences.
-pub(super) struct Told {
+pub(super) struct HarmVerdict {
     pub(super) name: String,
     /// `fail` where there is harm, `invalid` where it was not measured: the colours of verdicts.
     pub(super) class: &'static str,
@@ -72,46 +66,34 @@ pub(super) fn lead(cells: &[&Cell]) -> String {
 
 /// What was measured of every candidate.
 pub(super) fn table(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
-        "Every cell without control, against traffic alone",
-        &[
-            (Head, "cell", ""),
-            (Text, "Gate 0", ""),
-            (Number, "alone", "Mb/s"),
-            (Number, "alongside it", "Mb/s"),
-            (Number, "Wi-Fi kept", "%"),
-            (Quiet, "95 % interval", "%"),
-            (Number, "p99 alone", "µs"),
-            (Number, "p99", "× alone"),
-            (Number, "sender waited alone", "% of window"),
-            (Number, "alongside it", "% of window"),
-            (Number, "offered", "% of alone"),
-        ],
-    );
-    for cell in cells {
-        table.push(row(cell));
-    }
-    table
-}
-
-fn row(cell: &Cell) -> Vec<String> {
-    let arm = cell.arm(NONE);
-    let alone = cell.alone.as_ref();
-    let kept = arm.and_then(|arm| arm.kept.as_ref());
-    let harm = cell.harm.as_ref();
-    vec![
-        cell.name.clone(),
-        verdict(cell).1.to_owned(),
-        figures::mean(Unit::ONE, alone.map(|alone| &alone.megabits)),
-        figures::mean(Unit::ONE, arm.and_then(|arm| arm.megabits.as_ref())),
-        figures::mean(Unit::PER_CENT, kept),
-        figures::bracket(Unit::PER_CENT, kept),
-        figures::mean(Unit::ONE, alone.and_then(|alone| alone.p99_us.as_ref())),
-        figures::mean(Unit::ONE, arm.and_then(|arm| arm.p99_ratio.as_ref())),
-        figures::percent(harm.and_then(|harm| harm.endpoints_waited_alone), 2),
-        figures::percent(harm.and_then(|harm| harm.endpoints_waited), 2),
-        figures::percent(harm.and_then(|harm| harm.offered), 1),
-    ]
+    let kept = |cell: &Cell| cell.arm(NONE).and_then(|arm| arm.kept);
+    Table::of("Every cell without control, against traffic alone", cells)
+        .head("cell", "", |cell| cell.name.clone())
+        .text("Gate 0", "", |cell| verdict(cell).1.to_owned())
+        .number("alone", "Mb/s", |cell| {
+            figures::mean(Unit::ONE, cell.alone.as_ref().map(|alone| &alone.megabits))
+        })
+        .number("alongside it", "Mb/s", |cell| {
+            figures::mean(Unit::ONE, cell.arm(NONE).and_then(|arm| arm.megabits.as_ref()))
+        })
+        .number("Wi-Fi kept", "%", |cell| figures::mean(Unit::PER_CENT, kept(cell).as_ref()))
+        .quiet("95 % interval", "%", |cell| figures::bracket(Unit::PER_CENT, kept(cell).as_ref()))
+        .number("p99 alone", "µs", |cell| {
+            figures::mean(Unit::ONE, cell.alone.as_ref().and_then(|alone| alone.p99_us.as_ref()))
+        })
+        .number("p99", "× alone", |cell| {
+            figures::mean(Unit::ONE, cell.arm(NONE).and_then(|arm| arm.p99_ratio.as_ref()))
+        })
+        .number("sender waited alone", "% of window", |cell| {
+            figures::percent(cell.harm.as_ref().and_then(|harm| harm.endpoints_waited_alone), 2)
+        })
+        .number("alongside it", "% of window", |cell| {
+            figures::percent(cell.harm.as_ref().and_then(|harm| harm.endpoints_waited), 2)
+        })
+        .number("offered", "% of alone", |cell| {
+            figures::percent(cell.harm.as_ref().and_then(|harm| harm.offered), 1)
+        })
+        .table()
 }
 
 /// Class and word of Gate 0.
@@ -126,12 +108,12 @@ fn verdict(cell: &Cell) -> (&'static str, &'static str) {
 }
 
 /// Why each verdict is what it is, and the mechanism.
-pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
-    let told = |cell: &&Cell| {
+pub(super) fn verdicts(cells: &[&Cell]) -> Vec<HarmVerdict> {
+    let of = |cell: &&Cell| {
         let (class, word) = verdict(cell);
         let word = if word == ABSENT { "not measured" } else { word };
         let sentence = |text: &str| prose::html(&prose::sentence(text));
-        Told {
+        HarmVerdict {
             name: cell.name.clone(),
             class,
             word,
@@ -145,5 +127,5 @@ pub(super) fn told(cells: &[&Cell]) -> Vec<Told> {
             mechanism: cell.harm.as_ref().map_or(String::new(), |harm| sentence(&harm.mechanism)),
         }
     };
-    cells.iter().map(told).collect()
+    cells.iter().map(of).collect()
 }

@@ -3,7 +3,7 @@
 //! Greedy: names come in the order of their weight, each takes the first free place around its mark, and one
 //! that finds none is left out: the mark's title still has it.
 
-use crate::svg::escape;
+use crate::svg::{Point, escape};
 
 /// The width of a letter and the height of a line, in pixels of the picture; letters differ, this is wide.
 const LETTER: f64 = 7.2;
@@ -41,22 +41,25 @@ impl Labels {
     }
 
     /// A mark that no name may cover.
-    pub(super) fn mark(&mut self, (x, y): (f64, f64)) {
+    pub(super) fn mark(&mut self, Point { x, y }: Point) {
         self.taken.push(Area(x - MARK, y - MARK, x + MARK, y + MARK));
     }
 
     /// The name of the mark at a place, as SVG; empty where there is no room.
-    pub(super) fn place(&mut self, name: &str, at: (f64, f64), class: &str) -> String {
-        self.set(name, beside(at, width_of(name)), class)
+    pub(super) fn place(&mut self, name: &str, at: Point, class: &str) -> String {
+        self.set(name, around(at, width_of(name)), class)
     }
 
     /// The same further away, with a line from the mark: for names that must be there.
-    pub(super) fn place_afar(&mut self, name: &str, (x, y): (f64, f64), class: &str) -> String {
+    pub(super) fn place_afar(&mut self, name: &str, at: Point, class: &str) -> String {
+        let Point { x, y } = at;
         let width = width_of(name);
         let right_to_left = [24.0, -24.0 - width, 44.0, -44.0 - width, -width / 2.0, 70.0];
         let near_to_far = [-24.0, 24.0, -38.0, 38.0, 54.0, 70.0, 90.0];
         let places = near_to_far.iter().flat_map(|down| {
-            right_to_left.iter().map(move |along| area((x + along, y + down - LINE / 2.0), width))
+            right_to_left
+                .iter()
+                .map(move |along| area(Point { x: x + along, y: y + down - LINE / 2.0 }, width))
         });
         let text = self.set(name, places.collect(), class);
         match self.taken.last().filter(|_| !text.is_empty()) {
@@ -89,12 +92,12 @@ fn width_of(name: &str) -> f64 {
 }
 
 /// The place of a name from its upper left corner.
-fn area((left, top): (f64, f64), width: f64) -> Area {
-    Area(left, top, left + width, top + LINE)
+fn area(corner: Point, width: f64) -> Area {
+    Area(corner.x, corner.y, corner.x + width, corner.y + LINE)
 }
 
 /// The places around a mark, the best first.
-fn beside((x, y): (f64, f64), width: f64) -> Vec<Area> {
+fn around(Point { x, y }: Point, width: f64) -> Vec<Area> {
     let reach = MARK + 2.5;
     let (right, left, centre) = (x + reach, x - reach - width, x - width / 2.0);
     let (middle, above, below) = (y - LINE / 2.0, y - reach - LINE + 1.0, y + reach - 1.0);
@@ -112,7 +115,7 @@ fn beside((x, y): (f64, f64), width: f64) -> Vec<Area> {
         (right, middle - LINE),
         (left, middle - LINE),
     ]
-    .map(|corner| area(corner, width))
+    .map(|(x, y)| area(Point { x, y }, width))
     .to_vec()
 }
 
@@ -128,25 +131,27 @@ mod tests {
     #[test]
     fn a_name_stands_right_of_its_mark_and_left_at_the_edge() {
         let mut labels = Labels::within(0.0, 0.0, 200.0, 100.0);
-        assert!(x_of(&labels.place("ab", (50.0, 50.0), "name")) > 50.0);
-        assert!(x_of(&labels.place("abcdef", (190.0, 20.0), "name")) < 190.0);
+        assert!(x_of(&labels.place("ab", Point { x: 50.0, y: 50.0 }, "name")) > 50.0);
+        assert!(x_of(&labels.place("abcdef", Point { x: 190.0, y: 20.0 }, "name")) < 190.0);
     }
 
     #[test]
     fn a_name_that_must_be_there_is_led_to_its_mark_from_afar() {
         let mut labels = Labels::within(0.0, 0.0, 200.0, 100.0);
         for (x, y) in [(60.0, 50.0), (140.0, 50.0), (100.0, 38.0), (100.0, 62.0)] {
-            labels.mark((x, y));
+            labels.mark(Point { x, y });
         }
+        let middle = Point { x: 100.0, y: 50.0 };
         let crowded = "a long name of a mark";
-        assert!(labels.place(crowded, (100.0, 50.0), "name").is_empty());
-        assert!(labels.place_afar(crowded, (100.0, 50.0), "name").contains("class=\"leader\""));
+        assert!(labels.place(crowded, middle, "name").is_empty());
+        assert!(labels.place_afar(crowded, middle, "name").contains("class=\"leader\""));
     }
 
     #[test]
     fn a_name_without_room_is_left_out() {
         let mut labels = Labels::within(0.0, 0.0, 60.0, 14.0);
-        assert!(!labels.place("abc", (20.0, 7.0), "name").is_empty());
-        assert!(labels.place("abcd", (20.0, 7.0), "name").is_empty());
+        let at = Point { x: 20.0, y: 7.0 };
+        assert!(!labels.place("abc", at, "name").is_empty());
+        assert!(labels.place("abcd", at, "name").is_empty());
     }
 }

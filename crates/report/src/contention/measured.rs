@@ -3,7 +3,7 @@
 //! Reads the run only; it judges nothing.
 
 use analysis::{
-    contention::Contention,
+    contention::{Contention, LeftOut},
     quantity::{ABSENT, count},
 };
 use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
@@ -12,10 +12,7 @@ use super::controls;
 use crate::{
     frame::{core, machine},
     identity::{self, Fact},
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+    table::Table,
 };
 
 /// The line under the title.
@@ -41,28 +38,28 @@ const HOST: &str = "this host itself, in namespaces and groups of its own, real 
 
 /// Where trials were made.
 pub(super) fn places(run: &Run) -> Table {
-    let mut table = Table::new(
-        "Places",
-        &[(Head, "place", ""), (Text, "machine and time", ""), (Text, "the traffic crosses", "")],
-    );
-    for place in &run.study.places {
-        let machine = machine(place.on, place.mode, HOST);
-        let road = match place.road {
-            Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
-            Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",
-        };
-        table.push(vec![place.name.clone(), machine.to_owned(), road.to_owned()]);
-    }
-    table
+    Table::of("Places", &run.study.places)
+        .head("place", "", |place| place.name.clone())
+        .text("machine and time", "", |place| {
+            let machine = machine(place.on, place.mode, HOST);
+            machine.to_owned()
+        })
+        .text("the traffic crosses", "", |place| {
+            let road = match place.road {
+                Road::Radio => "WAN namespace, veth, routing, wlan0, the air, a station",
+                Road::Veth => "namespace, veth, a router’s namespace, veth, namespace; no radio",
+            };
+            road.to_owned()
+        })
+        .table()
 }
 
 /// Every traffic of the study.
 pub(super) fn traffics(run: &Run) -> Table {
-    let mut table = Table::new("Traffic", &[(Head, "traffic", ""), (Text, "what it is", "")]);
-    for named in &run.study.traffics {
-        table.push(vec![named.name.clone(), traffic(&named.traffic)]);
-    }
-    table
+    Table::of("Traffic", &run.study.traffics)
+        .head("traffic", "", |named| named.name.clone())
+        .text("what it is", "", |named| traffic(&named.traffic))
+        .table()
 }
 
 fn traffic(traffic: &Traffic) -> String {
@@ -92,12 +89,10 @@ fn traffic(traffic: &Traffic) -> String {
 
 /// Every application of the study.
 pub(super) fn applications(run: &Run) -> Table {
-    let columns = [(Head, "application", ""), (Text, "what it is", "")];
-    let mut table = Table::new("Applications", &columns);
-    for named in &run.study.applications {
-        table.push(vec![named.name.clone(), application(&named.application)]);
-    }
-    table
+    Table::of("Applications", &run.study.applications)
+        .head("application", "", |named| named.name.clone())
+        .text("what it is", "", |named| application(&named.application))
+        .table()
 }
 
 fn application(application: &Application) -> String {
@@ -113,82 +108,57 @@ fn application(application: &Application) -> String {
 
 /// Every control of the study.
 pub(super) fn controls(run: &Run) -> Table {
-    let mut table = Table::new(
-        "Controls",
-        &[
-            (Head, "control", ""),
-            (Text, "what it does", ""),
-            (Text, "candidate for best fixed", ""),
-        ],
-    );
-    for named in &run.study.controls {
-        let fixed = if named.fixed { "yes" } else { "no" };
-        table.push(vec![named.name.clone(), controls::explained(&named.control), fixed.to_owned()]);
-    }
-    table
+    Table::of("Controls", &run.study.controls)
+        .head("control", "", |named| named.name.clone())
+        .text("what it does", "", |named| controls::explained(&named.control))
+        .text("candidate for best fixed", "", |named| {
+            let fixed = if named.fixed { "yes" } else { "no" };
+            fixed.to_owned()
+        })
+        .table()
 }
 
 /// Every cell, and how much of it counts.
 pub(super) fn cells(contention: &Contention) -> Table {
-    let mut table = Table::new(
-        "Cells",
-        &[
-            (Head, "cell", ""),
-            (Text, "what for", ""),
-            (Number, "controls", "tried"),
-            (Number, "blocks", "that count"),
-        ],
-    );
-    for cell in &contention.cells {
-        let role = match cell.role {
-            Role::Harm => "candidate for harm",
-            Role::Paced => "paced below capacity",
-            Role::Changing => "load that comes and goes",
-            Role::NoHarm => "negative control",
-        };
-        table.push(vec![
-            cell.name.clone(),
-            role.to_owned(),
-            cell.arms.len().to_string(),
-            cell.blocks.to_string(),
-        ]);
-    }
-    table
+    Table::of("Cells", &contention.cells)
+        .head("cell", "", |cell| cell.name.clone())
+        .text("what for", "", |cell| {
+            let role = match cell.role {
+                Role::Harm => "candidate for harm",
+                Role::Paced => "paced below capacity",
+                Role::Changing => "load that comes and goes",
+                Role::NoHarm => "negative control",
+            };
+            role.to_owned()
+        })
+        .number("controls", "tried", |cell| cell.arms.len().to_string())
+        .number("blocks", "that count", |cell| cell.blocks.to_string())
+        .table()
 }
 
 /// Trials that do not count: the same reason in one cell is one row.
 pub(super) fn left_out(contention: &Contention) -> Table {
-    let mut table = Table::new(
-        "Trials that do not count",
-        &[
-            (Head, "cell", ""),
-            (Text, "control", ""),
-            (Text, "blocks", "from 0"),
-            (Number, "trials", ""),
-            (Text, "why", ""),
-        ],
-    );
-    let mut seen: Vec<(&str, &str, &str)> = Vec::new();
+    // By cell, control and reason, the first one first.
+    let mut groups: Vec<Vec<&LeftOut>> = Vec::new();
     for trial in &contention.left_out {
-        let key = (trial.cell.as_str(), trial.arm.as_str(), trial.why.as_str());
-        if seen.contains(&key) {
-            continue;
+        let is_alike = |group: &&mut Vec<&LeftOut>| {
+            let first = group[0];
+            (&first.cell, &first.arm, &first.why) == (&trial.cell, &trial.arm, &trial.why)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(trial),
+            None => groups.push(vec![trial]),
         }
-        seen.push(key);
-        let same = contention
-            .left_out
-            .iter()
-            .filter(|other| (other.cell.as_str(), other.arm.as_str(), other.why.as_str()) == key);
-        let blocks: Vec<String> = same.map(|trial| trial.block.to_string()).collect();
-        table.push(vec![
-            trial.cell.clone(),
-            trial.arm.clone(),
-            blocks.join(", "),
-            blocks.len().to_string(),
-            trial.why.clone(),
-        ]);
     }
-    table
+    Table::of("Trials that do not count", groups)
+        .head("cell", "", |group| group[0].cell.clone())
+        .text("control", "", |group| group[0].arm.clone())
+        .text("blocks", "from 0", |group| {
+            group.iter().map(|trial| trial.block.to_string()).collect::<Vec<_>>().join(", ")
+        })
+        .number("trials", "", |group| group.len().to_string())
+        .text("why", "", |group| group[0].why.clone())
+        .table()
 }
 
 /// What identifies the run.

@@ -32,7 +32,7 @@ use askama::Template;
 use model::contention::Run;
 
 pub use self::summary::{markdown, overall, summary};
-use self::{cases::Shown, cure::Cured, gate::Told};
+use self::{cases::CasesSection, cure::Cured, gate::HarmVerdict};
 use crate::{
     Error, again,
     frame::{Frame, Parts, framed},
@@ -58,8 +58,8 @@ struct Page<'a> {
     harm_lead: String,
     harm_chart: String,
     harm_table: String,
-    harm_told: Vec<Told>,
-    cases: Vec<Shown>,
+    harm_verdicts: Vec<HarmVerdict>,
+    cases: Vec<CasesSection>,
     cure: Cured,
     contests: String,
     regrets: String,
@@ -87,7 +87,7 @@ struct Decisions {
 }
 
 /// A run's line in an index.
-pub fn entry(run: &Run, contention: &Contention, place: (&str, Option<String>)) -> Entry {
+pub fn entry(run: &Run, contention: &Contention, place: index::Place<'_>) -> Entry {
     index::by_targets(
         run,
         &run.study.question,
@@ -103,7 +103,7 @@ impl<'a> Page<'a> {
         let candidates = gate::candidates(contention);
         let every: Vec<_> = contention.cells.iter().collect();
         let contested = gate::harmed_or_all(&candidates);
-        let cases: Vec<_> = contention.cases.iter().map(Shown::of).collect();
+        let cases: Vec<_> = contention.cases.iter().map(CasesSection::of).collect();
         let others = others(contention, run);
         let parts = Parts {
             question: &contention.question,
@@ -141,7 +141,7 @@ impl<'a> Page<'a> {
             harm_lead: gate::lead(&candidates),
             harm_chart: harm_chart::draw(&candidates),
             harm_table: gate::table(&candidates).html_or_nothing(),
-            harm_told: gate::told(&candidates),
+            harm_verdicts: gate::verdicts(&candidates),
             cases,
             cure: Cured::of(&run.study, &candidates),
             contests: arm_tables::contests(&contested).html_or_nothing(),

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     marks,
-    svg::{Scale, escape},
+    svg::{Point, Scale, escape, level},
 };
 
 const WIDTH: f64 = 344.0;
@@ -66,8 +66,8 @@ pub(super) fn draw(study: &Study, cell: &Cell, scales: Scales) -> String {
     if arms.is_empty() {
         return String::new();
     }
-    let x = Scale::new((0.0, scales.work), (LEFT, WIDTH - RIGHT));
-    let y = Scale::new((scales.floor, 1.0 + MARGIN), (HEIGHT - BOTTOM, TOP));
+    let x = Scale::new(0.0..scales.work, LEFT..WIDTH - RIGHT);
+    let y = Scale::new(scales.floor..1.0 + MARGIN, HEIGHT - BOTTOM..TOP);
     let plane = Plane { study, cell, arms, x, y };
     format!(
         r#"<svg class="plane" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}{}{}{}{}</svg>"#,
@@ -93,8 +93,12 @@ impl Plane<'_> {
         controls::family(self.study, &arm.control)
     }
 
-    fn at(&self, arm: &Arm) -> (f64, f64) {
-        place(arm).map_or((0.0, 0.0), |(work, kept)| (self.x.at(work.mean), self.y.at(kept.mean)))
+    fn at(&self, arm: &Arm) -> Point {
+        let at = |work: &Estimate, kept: &Estimate| Point {
+            x: self.x.at(work.mean),
+            y: self.y.at(kept.mean),
+        };
+        place(arm).map_or(Point { x: 0.0, y: 0.0 }, |(work, kept)| at(work, kept))
     }
 
     fn is_oracle(&self, arm: &Arm) -> bool {
@@ -117,8 +121,7 @@ impl Plane<'_> {
         }
         for (share, is_named) in steps(scales.floor, 1.0) {
             let label = if is_named { format!("{:.0}", 100.0 * share) } else { String::new() };
-            drawn +=
-                &crate::svg::level(self.y.at(share), (LEFT, WIDTH - RIGHT), (&label, LEFT - 7.0));
+            drawn += &level(self.y.at(share), &(LEFT..WIDTH - RIGHT), &label, 7.0);
         }
         format!(
             r#"{drawn}<text class="axis" x="0" y="11">Wi-Fi kept, %</text><text class="axis end" x="{:.1}" y="{:.1}">application work kept, %</text>"#,
@@ -151,8 +154,8 @@ impl Plane<'_> {
         let with_none =
             self.arms.iter().filter(|arm| self.family(arm) == family || arm.control == NONE);
         let mut points: Vec<_> = with_none.map(|arm| self.at(arm)).collect();
-        points.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        points.sort_by(|left, right| left.x.total_cmp(&right.x));
+        let points: Vec<_> = points.iter().map(|Point { x, y }| format!("{x:.1},{y:.1}")).collect();
         let style = family.style();
         format!(
             r#"<g class="{}"><polyline class="line" stroke-dasharray="{}" points="{}"/></g>"#,
@@ -171,7 +174,7 @@ impl Plane<'_> {
 
     fn point(&self, arm: &Arm) -> String {
         let Some((work, kept)) = place(arm) else { return String::new() };
-        let (x, y) = self.at(arm);
+        let at @ Point { x, y } = self.at(arm);
         let family = self.family(arm);
         let is_small =
             arm.fixed && !self.is_oracle(arm) && !controls::is_published(self.study, &arm.control);
@@ -184,13 +187,14 @@ impl Plane<'_> {
         format!(
             r#"<g class="{}"><title>{}</title>{}{ring}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
             marks::class(family.style()),
-            escape(&self.told(arm)),
-            self.whiskers((work, kept), (x, y)),
+            escape(&self.words(arm)),
+            self.whiskers(work, kept, at),
             marks::shape(family.style()),
         )
     }
 
-    fn whiskers(&self, (work, kept): (&Estimate, &Estimate), (x, y): (f64, f64)) -> String {
+    fn whiskers(&self, work: &Estimate, kept: &Estimate, at: Point) -> String {
+        let Point { x, y } = at;
         let across = work.interval.map_or(String::new(), |interval| {
             let (low, high) = (self.x.at(interval.low.max(0.0)), self.x.at(interval.high));
             format!("M{low:.1} {y:.1}H{:.1}", high.min(WIDTH))
@@ -240,7 +244,7 @@ impl Plane<'_> {
         }
     }
 
-    fn told(&self, arm: &Arm) -> String {
+    fn words(&self, arm: &Arm) -> String {
         let oracle = if self.is_oracle(arm) { ", the best fixed setting" } else { "" };
         format!(
             "{}: Wi-Fi kept {}, application work kept {}{oracle}",
@@ -252,8 +256,8 @@ impl Plane<'_> {
 
     /// The picture in words, for those who do not see it.
     fn description(&self) -> String {
-        let told: Vec<_> = self.arms.iter().map(|arm| self.told(arm)).collect();
-        format!("{}: {}", self.cell.name, told.join("; "))
+        let points: Vec<_> = self.arms.iter().map(|arm| self.words(arm)).collect();
+        format!("{}: {}", self.cell.name, points.join("; "))
     }
 }
 

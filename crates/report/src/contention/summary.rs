@@ -12,10 +12,7 @@ use model::{inert, verdict::Verdict};
 use super::{controls::NONE, figures, gate};
 use crate::{
     markdown,
-    table::{
-        Kind::{Head, Number, Text},
-        Table,
-    },
+    table::Table,
     targets::{self, shortened},
     text::fold,
 };
@@ -58,33 +55,19 @@ pub fn summary(contention: &Contention) -> String {
 
 /// Harm cells, and what guard kept and left of them.
 fn cells(cells: &[&Cell]) -> Table {
-    let mut table = Table::new(
-        "",
-        &[
-            (Head, "cell", ""),
-            (Text, "harm", ""),
-            (Number, "none kept", "%"),
-            (Number, "guard kept", "%"),
-            (Number, "work", "%"),
-            (Number, "regret", "%"),
-        ],
-    );
-    for cell in cells.iter().take(MOST_CELLS) {
-        let guard = cell.cure();
-        let oracle = cell.oracle.as_ref();
-        let percent = |estimate: Option<&analysis::Estimate>| {
-            figures::short_mean(estimate).trim_end_matches(" %").to_owned()
-        };
-        table.push(vec![
-            shortened(&inert::line(&cell.name), NAME_COLUMNS),
-            harm_word(cell).to_owned(),
-            percent(cell.arm(NONE).and_then(|arm| arm.kept.as_ref())),
-            percent(guard.and_then(|arm| arm.kept.as_ref())),
-            percent(guard.and_then(|arm| arm.work.as_ref())),
-            percent(oracle.and_then(|oracle| oracle.regret.as_ref())),
-        ]);
-    }
-    table
+    let percent = |estimate: Option<&analysis::Estimate>| {
+        figures::short_mean(estimate).trim_end_matches(" %").to_owned()
+    };
+    Table::of("", cells.iter().take(MOST_CELLS))
+        .head("cell", "", |cell| shortened(&inert::line(&cell.name), NAME_COLUMNS))
+        .text("harm", "", |cell| harm_word(cell).to_owned())
+        .number("none kept", "%", |cell| percent(cell.arm(NONE).and_then(|arm| arm.kept.as_ref())))
+        .number("guard kept", "%", |cell| percent(cell.cure().and_then(|arm| arm.kept.as_ref())))
+        .number("work", "%", |cell| percent(cell.cure().and_then(|arm| arm.work.as_ref())))
+        .number("regret", "%", |cell| {
+            percent(cell.oracle.as_ref().and_then(|oracle| oracle.regret.as_ref()))
+        })
+        .table()
 }
 
 fn harm_word(cell: &Cell) -> &'static str {

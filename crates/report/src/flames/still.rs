@@ -36,7 +36,7 @@ pub(crate) fn draw(profile: &ProfileFigures, title: &str) -> String {
             let frame = &profile.tree.frames[node.frame as usize];
             one(
                 frame,
-                &said(profile, node, total),
+                &frame_title(profile, node, total),
                 [from / total, node.us_per_s / total],
                 node.depth,
             )
@@ -69,7 +69,7 @@ fn widest(nodes: &[Node], total: f64) -> Vec<(&Node, f64)> {
     placed
 }
 
-fn one(frame: &TreeFrame, said: &str, [from, share]: [f64; 2], row: u32) -> String {
+fn one(frame: &TreeFrame, title: &str, [from, share]: [f64; 2], row: u32) -> String {
     let room = if frame.waits { 16 } else { 4 };
     let mut inside = String::new();
     if matches!(frame.naming, Naming::Unknown(_)) {
@@ -91,11 +91,11 @@ fn one(frame: &TreeFrame, said: &str, [from, share]: [f64; 2], row: u32) -> Stri
         row * ROW,
         share * 100.0,
         ROW - 1,
-        escape(said),
+        escape(title),
     )
 }
 
-fn said(profile: &ProfileFigures, node: &Node, total: f64) -> String {
+fn frame_title(profile: &ProfileFigures, node: &Node, total: f64) -> String {
     let TreeFrame { name, module, .. } = &profile.tree.frames[node.frame as usize];
     let share = quantity::percent(node.us_per_s / total);
     if is_cpu(profile) {

@@ -59,11 +59,11 @@ impl Plot {
             let tick = tick.copied().unwrap_or(1.0);
             if decades { tick.log10() } else { tick }
         };
-        let ends = (place(ticks.first()), place(ticks.last()));
+        let ends = place(ticks.first())..place(ticks.last());
         let last = runs.len().saturating_sub(1).max(1) as f64;
         Self {
-            x: Scale::new((0.0, last), (LEFT + 14.0, WIDTH - RIGHT)),
-            y: Scale::new(ends, (HEIGHT - BOTTOM, TOP)),
+            x: Scale::new(0.0..last, LEFT + 14.0..WIDTH - RIGHT),
+            y: Scale::new(ends, HEIGHT - BOTTOM..TOP),
             decades,
             unit,
             ticks,
@@ -87,7 +87,8 @@ impl Plot {
 /// The picture.
 pub(super) fn draw(runs: &[&Entry], names: &[&str]) -> String {
     let plot = Plot::of(runs);
-    let lines: String = names.iter().enumerate().map(|each| line(runs, each, &plot)).collect();
+    let lines: String =
+        names.iter().enumerate().map(|(at, name)| line(runs, at, name, &plot)).collect();
     format!(
         r#"<svg class="history" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}<text class="axis" x="0" y="12">{}/s</text>{}{lines}</svg>"#,
         escape(&format!("{} over {}", names.join(", "), count(runs.len(), "run"))),
@@ -101,7 +102,7 @@ fn grid(plot: &Plot) -> String {
     let step = plot.ticks.get(1).copied().unwrap_or(1.0);
     let line_at = |tick: &f64| {
         let label = if plot.decades { format!("{tick}") } else { tick_label(*tick, step) };
-        level(plot.of_tick(*tick), (LEFT, WIDTH - RIGHT + 14.0), (&label, LEFT - 8.0))
+        level(plot.of_tick(*tick), &(LEFT..WIDTH - RIGHT + 14.0), &label, 8.0)
     };
     plot.ticks.iter().map(line_at).collect()
 }
@@ -123,11 +124,11 @@ fn runs_below(runs: &[&Entry], plot: &Plot) -> String {
     named.map(name).collect()
 }
 
-fn line(runs: &[&Entry], (at, name): (usize, &&str), plot: &Plot) -> String {
+fn line(runs: &[&Entry], at: usize, name: &str, plot: &Plot) -> String {
     let mut path = String::new();
     let mut drawn = String::new();
     for (place, run) in runs.iter().enumerate() {
-        let Some(figure) = run.figures.iter().find(|figure| figure.variant == **name) else {
+        let Some(figure) = run.figures.iter().find(|figure| figure.variant == name) else {
             continue;
         };
         let estimate = &figure.estimate;

@@ -68,22 +68,26 @@ pub struct Index {
     pub unread: Vec<Unread>,
 }
 
+/// Where a run lies, seen from its index.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// Its folder, as it is reported.
+    pub folder: &'a str,
+    /// Its report, as a link from the page; `None` where none was written.
+    pub report: Option<String>,
+}
+
 /// One line of the index from a run.
-pub fn entry(
-    run: &Run,
-    analysis: &Analysis,
-    wanted: &Wanted,
-    (folder, report): (&str, Option<String>),
-) -> Entry {
-    let told = overall(run, analysis);
+pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) -> Entry {
+    let overall = overall(run, analysis);
     Entry {
-        folder: folder.to_owned(),
-        report,
+        folder: place.folder.to_owned(),
+        report: place.report,
         began_unix: run.began_unix,
         study: run.study_name.clone(),
         question: run.study.question.clone(),
-        verdict: told.verdict,
-        sentence: told.sentence,
+        verdict: overall.verdict,
+        sentence: overall.sentence,
         key: key(run, analysis),
         image: run.lab.image.clone(),
         headroom: run.headroom.clone(),
@@ -102,14 +106,14 @@ pub(crate) fn by_targets<S, P>(
     run: &Run<S, P>,
     question: &str,
     Limited { targets, counted }: Limited<'_>,
-    (folder, report): (&str, Option<String>),
+    place: Place<'_>,
 ) -> Entry {
     let (verdict, sentence) = metrics::overall(targets, counted);
     let first = targets.first();
     let key = first.map(|target| format!("{}: {}", target.name, target.found));
     Entry {
-        folder: folder.to_owned(),
-        report,
+        folder: place.folder.to_owned(),
+        report: place.report,
         began_unix: run.began_unix,
         study: run.study_name.clone(),
         question: question.to_owned(),
@@ -140,7 +144,7 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
     let (loaded, idle): (Vec<_>, Vec<_>) = rows.partition(|(row, _)| is_loaded(analysis, row));
     // What it costs idle is the figure only where nothing else was measured.
     let rows = if loaded.is_empty() { idle } else { loaded };
-    let said = |(row, cpu): &(&Stage, analysis::Estimate)| {
+    let figure = |(row, cpu): &(&Stage, analysis::Estimate)| {
         format!("{} {}/s", row.variant, quantity::cpu(cpu))
     };
     let first = rows.first()?;
@@ -150,9 +154,9 @@ fn key(run: &Run, analysis: &Analysis) -> Option<String> {
         .min_by(|one, other| one.1.mean.total_cmp(&other.1.mean))?;
     let clients = quantity::count(stages.clients, "client");
     Some(if first.0.variant == cheapest.0.variant {
-        format!("{} at {clients}", said(first))
+        format!("{} at {clients}", figure(first))
     } else {
-        format!("{} to {} at {clients}", said(first), said(cheapest))
+        format!("{} to {} at {clients}", figure(first), figure(cheapest))
     })
 }
 

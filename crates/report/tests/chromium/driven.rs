@@ -15,6 +15,20 @@ use command_fds::{CommandFdExt, FdMapping};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// The size of a window or of an element, in pixels of the page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size<T> {
+    pub(crate) width: T,
+    pub(crate) height: T,
+}
+
+/// A place of the window, in its pixels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+}
+
 /// A page in a browser of its own.
 pub(crate) struct Page {
     child: Child,
@@ -30,7 +44,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Opens a page from its text, in a window of so many pixels.
-    pub(crate) fn open(browser: &Path, html: &str, (width, height): (u32, u32)) -> Self {
+    pub(crate) fn open(browser: &Path, html: &str, window: Size<u32>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("page.html");
         std::fs::write(&file, html).expect("the page is written");
@@ -68,11 +82,11 @@ impl Page {
             events: Vec::new(),
             _folder: folder,
         };
-        page.begin((width, height), &format!("file://{}", file.display()));
+        page.begin(window, &format!("file://{}", file.display()));
         page
     }
 
-    fn begin(&mut self, size: (u32, u32), address: &str) {
+    fn begin(&mut self, window: Size<u32>, address: &str) {
         let target = self.order("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.order("Target.attachToTarget", attach);
@@ -80,17 +94,17 @@ impl Page {
         for domain in ["Page", "Runtime", "Log"] {
             self.order(&format!("{domain}.enable"), json!({}));
         }
-        self.size(size);
-        self.order("Page.navigate", json!({ "url": address }));
-        self.await_event("Page.loadEventFired");
-    }
-
-    /// The window's size, in pixels of the page.
-    pub(crate) fn size(&mut self, (width, height): (u32, u32)) {
         self.order(
             "Emulation.setDeviceMetricsOverride",
-            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 }),
+            json!({
+                "width": window.width,
+                "height": window.height,
+                "deviceScaleFactor": 1,
+                "mobile": window.width < 500,
+            }),
         );
+        self.order("Page.navigate", json!({ "url": address }));
+        self.await_event("Page.loadEventFired");
     }
 
     /// The value of an expression of the page's script.
@@ -112,20 +126,21 @@ impl Page {
     }
 
     /// Clicks at a place of the window, as a mouse does.
-    pub(crate) fn click(&mut self, (x, y): (f64, f64)) {
-        self.mouse("mouseMoved", (x, y));
-        self.mouse("mousePressed", (x, y));
-        self.mouse("mouseReleased", (x, y));
+    pub(crate) fn click(&mut self, at: Point) {
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            self.mouse(kind, at);
+        }
     }
 
     /// Moves the mouse to a place of the window.
-    pub(crate) fn point(&mut self, at: (f64, f64)) {
+    pub(crate) fn point(&mut self, at: Point) {
         self.mouse("mouseMoved", at);
     }
 
-    fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
+    fn mouse(&mut self, kind: &str, at: Point) {
         let button = if kind == "mouseMoved" { "none" } else { "left" };
-        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": 1 });
+        let event =
+            json!({ "type": kind, "x": at.x, "y": at.y, "button": button, "clickCount": 1 });
         self.order("Input.dispatchMouseEvent", event);
     }
 
@@ -144,13 +159,13 @@ impl Page {
     }
 
     /// The middle of the first element that the selector finds, scrolled into sight; and its size.
-    pub(crate) fn find(&mut self, selector: &str) -> ((f64, f64), (f64, f64)) {
+    pub(crate) fn find(&mut self, selector: &str) -> (Point, Size<f64>) {
         let found = self.read(&format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
              const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2, b.width, b.height]; }})()"
         ));
         let number = |at: usize| found[at].as_f64().expect("a place");
-        ((number(0), number(1)), (number(2), number(3)))
+        (Point { x: number(0), y: number(1) }, Size { width: number(2), height: number(3) })
     }
 
     fn order(&mut self, method: &str, parameters: Value) -> Value {

@@ -108,13 +108,13 @@ fn application(name: &str) -> Application {
 pub(crate) fn run(blocks: u32) -> Run {
     let mut traffics: Vec<NamedTraffic> = Vec::new();
     let mut applications: Vec<NamedApplication> = Vec::new();
-    for (name, beside, ..) in CELLS {
+    for (name, alongside, ..) in CELLS {
         if traffics.iter().all(|known| known.name != name) {
             traffics.push(NamedTraffic { name: name.to_owned(), traffic: traffic(name) });
         }
-        if applications.iter().all(|known| known.name != beside) {
-            let application = application(beside);
-            applications.push(NamedApplication { name: beside.to_owned(), application });
+        if applications.iter().all(|known| known.name != alongside) {
+            let application = application(alongside);
+            applications.push(NamedApplication { name: alongside.to_owned(), application });
         }
     }
     let cell =
@@ -179,8 +179,8 @@ fn noise(of: [u32; 3]) -> f64 {
     f64::from(mixed % 2001) / 1000.0 - 1.0
 }
 
-/// What one trial is to say.
-struct Said {
+/// What one trial is to measure.
+struct Shares {
     /// Of traffic alone; `None`: no traffic.
     kept: Option<f64>,
     /// Of the application alone; `None`: no application.
@@ -190,20 +190,29 @@ struct Said {
     seed: [u32; 3],
 }
 
-fn trial(cell: u32, (arm, block, turn): (Arm, u32, u32), said: &Said, modelled: bool) -> Trial {
+/// Which trial of a cell it is.
+#[derive(Clone)]
+struct Turn {
+    arm: Arm,
+    block: u32,
+    turn: u32,
+}
+
+fn trial(cell: u32, turn: &Turn, measured: &Shares, modelled: bool) -> Trial {
+    let Turn { arm, block, turn } = turn.clone();
     let (traffic_name, application_name, place, ..) = CELLS[cell as usize];
     let order = Order {
         road: if place == "host" { Road::Veth } else { Road::Radio },
-        traffic: said.kept.map(|_| traffic(traffic_name)),
-        application: said.work.map(|_| application(application_name)),
+        traffic: measured.kept.map(|_| traffic(traffic_name)),
+        application: measured.work.map(|_| application(application_name)),
         control: Control::None,
         offset: Span::from_secs(u64::from(block)),
         warm_up: Span::from_secs(3),
         window: Span::from_secs(WINDOW_S),
         marks: modelled,
     };
-    let caches = modelled.then(|| window(said));
-    let reading = Reading { record: record(traffic_name == "bursts", said), caches };
+    let caches = modelled.then(|| window(measured));
+    let reading = Reading { record: record(traffic_name == "bursts", measured), caches };
     Trial {
         planned: PlannedTrial { number: 0, cell, arm, block, turn, order },
         began_unix: 1_790_000_000,
@@ -214,12 +223,12 @@ fn trial(cell: u32, (arm, block, turn): (Arm, u32, u32), said: &Said, modelled: 
     }
 }
 
-fn record(bursts: bool, said: &Said) -> Record {
-    let kept = said.kept.unwrap_or(0.0);
-    let [cell, arm, block] = said.seed;
+fn record(bursts: bool, measured: &Shares) -> Record {
+    let kept = measured.kept.unwrap_or(0.0);
+    let [cell, arm, block] = measured.seed;
     let second = |at: u32| {
-        let busy = said.kept.is_some() && (!bursts || at < 5);
-        let dip = if said.guarded && at == 0 {
+        let busy = measured.kept.is_some() && (!bursts || at < 5);
+        let dip = if measured.guarded && at == 0 {
             0.85
         } else {
             1.0 + 0.004 * noise([cell, arm * 64 + at, block])
@@ -235,7 +244,7 @@ fn record(bursts: bool, said: &Said) -> Record {
         }
     };
     let ns = 1_000_000_000 * WINDOW_S;
-    let work = said.work.unwrap_or(0.0);
+    let work = measured.work.unwrap_or(0.0);
     let part = |share: f64| (ns as f64 * share) as u64;
     let trip = |at: u32| {
         let slow = 1.0 + 2.0 * (1.0 - kept) * f64::from(at % 100) / 99.0;
@@ -248,7 +257,11 @@ fn record(bursts: bool, said: &Said) -> Record {
     Record {
         window_ns: ns,
         seconds: (0..WINDOW_S as u32).map(second).collect(),
-        round_trips: if said.kept.is_some() { (0..200).map(trip).collect() } else { Vec::new() },
+        round_trips: if measured.kept.is_some() {
+            (0..200).map(trip).collect()
+        } else {
+            Vec::new()
+        },
         cpus: vec![CpuTime {
             user_ns: part(user),
             system_ns: part(0.1),
@@ -256,15 +269,15 @@ fn record(bursts: bool, said: &Said) -> Record {
             idle_ns: part((0.9 - user - softirq).max(0.0)),
             ..CpuTime::default()
         }],
-        threads: threads(said, ns),
-        application: said.work.map(|work| Work {
+        threads: threads(measured, ns),
+        application: measured.work.map(|work| Work {
             operations: 40_000.0 * work,
             life_ns: 2 * ns,
             life_ran_ns: ns,
             ran_ns: ns / 2,
             ..Work::default()
         }),
-        guard: said.guarded.then(|| guarding(block)),
+        guard: measured.guarded.then(|| guarding(block)),
         counters: (cell == 6).then(|| Counters {
             events: vec![
                 ("instructions".to_owned(), Some(31_000_000_000)),
@@ -275,11 +288,11 @@ fn record(bursts: bool, said: &Said) -> Record {
     }
 }
 
-fn threads(said: &Said, ns: u64) -> Vec<ThreadTime> {
-    if said.kept.is_none() {
+fn threads(measured: &Shares, ns: u64) -> Vec<ThreadTime> {
+    if measured.kept.is_none() {
         return Vec::new();
     }
-    let waited = if said.work.is_some() { 1.0 - said.kept.unwrap_or(1.0) } else { 0.0 };
+    let waited = if measured.work.is_some() { 1.0 - measured.kept.unwrap_or(1.0) } else { 0.0 };
     let thread = |name: &str, ran: f64, waited: f64| ThreadTime {
         name: name.to_owned(),
         ran_ns: (ns as f64 * ran) as u64,
@@ -311,8 +324,8 @@ fn guarding(block: u32) -> Guarding {
     }
 }
 
-fn window(said: &Said) -> Window {
-    let (kept, work) = (said.kept.unwrap_or(0.0), said.work.unwrap_or(0.0));
+fn window(measured: &Shares) -> Window {
+    let (kept, work) = (measured.kept.unwrap_or(0.0), measured.work.unwrap_or(0.0));
     let counts = |instructions: f64| {
         let of = |share: f64, misses: f64| {
             let accesses = instructions * share;
@@ -339,30 +352,31 @@ fn block(cell: u32, block: u32) -> Vec<Trial> {
     let last = controls.len() as u32 + 2;
     let is_modelled = block == 0 && cell == 0;
     let mut all = Vec::new();
-    let mut add = |at: (Arm, u32, u32), said: Said| {
-        all.push(trial(cell, at.clone(), &said, false));
+    let mut add = |arm: Arm, turn: u32, measured: Shares| {
+        let turn = Turn { arm, block, turn };
+        all.push(trial(cell, &turn, &measured, false));
         if is_modelled {
-            all.push(trial(cell, at, &said, true));
+            all.push(trial(cell, &turn, &measured, true));
         }
     };
-    let plain = |kept, work, arm| Said { kept, work, guarded: false, seed: [cell, arm, block] };
-    add((Arm::Alone, block, 0), plain(Some(1.0), None, 50));
-    add((Arm::Application, block, 1), plain(None, Some(1.0), 51));
+    let plain = |kept, work, arm| Shares { kept, work, guarded: false, seed: [cell, arm, block] };
+    add(Arm::Alone, 0, plain(Some(1.0), None, 50));
+    add(Arm::Application, 1, plain(None, Some(1.0), 51));
     for (turn, (name, control, _, hard, waste)) in (2..).zip(controls) {
         let wobble = 1.0 + 0.004 * noise([cell, turn, block]);
         let kept = none_kept + (1.003 - none_kept) * (1.0 - (1.0 - hard) * (1.0 - hard));
         let work =
             none_work * (1.0 - 0.8 * hard) * waste * (1.0 + 0.02 * noise([turn, cell, block]));
         let guarded = matches!(control, Control::Guard(_));
-        let said = Said {
+        let measured = Shares {
             kept: Some(kept * wobble),
             work: Some(work),
             guarded,
             seed: [cell, turn, block],
         };
-        add((Arm::Control(name.to_owned()), block, turn), said);
+        add(Arm::Control(name.to_owned()), turn, measured);
     }
-    add((Arm::Alone, block, last), plain(Some(1.001), None, 52));
+    add(Arm::Alone, last, plain(Some(1.001), None, 52));
     all
 }
 

@@ -19,7 +19,7 @@ fn up_to(values: &[(f64, f64)], expect: Expect) -> (Run, Vec<Trial>) {
 
 #[test]
 fn a_large_effect_is_decided_at_the_first_look_and_later_pairs_do_not_change_that() {
-    let (run, trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    let (run, trials) = up_to(&pairs(24, -0.2, 0.001, 1), Expect::Faster);
     for done in 0..6 {
         let found = decide(&run, &trials[..2 * done]);
         assert!(matches!(found, Progress::GoOn(Some(_))), "{done}: {found:?}");
@@ -34,7 +34,7 @@ fn a_large_effect_is_decided_at_the_first_look_and_later_pairs_do_not_change_tha
 
 #[test]
 fn it_is_looked_only_where_it_was_fixed_before() {
-    let (run, trials) = up_to(&pairs(24, 0.0, (0.02, 2)), Expect::NoSlower);
+    let (run, trials) = up_to(&pairs(24, 0.0, 0.02, 2), Expect::NoSlower);
     let looked = |pairs: usize| {
         let found = decide(&run, &trials[..2 * pairs]);
         found.judgement().map(|judgement| (judgement.pairs, judgement.look))
@@ -46,7 +46,7 @@ fn it_is_looked_only_where_it_was_fixed_before() {
 
 #[test]
 fn a_budget_that_is_spent_ends_it_undecided() {
-    let (run, mut trials) = up_to(&pairs(12, 0.0, (0.05, 3)), Expect::Same);
+    let (run, mut trials) = up_to(&pairs(12, 0.0, 0.05, 3), Expect::Same);
     assert!(matches!(decide(&run, &trials[..22]), Progress::GoOn(_)));
     let found = decide(&run, &trials);
     let Progress::BudgetSpent(judgement) = &found else { panic!("{found:?}") };
@@ -61,7 +61,7 @@ fn a_budget_that_is_spent_ends_it_undecided() {
 
 #[test]
 fn pairs_count_in_the_order_of_the_plan() {
-    let (run, mut trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    let (run, mut trials) = up_to(&pairs(24, -0.2, 0.001, 1), Expect::Faster);
     let sixth = trials.remove(10);
     assert!(matches!(decide(&run, &trials[..14]), Progress::GoOn(_)), "the sixth pair is not done");
     trials.push(sixth);
@@ -72,7 +72,7 @@ fn pairs_count_in_the_order_of_the_plan() {
 
 #[test]
 fn a_fixed_number_is_waited_for() {
-    let (run, trials) = compared(&pairs(8, -0.2, (0.001, 1)));
+    let (run, trials) = compared(&pairs(8, -0.2, 0.001, 1));
     assert!(matches!(decide(&run, &trials[..14]), Progress::GoOn(_)));
     let found = decide(&run, &trials);
     let Progress::Decided(judgement) = &found else { panic!("{found:?}") };
@@ -81,7 +81,7 @@ fn a_fixed_number_is_waited_for() {
 
 #[test]
 fn what_more_pairs_cannot_mend_ends_at_once() {
-    let (run, mut trials) = up_to(&pairs(24, -0.2, (0.001, 1)), Expect::Faster);
+    let (run, mut trials) = up_to(&pairs(24, -0.2, 0.001, 1), Expect::Faster);
     recording(&mut trials[1]).facts.clk_tck = 250;
     let found = decide(&run, &trials[..2]);
     let Progress::Decided(judgement) = &found else { panic!("{found:?}") };
@@ -90,7 +90,7 @@ fn what_more_pairs_cannot_mend_ends_at_once() {
 
 #[test]
 fn a_run_that_compares_nothing_has_nothing_to_decide() {
-    let (mut run, trials) = compared(&pairs(6, 0.0, (0.001, 1)));
+    let (mut run, trials) = compared(&pairs(6, 0.0, 0.001, 1));
     run.plan = planned(&trials);
     run.versus = None;
     assert_eq!(decide(&run, &trials), Progress::GoOn(None));
@@ -108,7 +108,7 @@ fn t(pairs: &[(f64, f64)]) -> f64 {
 
 #[test]
 fn the_simulation_asks_what_the_rule_asks() {
-    let pairs = pairs(8, 0.002, (0.002, 9));
+    let pairs = pairs(8, 0.002, 0.002, 9);
     let level = 0.01;
     let interval = Paired::of(&pairs, level).unwrap().absolute;
     let estimate = t_quantile_at(7, 1.0 - level / 2.0);
@@ -124,7 +124,7 @@ fn wrong(experiments: u32, looks: &[u32], level: f64) -> f64 {
     let looks: Vec<_> = looks.iter().map(quantile).collect();
     let mut random = Random::seeded(2026);
     let wrong = (0..experiments).filter(|_| {
-        let pairs = pairs(24, 0.0, (0.01, random.bits()));
+        let pairs = pairs(24, 0.0, 0.01, random.bits());
         looks.iter().any(|(look, quantile)| t(&pairs[..*look]).abs() > *quantile)
     });
     wrong.count() as f64 / f64::from(experiments)

@@ -28,8 +28,14 @@ struct Graph<'a> {
     blocks: Vec<Block>,
     /// The block that each one is first reached through, of all that every way to it passes.
     dominators: Vec<Option<usize>>,
-    /// Jumps back, from block to block.
-    back: Vec<(usize, usize)>,
+    back: Vec<BackEdge>,
+}
+
+/// A jump back, from a loop's last block to its first.
+#[derive(Clone, Copy)]
+struct BackEdge {
+    last: usize,
+    first: usize,
 }
 
 /// The loops of a function's hints.
@@ -54,14 +60,16 @@ impl<'a> Graph<'a> {
         let dominators = dominators(&blocks);
         let mut graph = Graph { instructions, blocks, dominators, back: Vec::new() };
         let edges = graph.blocks.iter().enumerate();
-        let edges = edges.flat_map(|(from, block)| block.next.iter().map(move |to| (from, *to)));
-        graph.back = edges.filter(|(from, to)| graph.passes(*from, *to)).collect();
+        let edges = edges.flat_map(|(last, block)| {
+            block.next.iter().map(move |first| BackEdge { last, first: *first })
+        });
+        graph.back = edges.filter(|edge| graph.passes(edge.last, edge.first)).collect();
         (graph.back.len() <= MOST_LOOPS).then_some(graph)
     }
 
     fn loop_of(&self, hint: usize) -> Option<HintLoop> {
-        let inside = self.blocks.partition_point(|block| block.instructions.end <= hint);
-        let around = self.back.iter().filter(|(_, first)| self.passes(inside, *first));
+        let inside = self.block_of(hint);
+        let around = self.back.iter().filter(|edge| self.passes(inside, edge.first));
         let bodies = around.filter_map(|edge| Some((*edge, self.body(*edge, inside)?)));
         let size = |body: &[bool]| -> u64 {
             let ranges =
@@ -69,12 +77,17 @@ impl<'a> Graph<'a> {
             ranges.map(|range| range.end - range.start).sum()
         };
         let (edge, body) = bodies.min_by_key(|(_, body)| size(body))?;
-        Some(self.told(edge, body, (inside, hint)))
+        Some(self.with_hint(edge, body, hint))
+    }
+
+    /// The block of an instruction.
+    fn block_of(&self, instruction: usize) -> usize {
+        self.blocks.partition_point(|block| block.instructions.end <= instruction)
     }
 
     /// The blocks of the loop that a jump back closes; `None`: a certain one is not among them.
-    fn body(&self, (end, first): (usize, usize), inside: usize) -> Option<Vec<bool>> {
-        let body = self.reach(vec![end], first, |block| &block.before);
+    fn body(&self, edge: BackEdge, inside: usize) -> Option<Vec<bool>> {
+        let body = self.reach(vec![edge.last], edge.first, |block| &block.before);
         body[inside].then_some(body)
     }
 
@@ -91,16 +104,12 @@ impl<'a> Graph<'a> {
     }
 
     /// What of a loop runs with the hint.
-    fn told(
-        &self,
-        (end, first): (usize, usize),
-        mut body: Vec<bool>,
-        (inside, hint): (usize, usize),
-    ) -> HintLoop {
+    fn with_hint(&self, edge: BackEdge, mut body: Vec<bool>, hint: usize) -> HintLoop {
+        let (inside, first) = (self.block_of(hint), edge.first);
         // A loop within it that has no hint does something else meanwhile, as long as it likes.
-        for (last, other) in self.back.iter().copied().filter(|(_, other)| *other != first) {
-            if body[last] && self.body((last, other), inside).is_none() {
-                let inner = self.reach(vec![last], other, |block| &block.before);
+        for other in self.back.iter().filter(|other| other.first != first) {
+            if body[other.last] && self.body(*other, inside).is_none() {
+                let inner = self.reach(vec![other.last], other.first, |block| &block.before);
                 body.iter_mut().zip(inner).for_each(|(body, inner)| *body &= !inner);
             }
         }
@@ -115,7 +124,7 @@ impl<'a> Graph<'a> {
         past.extend(self.between(hint..self.blocks[inside].instructions.end));
         HintLoop {
             hint: self.instructions[hint].address,
-            jump: self.instructions[self.blocks[end].instructions.end - 1].address,
+            jump: self.instructions[self.blocks[edge.last].instructions.end - 1].address,
             round: on_round.filter_map(|block| self.span(block)).collect(),
             past,
         }

@@ -27,7 +27,7 @@ pub(super) struct Rounds {
     taken: u64,
     newest: u64,
     newest_before: u64,
-    told: u64,
+    newest_reported: u64,
     /// Records that came after a later one was reported.
     pub(super) late: u64,
 }
@@ -39,7 +39,7 @@ impl Rounds {
             self.slots.push(Record::default());
             self.slots.len() - 1
         });
-        self.late += u64::from(time < self.told);
+        self.late += u64::from(time < self.newest_reported);
         self.newest = self.newest.max(time);
         if record.body.capacity() > 4 * record.body.len() + SMALL {
             record.body.shrink_to_fit();
@@ -63,7 +63,7 @@ impl Rounds {
             return None;
         }
         self.waiting.pop();
-        self.told = self.told.max(time);
+        self.newest_reported = self.newest_reported.max(time);
         self.free.push(slot);
         self.bytes -= weight(&self.slots[slot]);
         Some(&self.slots[slot])

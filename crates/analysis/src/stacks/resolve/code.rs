@@ -49,7 +49,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    pub(super) fn new(elf: Elf, debug: Option<&Elf>, (cpu, module): (Cpu, u32)) -> Self {
+    pub(super) fn new(elf: Elf, debug: Option<&Elf>, cpu: Cpu, module: u32) -> Self {
         let table = Table::of(&elf, debug);
         let within = packed(&elf);
         let symbols = Symbols::of(&elf, within.as_ref(), debug);

@@ -61,11 +61,18 @@ pub(super) enum Slot {
     Loaded(Box<Code>),
 }
 
+/// What a process has mapped, and the files that this is of, by their numbers.
+#[derive(Clone, Copy)]
+pub(super) struct AddressSpace<'a> {
+    pub(super) process: &'a Process,
+    pub(super) files: &'a [MappedFile],
+}
+
 /// What all frames of one sample have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub(super) cpu: Cpu,
-    pub(super) at: (&'a Process, &'a [MappedFile]),
+    pub(super) at: AddressSpace<'a>,
     pub(super) stack: &'a Stack<'a>,
 }
 
@@ -96,11 +103,12 @@ impl<'f> Known<'f> {
     /// All frames of a sample, innermost first, and how the stack ended.
     pub(super) fn walk(
         &mut self,
-        at: (&Process, &[MappedFile]),
-        (registers, sample): (&Registers, &Sample<'_>),
+        at: AddressSpace<'_>,
+        sample: &Sample<'_>,
         out: &mut Vec<u32>,
     ) -> (End, Module) {
-        let Some(mut cpu) = Cpu::of(self.loading.architecture) else {
+        let cpu = Cpu::of(self.loading.architecture);
+        let (Some(mut cpu), Some(registers)) = (cpu, &sample.registers) else {
             return (End::Lost(Cause::NoUnwindInfo), Module::Anonymous);
         };
         let mut state = State::of(cpu, registers);
@@ -161,11 +169,7 @@ impl<'f> Known<'f> {
     }
 
     /// Where an address is, with what is known of it.
-    pub(super) fn place(
-        &mut self,
-        at: (&Process, &[MappedFile]),
-        address: u64,
-    ) -> Result<Place, End> {
+    pub(super) fn place(&mut self, at: AddressSpace<'_>, address: u64) -> Result<Place, End> {
         let (address, file) = self.locate(at, address).map_err(|(end, _)| end)?;
         Ok(Place { file, address, rules: self.site(file, address).rules })
     }
@@ -183,12 +187,7 @@ impl<'f> Known<'f> {
     }
 
     /// The frames of a stack that the kernel walked, innermost first.
-    pub(super) fn chain(
-        &mut self,
-        at: (&Process, &[MappedFile]),
-        chain: &[u64],
-        out: &mut Vec<u32>,
-    ) {
+    pub(super) fn chain(&mut self, at: AddressSpace<'_>, chain: &[u64], out: &mut Vec<u32>) {
         for (place, address) in chain.iter().enumerate() {
             let address = address.wrapping_sub(u64::from(place > 0));
             match self.locate(at, address) {
@@ -210,7 +209,7 @@ impl<'f> Known<'f> {
 
     pub(super) fn unknown_in(&mut self, cause: Cause, module: Module) -> u32 {
         match module {
-            Module::Anonymous => unknown(&mut self.interned, cause, (ANONYMOUS, false)),
+            Module::Anonymous => unknown(&mut self.interned, cause, ANONYMOUS, false),
             Module::Known(module) => self.interned.frame(Frame {
                 name: cause.name().to_owned(),
                 module,
@@ -231,7 +230,7 @@ impl<'f> Known<'f> {
                     let (inlined, spin) = (false, Spin::None);
                     self.interned.frame(Frame { name, module, naming, inlined, spin })
                 }
-                None => unknown(&mut self.interned, Cause::NoSymbol, ("[kernel]", true)),
+                None => unknown(&mut self.interned, Cause::NoSymbol, "[kernel]", true),
             };
             self.sites.keep(key, &[frame], Rules::Bare)
         });
@@ -239,14 +238,10 @@ impl<'f> Known<'f> {
     }
 
     /// Which place of which file is at an address.
-    fn locate(
-        &mut self,
-        (process, files): (&Process, &[MappedFile]),
-        address: u64,
-    ) -> Result<(u64, u32), (End, Module)> {
+    fn locate(&mut self, at: AddressSpace<'_>, address: u64) -> Result<(u64, u32), (End, Module)> {
         let nothing = (End::Lost(Cause::NoMapping), Module::Anonymous);
-        let mapping = process.mapping(address).ok_or(nothing)?;
-        match self.slot(mapping.file, files) {
+        let mapping = at.process.mapping(address).ok_or(nothing)?;
+        match self.slot(mapping.file, at.files) {
             Slot::Loaded(code) => {
                 let found = code.elf.address_of(mapping.offset_of(address));
                 let broken = (End::Lost(Cause::Broken), Module::Known(code.module));
@@ -297,7 +292,7 @@ impl<'f> Known<'f> {
             return Slot::Missing(module);
         };
         let debug = self.loading.debug(&elf, &mapped.path, &mut self.faults);
-        let mut code = Code::new(elf, debug.as_ref(), (cpu, module));
+        let mut code = Code::new(elf, debug.as_ref(), cpu, module);
         code.spins.is_kernels = mapped.path == VDSO;
         if let Some(fault) = code.table.fault() {
             self.faults.insert(format!("{}: {fault}", mapped.path));

@@ -29,7 +29,10 @@ pub(super) fn read(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
         }
         let SymbolFlags::Elf { st_info, .. } = symbol.flags() else { continue };
         let Ok(name) = symbol.name_bytes() else { continue };
-        let found = one(code, name, (symbol.address(), symbol.size(), st_info.0));
+        let found = function(
+            code,
+            Entry { name, address: symbol.address(), size: symbol.size(), info: st_info.0 },
+        );
         if found.as_ref().is_some_and(|found| !affords(code, found)) {
             break;
         }
@@ -60,7 +63,7 @@ fn bare(source: &Elf, code: &Elf, out: &mut Vec<Symbol>) {
             let defined = *entry.get(section)? != 0 || *entry.get(section + 1)? != 0;
             let name = strings.get(name..)?.split(|byte| *byte == 0).next()?;
             defined.then_some(())?;
-            one(code, name, (address, length, *entry.get(info)?))
+            function(code, Entry { name, address, size: length, info: *entry.get(info)? })
         };
         let found = read();
         if found.as_ref().is_some_and(|found| !affords(code, found)) {
@@ -75,7 +78,15 @@ fn affords(code: &Elf, symbol: &Symbol) -> bool {
     code.budget().take((2 * symbol.name.len() + size_of::<Symbol>()) as u64)
 }
 
-fn one(code: &Elf, name: &[u8], (address, size, info): (u64, u64, u8)) -> Option<Symbol> {
+/// An entry of a symbol table, as it stands there.
+struct Entry<'a> {
+    name: &'a [u8],
+    address: u64,
+    size: u64,
+    info: u8,
+}
+
+fn function(code: &Elf, Entry { name, address, size, info }: Entry<'_>) -> Option<Symbol> {
     let name = std::str::from_utf8(name).ok().filter(|name| name.len() <= LONGEST_NAME)?;
     let kind = match info & 15 {
         STT_FUNC => Kind::Function,

@@ -86,7 +86,7 @@ pub fn is_thread_end(cpu: Cpu, code: &[u8]) -> bool {
 
 /// Whether code jumps to an address, as a function does whose last call is made in its own place.
 /// `address` is the code's own.
-pub fn jumps_to(cpu: Cpu, code: &[u8], (address, target): (u64, u64)) -> bool {
+pub fn jumps_to(cpu: Cpu, code: &[u8], address: u64, target: u64) -> bool {
     let distance = target.wrapping_sub(address) as i64;
     match cpu {
         // jmp with 32 bits, from behind its five bytes.

@@ -13,6 +13,8 @@ const MOST_STEPS: u32 = 256;
 /// What a rule is evaluated with.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
+    /// The section that the rule is in.
+    pub(super) source: &'a Source,
     pub(super) cpu: Cpu,
     pub(super) state: &'a State,
     pub(super) stack: &'a Stack<'a>,
@@ -22,12 +24,11 @@ pub(super) struct Around<'a> {
 
 /// The value that an expression computes; `first` is on its stack when it starts.
 pub(super) fn evaluate(
-    source: &Source,
     expression: UnwindExpression<usize>,
     around: Around<'_>,
     first: Option<u64>,
 ) -> Result<u64, Cause> {
-    let broken = |_| Cause::Broken;
+    let (source, broken) = (around.source, |_| Cause::Broken);
     let bytes = if source.is_eh() {
         expression.get(&source.eh_frame()).map_err(broken)?
     } else {

@@ -17,7 +17,7 @@ const LONGEST: usize = 1 << 16;
 
 /// Registers that a function of x86-64 preserves, when it is about to return to the word at `slot`:
 /// `code` is the function up to the instruction at hand.
-pub fn preserved(state: &State, stack: &Stack<'_>, (slot, code): (u64, &[u8])) -> State {
+pub fn preserved(state: &State, stack: &Stack<'_>, slot: u64, code: &[u8]) -> State {
     let mut caller = *state;
     caller.known = 0;
     caller.lack = Cause::NoUnwindInfo;

@@ -141,11 +141,11 @@ impl Rows {
     }
 
     fn read(&mut self, table: &Table, entry: &Entry) -> Option<()> {
-        let (source, offset) = table.source(entry)?;
+        let source = table.source_at(entry.source_place())?;
         if source.is_eh() {
-            self.read_from(&source.eh_frame(), source.bases(), (entry, offset.into()))
+            self.read_from(&source.eh_frame(), source.bases(), entry)
         } else {
-            self.read_from(&source.debug_frame(), source.bases(), (entry, offset.into()))
+            self.read_from(&source.debug_frame(), source.bases(), entry)
         }
     }
 
@@ -153,8 +153,9 @@ impl Rows {
         &mut self,
         section: &S,
         bases: &gimli::BaseAddresses,
-        (entry, offset): (&Entry, S::Offset),
+        entry: &Entry,
     ) -> Option<()> {
+        let offset = S::Offset::from(entry.offset());
         let fde = section.fde_from_offset(bases, offset, S::cie_from_offset).ok()?;
         let returns_by = fde.cie().return_address_register().0;
         let is_signal = fde.is_signal_trampoline();
@@ -172,7 +173,7 @@ impl Rows {
                 row.registers()
                     .filter_map(|(register, rule)| rule_of(register.0, rule, returns_by)),
             );
-            let kept = Row {
+            self.rows.push(Row {
                 start: range.start,
                 end: range.end,
                 cfa: cfa_of(row.cfa())?,
@@ -181,8 +182,7 @@ impl Rows {
                 returns_by,
                 is_signal,
                 source: entry.source_place(),
-            };
-            self.rows.push(kept);
+            });
         }
         Some(())
     }

@@ -4,7 +4,7 @@ use super::{
     Cpu, End, Stack, State,
     expression::{Around, evaluate},
     row::{Cfa, Rows, What},
-    table::{Source, Table},
+    table::Table,
 };
 use crate::stacks::profile::Cause;
 
@@ -32,15 +32,13 @@ impl Step<'_> {
     pub fn caller(&self, row: u32, state: &State) -> Result<State, End> {
         let (row, rules) = self.rows.get(row).ok_or(End::Lost(Cause::Broken))?;
         let source = self.table.source_at(row.source).ok_or(End::Lost(Cause::Broken))?;
-        let around = Around { cpu: self.cpu, state, stack: self.stack, bias: self.bias };
+        let around = Around { source, cpu: self.cpu, state, stack: self.stack, bias: self.bias };
         let cfa = match row.cfa {
             Cfa::Register(number, offset) => state
                 .get(usize::from(number))
                 .map(|value| self.cut_to_word(value.wrapping_add_signed(offset)))
                 .ok_or(End::Lost(state.lack))?,
-            Cfa::Expression(expression) => {
-                evaluate(source, expression, around, None).map_err(End::Lost)?
-            }
+            Cfa::Expression(expression) => evaluate(expression, around, None).map_err(End::Lost)?,
         };
         let mut caller = *state;
         caller.set(self.cpu.stack_pointer(), Some(cfa));
@@ -52,7 +50,7 @@ impl Step<'_> {
             if self.is_popped(rule.what, state, cfa) {
                 continue;
             }
-            let value = self.value(source, rule.what, (around, cfa));
+            let value = self.value(rule.what, around, cfa);
             if number == returns_by {
                 returns_to = match value {
                     Ok(Some(value)) => Ok(value),
@@ -103,12 +101,7 @@ impl Step<'_> {
 
     /// A register's former value; `None`: it has none.
     #[inline]
-    fn value(
-        &self,
-        source: &Source,
-        what: What,
-        (around, cfa): (Around<'_>, u64),
-    ) -> Result<Option<u64>, Cause> {
+    fn value(&self, what: What, around: Around<'_>, cfa: u64) -> Result<Option<u64>, Cause> {
         let read = |address| self.stack.word(self.cpu, self.cut_to_word(address)).map(Some);
         match what {
             What::Undefined => Ok(None),
@@ -118,12 +111,8 @@ impl Step<'_> {
                 around.state.get(usize::from(other)).map(Some).ok_or(around.state.lack)
             }
             What::Constant(value) => Ok(Some(value)),
-            What::AtExpression(expression) => {
-                read(evaluate(source, expression, around, Some(cfa))?)
-            }
-            What::IsExpression(expression) => {
-                evaluate(source, expression, around, Some(cfa)).map(Some)
-            }
+            What::AtExpression(expression) => read(evaluate(expression, around, Some(cfa))?),
+            What::IsExpression(expression) => evaluate(expression, around, Some(cfa)).map(Some),
         }
     }
 }

@@ -32,8 +32,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The number of the section that describes it.
     pub(super) fn source_place(&self) -> u8 {
         self.source
+    }
+
+    /// Where in that section it is described.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
     }
 }
 
@@ -97,12 +103,7 @@ impl Table {
         self.place(address).and_then(|place| self.entries.get(place).copied())
     }
 
-    /// Where an entry is described, for anyone who decodes it.
-    pub(super) fn source(&self, entry: &Entry) -> Option<(&Source, usize)> {
-        Some((self.sources.get(usize::from(entry.source))?, entry.offset))
-    }
-
-    /// A section by its number, for rules by expression.
+    /// A section by its number.
     pub(super) fn source_at(&self, place: u8) -> Option<&Source> {
         self.sources.get(usize::from(place))
     }

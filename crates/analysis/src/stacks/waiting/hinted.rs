@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::reason;
+use super::{Measured, reason};
 use crate::{
     profiles::{Waiting, WhyWaiting},
     stacks::{
-        cost::Costs,
         functions::{Function, Functions},
         hint::Spin,
         profile::{Frame, Profile},
@@ -57,13 +56,13 @@ impl Hinted {
     pub(super) fn of(functions: &Functions, profile: &Profile, share: f64) -> Self {
         let rounds: Vec<Vec<Round>> =
             profile.stacks.iter().map(|stack| rounds(functions, profile, &stack.frames)).collect();
-        let counted = counted(profile, &rounds, share);
+        let that_wait = that_wait(profile, &rounds, share);
         let mut hinted = Self {
             loops: BTreeMap::new(),
             outside: functions.all.iter().map(|function| function.own.clone()).collect(),
         };
         for (stack, rounds) in profile.stacks.iter().zip(&rounds) {
-            let counts = |round: &&Round| counted.contains(&round.function);
+            let counts = |round: &&Round| that_wait.contains(&round.function);
             let Some(round) = rounds.iter().rev().find(counts) else { continue };
             let found = hinted.loops.entry(round.function).or_default();
             add(&mut found.all, &stack.samples);
@@ -88,13 +87,12 @@ impl Hinted {
         functions.all.iter().zip(self.outside.iter().cloned())
     }
 
-    /// The loops, told.
+    /// The loops, as findings.
     pub(super) fn waiting<'a>(
         &'a self,
-        functions: &'a Functions,
-        costs: &'a Costs,
-        all: u64,
+        measured: &'a Measured<'a>,
     ) -> impl Iterator<Item = Waiting> + 'a {
+        let Measured { functions, costs, .. } = *measured;
         self.loops.iter().filter_map(move |(place, found)| {
             let function = functions.all.get(*place)?;
             let most = found.callers.iter().max_by_key(|(at, count)| (**count, usize::MAX - **at));
@@ -108,7 +106,7 @@ impl Hinted {
                 reason: REASON.to_owned(),
                 samples,
                 own_samples: found.own.iter().sum(),
-                share: samples as f64 / all.max(1) as f64,
+                share: measured.share(samples),
                 cpu: costs.estimate(&found.all),
                 own: costs.estimate(&found.own),
             })
@@ -117,7 +115,7 @@ impl Hinted {
 }
 
 /// Functions whose loops have enough samples, and do wait.
-fn counted(profile: &Profile, rounds: &[Vec<Round>], share: f64) -> Vec<usize> {
+fn that_wait(profile: &Profile, rounds: &[Vec<Round>], share: f64) -> Vec<usize> {
     let all: u64 = profile.samples.iter().sum();
     // With all that is called, in its own code, and of these behind the hint.
     let mut sums: BTreeMap<usize, [u64; 3]> = BTreeMap::new();
@@ -166,7 +164,7 @@ fn add(to: &mut Vec<u64>, samples: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::{test_data::profile, waiting::named};
+    use crate::stacks::{cost::Costs, test_data::profile, waiting::named};
 
     /// Each finding: function, why, samples, own samples, caller.
     fn found(stacks: &[(&str, &[u64])]) -> Vec<(String, WhyWaiting, [u64; 2], Option<String>)> {
@@ -174,10 +172,10 @@ mod tests {
         let all: u64 = profile.samples.iter().sum();
         let costs = Costs::of(&profile.samples, &[Some(all as f64 * 10.0)]);
         let functions = Functions::of(&profile);
-        let told = named(&functions, &profile, &costs);
-        assert!(told.iter().all(|one| one.cpu.unwrap().mean == one.samples as f64 * 10.0));
+        let waiting = named(&functions, &profile, &costs);
+        assert!(waiting.iter().all(|one| one.cpu.unwrap().mean == one.samples as f64 * 10.0));
         let of = |one: Waiting| (one.function, one.why, [one.samples, one.own_samples], one.caller);
-        told.into_iter().map(of).collect()
+        waiting.into_iter().map(of).collect()
     }
 
     #[test]

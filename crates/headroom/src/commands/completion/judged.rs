@@ -10,7 +10,7 @@ use analysis::{
     Estimate,
     completion::{
         By, Completion,
-        judge::{self, Question},
+        judge::{self, Question, Sides},
     },
     metrics::{self, Target},
     quantity::{Unit, count, percent},
@@ -75,9 +75,10 @@ impl Comparison {
         let versus = shape.versus?;
         let (place, load) = (study.places.first()?, study.loads.first()?);
         let difference = versus.variant.map_or(Difference::Nothing, |_| Difference::Variants);
-        let sides = (versus.base.name().to_owned(), name_of(&versus));
+        let base = versus.base.name().to_owned();
+        let sides = Sides { base, variant: name_of(&versus), difference };
         let rate = load.rates.first().copied()?;
-        let question = Question::of(study, (load, rate), sides, difference);
+        let question = Question::of(study, load, rate, sides);
         let judgement = judge::judge(&question, &pairs(&versus, recorded));
         Some(Self::concluded(question, place.name.clone(), judgement))
     }

@@ -6,7 +6,7 @@
 //! above it leads to a program's or a thread's beginning. On AArch64 the function's own instructions say
 //! where it keeps its return address. Anything less would draw callers that never were.
 
-use super::{Around, Known, Place};
+use super::{AddressSpace, Around, Known, Place};
 use crate::stacks::{
     profile::Cause,
     resolve::{code::Code, sites::Rules},
@@ -42,7 +42,7 @@ pub(super) fn caller(
     state: &State,
 ) -> Result<State, End> {
     // A word on the stack may lead into any file but the kernel's, which calls no one.
-    let (process, files) = around.at;
+    let AddressSpace { process, files } = around.at;
     for file in process.mappings().iter().map(|mapping| mapping.file) {
         if files.get(file as usize).is_some_and(|mapped| mapped.path != VDSO) {
             known.slot(file, files);
@@ -61,9 +61,9 @@ fn proven(
     place: Place,
     state: &State,
 ) -> Result<State, End> {
-    let code = known.code(place.file).ok_or(LOST)?;
+    let callee = Callee::of(known, around, place, state).ok_or(LOST)?;
     let address = place.address.wrapping_add(u64::from(!state.exact));
-    let bytes = code.elf.at(address);
+    let bytes = callee.code.elf.at(address);
     if is_trampoline(around.cpu, bytes) {
         return interrupted(around.cpu, state, around.stack).map_err(End::Lost);
     }
@@ -71,109 +71,132 @@ fn proven(
         return Err(End::Whole);
     }
     let found = match around.cpu {
-        Cpu::X86_64 => by_words(known, around, (code, place), state),
-        Cpu::Aarch64 => by_instructions(known, around, (code, place), state),
+        Cpu::X86_64 => callee.by_words(),
+        Cpu::Aarch64 => callee.by_instructions(),
         Cpu::Arm => None,
     };
     found.ok_or(LOST)
 }
 
-/// The nearest word behind a call of the function.
-fn by_words(
-    known: &Known<'_>,
-    around: Around<'_>,
-    (code, place): (&Code, Place),
-    state: &State,
-) -> Option<State> {
-    let base = state.get(around.cpu.stack_pointer())?;
-    let function = code.function(place.address);
-    for slot in (0..FURTHEST).map(|word| base.wrapping_add(word * 8)) {
-        let word = around.stack.word(around.cpu, slot).ok()?;
-        let Some(Call::Direct(target)) = call_at(known, around, word) else { continue };
-        if reaches(known, around, target, (code, place, function)) {
-            return Some(returned(around, code, state, (slot, word, place)));
+/// A frame whose caller is looked for.
+struct Callee<'a> {
+    known: &'a Known<'a>,
+    around: Around<'a>,
+    place: Place,
+    state: &'a State,
+    code: &'a Code,
+    /// Where its function begins, as far as somebody says.
+    function: Option<u64>,
+}
+
+impl<'a> Callee<'a> {
+    fn of(
+        known: &'a Known<'a>,
+        around: Around<'a>,
+        place: Place,
+        state: &'a State,
+    ) -> Option<Self> {
+        let code = known.code(place.file)?;
+        let function = code.function(place.address);
+        Some(Self { known, around, place, state, code, function })
+    }
+
+    /// The nearest word behind a call of the function.
+    fn by_words(&self) -> Option<State> {
+        let is_call = |call| matches!(call, Call::Direct(target) if self.is_reached_by(target));
+        self.nearest(FURTHEST, is_call)
+    }
+
+    /// Behind the nearest word of so many that is behind such a call.
+    fn nearest(&self, words: u64, is_call: impl Fn(Call) -> bool) -> Option<State> {
+        let Around { cpu, stack, .. } = self.around;
+        let base = self.state.get(cpu.stack_pointer())?;
+        for slot in (0..words).map(|word| base.wrapping_add(word * 8)) {
+            let word = stack.word(cpu, slot).ok()?;
+            if self.call_at(word).is_some_and(&is_call) {
+                return Some(self.returned(slot, word));
+            }
         }
+        None
     }
-    None
-}
 
-/// Whether a call of `target` gets to the function: itself, by a stub, or by a jump at its end.
-fn reaches(
-    known: &Known<'_>,
-    around: Around<'_>,
-    target: u64,
-    (code, place, function): (&Code, Place, Option<u64>),
-) -> bool {
-    let Some((other, called)) = code_at(known, around, target) else { return false };
-    let same_file = std::ptr::eq(other, code);
-    let Some(function) = function else {
-        let past = place.address.checked_sub(called);
-        return same_file && past.is_some_and(|past| past < LONGEST);
-    };
-    if same_file && called == function {
-        return true;
-    }
-    let symbol = other.symbols.at(called).filter(|symbol| symbol.address == called);
-    let Some(symbol) = symbol else { return false };
-    let (body, called, end) = match symbol.name.strip_suffix("@plt") {
-        Some(name) if code.symbols.has_name(function, name) => return true,
-        Some(name) => match code.symbols.named(name) {
-            Some((start, end)) => (code, start, end),
+    /// Whether a call of `target` gets to the function: itself, by a stub, or by a jump at its end.
+    fn is_reached_by(&self, target: u64) -> bool {
+        let Some((other, called)) = self.code_at(target) else { return false };
+        let code = self.code;
+        let same_file = std::ptr::eq(other, code);
+        let Some(function) = self.function else {
+            let past = self.place.address.checked_sub(called);
+            return same_file && past.is_some_and(|past| past < LONGEST);
+        };
+        if same_file && called == function {
+            return true;
+        }
+        let symbol = other.symbols.at(called).filter(|symbol| symbol.address == called);
+        let Some(symbol) = symbol else { return false };
+        let (body, called, end) = match symbol.name.strip_suffix("@plt") {
+            Some(name) if code.symbols.has_name(function, name) => return true,
+            Some(name) => match code.symbols.named(name) {
+                Some((start, end)) => (code, start, end),
+                None => return false,
+            },
+            None if same_file => (code, called, symbol.end),
             None => return false,
-        },
-        None if same_file => (code, called, symbol.end),
-        None => return false,
-    };
-    let length = usize::try_from(end.saturating_sub(called).min(LONGEST)).unwrap_or(0);
-    let body = body.elf.at(called);
-    jumps_to(around.cpu, body.get(..length).unwrap_or(body), (called, function))
-}
-
-/// Behind the return to `word`, which is at `slot`.
-fn returned(
-    around: Around<'_>,
-    code: &Code,
-    state: &State,
-    (slot, word, place): (u64, u64, Place),
-) -> State {
-    let from = code.function(place.address);
-    let body = from.map_or(&[][..], |from| {
-        let length = usize::try_from(place.address.wrapping_sub(from)).unwrap_or(0);
-        let body = code.elf.at(from);
-        body.get(..length).unwrap_or(body)
-    });
-    let mut caller = preserved(state, around.stack, (slot, body));
-    if from.is_none() {
-        caller.known = 0;
+        };
+        let length = usize::try_from(end.saturating_sub(called).min(LONGEST)).unwrap_or(0);
+        let body = body.elf.at(called);
+        jumps_to(self.around.cpu, body.get(..length).unwrap_or(body), called, function)
     }
-    caller.pc = word;
-    caller.exact = false;
-    caller.set(around.cpu.stack_pointer(), Some(slot.wrapping_add(8)));
-    caller
-}
 
-/// The frame that the function made, and the call that its return address is behind.
-fn by_instructions(
-    known: &Known<'_>,
-    around: Around<'_>,
-    (code, place): (&Code, Place),
-    state: &State,
-) -> Option<State> {
-    let cpu = around.cpu;
-    let start = code.function(place.address)?;
-    let length = usize::try_from(place.address.checked_sub(start)?).ok()?;
-    let frame = aarch64_frame(code.elf.at(start).get(..length)?);
-    let base = state.get(cpu.stack_pointer())?.checked_add_signed(frame.size)?;
-    let mut caller = *state;
-    for (number, below) in frame.stored.iter().enumerate().filter(|(_, below)| **below != 0) {
-        let value = around.stack.word(cpu, base.wrapping_add_signed(below.checked_neg()?));
-        caller.set(number, value.ok());
+    /// Behind the return to `word`, which is at `slot`.
+    fn returned(&self, slot: u64, word: u64) -> State {
+        let body = self.function.map_or(&[][..], |from| {
+            let length = usize::try_from(self.place.address.wrapping_sub(from)).unwrap_or(0);
+            let body = self.code.elf.at(from);
+            body.get(..length).unwrap_or(body)
+        });
+        let mut caller = preserved(self.state, self.around.stack, slot, body);
+        if self.function.is_none() {
+            caller.known = 0;
+        }
+        caller.pc = word;
+        caller.exact = false;
+        caller.set(self.around.cpu.stack_pointer(), Some(slot.wrapping_add(8)));
+        caller
     }
-    caller.set(cpu.stack_pointer(), Some(base));
-    caller.pc = cpu.code_address(caller.get(cpu.link()?)?);
-    caller.exact = false;
-    let moved = base > state.get(cpu.stack_pointer())? || state.exact;
-    (moved && call_at(known, around, caller.pc).is_some()).then_some(caller)
+
+    /// The frame that the function made, and the call that its return address is behind.
+    fn by_instructions(&self) -> Option<State> {
+        let Self { around: Around { cpu, stack, .. }, state, .. } = *self;
+        let start = self.function?;
+        let length = usize::try_from(self.place.address.checked_sub(start)?).ok()?;
+        let frame = aarch64_frame(self.code.elf.at(start).get(..length)?);
+        let base = state.get(cpu.stack_pointer())?.checked_add_signed(frame.size)?;
+        let mut caller = *state;
+        for (number, below) in frame.stored.iter().enumerate().filter(|(_, below)| **below != 0) {
+            let value = stack.word(cpu, base.wrapping_add_signed(below.checked_neg()?));
+            caller.set(number, value.ok());
+        }
+        caller.set(cpu.stack_pointer(), Some(base));
+        caller.pc = cpu.code_address(caller.get(cpu.link()?)?);
+        caller.exact = false;
+        let moved = base > state.get(cpu.stack_pointer())? || state.exact;
+        (moved && self.call_at(caller.pc).is_some()).then_some(caller)
+    }
+
+    /// The call that an address is behind.
+    fn call_at(&self, address: u64) -> Option<Call> {
+        let (code, place) = self.code_at(address.wrapping_sub(8))?;
+        let bytes = code.elf.at(place).first_chunk::<8>()?;
+        call_before(self.around.cpu, bytes, address)
+    }
+
+    fn code_at(&self, address: u64) -> Option<(&'a Code, u64)> {
+        let mapping = self.around.at.process.mapping(address)?;
+        let code = self.known.code(mapping.file)?;
+        let place = code.elf.address_of(mapping.offset_of(address))?;
+        code.elf.is_code(place).then_some((code, place))
+    }
 }
 
 /// The nearest word behind any call, if all above it is whole.
@@ -183,15 +206,8 @@ fn likely(known: &mut Known<'_>, around: Around<'_>, place: Place, state: &State
     if around.cpu != Cpu::X86_64 {
         return None;
     }
-    let base = state.get(around.cpu.stack_pointer())?;
-    for slot in (0..NEAR).map(|word| base.wrapping_add(word * 8)) {
-        let word = around.stack.word(around.cpu, slot).ok()?;
-        if call_at(known, around, word).is_some() {
-            let caller = returned(around, known.code(place.file)?, state, (slot, word, place));
-            return ends_well(known, around, caller).then_some(caller);
-        }
-    }
-    None
+    let caller = Callee::of(known, around, place, state)?.nearest(NEAR, |_| true)?;
+    ends_well(known, around, caller).then_some(caller)
 }
 
 fn ends_well(known: &mut Known<'_>, around: Around<'_>, mut state: State) -> bool {
@@ -207,18 +223,4 @@ fn ends_well(known: &mut Known<'_>, around: Around<'_>, mut state: State) -> boo
         }
     }
     false
-}
-
-/// The call that an address is behind.
-fn call_at(known: &Known<'_>, around: Around<'_>, address: u64) -> Option<Call> {
-    let (code, place) = code_at(known, around, address.wrapping_sub(8))?;
-    let bytes = code.elf.at(place).first_chunk::<8>()?;
-    call_before(around.cpu, bytes, address)
-}
-
-fn code_at<'a>(known: &'a Known<'_>, around: Around<'_>, address: u64) -> Option<(&'a Code, u64)> {
-    let mapping = around.at.0.mapping(address)?;
-    let code = known.code(mapping.file)?;
-    let place = code.elf.address_of(mapping.offset_of(address))?;
-    code.elf.is_code(place).then_some((code, place))
 }

@@ -40,29 +40,37 @@ const ABI_32: u64 = 1;
 /// A record is at most this long, and the kernel cuts the stack's copy so that it fits.
 const NEARLY_LONGEST: usize = 64_000;
 
-/// Room for what a record holds in another form than a happening.
+/// What a record holds in another form than a happening.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct Buffers {
     kernel: Vec<u64>,
     chain: Vec<u64>,
     text: String,
 }
 
+/// How records are laid out.
+#[derive(Clone, Copy)]
+pub(super) struct Layout<'a> {
+    /// What the record is of.
+    pub(super) event: &'a Event,
+    pub(super) architecture: Architecture,
+    pub(super) is_big: bool,
+}
+
 /// What a record says; `None` where it is too short, `Some(None)` where it says nothing to us.
-pub(super) fn tell<'a>(
+pub(super) fn happening<'a>(
     record: &'a Record,
-    big: bool,
-    (event, architecture): (&Event, Architecture),
-    room: &'a mut Room,
+    layout: Layout<'_>,
+    buffers: &'a mut Buffers,
 ) -> Option<Option<Happening<'a>>> {
-    let mut body = Bytes::new(&record.body, big);
+    let mut body = Bytes::new(&record.body, layout.is_big);
     Some(Some(match record.kind {
-        SAMPLE => Happening::Sample(sample(record.misc, body, (event, architecture), room)?),
-        MAP | MAP2 => return map(record, body, &mut room.text),
+        SAMPLE => Happening::Sample(sample(record.misc, body, layout, buffers)?),
+        MAP | MAP2 => return map(record, body, &mut buffers.text),
         NAME => {
             let [pid, tid] = [body.u32()?, body.u32()?];
             let exec = record.misc & EXEC != 0;
-            Happening::Name { pid, tid, name: text(body.text(), &mut room.text), exec }
+            Happening::Name { pid, tid, name: text(body.text(), &mut buffers.text), exec }
         }
         FORK => {
             let [pid, parent, tid] = [body.u32()?, body.u32()?, body.u32()?];
@@ -82,14 +90,14 @@ pub(super) fn tell<'a>(
     }))
 }
 
-/// Bytes as text, with room for what is none.
-fn text<'a>(bytes: &'a [u8], room: &'a mut String) -> &'a str {
+/// Bytes as text; what is none is made one in `buffer`.
+fn text<'a>(bytes: &'a [u8], buffer: &'a mut String) -> &'a str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(_) => {
-            room.clear();
-            room.push_str(&String::from_utf8_lossy(bytes));
-            room
+            buffer.clear();
+            buffer.push_str(&String::from_utf8_lossy(bytes));
+            buffer
         }
     }
 }
@@ -97,7 +105,7 @@ fn text<'a>(bytes: &'a [u8], room: &'a mut String) -> &'a str {
 fn map<'a>(
     record: &Record,
     mut body: Bytes<'a>,
-    room: &'a mut String,
+    buffer: &'a mut String,
 ) -> Option<Option<Happening<'a>>> {
     let [pid, _tid] = [body.u32()?, body.u32()?];
     let [start, length, offset] = [body.u64()?, body.u64()?, body.u64()?];
@@ -113,7 +121,7 @@ fn map<'a>(
         executable = body.u32()? & EXECUTABLE != 0;
         let _flags = body.u32()?;
     }
-    let path = text(body.text(), room);
+    let path = text(body.text(), buffer);
     let pid = (!kernel).then_some(pid);
     let map = Map { pid, start, length, offset, path, build_id };
     Some((kernel || executable).then_some(Happening::Map(map)))
@@ -122,18 +130,19 @@ fn map<'a>(
 fn sample<'a>(
     misc: u16,
     mut body: Bytes<'a>,
-    (event, architecture): (&Event, Architecture),
-    room: &'a mut Room,
+    layout: Layout<'_>,
+    buffers: &'a mut Buffers,
 ) -> Option<Sample<'a>> {
+    let event = layout.event;
     let length = body.rest().len();
     let mut sample = fixed_part(misc, &mut body, event)?;
-    room.kernel.clear();
-    room.chain.clear();
+    buffers.kernel.clear();
+    buffers.chain.clear();
     if event.has(sample_type::READ) {
         skip_counters(&mut body, event.read_format)?;
     }
     if event.has(sample_type::CALLCHAIN) {
-        split_chain(&mut body, sample.in_kernel, room)?;
+        split_chain(&mut body, sample.in_kernel, buffers)?;
     }
     if event.has(sample_type::RAW) {
         let length = body.u32()?;
@@ -143,7 +152,7 @@ fn sample<'a>(
         skip_branches(&mut body, event.branch_type)?;
     }
     if event.has(sample_type::REGS_USER) {
-        sample.registers = registers(&mut body, event.registers, architecture)?;
+        sample.registers = registers(&mut body, event.registers, layout.architecture)?;
     }
     if event.has(sample_type::STACK_USER) {
         let size = body.u64()?;
@@ -154,10 +163,10 @@ fn sample<'a>(
         let longest = size >= u64::from(event.stack_bytes) || length >= NEARLY_LONGEST;
         sample.stack_cut = size > 0 && filled == size && longest;
     }
-    if room.kernel.is_empty() && sample.in_kernel {
-        room.kernel.push(sample.ip);
+    if buffers.kernel.is_empty() && sample.in_kernel {
+        buffers.kernel.push(sample.ip);
     }
-    (sample.kernel, sample.chain) = (&room.kernel, &room.chain);
+    (sample.kernel, sample.chain) = (&buffers.kernel, &buffers.chain);
     Some(sample)
 }
 
@@ -211,7 +220,7 @@ fn skip_branches(body: &mut Bytes, kind: u64) -> Option<()> {
 }
 
 /// The chain's kernel part and its user part. Other contexts are guests': none of ours.
-fn split_chain(body: &mut Bytes, in_kernel: bool, room: &mut Room) -> Option<()> {
+fn split_chain(body: &mut Bytes, in_kernel: bool, buffers: &mut Buffers) -> Option<()> {
     enum Part {
         Kernel,
         User,
@@ -227,8 +236,8 @@ fn split_chain(body: &mut Bytes, in_kernel: bool, room: &mut Room) -> Option<()>
             // What follows is no address but a number under which the user part comes later.
             (CONTEXT_USER_DEFERRED, _) => part = Part::Neither,
             (context, _) if context >= CONTEXTS => part = Part::Neither,
-            (address, Part::Kernel) => room.kernel.push(address),
-            (address, Part::User) => room.chain.push(address),
+            (address, Part::Kernel) => buffers.kernel.push(address),
+            (address, Part::User) => buffers.chain.push(address),
             (_, Part::Neither) => (),
         }
     }
