@@ -20,7 +20,7 @@ use std::{fs, path::Path};
 
 use linux::nl80211::{Address, Interface};
 use model::{
-    identity::{FileIdentity, Identity, InterfaceIdentity, PartyIdentity, Role},
+    identity::{FileIdentity, Identity, InterfaceIdentity, ProcessIdentity, Role},
     wire::LoadOrder,
 };
 
@@ -45,7 +45,7 @@ pub(crate) fn of(processes: Processes<'_>) -> Identity {
     let of_role = |role| move |pid: &u32| (role, *pid);
     let pids = processes.subject.iter().map(of_role(Role::Subject));
     let pids = pids.chain(processes.others.iter().map(of_role(Role::Other)));
-    let mut told: Vec<PartyIdentity> =
+    let mut told: Vec<ProcessIdentity> =
         pids.filter_map(|(role, pid)| process(role, pid, &mut files)).collect();
     let commands = processes.load.map_or(&[][..], |load| load.work.commands());
     told.extend(commands.iter().filter_map(|words| command(words, &mut files)));
@@ -59,7 +59,7 @@ pub(crate) fn of(processes: Processes<'_>) -> Identity {
 }
 
 /// A process that runs; `None` where it has just ended.
-fn process(role: Role, pid: u32, files: &mut Files<'_>) -> Option<PartyIdentity> {
+fn process(role: Role, pid: u32, files: &mut Files<'_>) -> Option<ProcessIdentity> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned();
     let command = words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?);
     let mut told = vec![files.executable(pid)];
@@ -67,17 +67,17 @@ fn process(role: Role, pid: u32, files: &mut Files<'_>) -> Option<PartyIdentity>
         told.extend(files.mapped(pid));
     }
     told.extend(files.named(&command, Some(pid)));
-    Some(PartyIdentity { role, name, command, files: each_once(told) })
+    Some(ProcessIdentity { role, name, command, files: each_once(told) })
 }
 
 /// A command of a load, before it runs; `None` for one without words.
-fn command(words: &[String], files: &mut Files<'_>) -> Option<PartyIdentity> {
+fn command(words: &[String], files: &mut Files<'_>) -> Option<ProcessIdentity> {
     let program = words.first()?;
     let path = programs::resolve(program);
     let name = path.as_deref().unwrap_or(program.as_ref()).file_name().unwrap_or_default();
     let mut told: Vec<FileIdentity> = path.iter().map(|path| files.at(path)).collect();
     told.extend(files.named(&words[1..], None));
-    Some(PartyIdentity {
+    Some(ProcessIdentity {
         role: Role::Load,
         name: name.to_string_lossy().into_owned(),
         command: words.to_vec(),

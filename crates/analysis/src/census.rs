@@ -14,7 +14,7 @@ pub(crate) fn check(planned: u32, recording: &Recording) -> Result<(), String> {
     agree(planned, &recording.before, "before the warm-up")?;
     agree(planned, &recording.after, "after the window")?;
     let of = |census: &Census| -> Vec<_> {
-        census.interfaces.iter().map(|each| (each.name.clone(), counted(each))).collect()
+        census.interfaces.iter().map(|each| (each.name.clone(), clients_of(each))).collect()
     };
     if of(&recording.before) != of(&recording.after) {
         return Err("clients moved between interfaces within the trial".to_owned());
@@ -37,7 +37,7 @@ fn agree(planned: u32, census: &Census, when: &str) -> Result<(), String> {
     let found = census
         .interfaces
         .iter()
-        .filter_map(counted)
+        .filter_map(clients_of)
         .fold(0u32, |sum, clients| sum.saturating_add(clients));
     if found != planned {
         return Err(format!(
@@ -60,6 +60,6 @@ fn interface_agrees(each: &InterfaceCensus, when: &str) -> Result<(), String> {
     }
 }
 
-fn counted(each: &InterfaceCensus) -> Option<u32> {
+fn clients_of(each: &InterfaceCensus) -> Option<u32> {
     each.kernel.or(each.hostapd)
 }

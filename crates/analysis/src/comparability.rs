@@ -10,7 +10,7 @@ use model::plural::count;
 use model::{
     facts::Facts,
     identity::{
-        FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, PartyIdentity, Role,
+        FileDoubt, FileIdentity, Identity, InterfaceIdentity, Overlay, ProcessIdentity, Role,
     },
     name::Sha256Hex,
     trial::{Outcome, Recording, Trial},
@@ -209,7 +209,7 @@ impl<'a> Sides<'a> {
         });
     }
 
-    fn processes(&mut self, one: &[PartyIdentity], other: &[PartyIdentity]) {
+    fn processes(&mut self, one: &[ProcessIdentity], other: &[ProcessIdentity]) {
         for process in one {
             match counterpart(process, one, other) {
                 Some(counterpart) => self.process(process, counterpart),
@@ -221,7 +221,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    fn process(&mut self, one: &PartyIdentity, other: &PartyIdentity) {
+    fn process(&mut self, one: &ProcessIdentity, other: &ProcessIdentity) {
         let name = &one.name;
         if !self.is_variants() {
             let words = [one, other].map(|process| without_sides(&process.command));
@@ -232,7 +232,7 @@ impl<'a> Sides<'a> {
         // Other words name other files; and another build of the named program may need other libraries, which is a
         // part of that difference.
         let other_words = self.is_variants() && one.command != other.command;
-        let runs_it = |process: &PartyIdentity| {
+        let runs_it = |process: &ProcessIdentity| {
             process.files.first().is_some_and(|executable| self.is_named_program(&executable.path))
         };
         let may_differ = other_words || runs_it(one) || runs_it(other);
@@ -264,7 +264,7 @@ impl<'a> Sides<'a> {
     }
 
     /// A process that only one side has.
-    fn unmatched(&mut self, process: &PartyIdentity, side: usize) {
+    fn unmatched(&mut self, process: &ProcessIdentity, side: usize) {
         if self.is_variants() && self.plan_differs(process.role) {
             return;
         }
@@ -325,11 +325,12 @@ fn wrong_program(name: &str, identity: &Identity, named: &str, side: &str) -> Ve
 /// The process of the same role and name: of several, as one process for each interface, the one with the same
 /// words, else the one in the same place among them.
 fn counterpart<'a>(
-    process: &PartyIdentity,
-    own: &[PartyIdentity],
-    among: &'a [PartyIdentity],
-) -> Option<&'a PartyIdentity> {
-    let is_like = |other: &&PartyIdentity| other.role == process.role && other.name == process.name;
+    process: &ProcessIdentity,
+    own: &[ProcessIdentity],
+    among: &'a [ProcessIdentity],
+) -> Option<&'a ProcessIdentity> {
+    let is_like =
+        |other: &&ProcessIdentity| other.role == process.role && other.name == process.name;
     let place = own.iter().filter(is_like).position(|other| std::ptr::eq(other, process));
     let same_words = among.iter().filter(is_like).find(|other| other.command == process.command);
     same_words.or_else(|| among.iter().filter(is_like).nth(place.unwrap_or(0)))
@@ -341,7 +342,7 @@ fn is_program(path: &str, name: &str) -> bool {
 }
 
 /// What speaks against a file; seconds and the like differ from trial to trial and are left out.
-fn doubt(file: &FileIdentity, process: &PartyIdentity) -> Option<String> {
+fn doubt(file: &FileIdentity, process: &ProcessIdentity) -> Option<String> {
     let what = match file.doubt.as_ref()? {
         FileDoubt::ChangedSinceBoot(_) if is_ours(&file.path) => return None,
         FileDoubt::ChangedSinceBoot(_) => "was written after the kernel booted".to_owned(),

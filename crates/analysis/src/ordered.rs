@@ -55,7 +55,7 @@ pub fn jonckheere(groups: &[Vec<f64>]) -> Option<Ordered> {
     let p = if !pairs.tied && values.len() <= MOST_VALUES {
         upper_tail(&sizes, doubled / 2)
     } else if arrangements(&sizes).is_some_and(|count| count <= MOST_COUNTED) {
-        counted(&pairs, &labels, doubled)
+        by_enumeration(&pairs, &labels, doubled)
     } else {
         drawn(&pairs, &labels, doubled)
     };
@@ -176,7 +176,7 @@ fn arrangements(sizes: &[usize]) -> Option<u64> {
 }
 
 /// The part of all arrangements that reach the statistic, counted one by one.
-fn counted(pairs: &Pairs, labels: &[usize], at_least: u64) -> f64 {
+fn by_enumeration(pairs: &Pairs, labels: &[usize], at_least: u64) -> f64 {
     let mut labels = labels.to_vec();
     labels.sort_unstable();
     let (mut reached, mut all) = (0_u64, 0_u64);
@@ -262,7 +262,8 @@ mod tests {
         let labels = [0, 0, 0, 1, 1, 1, 2, 2, 2];
         let pairs = Pairs::of(&values);
         let at_least = pairs.doubled(&labels) - 8;
-        let (exact, drawn) = (counted(&pairs, &labels, at_least), drawn(&pairs, &labels, at_least));
+        let (exact, drawn) =
+            (by_enumeration(&pairs, &labels, at_least), drawn(&pairs, &labels, at_least));
         // Five standard errors of 100,000 draws, and the seed is fixed.
         let error = 5.0 * (exact * (1.0 - exact) / DRAWS as f64).sqrt();
         assert!((exact - drawn).abs() < error, "{exact} {drawn}");

@@ -129,11 +129,11 @@ fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, Str
         window.subject_between(from_ns, span.to_ns, figures.subject.source)
     };
     let rates: Vec<_> = pauses.spans.iter().map(|span| (span.state, rate(span))).collect();
-    let stopped = beside(&rates, PauseState::Stopped);
+    let stopped = against_neighbours(&rates, PauseState::Stopped);
     let [running, stopped_rate] = stopped.ok_or(
         "no stopped span is next to a running one with two samples in each; pause for longer",
     )?;
-    let sham = beside(&rates, PauseState::Sham);
+    let sham = against_neighbours(&rates, PauseState::Sham);
     Ok(Seen {
         running: Some(running),
         stopped: Some(stopped_rate),
@@ -144,7 +144,7 @@ fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, Str
 }
 
 /// The mean of the running neighbours of every span of a state, and of those spans.
-fn beside(rates: &[(PauseState, Option<f64>)], state: PauseState) -> Option<[f64; 2]> {
+fn against_neighbours(rates: &[(PauseState, Option<f64>)], state: PauseState) -> Option<[f64; 2]> {
     let runs = |at: usize| match rates.get(at) {
         Some((PauseState::Runs, rate)) => *rate,
         _ => None,

@@ -15,7 +15,7 @@ pub struct Identity {
     /// The kernel that runs.
     pub kernel: KernelIdentity,
     /// Whose work is counted, and what makes it work.
-    pub parties: Vec<PartyIdentity>,
+    pub parties: Vec<ProcessIdentity>,
     /// The access-point interfaces.
     pub interfaces: Vec<InterfaceIdentity>,
     /// File systems whose upper layer hides files of a lower one, as `/overlay/upper on /`; an access point
@@ -34,7 +34,7 @@ pub struct KernelIdentity {
     pub command_line: Option<String>,
 }
 
-/// What a party is in the measurement.
+/// What a process is in the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -48,7 +48,7 @@ pub enum Role {
 
 /// One process, or the commands of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PartyIdentity {
+pub struct ProcessIdentity {
     /// What it is.
     pub role: Role,
     /// `/proc/PID/comm`, or the load's program.
@@ -59,7 +59,7 @@ pub struct PartyIdentity {
     pub files: Vec<FileIdentity>,
 }
 
-/// One file that a party depends on.
+/// One file that a process depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// Its path.

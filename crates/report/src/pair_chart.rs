@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use analysis::{quantity, verdicts::Judgement};
 
-use crate::svg::{Scale, escape};
+use crate::svg::{self, Scale, escape};
 
 const WIDTH: f64 = 358.0;
 const HEIGHT: f64 = 92.0;
@@ -71,14 +71,9 @@ fn dot(judgement: &Judgement, at: usize, value: f64, x: Scale) -> String {
 
 fn whisker(judgement: &Judgement, x: Scale) -> String {
     let Some(effect) = &judgement.absolute else { return String::new() };
-    let interval = effect.interval.map(|interval| {
-        format!(
-            r#"<path class="whisker" d="M{:.1} {:.1}v8m0 -4H{:.1}m0 -4v8"/>"#,
-            x.at(interval.low),
-            INTERVAL - 4.0,
-            x.at(interval.high)
-        )
-    });
+    let interval = effect
+        .interval
+        .map(|interval| svg::whisker("whisker", x.at(interval.low)..x.at(interval.high), INTERVAL));
     format!(
         r#"{}<path class="mark" transform="translate({:.1} {INTERVAL})" d="M0 -5.6L5 0L0 5.6L-5 0z"/>"#,
         interval.unwrap_or_default(),

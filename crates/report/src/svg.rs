@@ -107,6 +107,12 @@ pub(crate) fn level(y: f64, across: &Range<f64>, label: &str, before: f64) -> St
     )
 }
 
+/// An interval along a row, with an upright stroke of 8 pixels at each end.
+pub(crate) fn whisker(class: &str, across: Range<f64>, y: f64) -> String {
+    let (low, high) = (across.start, across.end);
+    format!(r#"<path class="{class}" d="M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8"/>"#, y - 4.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

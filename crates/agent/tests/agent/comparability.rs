@@ -3,7 +3,7 @@
 use std::{fs, io::Write, path::Path};
 
 use model::{
-    identity::{FileDoubt, Identity, PartyIdentity, Role},
+    identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
     parity::ParityOrder,
     wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
@@ -24,7 +24,7 @@ fn identity(order: Measure) -> Identity {
     }
 }
 
-fn of_role(identity: &Identity, role: Role) -> &PartyIdentity {
+fn of_role(identity: &Identity, role: Role) -> &ProcessIdentity {
     identity.parties.iter().find(|party| party.role == role).unwrap()
 }
 

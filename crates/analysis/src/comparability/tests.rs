@@ -18,7 +18,7 @@ fn file(path: &str, digit: &str) -> FileIdentity {
 }
 
 fn identity() -> Identity {
-    let party = |role, name: &str, files| PartyIdentity {
+    let party = |role, name: &str, files| ProcessIdentity {
         role,
         name: name.to_owned(),
         command: vec![format!("/usr/bin/{name}"), "--every".to_owned(), "1s".to_owned()],

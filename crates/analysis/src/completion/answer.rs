@@ -60,7 +60,7 @@ fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> 
 }
 
 /// The point alongside a task, over a bus that takes no time or over one that does.
-fn beside_task<'a>(
+fn with_task<'a>(
     completion: &'a Completion,
     place: &str,
     strategy: Strategy,
@@ -79,14 +79,13 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
     let each: Vec<String> = Strategy::ALL
         .into_iter()
         .filter_map(|strategy| {
-            let slowdown =
-                beside_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
+            let slowdown = with_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
             Some(format!("{:.3} × alongside {}", slowdown.mean, strategy.name()))
         })
         .collect();
     let rate = Strategy::ALL
         .into_iter()
-        .find_map(|strategy| beside_task(completion, place, strategy, false))
+        .find_map(|strategy| with_task(completion, place, strategy, false))
         .map(|point| point.rate)?;
     (!each.is_empty()).then(|| {
         format!(
@@ -99,12 +98,12 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
 
 fn of_bus(completion: &Completion, place: &str) -> Option<String> {
     let each = Strategy::ALL.into_iter().filter_map(|strategy| {
-        let slowdown = beside_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
+        let slowdown = with_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
         Some(format!("{:.2} × alongside {}", slowdown.mean, strategy.name()))
     });
     let each: Vec<String> = each.collect();
     let point =
-        Strategy::ALL.into_iter().find_map(|one| beside_task(completion, place, one, true))?;
+        Strategy::ALL.into_iter().find_map(|one| with_task(completion, place, one, true))?;
     Some(format!(
         "Over a bus that takes {:.2} µs for 16 bits, as behind old cards, it takes {}.",
         point.bus_word_ns as f64 / 1e3,

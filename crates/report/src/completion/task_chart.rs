@@ -13,7 +13,7 @@ use model::completion::Strategy;
 use super::style;
 use crate::{
     marks,
-    svg::{Scale, escape, tick_label, ticks},
+    svg::{self, Scale, escape, tick_label, ticks},
 };
 
 /// Where things stand in one size of the picture, in its pixels.
@@ -126,11 +126,7 @@ fn row(bar: &Bar, frame: &Frame, x: Scale, top: f64) -> String {
     let y = top + (ROW - BAR) / 2.0;
     let middle = y + BAR / 2.0;
     let whisker = bar.interval.map_or(String::new(), |interval| {
-        let (low, high) = (x.at(interval.low), x.at(interval.high));
-        format!(
-            r#"<path class="whisker ink" d="M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8"/>"#,
-            middle - 4.0
-        )
+        svg::whisker("whisker ink", x.at(interval.low)..x.at(interval.high), middle)
     });
     format!(
         r#"<g class="{}"><title>{}</title><rect class="part {}" x="{:.1}" y="{y:.1}" width="{:.1}" height="{BAR}"/>{whisker}<text class="name end" x="{:.1}" y="{:.1}">{}</text><text class="figure" x="{:.1}" y="{:.1}">{}</text></g>"#,

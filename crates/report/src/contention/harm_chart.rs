@@ -10,7 +10,7 @@ use analysis::{
 };
 
 use super::{controls::NONE, figures, gate};
-use crate::svg::{Scale, escape};
+use crate::svg::{self, Scale, escape};
 
 /// Where things stand in one size of the picture, in its pixels.
 struct Frame {
@@ -112,12 +112,8 @@ impl Uncontrolled<'_> {
         let filling = if cell.is_harmed() { "subject" } else { "load" };
         let end = x.at(kept.mean.clamp(0.0, 1.0));
         let whisker = kept.interval.map_or(String::new(), |interval| {
-            let (low, high) = (x.at(interval.low.max(0.0)), x.at(interval.high.min(1.0)));
-            let middle = y + BAR / 2.0;
-            format!(
-                r#"<path class="whisker ink" d="M{low:.1} {:.1}v8m0 -4H{high:.1}m0 -4v8"/>"#,
-                middle - 4.0
-            )
+            let across = x.at(interval.low.max(0.0))..x.at(interval.high.min(1.0));
+            svg::whisker("whisker ink", across, y + BAR / 2.0)
         });
         format!(
             r#"<g class="{}"><title>{}</title><rect class="part {filling}" x="{:.1}" y="{y:.1}" width="{:.1}" height="{BAR}"/>{whisker}{}</g>"#,

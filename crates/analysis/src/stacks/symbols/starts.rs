@@ -57,7 +57,7 @@ pub enum Refused {
         more: usize,
     },
     /// No function fits.
-    #[error("no function `{asked}`{}", beside(.near))]
+    #[error("no function `{asked}`{}", nearby(.near))]
     Unknown {
         /// What was asked for.
         asked: String,
@@ -94,7 +94,7 @@ fn listed(found: &[String], more: usize) -> String {
     if more == 0 { joined } else { format!("{joined} and {more} more") }
 }
 
-fn beside(names: &[String]) -> String {
+fn nearby(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) }
 }
 
