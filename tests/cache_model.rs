@@ -60,7 +60,8 @@ fn measure(command: &str, every: Span) -> Measure {
 fn trial(
     lab: &Lab,
     snapshot: &Snapshot,
-    (order, model): (&Measure, Option<&Attached>),
+    order: &Measure,
+    model: Option<&Attached>,
 ) -> (Recording, Option<Window>) {
     let mut guest = match model {
         Some(model) => Guest::restored(|folder| {
@@ -100,8 +101,8 @@ fn counted_figures_are_the_same_with_and_without_the_model() {
     // Neither asks for the time: a few instructions of the host's making move what stress-ng does by 0.3 %.
     for command in ["iw dev wlan0 station dump", "sha256sum /sbin/iw"] {
         let order = measure(command, Span::from_secs(1));
-        let (plain, _) = trial(&lab, &snapshot, (&order, None));
-        let (modelled, window) = trial(&lab, &snapshot, (&order, Some(&model)));
+        let (plain, _) = trial(&lab, &snapshot, &order, None);
+        let (modelled, window) = trial(&lab, &snapshot, &order, Some(&model));
         assert_eq!(modelled.samples.last().unwrap().rounds.failed, 0, "{command}");
         let (plain, modelled) = (spent(&plain.samples), spent(&modelled.samples));
         eprintln!("{command}: without {plain:?} ns, with {modelled:?} ns");
@@ -125,7 +126,7 @@ fn a_memory_streamer_misses_where_an_idle_access_point_does_not() {
     let counted = |command: &str| {
         let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
         let order = measure(command, Span::from_secs(10));
-        let window = trial(&lab, &snapshot, (&order, Some(&model))).1.unwrap();
+        let window = trial(&lab, &snapshot, &order, Some(&model)).1.unwrap();
         eprintln!("{command}: {:?}", window.total());
         window
     };

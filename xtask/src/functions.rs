@@ -13,6 +13,8 @@ pub(crate) struct Function {
     pub(crate) line: usize,
     /// Its lines, first and last included.
     pub(crate) lines: usize,
+    /// Whether an argument is a tuple that is taken apart at once.
+    pub(crate) takes_tuple: bool,
 }
 
 /// Every function with a body.
@@ -30,7 +32,33 @@ fn function(code: &str, at: usize) -> Option<Function> {
     let open = body(&code[at..])? + at;
     let close = closing(&code[open..])? + open;
     let line = line_at(code, at);
-    Some(Function { name, line, lines: line_at(code, close) - line + 1 })
+    let lines = line_at(code, close) - line + 1;
+    Some(Function { name, line, lines, takes_tuple: takes_tuple(&code[at..open]) })
+}
+
+/// Whether an argument in a function's head begins with a bracket: behind the bracket of all arguments, or behind a
+/// comma in it.
+fn takes_tuple(head: &str) -> bool {
+    let (mut round, mut angle) = (0, 0);
+    let mut begins = false;
+    let mut last = ' ';
+    for c in head.chars() {
+        match c {
+            '(' if begins => return true,
+            '(' | '[' if angle == 0 => round += 1,
+            ')' | ']' if angle == 0 => round -= 1,
+            '<' => angle += 1,
+            '>' if last != '-' => angle -= 1,
+            _ => {}
+        }
+        let is_start = matches!(c, '(' | ',') && round == 1 && angle == 0;
+        begins = is_start || (begins && c.is_whitespace());
+        if round == 0 && c == ')' && angle == 0 {
+            return false;
+        }
+        last = c;
+    }
+    false
 }
 
 /// The brace that opens the body; a semicolon outside of brackets comes first where there is none.
@@ -89,5 +117,23 @@ mod tests {
     fn a_file_that_ends_too_early_has_no_function() {
         assert_eq!(functions("fn open() { {"), []);
         assert_eq!(functions("fn"), []);
+    }
+
+    #[test]
+    fn a_tuple_that_is_taken_apart_in_the_head_is_seen() {
+        let takes = |head: &str| functions(&format!("{head} {{}}"))[0].takes_tuple;
+        for head in [
+            "fn f((a, b): (u8, u8))",
+            "fn f<T: Fn(u8) -> u8>(\n    &self,\n    (a, b): (u8, u8),\n)",
+        ] {
+            assert!(takes(head), "{head}");
+        }
+        for head in [
+            "fn f(a: (u8, u8), b: impl Fn((u8, u8)) -> u8) -> (u8, u8)",
+            "fn f()",
+            "fn f<F: Fn(u8)>(a: Vec<(u8, u8)>, b: F)",
+        ] {
+            assert!(!takes(head), "{head}");
+        }
     }
 }

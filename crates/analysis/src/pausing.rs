@@ -50,7 +50,13 @@ struct Cell<'a> {
     why: Vec<String>,
 }
 
-type Key = (String, u32, String);
+/// Which trials belong together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    variant: String,
+    clients: u32,
+    consumer: String,
+}
 
 /// Every consumer that was paused, the largest share first.
 pub(crate) fn all(measured: &Measured) -> Vec<PauseFigures> {
@@ -95,7 +101,8 @@ fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
 
 fn key(planned: &PlannedTrial) -> Option<Key> {
     let target = target(planned).filter(|_| planned.id.purpose == Purpose::Pause)?;
-    Some((planned.id.variant.to_string(), planned.id.clients, target.to_string()))
+    let (variant, consumer) = (planned.id.variant.to_string(), target.to_string());
+    Some(Key { variant, clients: planned.id.clients, consumer })
 }
 
 fn fill<'a>(measured: &'a Measured<'a>, cell: &mut Cell<'a>, planned: &PlannedTrial, settle: Span) {
@@ -164,7 +171,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn of_cell(measured: &Measured, (variant, clients, consumer): Key, cell: &Cell) -> PauseFigures {
+fn of_cell(measured: &Measured, key: Key, cell: &Cell) -> PauseFigures {
+    let Key { variant, clients, consumer } = key;
     let estimate = |of: fn(&Seen) -> Option<f64>| {
         Estimate::of(&cell.seen.iter().filter_map(of).collect::<Vec<_>>())
     };

@@ -62,7 +62,8 @@ impl SymbolFolders {
     /// A file of the same build, with more in it.
     fn find(
         &self,
-        (build_id, link): (Option<&str>, Option<&str>),
+        build_id: Option<&str>,
+        link: Option<&str>,
         budget: &Budget,
     ) -> Option<Arc<[u8]>> {
         let named = build_id.and_then(|id| self.in_build_id_folder(id));
@@ -133,7 +134,7 @@ impl Symbols for SymbolFolders {
         let elf = Elf::parse(content.into()).map_err(|error| error.to_string())?;
         let link = elf.debug_link().map(|link| link.name.as_str());
         let budget = elf.budget();
-        let debug = self.find((elf.build_id(), link), budget);
+        let debug = self.find(elf.build_id(), link, budget);
         let debug = debug.and_then(|bytes| Elf::parse_within(bytes, budget).ok());
         let place = Functions::of(&elf, debug.as_ref()).function_start(symbol);
         place.map(|place| place.file_offset).map_err(|refused| refused.to_string())
@@ -177,7 +178,8 @@ impl<'a> CodeFiles<'a> {
     pub(crate) fn of_trial(
         run: &Path,
         kernel: &KernelSymbols,
-        (folders, report): (&'a SymbolFolders, &Budget),
+        folders: &'a SymbolFolders,
+        report: &Budget,
     ) -> Self {
         let objects = Folder::open(run).and_then(|run| run.folder(OBJECTS)).ok();
         let kernel = match kernel {
@@ -211,17 +213,17 @@ impl Files for CodeFiles<'_> {
         let object = self.objects.as_ref().zip(id.sha256.as_ref());
         let object = object.and_then(|(objects, sha256)| objects.file(sha256).ok());
         let in_root = || self.root.as_ref()?.file_in_root(&id.path).ok();
-        let find = |of| self.folders.find(of, &self.budget);
+        let find = |build_id, link| self.folders.find(build_id, link, &self.budget);
         let read = object.or_else(in_root).and_then(|file| read(file, &self.budget));
         // A file of the same build explains as much as the one on the device.
-        read.or_else(|| find((id.build_id.as_deref(), None))).or_else(|| {
+        read.or_else(|| find(id.build_id.as_deref(), None)).or_else(|| {
             let name = Path::new(&id.path).file_name()?.to_str()?;
-            self.objects.is_none().then(|| find((None, Some(name)))).flatten()
+            self.objects.is_none().then(|| find(None, Some(name))).flatten()
         })
     }
 
     fn debug(&self, build_id: Option<&str>, link: Option<&str>) -> Option<Arc<[u8]>> {
-        self.folders.find((build_id, link), &self.budget)
+        self.folders.find(build_id, link, &self.budget)
     }
 
     fn kernel_symbols(&self) -> Result<Arc<[u8]>, String> {
@@ -269,12 +271,10 @@ mod tests {
         fs::copy(&program, deep.join("unstripped")).unwrap();
         fs::write(place.path().join("notes.txt"), "no code").unwrap();
         let id = elf(&program).unwrap().build_id().unwrap().to_owned();
-        let found = folders(place.path()).find((Some(&id), None), &Budget::default()).unwrap();
+        let found = folders(place.path()).find(Some(&id), None, &Budget::default()).unwrap();
         assert_eq!(found.len() as u64, fs::metadata(&program).unwrap().len());
-        assert!(folders(place.path()).find((Some("00ff"), None), &Budget::default()).is_none());
-        assert!(
-            folders(place.path()).find((None, Some("unstripped")), &Budget::default()).is_some()
-        );
+        assert!(folders(place.path()).find(Some("00ff"), None, &Budget::default()).is_none());
+        assert!(folders(place.path()).find(None, Some("unstripped"), &Budget::default()).is_some());
     }
 
     #[test]
@@ -284,9 +284,9 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("cdef.debug"), "debug").unwrap();
         assert_eq!(
-            &*folders(place.path()).find((Some("abcdef"), None), &Budget::default()).unwrap(),
+            &*folders(place.path()).find(Some("abcdef"), None, &Budget::default()).unwrap(),
             b"debug"
         );
-        assert!(folders(place.path()).find((Some("a"), None), &Budget::default()).is_none());
+        assert!(folders(place.path()).find(Some("a"), None, &Budget::default()).is_none());
     }
 }

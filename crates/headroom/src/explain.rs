@@ -97,11 +97,8 @@ impl OfTrial<'_> {
         let path = &self.run.join(name);
         let file = folder::Folder::open(self.run).and_then(|run| run.file(name));
         let mut recording = open(path, file)?;
-        let code = CodeFiles::of_trial(
-            self.run,
-            &self.stacks.recorded.kernel,
-            (self.folders, self.budget),
-        );
+        let code =
+            CodeFiles::of_trial(self.run, &self.stacks.recorded.kernel, self.folders, self.budget);
         let ids = files.iter().map(|file| FileId {
             path: file.path.clone(),
             sha256: file.sha256.clone(),

@@ -80,16 +80,26 @@ pub(crate) enum State {
     Broken,
 }
 
+/// The descriptors of a stream, which may be the same socket.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// Where it is read.
+    pub(crate) input: OwnedFd,
+    /// Where it is written.
+    pub(crate) output: OwnedFd,
+}
+
 impl<P: Peer> Channel<P> {
-    /// A stream on two descriptors, which may be the same socket.
+    /// A stream on these descriptors.
     ///
     /// # Errors
     ///
     /// The system's.
     pub(crate) fn new(
         peer: P,
-        (input, output): (OwnedFd, OwnedFd),
-        (patience, cancel): (Patience, Cancel),
+        Ends { input, output }: Ends,
+        patience: Patience,
+        cancel: Cancel,
     ) -> io::Result<Self> {
         for end in [&input, &output] {
             let flags = rustix::fs::fcntl_getfl(end)?;
@@ -297,9 +307,9 @@ mod tests {
 
     fn pair(patience_ms: u64, cancel: &Cancel) -> (Channel<Nobody>, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let ends = (ours.try_clone().unwrap().into(), ours.into());
+        let ends = Ends { input: ours.try_clone().unwrap().into(), output: ours.into() };
         let patience = Patience { silence: Duration::from_millis(patience_ms), pace: 1 };
-        (Channel::new(Nobody, ends, (patience, cancel.clone())).unwrap(), theirs)
+        (Channel::new(Nobody, ends, patience, cancel.clone()).unwrap(), theirs)
     }
 
     #[test]

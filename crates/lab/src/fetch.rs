@@ -43,7 +43,8 @@ pub(crate) fn most(wanted: &Wanted) -> u64 {
 /// [`Error`] of the stream or of the disk; [`Failure::Excess`] of a peer that sends more than it may.
 pub(crate) fn fetch(
     device: &mut dyn Device,
-    (wanted, announced): (&Wanted, Option<u64>),
+    wanted: &Wanted,
+    announced: Option<u64>,
     to: &Path,
 ) -> Result<Sha256Hex, Error> {
     const AWAITED: &str = "a piece of a file";

@@ -48,14 +48,14 @@ pub fn bring_all(
         if let Some(sha256) = &file.sha256 {
             let announced = Some(file.bytes).filter(|&bytes| bytes > 0);
             let object = Object { key: sha256, wanted: wanted(file), announced, sum: Some(sha256) };
-            keep(lab, object.bring(lab, device), (folder, sha256))?;
+            keep(lab, object.bring(lab, device), folder, sha256)?;
         }
     }
     if let KernelSymbols::Boot(boot) = &stacks.recorded.kernel {
         let key = kernel_name(boot);
         let wanted = Wanted::KernelSymbols;
         let object = Object { key: &key, wanted, announced: None, sum: None };
-        keep(lab, object.bring(lab, device), (folder, &key))?;
+        keep(lab, object.bring(lab, device), folder, &key)?;
     }
     Ok(())
 }
@@ -84,7 +84,8 @@ fn wanted(file: &MappedFile) -> Wanted {
 fn keep(
     lab: &Lab,
     brought: Result<PathBuf, Error>,
-    (folder, name): (&Folder, &str),
+    folder: &Folder,
+    name: &str,
 ) -> Result<(), Error> {
     match brought {
         Ok(_) if folder.has_file(name) => Ok(()),
@@ -115,7 +116,7 @@ impl Object<'_> {
     fn bring(&self, lab: &Lab, device: &mut dyn Device) -> Result<PathBuf, Error> {
         let name = Name { kind: KIND, key: self.key };
         let entry = lab.cache.obtain(name, |folder| {
-            let sum = fetch(device, (&self.wanted, self.announced), &folder.join(CONTENT))?;
+            let sum = fetch(device, &self.wanted, self.announced, &folder.join(CONTENT))?;
             if self.sum.is_some_and(|announced| *announced != sum) {
                 let why = format!("its content changed while it was read: {sum}");
                 return Err(refused(&self.wanted, why).into());

@@ -20,7 +20,7 @@ use model::wire::{Frame, Order};
 
 use crate::{
     Cancel, Error, Lab,
-    channel::{Channel, Peer, State},
+    channel::{Channel, Ends, Peer, State},
     device::Device,
     exchange::{Allowance, Patience},
     host::{self, Leave},
@@ -186,8 +186,9 @@ impl Remote {
         let said = LastWords::of(child.stderr.take().ok_or_else(closed)?);
         let program = Program { child, said, is_here: *address == Address::Local };
         let (patience, cancel) = (lab.settings.patience, lab.cancel.clone());
-        let waits = (Patience { silence: patience, pace: PACE }, cancel.clone());
-        let channel = Channel::new(program, (input.into(), output.into()), waits);
+        let ends = Ends { input: input.into(), output: output.into() };
+        let silence = Patience { silence: patience, pace: PACE };
+        let channel = Channel::new(program, ends, silence, cancel.clone());
         let mut reached = Self { channel: channel.map_err(Failure::Start)?, patience, cancel };
         if let Address::Ssh(_) = address {
             let bytes = fs::read(&agent).map_err(Error::file("read", &agent))?;

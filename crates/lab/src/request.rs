@@ -19,7 +19,7 @@ use crate::{
     exchange::{Preamble, unexpected},
     idle,
     remote::{Address, Remote},
-    vm::{Failure, Machine, Start, Surroundings, snapshot::Snapshot},
+    vm::{Failure, Machine, Shape, Start, Surroundings, snapshot::Snapshot},
 };
 
 /// What is asked of a place, and known of the answer.
@@ -110,7 +110,7 @@ impl Places {
                 let memory = &snapshot.memory;
                 let start =
                     model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
-                on_vm(lab, (snapshot, start), request, console_log)
+                on_vm(request, &snapshot.shape, start, around(lab, console_log))
             }
         };
         Ok(Ran { answer: outcome(ended)?, idle_before })
@@ -118,20 +118,24 @@ impl Places {
 }
 
 fn on_vm<Q: Request>(
-    lab: &Lab,
-    (snapshot, start): (&Snapshot, Start<'_>),
     request: &Q,
-    console_log: &Path,
+    shape: &Shape,
+    start: Start<'_>,
+    around: Surroundings<'_>,
 ) -> Result<Q::Answer, Error> {
-    let around = Surroundings {
+    let mut machine = Machine::start(shape, start, around)?;
+    machine.begin(&request.order(), shape.mode)?;
+    listen::<Q>(&mut machine)
+}
+
+/// What an access point has around it whose console goes here.
+fn around<'a>(lab: &'a Lab, console_log: &'a Path) -> Surroundings<'a> {
+    Surroundings {
         console_log,
         folder: console_log.parent().unwrap_or(Path::new(".")),
         patience: lab.settings.patience,
         cancel: &lab.cancel,
-    };
-    let mut machine = Machine::start(&snapshot.shape, start, around)?;
-    machine.begin(&request.order(), snapshot.shape.mode)?;
-    listen::<Q>(&mut machine)
+    }
 }
 
 /// By an agent that lives for this request.

@@ -61,7 +61,7 @@ pub fn run<P: Procedure>(
     let folder = RunFolder::create(path, &run, &file.text)?;
     procedure.keep(&ground, &folder)?;
     let recorded = Recorded::begun(path, run, file.text.clone());
-    execute(lab, procedure, folder, (ground, recorded))
+    Begun { folder, ground, recorded }.execute(lab, procedure)
 }
 
 /// Goes on with a run that was interrupted. What could not be measured then is measured again.
@@ -76,7 +76,7 @@ pub fn resume<P: Procedure>(
 ) -> Result<Recorded<P::Kind>, Error> {
     let (folder, recorded) = RunFolder::resume::<P::Kind>(path)?;
     let ground = procedure.prepare_again(lab, &folder, &recorded.run)?;
-    execute(lab, procedure, folder, (ground, recorded))
+    Begun { folder, ground, recorded }.execute(lab, procedure)
 }
 
 /// Refuses to go on with a run whose lab is not what it was.
@@ -99,39 +99,47 @@ pub(crate) fn same_lab(path: &Path, then: &LabIdentity, now: &LabIdentity) -> Re
     unchanged(path, "QEMU", &then.qemu, &now.qemu)
 }
 
-fn execute<P: Procedure>(
-    lab: &Lab,
-    procedure: &P,
+/// A run that has its folder, and what it starts from.
+struct Begun<P: Procedure> {
     folder: RunFolder,
-    (mut ground, recorded): (P::Ground, Recorded<P::Kind>),
-) -> Result<Recorded<P::Kind>, Error> {
-    let Recorded { mut run, trials, calibration, .. } = recorded;
-    let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-    let calibration = procedure.calibrate(&site, calibration)?;
-    if let Some(plan) = procedure.plan(&run.study, &calibration).filter(|plan| *plan != run.plan) {
-        run.plan = plan;
-        folder.plan_again(&run)?;
-    }
-    let work = Work::of(procedure, &run, trials);
-    let crew = Crew::of(lab, procedure, &folder, work.done);
-    crew.tell(Event::RunStarted {
-        folder: folder.path().display().to_string(),
-        trials: run.plan.len() as u32,
-        done: crew.done().len() as u32,
-    });
-    let result = procedure
-        .raise(lab, &mut ground, &work.rest)
-        .and_then(|()| crew.copy_what_is_done(&run.study, &work.copies))
-        .and_then(|()| {
-            let site = Site { lab, folder: &folder, run: &run, ground: &ground };
-            crew.all(&site, work.rest, &work.copies)
+    ground: P::Ground,
+    recorded: Recorded<P::Kind>,
+}
+
+impl<P: Procedure> Begun<P> {
+    /// Makes what is not there yet.
+    fn execute(self, lab: &Lab, procedure: &P) -> Result<Recorded<P::Kind>, Error> {
+        let Self { folder, mut ground, recorded } = self;
+        let Recorded { mut run, trials, calibration, .. } = recorded;
+        let site = Site { lab, folder: &folder, run: &run, ground: &ground };
+        let calibration = procedure.calibrate(&site, calibration)?;
+        if let Some(plan) =
+            procedure.plan(&run.study, &calibration).filter(|plan| *plan != run.plan)
+        {
+            run.plan = plan;
+            folder.plan_again(&run)?;
+        }
+        let work = Work::of(procedure, &run, trials);
+        let crew = Crew::of(lab, procedure, &folder, work.done);
+        crew.tell(Event::RunStarted {
+            folder: folder.path().display().to_string(),
+            trials: run.plan.len() as u32,
+            done: crew.done().len() as u32,
         });
-    crew.tell(crew.ended(&result));
-    result?;
-    drop(crew);
-    let path = folder.path().to_owned();
-    drop(folder);
-    run_folder::read(&path)
+        let result = procedure
+            .raise(lab, &mut ground, &work.rest)
+            .and_then(|()| crew.copy_what_is_done(&run.study, &work.copies))
+            .and_then(|()| {
+                let site = Site { lab, folder: &folder, run: &run, ground: &ground };
+                crew.all(&site, work.rest, &work.copies)
+            });
+        crew.tell(crew.ended(&result));
+        result?;
+        drop(crew);
+        let path = folder.path().to_owned();
+        drop(folder);
+        run_folder::read(&path)
+    }
 }
 
 /// Trials by the stem of their file's name.

@@ -138,7 +138,7 @@ impl Durations {
         let last = filled().map(|(place, _)| place).max().unwrap_or(first);
         let rows = all()
             .flat_map(|(each, census)| {
-                census.groups.iter().map(move |group| row(each, census, (group, [first, last])))
+                census.groups.iter().map(move |group| row(each, census, group, [first, last]))
             })
             .collect();
         Self {
@@ -154,11 +154,7 @@ impl Durations {
     }
 }
 
-fn row(
-    each: &CountFigures,
-    census: &Census,
-    (group, range): (&CensusGroup, [usize; 2]),
-) -> Duration {
+fn row(each: &CountFigures, census: &Census, group: &CensusGroup, range: [usize; 2]) -> Duration {
     Duration {
         name: each.name.clone(),
         variant: each.variant.clone(),

@@ -35,7 +35,8 @@ pub(super) fn functions(ours: &Recording, theirs: &Recording) -> Vec<Compared> {
     large.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.names.cmp(&b.names)));
     let one = |function: &&Function| {
         let perf = share_near(function, &theirs.functions);
-        let apart = apart((function.share, ours.samples), (perf, theirs.samples));
+        let ours = Share { of: function.share, samples: ours.samples };
+        let apart = ours.apart(Share { of: perf, samples: theirs.samples });
         Compared { name: function.names.concat(), ours: function.share, perf, apart }
     };
     large.iter().map(one).collect()
@@ -53,15 +54,25 @@ fn share_near(function: &Function, theirs: &[Function]) -> f64 {
     function.share.clamp(least, most.min(1.0).max(least))
 }
 
-fn apart((one, n1): (f64, u64), (other, n2): (f64, u64)) -> f64 {
-    let (n1, n2) = (n1.max(1) as f64, n2.max(1) as f64);
-    // perf prints two decimals, which is no difference.
-    let difference = ((one - other).abs() - 0.000_05).max(0.0);
-    if difference == 0.0 {
-        return 0.0;
+/// A share of samples, of so many.
+#[derive(Clone, Copy)]
+struct Share {
+    of: f64,
+    samples: u64,
+}
+
+impl Share {
+    /// How many standard errors two shares are apart.
+    fn apart(self, other: Self) -> f64 {
+        let (n1, n2) = (self.samples.max(1) as f64, other.samples.max(1) as f64);
+        // perf prints two decimals, which is no difference.
+        let difference = ((self.of - other.of).abs() - 0.000_05).max(0.0);
+        if difference == 0.0 {
+            return 0.0;
+        }
+        let both = (self.of * n1 + other.of * n2) / (n1 + n2);
+        difference / (both * (1.0 - both) * (1.0 / n1 + 1.0 / n2)).sqrt()
     }
-    let both = (one * n1 + other * n2) / (n1 + n2);
-    difference / (both * (1.0 - both) * (1.0 / n1 + 1.0 / n2)).sqrt()
 }
 
 #[cfg(test)]

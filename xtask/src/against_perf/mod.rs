@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path) -> Result<bool> {
         let ours = ours::record(&subject, rate)?;
         let theirs = perf::record(&subject, rate)?;
         println!("\n{rate} samples in a second of CPU, cpu-clock, window {WINDOW_S} s");
-        holds &= costs((&ours, counters), &theirs);
+        holds &= costs(&ours, counters, &theirs);
         holds &= functions(&compare::functions(&ours, &theirs));
     }
     Ok(holds)
@@ -68,7 +68,7 @@ fn thousands(cpu_ns_per_s: f64) -> f64 {
     cpu_ns_per_s / 2.0 / 1000.0
 }
 
-fn costs((ours, counters): (&Recording, f64), theirs: &Recording) -> bool {
+fn costs(ours: &Recording, counters: f64, theirs: &Recording) -> bool {
     let recording = ours.cpu_ns_per_s - counters;
     let line =
         |name: &str, ours: String, theirs: String| println!("  {name:44} {ours:>9} {theirs:>9}");

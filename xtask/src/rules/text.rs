@@ -20,6 +20,7 @@ pub(super) fn faults(source: &Source) -> Vec<Fault> {
     faults.extend(header(source));
     faults.extend(file_length(source));
     faults.extend(function_lengths(source));
+    faults.extend(tuple_arguments(source));
     faults.extend(unsafe_code(source));
     faults.extend(allowed_lints(source));
     faults
@@ -52,6 +53,19 @@ fn function_lengths(source: &Source) -> Vec<Fault> {
         )
     })
     .collect()
+}
+
+/// A tuple in place of arguments keeps a lint quiet and hides what belongs together.
+fn tuple_arguments(source: &Source) -> Vec<Fault> {
+    let taken = functions(&source.code).into_iter().filter(|one| one.takes_tuple);
+    taken
+        .map(|one| {
+            Fault::at(&source.path, one.line).is(
+                format!("`{}` takes a tuple apart in its head", one.name),
+                "drop an argument, or give what belongs together a type with named fields",
+            )
+        })
+        .collect()
 }
 
 fn unsafe_code(source: &Source) -> Vec<Fault> {

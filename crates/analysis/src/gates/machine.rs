@@ -12,7 +12,13 @@ use crate::{quantity, verdicts::Gate};
 const NAME: &str = "machine";
 
 /// What must be the same in all trials of a mode.
-type Clock<'a> = (u64, Option<&'a str>, Option<&'a str>, Option<bool>);
+#[derive(Clone, Copy, PartialEq)]
+struct Clock<'a> {
+    clk_tck: u64,
+    source: Option<&'a str>,
+    governor: Option<&'a str>,
+    turbo: Option<bool>,
+}
 
 pub(super) fn gate(evidence: &Evidence) -> Gate {
     let modes = [Mode::Counted, Mode::RealTime];
@@ -106,11 +112,13 @@ fn fit(facts: &Facts, counted: bool) -> Result<(), Part> {
 
 fn clock_of(facts: &Facts, counted: bool) -> Clock<'_> {
     let governor = facts.governor.as_deref().filter(|_| !counted);
-    (facts.clk_tck, facts.clock.as_deref(), governor, facts.turbo.filter(|_| !counted))
+    let turbo = facts.turbo.filter(|_| !counted);
+    Clock { clk_tck: facts.clk_tck, source: facts.clock.as_deref(), governor, turbo }
 }
 
-fn words((clk_tck, clock, governor, turbo): Clock) -> String {
-    let mut words = format!("clock source {}, CLK_TCK {clk_tck}", clock.unwrap_or("unknown"));
+fn words(clock: Clock) -> String {
+    let Clock { clk_tck, source, governor, turbo } = clock;
+    let mut words = format!("clock source {}, CLK_TCK {clk_tck}", source.unwrap_or("unknown"));
     if let Some(governor) = governor {
         words += &format!(", governor {governor}");
     }

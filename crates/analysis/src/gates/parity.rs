@@ -18,7 +18,11 @@ use crate::{quantity, verdicts::Gate};
 const NAME: &str = "parity";
 
 /// A trial that asked, and what it was answered.
-type Asked<'a> = (&'a TrialId, &'a Parity);
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    id: &'a TrialId,
+    parity: &'a Parity,
+}
 
 pub(super) fn gate(evidence: &Evidence) -> Gate {
     let Some(shape) = &evidence.run.study.parity else {
@@ -45,7 +49,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
 }
 
 fn sentence(variants: u32, shape: &ParityShape, first: Option<Asked>) -> String {
-    let lines = first.and_then(|(_, parity)| parity.values.as_ref()).map(Vec::len);
+    let lines = first.and_then(|first| first.parity.values.as_ref()).map(Vec::len);
     let values = lines.map(|lines| {
         format!(", gives the same {} of values", quantity::count(lines as u32, "line"))
     });
@@ -71,7 +75,7 @@ fn trial<'a>(
         return Part::invalid(format!("`{id}` asked nothing"));
     };
     let held = counts(&parity.before, id.clients, shape);
-    held.and_then(|()| values((id, parity), shape, first))
+    held.and_then(|()| values(Asked { id, parity }, shape, first))
         .and_then(|()| left(parity.left.as_ref(), id.clients, shape))
         .map_or_else(
             |part| Part { sentence: format!("`{id}`: {}", part.sentence), ..part },
@@ -103,18 +107,19 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
 
 /// Whether the values are those of the first trial that has any, at the same client count.
 fn values<'a>(
-    (id, parity): Asked<'a>,
+    asked: Asked<'a>,
     shape: &ParityShape,
     first: &mut Option<Asked<'a>>,
 ) -> Result<(), Part> {
     if shape.values.is_none() {
         return Ok(());
     }
+    let Asked { id, parity } = asked;
     let Some(own) = &parity.values else {
         return Err(Part::invalid("the values were not asked for".to_owned()));
     };
-    let Some((other, expected)) = *first else {
-        *first = Some((id, parity));
+    let Some(Asked { id: other, parity: expected }) = *first else {
+        *first = Some(asked);
         return Ok(());
     };
     let expected = expected.values.as_deref().unwrap_or_default();

@@ -9,11 +9,11 @@ use model::{
     study::{Gates, Study},
     trial::PlannedTrial,
 };
-use report::index::{self, Entry, Wanted as Followed};
+use report::index::{self, Entry, Place};
 
 use super::{
     check, compare,
-    kinds::Verbs,
+    kinds::{Following, Verbs},
     publish::{self, Wanted},
     trials::{changed, estimate, measured, plain, planned, show_plan},
 };
@@ -85,13 +85,13 @@ impl Verbs for Clients {
 
     fn entry(
         recorded: &Recorded,
-        (followed, symbols): (&Followed, &SymbolFolders),
-        name: &str,
-        report: Option<String>,
+        following: &Following<'_>,
+        place: Place<'_>,
     ) -> Result<Entry, String> {
         // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
-        let analysis = for_index(recorded, symbols).map_err(|failure| failure.sentence())?;
-        Ok(index::entry(&recorded.run, &analysis, followed, index::Place { folder: name, report }))
+        let analysis =
+            for_index(recorded, following.symbols).map_err(|failure| failure.sentence())?;
+        Ok(index::entry(&recorded.run, &analysis, following.figure, place))
     }
 }
 

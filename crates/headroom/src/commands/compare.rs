@@ -45,7 +45,7 @@ pub(super) fn of_clients(
     targets::refuse_point(&flags.study, &flags.point)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
-    reduce(&mut file, flags, (&versus, sides));
+    reduce(&mut file, flags, &versus, sides);
     study_file::check(&file.study).map_err(Failure::Usage)?;
     let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
     if flags.dry_run {
@@ -84,7 +84,10 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     }
     let called = |suffix: &str| Variant { name: base.name.with(suffix), ..base.clone() };
     match &flags.with {
-        Some((name, _)) => with_builds(study, (&base, called("-with")), name),
+        Some((name, _)) => {
+            let variant = called("-with");
+            with_builds(study, [base, variant], name)
+        }
         None => {
             let variant = called(if flags.a_a { "-again" } else { "-other" });
             Ok([base, variant])
@@ -95,7 +98,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
 /// Both sides with their own build in the place of a program's name.
 fn with_builds(
     study: &Study,
-    (base, variant): (&Variant, Variant),
+    [base, variant]: [Variant; 2],
     name: &str,
 ) -> Result<[Variant; 2], Failure> {
     let mut named = false;
@@ -112,15 +115,16 @@ fn with_builds(
         variant.subject = Some(subject);
         variant
     };
-    let sides = [side(base.clone(), 0), side(variant, 1)];
-    if named {
-        return Ok(sides);
-    }
-    Err(Failure::Usage(format!(
+    let unknown = format!(
         "`{}` starts no program `{name}`: only what the study starts can be replaced; for what the image \
          starts, give --other-device",
         base.name
-    )))
+    );
+    let sides = [side(base, 0), side(variant, 1)];
+    if named {
+        return Ok(sides);
+    }
+    Err(Failure::Usage(unknown))
 }
 
 /// Puts a path in the place of a command's first word, where that is the program.
@@ -172,7 +176,7 @@ fn versus(
 }
 
 /// The study with nothing in it but the question.
-fn reduce(file: &mut StudyFile, flags: &flags::Compare, (versus, sides): (&Versus, [Variant; 2])) {
+fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: [Variant; 2]) {
     let study = &mut file.study;
     let functions = study.count.take().map(|count| count.functions).unwrap_or_default();
     study.question = asked(versus);

@@ -20,7 +20,7 @@ use model::{
 };
 use report::{
     Overall,
-    index::{Entry, Wanted as Followed},
+    index::{Entry, Place},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -28,7 +28,7 @@ use serde_json::json;
 use self::judged::Comparison;
 use super::{
     check,
-    kinds::Verbs,
+    kinds::{Following, Verbs},
     publish::Wanted,
     targets::{self, Conclusion},
 };
@@ -42,7 +42,7 @@ use crate::{
 
 impl Verbs for Completion {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
-        targets::refuse_others(flags, WORDS)?;
+        targets::refuse_others(flags, "a completion", HAS)?;
         targets::with_limits(None, &flags.limits, &file.study.known())?;
         changed(file, flags)
     }
@@ -109,25 +109,17 @@ impl Verbs for Completion {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: (&Followed, &SymbolFolders),
-        name: &str,
-        report: Option<String>,
+        _: &Following<'_>,
+        place: Place<'_>,
     ) -> Result<Entry, String> {
         let figures = Figures::of(recorded, &flags::Limits::default());
         let figures = figures.map_err(|failure| failure.sentence())?;
-        Ok(report::completion::entry(
-            &recorded.run,
-            &figures.completion,
-            report::index::Place { folder: name, report },
-        ))
+        Ok(report::completion::entry(&recorded.run, &figures.completion, place))
     }
 }
 
-/// What its words are, where others are said.
-const WORDS: (&str, &str) = (
-    "a completion",
-    "--cell for its loads, --variant for its strategies, --repetitions, --window, --gate, --junit and --markdown",
-);
+/// Its words, where others are said.
+const HAS: &str = "--cell for its loads, --variant for its strategies, --repetitions, --window, --gate, --junit and --markdown";
 
 /// The study with what the command line changes in it.
 fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
@@ -139,7 +131,7 @@ fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<S
         study.completion.window = window;
     }
     if !flags.cell.is_empty() {
-        study.loads = targets::chosen(("load", &study.loads), &flags.cell)?;
+        study.loads = targets::chosen("load", &study.loads, &flags.cell)?;
     }
     if !flags.variant.is_empty() {
         study.completion.strategies = only(&study.completion.strategies, &flags.variant)?;

@@ -17,12 +17,12 @@ use model::{
 };
 use report::{
     Overall,
-    index::{Entry, Wanted as Followed},
+    index::{Entry, Place},
 };
 use serde_json::json;
 
 use super::{
-    kinds::Verbs,
+    kinds::{Following, Verbs},
     publish::Wanted,
     targets::{self, Conclusion},
 };
@@ -36,7 +36,7 @@ use crate::{
 
 impl Verbs for Contention {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
-        targets::refuse_others(flags, WORDS)?;
+        targets::refuse_others(flags, "a contention", HAS)?;
         targets::with_limits(None, &flags.limits, &file.study.known())?;
         policies(&file.study)
             .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
@@ -103,17 +103,12 @@ impl Verbs for Contention {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: (&Followed, &SymbolFolders),
-        name: &str,
-        report: Option<String>,
+        _: &Following<'_>,
+        place: Place<'_>,
     ) -> Result<Entry, String> {
         let analysed = analysed(recorded, &flags::Limits::default());
         let analysed = analysed.map_err(|failure| failure.sentence())?;
-        Ok(report::contention::entry(
-            &recorded.run,
-            &analysed,
-            report::index::Place { folder: name, report },
-        ))
+        Ok(report::contention::entry(&recorded.run, &analysed, place))
     }
 }
 
@@ -128,9 +123,8 @@ fn policies(study: &Study) -> Result<(), String> {
     Ok(())
 }
 
-/// What its words are, where others are said.
-const WORDS: (&str, &str) =
-    ("a contention", "--cell, --variant, --repetitions, --window, --gate, --junit and --markdown");
+/// Its words, where others are said.
+const HAS: &str = "--cell, --variant, --repetitions, --window, --gate, --junit and --markdown";
 
 /// The study with what the command line changes in it.
 fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
@@ -142,7 +136,7 @@ fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<S
         study.contention.window = window;
     }
     if !flags.cell.is_empty() {
-        study.cells = targets::chosen(("cell", &study.cells), &flags.cell)?;
+        study.cells = targets::chosen("cell", &study.cells, &flags.cell)?;
     }
     if !flags.variant.is_empty() {
         only_controls(study, &flags.variant)?;

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 
 use lab::run_folder;
 use linux::folder::Folder;
-use report::index::{self, Entry, Index, Unread, Wanted};
+use report::index::{self, Entry, Index, Place, Unread};
 
-use super::{kinds, publish::PAGE};
+use super::{
+    kinds::{self, Following},
+    publish::PAGE,
+};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
@@ -31,7 +34,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let page = flags.out.clone().unwrap_or_else(|| folder.join("index.html"));
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-    let index = gather(folder, &page, (&wanted, &symbols));
+    let index = gather(folder, &page, &Following { figure: &wanted, symbols: &symbols });
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
@@ -44,30 +47,31 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
 }
 
 /// All runs below a folder, the latest first.
-fn gather(folder: &Path, page: &Path, wanted: (&Wanted, &SymbolFolders)) -> Index {
+fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
     let mut runs = Vec::new();
     let mut unread = Vec::new();
     for path in run_folders(folder, DEEPEST) {
         let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
         let name = if name.is_empty() { ".".to_owned() } else { name };
-        match entry(&path, (&name, page), wanted) {
+        match entry(&path, &name, page, following) {
             Ok(entry) => runs.push(entry),
             Err(why) => unread.push(Unread { folder: name, why }),
         }
     }
     runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
-    Index { title: title(folder), figure: wanted.0.to_string(), runs, unread }
+    Index { title: title(folder), figure: following.figure.to_string(), runs, unread }
 }
 
 fn entry(
     path: &Path,
-    (name, page): (&str, &Path),
-    wanted: (&Wanted, &SymbolFolders),
+    folder: &str,
+    page: &Path,
+    following: &Following<'_>,
 ) -> Result<Entry, String> {
     let recorded = run_folder::read_any(path).map_err(why_not)?;
     let report = path.join(PAGE);
     let report = report.is_file().then(|| link(&report, page));
-    kinds::entry(&recorded, wanted, name, report)
+    kinds::entry(&recorded, following, Place { folder, report })
 }
 
 /// The folder's own name, also where it is this one.
@@ -145,11 +149,17 @@ mod tests {
 
     use model::run::FORMAT;
 
+    use report::index::Wanted;
+
     use super::*;
 
     fn gathered(place: &Path) -> Index {
         let symbols = SymbolFolders::default();
-        gather(place, &place.join("index.html"), (&Wanted::default(), &symbols))
+        gather(
+            place,
+            &place.join("index.html"),
+            &Following { figure: &Wanted::default(), symbols: &symbols },
+        )
     }
 
     #[test]

@@ -8,7 +8,7 @@ use lab::{
     study_file::{self, AnyStudyFile, StudyFile},
 };
 use model::experiment::{Any, Clients, Completion, Contention, Experiment};
-use report::index::{Entry, Wanted as Followed};
+use report::index::{Entry, Place, Wanted as Figure};
 
 use super::publish::{PAGE, Wanted};
 use crate::{
@@ -90,18 +90,25 @@ pub(crate) trait Verbs: Experiment {
         flags: &flags::Compare,
     ) -> Result<Verdict, Failure>;
 
-    /// What an index says of a run; symbols are for runs
-    /// whose gates judge stacks; `name` is its folder, `report` the link to its page.
+    /// What an index says of a run that lies here.
     ///
     /// # Errors
     ///
     /// Why it says nothing.
     fn entry(
         recorded: &Recorded<Self>,
-        followed: (&Followed, &SymbolFolders),
-        name: &str,
-        report: Option<String>,
+        following: &Following<'_>,
+        place: Place<'_>,
     ) -> Result<Entry, String>;
+}
+
+/// What an index follows through its runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Following<'a> {
+    /// The figure.
+    pub(crate) figure: &'a Figure,
+    /// For runs whose limits judge stacks.
+    pub(crate) symbols: &'a SymbolFolders,
 }
 
 /// A kind's study file.
@@ -130,7 +137,7 @@ macro_rules! of_each {
 /// `headroom run STUDY`.
 pub(crate) fn run(options: &Options, flags: &flags::Run, study: &Path) -> Result<Verdict, Failure> {
     let file = loaded(study, &On::Vm)?;
-    of_each!(file, file: K => run_as::<K>(options, flags, (*file, study)))
+    of_each!(file, file: K => run_as::<K>(options, flags, *file, study))
 }
 
 /// `headroom run --resume RUN`.
@@ -175,11 +182,10 @@ pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdi
 /// Why it has none.
 pub(crate) fn entry(
     recorded: &AnyRecorded,
-    followed: (&Followed, &SymbolFolders),
-    name: &str,
-    report: Option<String>,
+    following: &Following<'_>,
+    place: Place<'_>,
 ) -> Result<Entry, String> {
-    of_each!(recorded, recorded: K => K::entry(recorded, followed, name, report))
+    of_each!(recorded, recorded: K => K::entry(recorded, following, place))
 }
 
 /// A study file, for where it is carried out.
@@ -198,7 +204,8 @@ pub(crate) fn loaded(path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
 fn run_as<K: Verbs>(
     options: &Options,
     flags: &flags::Run,
-    (file, study): (FileOf<K>, &Path),
+    file: FileOf<K>,
+    study: &Path,
 ) -> Result<Verdict, Failure> {
     let file = K::changed(file, flags)?;
     if flags.dry_run {

@@ -41,7 +41,7 @@ pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, 
         ));
     };
     let variant = variant.clone();
-    let peers = peers(options, &flags.place, (&file, &variant))?;
+    let peers = peers(options, &flags.place, &file, &variant)?;
     if peers.is_empty() {
         return Err(Failure::Unmeasured(format!(
             "no process talks to {} in `{}`, so there is nothing to pause",
@@ -83,7 +83,8 @@ fn pausing(variant: &Variant, process: String) -> Variant {
 fn peers(
     options: &Options,
     place: &flags::Place,
-    (file, variant): (&StudyFile, &Variant),
+    file: &StudyFile,
+    variant: &Variant,
 ) -> Result<Vec<Peer>, Failure> {
     let lab = lab_for(options, &place.on)?;
     Ok(clients::peers(&lab, &place.on, file, variant)?)

@@ -1,7 +1,7 @@
 //! `headroom report`: a run's folder, or a recording that perf made, to one page, and to a table on the
 //! terminal.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use analysis::profiling;
 use lab::run_folder;
@@ -28,7 +28,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
             publish::keep_effort(run, &flags.effort)?;
             kinds::publish(options, &recorded, &Wanted::of(&page, &symbols))
         }
-        (None, Some(file)) => recording(options, flags, (file, &symbols)),
+        (None, Some(file)) => recording(options, flags, file, &symbols),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
     }
 }
@@ -37,7 +37,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
 fn recording(
     options: &Options,
     flags: &flags::Report,
-    (file, symbols): (&PathBuf, &SymbolFolders),
+    file: &Path,
+    symbols: &SymbolFolders,
 ) -> Result<Verdict, Failure> {
     let code = CodeFiles::of_recording(flags.root.clone(), flags.kallsyms.clone(), symbols);
     let (head, folded) = explain::recording(file, &code)?;

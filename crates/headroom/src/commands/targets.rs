@@ -59,7 +59,7 @@ pub(super) fn refuse_said(
 /// # Errors
 ///
 /// [`Failure::Usage`].
-pub(super) fn refuse(said: &[(&str, bool)], (study, has): (&str, &str)) -> Result<(), Failure> {
+pub(super) fn refuse(said: &[(&str, bool)], study: &str, has: &str) -> Result<(), Failure> {
     refuse_said(said, |word| format!("{word} means nothing to {study} study; it has {has}"))
 }
 
@@ -68,13 +68,13 @@ pub(super) fn refuse(said: &[(&str, bool)], (study, has): (&str, &str)) -> Resul
 /// # Errors
 ///
 /// As [`refuse`].
-pub(super) fn refuse_others(flags: &flags::Run, of: (&str, &str)) -> Result<(), Failure> {
+pub(super) fn refuse_others(flags: &flags::Run, study: &str, has: &str) -> Result<(), Failure> {
     let said = [
         ("--clients", !flags.clients.is_empty()),
         ("--only", !flags.only.is_empty()),
         ("--symbols", !flags.symbols.folders.is_empty()),
     ];
-    refuse(&said, of)?;
+    refuse(&said, study, has)?;
     refuse_baseline(&flags.limits)
 }
 
@@ -152,7 +152,8 @@ pub(super) fn took<K: Experiment>(recorded: &Recorded<K>) -> Took {
 ///
 /// [`Failure::Usage`] for a number that there is not.
 pub(super) fn chosen<T: Clone>(
-    (what, entries): (&str, &[T]),
+    what: &str,
+    entries: &[T],
     numbers: &[u32],
 ) -> Result<Vec<T>, Failure> {
     let all = 1..=entries.len() as u32;
@@ -285,9 +286,9 @@ mod tests {
     #[test]
     fn entries_are_chosen_by_the_numbers_that_people_count() {
         let cells = ["a", "b"];
-        assert_eq!(chosen(("cell", &cells), &[2]).unwrap(), ["b"]);
+        assert_eq!(chosen("cell", &cells, &[2]).unwrap(), ["b"]);
         for wrong in [0, 3] {
-            let Err(Failure::Usage(message)) = chosen(("cell", &cells), &[1, wrong]) else {
+            let Err(Failure::Usage(message)) = chosen("cell", &cells, &[1, wrong]) else {
                 panic!()
             };
             assert_eq!(message, format!("the study has no cell {wrong}; it has 1 to 2"));

@@ -114,7 +114,7 @@ impl Virtual {
         if let Some(program) = &comparing.program {
             let wanted = (versus.clients, file.study.access_point.mode);
             let folder = scratch()?;
-            let mut machine = ground.machine(lab, file, (wanted, folder.path()))?;
+            let mut machine = ground.machine(lab, wanted, folder.path())?;
             let builds = Builds::of(lab, &mut machine, program)?;
             versus.difference = builds.difference();
             ground.builds = Some(builds);
@@ -124,13 +124,8 @@ impl Virtual {
     }
 
     /// An access point of this shape that has been greeted.
-    fn machine(
-        &self,
-        lab: &Lab,
-        file: &StudyFile,
-        (wanted, folder): ((u32, Mode), &Path),
-    ) -> Result<Machine, Error> {
-        let shape = shape_of(lab, &self.image, file.study.access_point.radios, wanted);
+    fn machine(&self, lab: &Lab, wanted: (u32, Mode), folder: &Path) -> Result<Machine, Error> {
+        let shape = shape_of(lab, &self.image, self.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
         let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
         machine.begin(&Order::Introduce { subject: None }, shape.mode)?;
@@ -190,7 +185,7 @@ impl Virtual {
         let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
         let folder = scratch()?;
         let wanted = (*clients, study.access_point.mode);
-        let mut machine = self.machine(lab, file, (wanted, folder.path()))?;
+        let mut machine = self.machine(lab, wanted, folder.path())?;
         functions::find(lab, &mut machine, file, trials.symbols)
     }
 
@@ -250,7 +245,8 @@ pub(crate) fn identity(
     }
 }
 
-fn shape_of(lab: &Lab, image: &Image, radios: u32, (clients, mode): (u32, Mode)) -> Shape {
+fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: (u32, Mode)) -> Shape {
+    let (clients, mode) = wanted;
     let accelerator = vm::accelerator(lab, image, mode);
     Shape { mode, accelerator, radios, clients, shell: false, wan: false, forward: None }
 }

@@ -73,7 +73,8 @@ pub fn trials(study: &Study, rounds: &Rounds) -> Vec<PlannedTrial> {
     for block in 0..study.completion.blocks {
         for place in 0..study.places.len() {
             for load in 0..study.loads.len() {
-                for order in block_of((study, rounds), (place, load), block) {
+                let drawn = Drawn { study, rounds, place, load, block };
+                for order in drawn.orders() {
                     let number = all.len() as u32 + 1;
                     all.push(PlannedTrial { number, repeats: None, place, load, block, order });
                 }
@@ -89,37 +90,45 @@ pub fn trials(study: &Study, rounds: &Rounds) -> Vec<PlannedTrial> {
     all
 }
 
-/// The orders of one load at one place in one block, in an order of the block's own.
-fn block_of(
-    (study, rounds): (&Study, &Rounds),
-    (place, at): (usize, usize),
+/// One load at one place in one block.
+struct Drawn<'a> {
+    study: &'a Study,
+    rounds: &'a Rounds,
+    place: usize,
+    load: usize,
     block: u32,
-) -> Vec<Order> {
-    let (shape, load) = (&study.completion, &study.loads[at]);
-    let offset_ns = match mode_of(&study.places[place]) {
-        Mode::Counted => phase(block).as_nanos(),
-        Mode::RealTime => 0,
-    };
-    let task_rounds = load.task_ms.and_then(|ms| rounds.of(&study.places[place].name, ms));
-    let of = |(strategy, rate): (Option<Strategy>, u32)| Order {
-        strategy,
-        rate,
-        bytes: load.bytes,
-        completes_in_ns: shape.completes_in.as_nanos(),
-        bus_word_ns: load.bus_word.map_or(0, Span::as_nanos),
-        warm_up_ns: shape.warm_up.as_nanos(),
-        window_ns: shape.window.as_nanos(),
-        offset_ns,
-        task_rounds,
-    };
-    let mut orders: Vec<Order> = tried(study, load).into_iter().map(of).collect();
-    let which = (place as u64) << 32 | at as u64;
-    match shape.versus {
-        None => Random::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
-        Some(_) if is_turned(block) => orders.reverse(),
-        Some(_) => {}
+}
+
+impl Drawn<'_> {
+    /// Its orders, in an order of the block's own.
+    fn orders(&self) -> Vec<Order> {
+        let Self { study, rounds, place, load: at, block } = *self;
+        let (shape, load) = (&study.completion, &study.loads[at]);
+        let offset_ns = match mode_of(&study.places[place]) {
+            Mode::Counted => phase(block).as_nanos(),
+            Mode::RealTime => 0,
+        };
+        let task_rounds = load.task_ms.and_then(|ms| rounds.of(&study.places[place].name, ms));
+        let of = |(strategy, rate): (Option<Strategy>, u32)| Order {
+            strategy,
+            rate,
+            bytes: load.bytes,
+            completes_in_ns: shape.completes_in.as_nanos(),
+            bus_word_ns: load.bus_word.map_or(0, Span::as_nanos),
+            warm_up_ns: shape.warm_up.as_nanos(),
+            window_ns: shape.window.as_nanos(),
+            offset_ns,
+            task_rounds,
+        };
+        let mut orders: Vec<Order> = tried(study, load).into_iter().map(of).collect();
+        let which = (place as u64) << 32 | at as u64;
+        match shape.versus {
+            None => Random::of([shape.seed, which, u64::from(block)]).shuffle(&mut orders),
+            Some(_) if is_turned(block) => orders.reverse(),
+            Some(_) => {}
+        }
+        orders
     }
-    orders
 }
 
 /// Whether a trial of a comparison is of its base, and not of the side in question. Two trials of one strategy take

@@ -5,7 +5,7 @@
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
 use model::{
-    completion::{Load, Place, Strategy, Study},
+    completion::{Load, Strategy, Study},
     experiment::Kind,
     span::Span,
 };
@@ -78,13 +78,15 @@ impl Rules<'_> {
                 return lines.fault(&[], why);
             }
         }
-        let place = |at, one: &Place| lines.place(at, (one.on, one.mode));
-        lines.each(("place", &study.places), |place| &place.name, place)?;
-        lines.each(("load", &study.loads), |load| &load.name, |_, one| offered(one))?;
+        let place = |at: usize| lines.place(at, study.places[at].on, study.places[at].mode);
+        lines.each("place", study.places.iter().map(|one| &*one.name), place)?;
+        lines.each("load", study.loads.iter().map(|one| &*one.name), |at| {
+            offered(&study.loads[at])
+        })?;
         let known = study.known();
         for (at, one) in study.published.iter().enumerate() {
             let checked = lines.limit(&format!("{} <= {}", one.ours, one.value), &known);
-            checked.or_else(|why| lines.entry_fault(("published", at), ("ours", why)))?;
+            checked.or_else(|why| lines.entry_fault("published", at, ("ours", why)))?;
         }
         lines.limits(study.gates.as_ref().map_or(&[], |gates| &gates.limits), &known)
     }

@@ -104,7 +104,7 @@ pub fn trials(study: &Study, rates: &Rates) -> Vec<PlannedTrial> {
     let mut all = Vec::new();
     for block in 0..study.contention.blocks {
         for (at, cell) in (0..).zip(&study.cells) {
-            let arms = block_of(study, (at, cell), block);
+            let arms = block_of(study, at, cell, block);
             all.extend((0..).zip(arms).map(|(turn, arm)| Draft {
                 at,
                 cell,
@@ -137,7 +137,7 @@ fn modelled(study: &Study) -> Vec<Draft<'_>> {
     };
     let cells = (0..).zip(&study.cells).filter(|(_, cell)| has_model(cell));
     let of_cell = |(at, cell): (u32, _)| {
-        let before = block_of(study, (at, cell), 0).len() as u32;
+        let before = block_of(study, at, cell, 0).len() as u32;
         let arms = [baseline(cell)].into_iter().chain(arms(study, cell)).filter(shown);
         (before..).zip(arms).map(move |(turn, arm)| Draft {
             at,
@@ -152,7 +152,7 @@ fn modelled(study: &Study) -> Vec<Draft<'_>> {
 }
 
 /// The arms of one block: the baseline, all others in an order of the block's own, the baseline.
-fn block_of(study: &Study, (at, cell): (u32, &Cell), block: u32) -> Vec<Arm> {
+fn block_of(study: &Study, at: u32, cell: &Cell, block: u32) -> Vec<Arm> {
     let mut between = arms(study, cell);
     let sweeps = study.contention.sweep_blocks.is_none_or(|blocks| block < blocks);
     between.retain(|arm| sweeps || !is_candidate(study, arm));

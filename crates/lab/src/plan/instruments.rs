@@ -64,7 +64,10 @@ pub(super) fn pause(study: &Study) -> Vec<PlannedTrial> {
         let target = own.or_else(|| pause.target())?;
         let mut trial = planned(study, variant, clients, repetition);
         trial.measure.window = Span::from_nanos(pause.span.as_nanos() * u64::from(PAUSE_SPANS));
-        Some(with(trial, Instrument::Pause(pause_order(study, pause, (target, repetition)))))
+        let spans = pause_spans(study, pause, repetition);
+        // One span more than is planned: then something is wrong, and the consumer runs again.
+        let longest = Span::from_nanos(pause.span.as_nanos() * 2);
+        Some(with(trial, Instrument::Pause(PauseOrder { target, spans, longest })))
     });
     planned.collect()
 }
@@ -82,7 +85,7 @@ pub(crate) fn is_paused(study: &Study, pause: &Pause, variant: &Variant) -> bool
 
 /// Runs, stopped, runs, control, runs; every second repetition has the control first, so that a drift
 /// within the window falls on both alike.
-fn pause_order(study: &Study, pause: &Pause, (target, repetition): (Target, u32)) -> PauseOrder {
+fn pause_spans(study: &Study, pause: &Pause, repetition: u32) -> Vec<PauseSpan> {
     let every = study.trial.sample_every.as_nanos().max(1);
     let intervals = (pause.span.as_nanos() / every) as u32;
     let (second, fourth) = if repetition.is_multiple_of(2) {
@@ -91,12 +94,7 @@ fn pause_order(study: &Study, pause: &Pause, (target, repetition): (Target, u32)
         (PauseState::Stopped, PauseState::Sham)
     };
     let states = [PauseState::Runs, second, PauseState::Runs, fourth, PauseState::Runs];
-    PauseOrder {
-        target,
-        spans: states.map(|state| PauseSpan { state, intervals }).to_vec(),
-        // One span more than is planned: then something is wrong, and the consumer runs again.
-        longest: Span::from_nanos(pause.span.as_nanos() * 2),
-    }
+    states.map(|state| PauseSpan { state, intervals }).to_vec()
 }
 
 /// One trial of each variant that asks whether the job is still done.

@@ -16,7 +16,10 @@ use super::{Fault, line_at};
 pub(crate) const NAME: usize = 64;
 
 /// What is wrong, and in which key of its table.
-pub(crate) type Checked = Result<(), (&'static str, String)>;
+pub(crate) type Checked = Result<(), KeyFault>;
+
+/// A key, and what is wrong with it.
+pub(crate) type KeyFault = (&'static str, String);
 
 /// The text of a study; empty for one that has no lines any more.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +47,8 @@ impl Lines<'_> {
     }
 
     /// A fault of the entry with this number of an array of tables, on the line of its key or where the entry begins.
-    pub(crate) fn entry_fault<T>(
-        self,
-        (what, at): (&str, usize),
-        (key, why): (&'static str, String),
-    ) -> Result<T, Fault> {
+    pub(crate) fn entry_fault<T>(self, what: &str, at: usize, fault: KeyFault) -> Result<T, Fault> {
+        let (key, why) = fault;
         let Ok(document) = DeTable::parse(self.0) else { return Err(Fault { line: 1, why }) };
         let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
         let Some(entry) = entry else { return Err(Fault { line: 1, why }) };
@@ -72,37 +72,36 @@ impl Lines<'_> {
     }
 
     /// Whether an entry of an array of tables has this key.
-    fn says(self, (what, at): (&str, usize), key: &str) -> bool {
+    fn says(self, what: &str, at: usize, key: &str) -> bool {
         let Ok(document) = DeTable::parse(self.0) else { return false };
         let entry = document.get_ref().get(what).and_then(|value| value.get_ref().get(at));
         let table = entry.and_then(|entry| entry.get_ref().as_table());
         table.is_some_and(|table| table.contains_key(key))
     }
 
-    /// Looks at every entry of an array of tables, and at their names.
-    pub(crate) fn each<T>(
+    /// Looks at every entry of an array of tables by its number, and at their names.
+    pub(crate) fn each<'a>(
         self,
-        (what, all): (&str, &[T]),
-        name: impl Fn(&T) -> &str,
-        look: impl Fn(usize, &T) -> Checked,
+        what: &str,
+        all: impl Iterator<Item = &'a str>,
+        look: impl Fn(usize) -> Checked,
     ) -> Result<(), Fault> {
         let mut names = BTreeSet::new();
-        for (at, one) in all.iter().enumerate() {
-            let name = name(one);
+        for (at, name) in all.enumerate() {
             let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
             let checked = named(what, name)
                 .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
                 .and_then(|()| {
-                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
+                    look(at).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
                 });
-            checked.or_else(|fault| self.entry_fault((what, at), fault))?;
+            checked.or_else(|fault| self.entry_fault(what, at, fault))?;
         }
         Ok(())
     }
 
     /// No one can ask for counted time of the machine that headroom runs on.
-    pub(crate) fn place(self, at: usize, (on, mode): (Machine, Mode)) -> Checked {
-        if on == Machine::Host && mode == Mode::Counted && self.says(("place", at), "mode") {
+    pub(crate) fn place(self, at: usize, on: Machine, mode: Mode) -> Checked {
+        if on == Machine::Host && mode == Mode::Counted && self.says("place", at, "mode") {
             let why = "time on this machine is always real; leave `mode` out, or write on = \"vm\"";
             return Err(("mode", why.to_owned()));
         }
@@ -133,7 +132,7 @@ mod tests {
     fn a_fault_stands_on_the_line_of_its_key_or_of_what_is_above_it() {
         let lines = Lines(TEXT);
         assert_eq!([lines.of(&["shape", "window"]), lines.of(&["shape", "blocks"])], [3, 2]);
-        let entry = |at, key| lines.entry_fault::<()>(("place", at), (key, String::new()));
+        let entry = |at, key| lines.entry_fault::<()>("place", at, (key, String::new()));
         let line = |at, key| entry(at, key).unwrap_err().line;
         assert_eq!(
             [line(1, "mode"), line(1, "on"), line(0, "name"), line(7, "name")],
@@ -155,8 +154,7 @@ mod tests {
     #[test]
     fn entries_have_plain_names_of_their_own() {
         let message = |names: &[&str]| {
-            let look = |_, _: &&str| Ok(());
-            Lines(TEXT).each(("place", names), |name| name, look).map_err(|fault| fault.why)
+            Lines(TEXT).each("place", names.iter().copied(), |_| Ok(())).map_err(|fault| fault.why)
         };
         message(&["a", "b-2.x"]).unwrap();
         assert_eq!(message(&["a", "a"]).unwrap_err(), "two [[place]] are named `a`");

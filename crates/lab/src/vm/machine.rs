@@ -27,7 +27,7 @@ use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
 use crate::{
     Cancel, Error,
     cache_model::Attached,
-    channel::{Channel, Peer},
+    channel::{Channel, Ends, Peer},
     device::Device,
     exchange::{Allowance, Patience, SLOWEST},
     host,
@@ -100,8 +100,9 @@ impl Machine {
             Err(error) => return Err(guest.early_death(error)),
         };
         let patience = Patience { silence: around.patience, pace: SLOWEST };
-        let ends = (agent.try_clone().map_err(Failure::Start)?.into(), agent.into());
-        let channel = Channel::new(guest, ends, (patience, around.cancel.clone()));
+        let input = agent.try_clone().map_err(Failure::Start)?.into();
+        let ends = Ends { input, output: agent.into() };
+        let channel = Channel::new(guest, ends, patience, around.cancel.clone());
         let channel = channel.map_err(Failure::Start)?;
         let mut machine = Self { qmp, channel, clients: shape.clients };
         if let Start::Restore(_) | Start::Modelled(..) = start {

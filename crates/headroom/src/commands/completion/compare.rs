@@ -64,7 +64,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
     ];
     let has =
         "--place, --load, --rate, --pairs, --margin, --expect, --window, --a-a and --markdown";
-    targets::refuse(&said, ("a completion", has))
+    targets::refuse(&said, "a completion", has)
 }
 
 /// The study with nothing in it but the question.
@@ -83,11 +83,11 @@ fn question(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
     study.completion.expect = expect.filter(|_| !flags.a_a);
     let Point { place, load, rate } = &flags.point;
     if let Some(name) = place {
-        study.places = vec![named(("place", &study.places), |one| &one.name, name)?];
+        study.places = vec![named("place", &study.places, |one| &one.name, name)?];
     }
     study.places.truncate(1);
     let load = match load {
-        Some(name) => named(("load", &study.loads), |one| &one.name, name)?,
+        Some(name) => named("load", &study.loads, |one| &one.name, name)?,
         None => usual_load(&study.loads, *rate)?,
     };
     let rate = rate_of(&load, *rate)?;
@@ -99,7 +99,7 @@ fn question(study: &Study, flags: &flags::Compare) -> Result<Study, Failure> {
 /// The two sides.
 fn versus(study: &Study, flags: &flags::Compare) -> Result<Versus, Failure> {
     let strategies = &study.completion.strategies;
-    let find = |name: &String| named(("strategy", strategies), |one| one.name(), name);
+    let find = |name: &String| named("strategy", strategies, |one| one.name(), name);
     let base = find(&flags.base)?;
     let variant = flags.variant.as_ref().map(find).transpose()?;
     if variant == Some(base) {
@@ -113,7 +113,8 @@ fn versus(study: &Study, flags: &flags::Compare) -> Result<Versus, Failure> {
 
 /// The entry of a study that has this name.
 fn named<T: Clone>(
-    (what, all): (&str, &[T]),
+    what: &str,
+    all: &[T],
     name_of: impl Fn(&T) -> &str,
     name: &str,
 ) -> Result<T, Failure> {

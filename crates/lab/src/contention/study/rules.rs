@@ -49,31 +49,32 @@ impl Rules<'_> {
         let (study, lines) = (self.study, Lines(self.text));
         self.shape().or_else(|(key, why)| lines.fault(&["contention", key], why))?;
         maxima::contention(study, lines)?;
-        lines.each(
-            ("place", &study.places),
-            |place| &place.name,
-            |at, place| road(place).and_then(|()| lines.place(at, (place.on, place.mode))),
-        )?;
+        lines.each("place", study.places.iter().map(|one| &*one.name), |at| {
+            let place = &study.places[at];
+            road(place).and_then(|()| lines.place(at, place.on, place.mode))
+        })?;
         let window = study.contention.window;
         let rule = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        lines.each(("traffic", &study.traffics), |one| &one.name, |_, one| rule(&one.traffic))?;
-        lines.each(
-            ("application", &study.applications),
-            |one| &one.name,
-            |_, one| application(&one.application),
-        )?;
+        lines.each("traffic", study.traffics.iter().map(|one| &*one.name), |at| {
+            rule(&study.traffics[at].traffic)
+        })?;
+        lines.each("application", study.applications.iter().map(|one| &*one.name), |at| {
+            application(&study.applications[at].application)
+        })?;
         if let Some(at) = study.controls.iter().position(|one| TAKEN.contains(&&*one.name)) {
             let why =
                 format!("`{}` needs no entry: every cell has it already", study.controls[at].name);
-            return lines.entry_fault(("control", at), ("name", why));
+            return lines.entry_fault("control", at, ("name", why));
         }
-        lines.each(("control", &study.controls), |one| &one.name, |_, one| control(one))?;
+        lines.each("control", study.controls.iter().map(|one| &*one.name), |at| {
+            control(&study.controls[at])
+        })?;
         if study.cells.is_empty() {
             let why = "no [[cell]]; a contention study tries at least one";
             return lines.fault(&[], why.to_owned());
         }
         for (at, cell) in study.cells.iter().enumerate() {
-            self.cell(cell).or_else(|fault| lines.entry_fault(("cell", at), fault))?;
+            self.cell(cell).or_else(|fault| lines.entry_fault("cell", at, fault))?;
         }
         lines.limits(study.gates.as_ref().map_or(&[], |gates| &gates.limits), &study.known())
     }

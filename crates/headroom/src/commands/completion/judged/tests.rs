@@ -13,7 +13,7 @@ use report::verdict_lines;
 use super::*;
 
 /// A comparison at one rate of one load, with the made-up trials of it in the order of its plan.
-fn recorded((base, variant): (Strategy, Option<Strategy>), load: usize) -> Recorded<Completions> {
+fn recorded(base: Strategy, variant: Option<Strategy>, load: usize) -> Recorded<Completions> {
     let mut run = test_data::run();
     let rate = 440.max(run.study.loads[load].rates[0]);
     let shape = &mut run.study.completion;
@@ -65,7 +65,7 @@ fn dearer(recorded: &mut Recorded<Completions>, which: impl Fn(&Trial) -> bool, 
 
 #[test]
 fn a_strategy_that_costs_less_passes_and_is_reported_as_other_comparisons_are() {
-    let recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    let recorded = recorded(Strategy::Busy, Some(Strategy::Event), 1);
     let (comparison, completion) = compared(&recorded);
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Cheaper));
     assert_eq!((comparison.pairs, comparison.p), (6, Some(2.0 / 64.0)));
@@ -84,7 +84,7 @@ fn a_strategy_that_costs_less_passes_and_is_reported_as_other_comparisons_are() 
 
 #[test]
 fn beside_a_task_its_time_is_compared() {
-    let (comparison, _) = compared(&recorded((Strategy::Busy, Some(Strategy::Hybrid)), 2));
+    let (comparison, _) = compared(&recorded(Strategy::Busy, Some(Strategy::Hybrid), 2));
     assert_eq!((comparison.by, comparison.verdict), (By::Task, Verdict::Pass));
     assert!(comparison.sentence.contains(" s before, "), "{}", comparison.sentence);
     assert!(comparison.before.unwrap().mean > 2.0, "seconds");
@@ -92,14 +92,14 @@ fn beside_a_task_its_time_is_compared() {
 
 #[test]
 fn a_strategy_that_costs_more_fails() {
-    let (comparison, completion) = compared(&recorded((Strategy::Event, Some(Strategy::Busy)), 1));
+    let (comparison, completion) = compared(&recorded(Strategy::Event, Some(Strategy::Busy), 1));
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Fail, Finding::Dearer));
     assert_eq!(overall(&comparison.lines(&completion)).verdict, Verdict::Fail);
 }
 
 #[test]
 fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
-    let same = || recorded((Strategy::Event, None), 1);
+    let same = || recorded(Strategy::Event, None, 1);
     let (comparison, completion) = compared(&same());
     assert_eq!((comparison.verdict, comparison.finding), (Verdict::Pass, Finding::Equivalent));
     assert_eq!((comparison.variant.as_str(), comparison.pairs), ("event-again", 6));
@@ -126,7 +126,7 @@ fn the_same_twice_is_the_same_and_one_that_is_not_is_found_out() {
 #[test]
 fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
     let asked = |expect, margin: f64| {
-        let mut recorded = recorded((Strategy::Event, Some(Strategy::Batch)), 1);
+        let mut recorded = recorded(Strategy::Event, Some(Strategy::Batch), 1);
         dearer(&mut recorded, |trial| trial.planned.order.strategy == Some(Strategy::Batch), 0.03);
         let shape = &mut recorded.run.study.completion;
         (shape.expect, shape.margin) = (Some(expect), Some(Share::of(margin)));
@@ -145,7 +145,7 @@ fn two_strategies_may_be_asked_to_be_the_same_or_no_slower_within_a_margin() {
 
 #[test]
 fn pairs_that_are_not_whole_make_it_invalid_and_are_reported() {
-    let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    let mut recorded = recorded(Strategy::Busy, Some(Strategy::Event), 1);
     recorded.trials[3].outcome = Outcome::invalid("the machine was silent");
     let (comparison, completion) = compared(&recorded);
     assert_eq!((comparison.verdict, comparison.pairs), (Verdict::Invalid, 5));
@@ -160,7 +160,7 @@ fn pairs_that_are_not_whole_make_it_invalid_and_are_reported() {
 
 #[test]
 fn frames_that_are_forgotten_speak_against_any_verdict() {
-    let mut recorded = recorded((Strategy::Busy, Some(Strategy::Event)), 1);
+    let mut recorded = recorded(Strategy::Busy, Some(Strategy::Event), 1);
     let Outcome::Measured(measured) = &mut recorded.trials[0].outcome else { panic!() };
     measured.missing = 7;
     let (comparison, completion) = compared(&recorded);
