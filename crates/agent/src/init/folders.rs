@@ -1,7 +1,8 @@
 //! The folders that the image's packages ask for, where there are such packages.
 //!
 //! Reads `/etc/headroom/folders`, one a line: `make` or, for what is only changed where it is there, `keep`; mode in
-//! octal, numbers of user and group, and path; `-` for what stays as it is. One that cannot be made is reported on the console, and whoever needs it says so.
+//! octal, numbers of user and group, and path; `-` for what stays as it is. One that cannot be made is reported on the
+//! console; a subject that misses it says so itself.
 
 use std::{
     fs,

@@ -3,12 +3,10 @@
 //! They are asked for with `adduser`, `addgroup`, `useradd` and `groupadd` in an install script ([`super::setup`]
 //! reads it), or with a line of sysusers.d. Members of groups are not made. Pure.
 
+use super::recipe;
+
 /// The first number of those accounts; what the image has of its own is below.
 const FIRST: u32 = 110;
-
-/// Accounts that the image has of its own: `recipe::FILES` has their lines.
-const OF_THE_IMAGE: [(&str, u32); 5] =
-    [("root", 0), ("adm", 4), ("netdev", 101), ("nobody", 65534), ("nogroup", 65534)];
 
 /// Options of the four programs that are followed by a value.
 const VALUED: [&str; 14] = [
@@ -87,14 +85,14 @@ impl Accounts {
     fn user(&mut self, name: &str, home: String) {
         // The home is a field of a line, and no other line.
         let home = if home.contains([':', '\n']) { "/nonexistent".to_owned() } else { home };
-        if !is_of_image(name) && !self.users.iter().any(|user| user.name == name) {
+        if of_image(name).is_none() && !self.users.iter().any(|user| user.name == name) {
             self.users.push(User { name: name.to_owned(), home });
         }
         self.group(name);
     }
 
     fn group(&mut self, name: &str) {
-        if !is_of_image(name) && !self.groups.iter().any(|group| group == name) {
+        if of_image(name).is_none() && !self.groups.iter().any(|group| group == name) {
             self.groups.push(name.to_owned());
         }
     }
@@ -115,8 +113,8 @@ impl Accounts {
 
     /// The number of the user or group of a name; `None` where no one asked for it.
     pub(super) fn id(&self, name: &str) -> Option<u32> {
-        let known = OF_THE_IMAGE.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
-        known.or_else(|| self.groups.iter().any(|known| known == name).then(|| self.number(name)))
+        of_image(name)
+            .or_else(|| self.groups.iter().any(|known| known == name).then(|| self.number(name)))
     }
 
     /// A group's number, and that of the user of its name.
@@ -128,8 +126,14 @@ impl Accounts {
     }
 }
 
-fn is_of_image(name: &str) -> bool {
-    OF_THE_IMAGE.iter().any(|(known, _)| *known == name)
+/// The number of an account that the image has of its own.
+fn of_image(name: &str) -> Option<u32> {
+    let files =
+        recipe::FILES.iter().filter(|(path, _)| [recipe::PASSWD, recipe::GROUP].contains(path));
+    let mut lines = files.flat_map(|(_, text)| text.lines());
+    lines.find_map(|line| {
+        line.strip_prefix(name)?.strip_prefix(":x:")?.split(':').next()?.parse().ok()
+    })
 }
 
 /// A user's or a group's name, as `adduser --force-badname` takes it.

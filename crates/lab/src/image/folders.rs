@@ -96,8 +96,8 @@ impl Folders {
         true
     }
 
-    /// A line each for pid 1: `make` or, where what is missing stays so, `keep`; mode in octal, numbers of user and group, path; `-` for what stays as it is. An account
-    /// that no one asked for is root.
+    /// A line each for pid 1: `make` or, where what is missing stays so, `keep`; mode in octal, numbers of user and
+    /// group, path; `-` for what stays as it is. An account that no one asked for is root.
     pub(super) fn lines(&self, accounts: &Accounts) -> String {
         let id = |name: &Option<String>| match name {
             Some(name) => {

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use self::{
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
-    setup::{Setup, Source},
+    setup::{Asked, Setup, Source},
 };
 use crate::{
     Error, Lab,
@@ -194,8 +194,8 @@ fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error
     let tar = folder.join("packages.tar");
     packages::fetch(&tar, more, lab)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let setup = BaseMaker { tar: &tar, folder, more }.make()?;
-    if let Some(step) = setup.summary().filter(|_| !more.is_empty()) {
+    let asked = BaseMaker { tar: &tar, folder, more }.make()?;
+    if let Some(step) = Asked::summary(&asked) {
         lab.emit(Event::ImageStep { step });
     }
     fs::remove_file(&tar).map_err(Error::file("remove", tar))
@@ -210,8 +210,8 @@ struct BaseMaker<'a> {
 }
 
 impl BaseMaker<'_> {
-    /// Makes it; what packages asked for.
-    fn make(&self) -> Result<Setup, Error> {
+    /// Makes it; what packages beyond the recipe's asked for.
+    fn make(&self) -> Result<Vec<Asked>, Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
@@ -221,7 +221,7 @@ impl BaseMaker<'_> {
         self.write_root(&modules, &contents.setup)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
         self.write_facts(&kernel, contents.packages)?;
-        Ok(contents.setup)
+        Ok(contents.asked)
     }
 
     fn archive(&self) -> io::Result<tar::Archive<BufReader<File>>> {
@@ -238,8 +238,10 @@ impl BaseMaker<'_> {
             if place.path == packages::LIST_FILE {
                 contents.packages = package_list(&io::read_to_string(&mut entry)?);
             } else if let Some(source) = Source::of(&place.path, packages::SCRIPT_FOLDER) {
-                let text = beginning(&mut entry)?;
-                contents.setup.read(source, &text, !self.is_of_more(source, &place.path));
+                let asked = contents.setup.read(source, &beginning(&mut entry)?);
+                if self.is_of_more(source, &place.path) {
+                    contents.asked.extend(asked);
+                }
             } else if place.path.starts_with("boot/vmlinuz-") {
                 contents.kernel = Some(place);
             } else if let Some(name) = modules::name_of(&place.path) {
@@ -252,7 +254,8 @@ impl BaseMaker<'_> {
     /// Whether a text is one of a package that someone named; of which package a unit is, the root does not say.
     fn is_of_more(&self, source: Source, path: &str) -> bool {
         let package = path.trim_start_matches(packages::SCRIPT_FOLDER).split('_').next();
-        source != Source::Script || self.more.iter().any(|more| Some(more.as_str()) == package)
+        let is_named = || self.more.iter().any(|more| Some(more.as_str()) == package);
+        !self.more.is_empty() && (source != Source::Script || is_named())
     }
 
     fn copy_kernel(&self, kernel: &Place, tar: &mut BufReader<File>) -> Result<(), Error> {
@@ -307,6 +310,7 @@ struct Contents {
     modules: Index,
     packages: Vec<String>,
     setup: Setup,
+    asked: Vec<Asked>,
 }
 
 /// A text of a package, as far as it is read.

@@ -41,10 +41,14 @@ pub(super) struct Setup {
     /// Users and groups.
     pub(super) accounts: Accounts,
     folders: Folders,
-    /// What the packages that someone named asked for, as it was asked for: what was made,
-    made: Vec<String>,
-    /// and what cannot be known without running the script.
-    unmade: Vec<String>,
+}
+
+/// One request, in the package's words.
+#[derive(Debug)]
+pub(super) struct Asked {
+    words: String,
+    /// Whether it is met; else it cannot be known without running the script.
+    is_made: bool,
 }
 
 impl Source {
@@ -64,71 +68,73 @@ impl Source {
 }
 
 impl Setup {
-    /// Adds what a file asks for. What is `quiet` does not show in the summary.
-    pub(super) fn read(&mut self, source: Source, text: &str, quiet: bool) {
-        let shown = (self.made.len(), self.unmade.len());
+    /// Adds what a file asks for, and gives each request back.
+    pub(super) fn read(&mut self, source: Source, text: &str) -> Vec<Asked> {
         match source {
-            Source::Script => commands(text).iter().for_each(|command| self.command(command)),
-            Source::Unit => self.made.extend(self.folders.unit(text)),
+            Source::Script => {
+                commands(text).iter().filter_map(|command| self.command(command)).collect()
+            }
+            Source::Unit => {
+                let made = self.folders.unit(text);
+                made.iter().map(|words| Asked::new(words, true)).collect()
+            }
             Source::Sysusers | Source::Tmpfiles => {
                 let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
                 let lines = lines.filter_map(shlex::split).filter(|words| !words.is_empty());
-                lines.for_each(|words| self.line(source, &words));
+                lines.filter_map(|words| self.line(source, &words)).collect()
             }
-        }
-        if quiet {
-            self.made.truncate(shown.0);
-            self.unmade.truncate(shown.1);
         }
     }
 
-    fn command(&mut self, words: &[String]) {
+    fn command(&mut self, words: &[String]) -> Option<Asked> {
         let asks = |of: &[&str], word: &String| of.contains(&program(word));
         let either = |word: &String| asks(&ACCOUNT_PROGRAMS, word) || asks(&FOLDER_PROGRAMS, word);
-        let Some(at) = words.iter().position(either) else { return };
+        let at = words.iter().position(either)?;
         let (name, rest) = (program(&words[at]), &words[at + 1..]);
         let made = match asks(&ACCOUNT_PROGRAMS, &words[at]) {
             true => self.accounts.ask(name, rest),
             false => self.folders.ask(name, rest),
         };
-        self.note(made, &format!("{name} {}", rest.join(" ")));
+        Some(Asked::new(&format!("{name} {}", rest.join(" ")), made))
     }
 
     /// A line of sysusers.d or tmpfiles.d; one that only removes or changes what an earlier boot left asks for nothing.
-    fn line(&mut self, source: Source, words: &[String]) {
+    fn line(&mut self, source: Source, words: &[String]) -> Option<Asked> {
         if source == Source::Tmpfiles && words[0].starts_with(['r', 'R', 'x', 'X', 'e', 'z', 'Z']) {
-            return;
+            return None;
         }
         let made = match source {
             Source::Sysusers => self.accounts.sysusers(words),
             _ => self.folders.tmpfiles(words),
         };
-        self.note(made, &words.join(" "));
-    }
-
-    fn note(&mut self, made: bool, asked: &str) {
-        let list = if made { &mut self.made } else { &mut self.unmade };
-        list.push(asked.chars().take(LONGEST_SHOWN).collect());
-    }
-
-    /// What was made and what was not, in one line; `None` where nothing was asked for.
-    pub(super) fn summary(&self) -> Option<String> {
-        let list = |verb: &str, asked: &[String]| {
-            let shown: Vec<_> =
-                asked.iter().take(MOST_SHOWN).map(|one| format!("`{one}`")).collect();
-            let rest = asked.len().saturating_sub(MOST_SHOWN);
-            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-            (!asked.is_empty()).then(|| format!("{verb}: {}{more}", shown.join(", ")))
-        };
-        let parts = [list("made", &self.made), list("not made", &self.unmade)];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        (!parts.is_empty())
-            .then(|| format!("accounts and folders of packages: {}", parts.join("; ")))
+        Some(Asked::new(&words.join(" "), made))
     }
 
     /// The folders, a line each for pid 1.
     pub(super) fn folder_lines(&self) -> String {
         self.folders.lines(&self.accounts)
+    }
+}
+
+impl Asked {
+    fn new(words: &str, is_made: bool) -> Self {
+        Self { words: words.chars().take(LONGEST_SHOWN).collect(), is_made }
+    }
+
+    /// What was made and what was not, in one line; `None` where nothing was asked for.
+    pub(super) fn summary(all: &[Self]) -> Option<String> {
+        let list = |verb: &str, is_made: bool| {
+            let asked: Vec<_> = all.iter().filter(|one| one.is_made == is_made).collect();
+            let shown: Vec<_> =
+                asked.iter().take(MOST_SHOWN).map(|one| format!("`{}`", one.words)).collect();
+            let rest = asked.len().saturating_sub(MOST_SHOWN);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            (!asked.is_empty()).then(|| format!("{verb}: {}{more}", shown.join(", ")))
+        };
+        let parts = [list("made", true), list("not made", false)];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty())
+            .then(|| format!("accounts and folders of packages: {}", parts.join("; ")))
     }
 }
 
@@ -188,14 +194,14 @@ fn expanded(word: &str, variables: &BTreeMap<String, String>) -> String {
 mod tests {
     use super::*;
 
-    fn of(script: &str) -> Setup {
+    fn of(script: &str) -> (Setup, Vec<Asked>) {
         let mut setup = Setup::default();
-        setup.read(Source::Script, script, false);
-        setup
+        let asked = setup.read(Source::Script, script);
+        (setup, asked)
     }
 
     fn accounts(script: &str) -> (String, String) {
-        let Setup { accounts, .. } = of(script);
+        let (Setup { accounts, .. }, _) = of(script);
         (accounts.passwd(), accounts.group_lines())
     }
 
@@ -219,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_is_made_and_what_is_not_is_one_line() {
-        let summary = |script: &str| of(script).summary();
+        let summary = |script: &str| Asked::summary(&of(script).1);
         assert_eq!(summary("echo hello"), None);
         assert_eq!(
             summary("adduser --system _lldpd\nadduser --quiet _lldpd adm\nuseradd \"$1\" || true")
@@ -247,18 +253,18 @@ mod tests {
 
     #[test]
     fn folders_of_a_script_a_unit_and_tmpfiles_stand_in_the_list() {
-        let mut setup = of(
+        let (mut setup, mut asked) = of(
             "DIR=/var/lib/some\nadduser --system some\nif [ ! -d $DIR ]; then mkdir -p $DIR; fi\nchown some: $DIR && rm -rf $DIR/old\nmkdir $OTHER",
         );
-        setup.read(Source::Unit, "[Service]\nUser=some\nRuntimeDirectory=some\n", false);
+        asked.extend(setup.read(Source::Unit, "[Service]\nUser=some\nRuntimeDirectory=some\n"));
         let tmpfiles =
             "# a comment\n\nd /var/log/some 0750 root adm\nL /etc/x - - - - y\nr! /etc/x.lock\n";
-        setup.read(Source::Tmpfiles, tmpfiles, false);
-        setup.read(Source::Script, "mkdir /run/quiet\nmkdir $QUIET", true);
+        asked.extend(setup.read(Source::Tmpfiles, tmpfiles));
+        setup.read(Source::Script, "mkdir /run/quiet\nmkdir $QUIET");
         let lines = "make - - - /run/quiet\nmake - 110 110 /run/some\nmake - 110 110 /var/lib/some\nmake 750 0 4 /var/log/some\n";
         assert_eq!(setup.folder_lines(), lines);
         let summary = "accounts and folders of packages: made: `adduser --system some`, `mkdir -p /var/lib/some`, `chown some: /var/lib/some`, `RuntimeDirectory=some`, `d /var/log/some 0750 root adm`; not made: `mkdir $OTHER`, `L /etc/x - - - - y`";
-        assert_eq!(setup.summary().unwrap(), summary);
+        assert_eq!(Asked::summary(&asked).unwrap(), summary);
     }
 
     #[test]
