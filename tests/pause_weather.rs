@@ -218,12 +218,8 @@ impl Guest {
         };
         let snapshot = snapshot::obtain(&lab, &image, &shape).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let around = Surroundings {
-            console_log: &folder.path().join("console.log"),
-            folder: folder.path(),
-            patience: lab.settings.patience,
-            cancel: &lab.cancel,
-        };
+        let console_log = folder.path().join("console.log");
+        let around = Surroundings::of(&lab, &console_log);
         let restored = Start::Restore(&snapshot.memory);
         let mut machine = Machine::start(&shape, restored, around).unwrap();
         let mut console = Console::of(&machine);

@@ -105,12 +105,8 @@ impl Guest {
     /// As it was taken.
     pub(crate) fn start(lab: &Lab, snapshot: &Snapshot) -> Self {
         Self::restored(|folder| {
-            let around = Surroundings {
-                console_log: &folder.join("console.log"),
-                folder,
-                patience: lab.settings.patience,
-                cancel: &lab.cancel,
-            };
+            let console_log = folder.join("console.log");
+            let around = Surroundings::of(lab, &console_log);
             Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)
         })
     }

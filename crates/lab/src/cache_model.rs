@@ -99,13 +99,8 @@ pub fn restore(
     console_log: &Path,
     model: &Attached,
 ) -> Result<Machine, Error> {
-    let around = Surroundings {
-        console_log,
-        folder: console_log.parent().unwrap_or(Path::new(".")),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    };
-    Machine::start(&snapshot.shape, Start::Modelled(&snapshot.memory, model), around)
+    let start = Start::Modelled(&snapshot.memory, model);
+    Machine::start(&snapshot.shape, start, Surroundings::of(lab, console_log))
 }
 
 /// The plugin's library, built if the cache folder does not have it. Its name there is the sum of all that it

@@ -110,7 +110,7 @@ impl Places {
                 let memory = &snapshot.memory;
                 let start =
                     model.map_or(Start::Restore(memory), |one| Start::Modelled(memory, one));
-                on_vm(request, &snapshot.shape, start, around(lab, console_log))
+                on_vm(request, &snapshot.shape, start, Surroundings::of(lab, console_log))
             }
         };
         Ok(Ran { answer: outcome(ended)?, idle_before })
@@ -126,16 +126,6 @@ fn on_vm<Q: Request>(
     let mut machine = Machine::start(shape, start, around)?;
     machine.begin(&request.order(), shape.mode)?;
     listen::<Q>(&mut machine)
-}
-
-/// What an access point has around it whose console goes here.
-fn around<'a>(lab: &'a Lab, console_log: &'a Path) -> Surroundings<'a> {
-    Surroundings {
-        console_log,
-        folder: console_log.parent().unwrap_or(Path::new(".")),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    }
 }
 
 /// By an agent that lives for this request.

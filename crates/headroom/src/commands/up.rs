@@ -61,12 +61,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         Failure::Environment(format!("cannot make a temporary folder: {error}"))
     })?;
     let console_log = folder.path().join("console.log");
-    let around = Surroundings {
-        console_log: &console_log,
-        folder: folder.path(),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
-    };
+    let around = Surroundings::of(&lab, &console_log);
     let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");

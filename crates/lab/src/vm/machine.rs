@@ -25,7 +25,7 @@ use serde_json::json;
 
 use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
 use crate::{
-    Cancel, Error,
+    Cancel, Error, Lab,
     cache_model::Attached,
     channel::{Channel, Ends, Peer},
     device::Device,
@@ -80,6 +80,18 @@ pub struct Surroundings<'a> {
     pub patience: Duration,
     /// The wish to stop.
     pub cancel: &'a Cancel,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Those of a lab, with the console kept here; the machine works in the same folder.
+    pub fn of(lab: &'a Lab, console_log: &'a Path) -> Self {
+        Self {
+            console_log,
+            folder: console_log.parent().unwrap_or(Path::new(".")),
+            patience: lab.settings.patience,
+            cancel: &lab.cancel,
+        }
+    }
 }
 
 impl Machine {

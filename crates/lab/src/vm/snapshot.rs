@@ -118,16 +118,11 @@ pub fn after(
 impl Snapshot {
     /// The access point in a QEMU of its own, standing still.
     pub(crate) fn restore(&self, lab: &Lab, console_log: &Path) -> Result<Machine, Error> {
-        Machine::start(&self.shape, Start::Restore(&self.memory), around(lab, console_log))
-    }
-}
-
-fn around<'a>(lab: &'a Lab, console_log: &'a Path) -> Surroundings<'a> {
-    Surroundings {
-        console_log,
-        folder: console_log.parent().unwrap_or(Path::new(".")),
-        patience: lab.settings.patience,
-        cancel: &lab.cancel,
+        Machine::start(
+            &self.shape,
+            Start::Restore(&self.memory),
+            Surroundings::of(lab, console_log),
+        )
     }
 }
 
@@ -147,7 +142,8 @@ fn make(lab: &Lab, image: &Image, shape: &Shape, folder: &Path) -> Result<(), Er
     lab.emit(Event::SnapshotStarted { clients: shape.clients, mode: shape.mode });
     let began = Instant::now();
     let console_log = folder.join("console.log");
-    let mut machine = Machine::start(shape, Start::Boot(image), around(lab, &console_log))?;
+    let mut machine =
+        Machine::start(shape, Start::Boot(image), Surroundings::of(lab, &console_log))?;
     let hello = machine.wait_until_up(|associated, clients| {
         lab.emit(Event::Associated { associated, clients });
     })?;
