@@ -260,7 +260,7 @@ fn ended() {
 struct Below {
     root: tempfile::TempDir,
     tops: Vec<PathBuf>,
-    sleepers: Vec<Child>,
+    children: Vec<Child>,
 }
 
 const CONTROLLERS: [&str; 3] = ["cpu", "cpuacct", "cpuset"];
@@ -270,7 +270,7 @@ impl Below {
     fn make() -> Option<Self> {
         let name = format!("headroom-test-{}", std::process::id());
         let root = tempfile::tempdir().unwrap();
-        let mut below = Self { root, tops: Vec::new(), sleepers: Vec::new() };
+        let mut below = Self { root, tops: Vec::new(), children: Vec::new() };
         let at = below.root.path().to_owned();
         fs::create_dir_all(at.join("sys/fs/cgroup")).unwrap();
         fs::create_dir_all(at.join("proc/self")).unwrap();
@@ -302,19 +302,19 @@ impl Below {
         }
         fs::write(below.tops[0].join("apps/miner/cpu.shares"), "3000").unwrap();
         for group in ["apps/miner", ""] {
-            below.sleeper(group);
+            below.take_in(Command::new("sleep").arg("600").spawn().unwrap(), group);
         }
         Some(below)
     }
 
-    fn sleeper(&mut self, group: &str) {
-        let child = Command::new("sleep").arg("600").spawn().unwrap();
+    /// Puts a process into a group; it ends with the groups.
+    fn take_in(&mut self, child: Child, group: &str) {
         let pid = child.id().to_string();
         for top in &self.tops {
             fs::write(top.join(group).join("cgroup.procs"), &pid).unwrap();
         }
         symlink(format!("/proc/{pid}"), self.root.path().join("proc").join(&pid)).unwrap();
-        self.sleepers.push(child);
+        self.children.push(child);
     }
 
     /// Every value and every membership below our groups.
@@ -341,9 +341,9 @@ impl Below {
 
 impl Drop for Below {
     fn drop(&mut self) {
-        for sleeper in &mut self.sleepers {
-            let _ = sleeper.kill();
-            let _ = sleeper.wait();
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
         }
         for top in &self.tops {
             for group in ["headroom-guard.stray", "apps/miner", "apps", ""] {
@@ -377,7 +377,7 @@ fn real() {
     assert_eq!(below.snapshot(), before);
 }
 
-/// Forks without end and says what fails; at `ask` it asks for the first CPU, and says whether it got it.
+/// Forks without end and says what fails; at USR1 it asks for the first CPU, and says whether it got it.
 const FORKER: &str = "
 trap 'taskset -c \"$0\" true 2>/dev/null && echo given || echo refused' USR1
 echo ready
@@ -386,25 +386,23 @@ while :; do /bin/true || echo failed; (:) || echo failed; done";
 /// What the levers can break for an application: none of its forks and programs, but a CPU that it asks for by number
 /// is refused while it is taken away, and only then.
 fn real_harm() {
-    let Some(below) = Below::make() else { return };
+    let Some(mut below) = Below::make() else { return };
     let cpus = linux::system::cpus();
     let [first, .., _] = cpus[..] else {
         skip::skip!("one CPU alone cannot be taken away");
         return;
     };
-    let root = below.root.path();
     let script = Command::new("sh")
         .args(["-c", FORKER, &first.to_string()])
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn();
-    let mut forker = Killed(script.unwrap());
-    let mut said = BufReader::new(forker.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut forker = script.unwrap();
+    let pid = forker.id();
+    let mut said = BufReader::new(forker.stdout.take().unwrap()).lines().map(Result::unwrap);
+    below.take_in(forker, "apps/miner");
     assert_eq!(said.next().unwrap(), "ready");
-    let pid = forker.0.id();
-    below.tops.iter().for_each(|top| {
-        fs::write(top.join("apps/miner/cgroup.procs"), pid.to_string()).unwrap();
-    });
+    let root = below.root.path();
     let mut asks = || {
         signal(pid, "USR1");
         said.next().unwrap()
@@ -418,16 +416,6 @@ fn real_harm() {
     }
     levers.restore();
     assert_eq!(asks(), "given");
-}
-
-/// A child that ends with its test.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn real_killed() {
