@@ -5,7 +5,7 @@
 //! and stops no other. The first failure of the host stops the run; what is finished is kept and `--resume` goes on.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Stdio},
@@ -142,6 +142,20 @@ impl<P: Procedure> Begun<P> {
     }
 }
 
+/// Whether a trial needs not be made again. One whose order changed, as after a calibration that was made again, is
+/// another one.
+fn is_done<K: Experiment>(run: &RunOf<K>, trial: &TrialOf<K>) -> bool {
+    trial.reading().is_some() && run.plan.contains(&trial.planned)
+}
+
+/// What is left of a run's plan, as far as it is known before its calibration.
+pub fn left<K: Experiment>(recorded: &Recorded<K>) -> Vec<K::Planned> {
+    let Recorded { run, trials, .. } = recorded;
+    let done = trials.iter().filter(|trial| is_done::<K>(run, trial));
+    let done: BTreeSet<String> = done.map(|trial| Planned::id(&trial.planned)).collect();
+    run.plan.iter().filter(|planned| !done.contains(&planned.id())).cloned().collect()
+}
+
 /// Trials by the stem of their file's name.
 type ById<T> = BTreeMap<String, T>;
 
@@ -155,11 +169,9 @@ struct Work<K: Experiment> {
 
 impl<K: Experiment> Work<K> {
     fn of<P: Procedure<Kind = K>>(procedure: &P, run: &RunOf<K>, trials: Vec<TrialOf<K>>) -> Self {
-        // A trial whose order changed, as after a calibration that was made again, is another one.
-        let is_planned = |trial: &TrialOf<K>| run.plan.contains(&trial.planned);
         let done: ById<TrialOf<K>> = trials
             .into_iter()
-            .filter(|trial| trial.reading().is_some() && is_planned(trial))
+            .filter(|trial| is_done::<K>(run, trial))
             .map(|trial| (Planned::id(&trial.planned), trial))
             .collect();
         let same = procedure.same(run);

@@ -84,10 +84,7 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
     }
     let called = |suffix: &str| Variant { name: base.name.with(suffix), ..base.clone() };
     match &flags.with {
-        Some((name, _)) => {
-            let variant = called("-with");
-            with_builds(study, [base, variant], name)
-        }
+        Some((name, _)) => with_builds(study, &base, called("-with"), name),
         None => {
             let variant = called(if flags.a_a { "-again" } else { "-other" });
             Ok([base, variant])
@@ -98,7 +95,8 @@ fn sides(study: &Study, flags: &flags::Compare) -> Result<[Variant; 2], Failure>
 /// Both sides with their own build in the place of a program's name.
 fn with_builds(
     study: &Study,
-    [base, variant]: [Variant; 2],
+    base: &Variant,
+    variant: Variant,
     name: &str,
 ) -> Result<[Variant; 2], Failure> {
     let mut named = false;
@@ -115,16 +113,15 @@ fn with_builds(
         variant.subject = Some(subject);
         variant
     };
-    let unknown = format!(
-        "`{}` starts no program `{name}`: only what the study starts can be replaced; for what the image \
-         starts, give --other-device",
-        base.name
-    );
-    let sides = [side(base, 0), side(variant, 1)];
+    let sides = [side(base.clone(), 0), side(variant, 1)];
     if named {
         return Ok(sides);
     }
-    Err(Failure::Usage(unknown))
+    Err(Failure::Usage(format!(
+        "`{}` starts no program `{name}`: only what the study starts can be replaced; for what the image \
+         starts, give --other-device",
+        base.name
+    )))
 }
 
 /// Puts a path in the place of a command's first word, where that is the program.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use lab::{
     run_folder::{self, AnyRecorded, Recorded},
+    runner,
     study_file::{self, AnyStudyFile, StudyFile},
 };
 use model::experiment::{Any, Clients, Completion, Contention, Experiment};
@@ -221,12 +222,8 @@ fn run_as<K: Verbs>(
 
 /// Says how long the trials will take that a run does not have.
 fn say_what_is_left<K: Verbs>(options: &Options, recorded: &Recorded<K>) {
-    let Recorded { run, trials, .. } = recorded;
-    let is_made = |planned: &K::Planned| {
-        trials.iter().any(|trial| trial.reading().is_some() && trial.planned == *planned)
-    };
-    let left: Vec<_> = run.plan.iter().filter(|planned| !is_made(planned)).cloned().collect();
-    K::estimate(options, &run.study, &left).say(options, left.len());
+    let left = runner::left(recorded);
+    K::estimate(options, &recorded.run.study, &left).say(options, left.len());
 }
 
 fn conclude<K: Verbs>(

@@ -78,11 +78,10 @@ impl Rules<'_> {
                 return lines.fault(&[], why);
             }
         }
-        let place = |at: usize| lines.place(at, study.places[at].on, study.places[at].mode);
-        lines.each("place", study.places.iter().map(|one| &*one.name), place)?;
-        lines.each("load", study.loads.iter().map(|one| &*one.name), |at| {
-            offered(&study.loads[at])
-        })?;
+        let places = study.places.iter().map(|one| (&*one.name, one));
+        lines.each("place", places, |at, place| lines.place(at, place.on, place.mode))?;
+        let loads = study.loads.iter().map(|one| (&*one.name, one));
+        lines.each("load", loads, |_, load| offered(load))?;
         let known = study.known();
         for (at, one) in study.published.iter().enumerate() {
             let checked = lines.limit(&format!("{} <= {}", one.ours, one.value), &known);

@@ -79,20 +79,20 @@ impl Lines<'_> {
         table.is_some_and(|table| table.contains_key(key))
     }
 
-    /// Looks at every entry of an array of tables by its number, and at their names.
-    pub(crate) fn each<'a>(
+    /// Looks at every entry of an array of tables, and at their names; each comes with its name.
+    pub(crate) fn each<'a, T>(
         self,
         what: &str,
-        all: impl Iterator<Item = &'a str>,
-        look: impl Fn(usize) -> Checked,
+        all: impl Iterator<Item = (&'a str, T)>,
+        look: impl Fn(usize, T) -> Checked,
     ) -> Result<(), Fault> {
         let mut names = BTreeSet::new();
-        for (at, name) in all.enumerate() {
+        for (at, (name, one)) in all.enumerate() {
             let twice = || ("name", format!("two [[{what}]] are named `{name}`"));
             let checked = named(what, name)
                 .and_then(|()| names.insert(name).then_some(()).ok_or_else(twice))
                 .and_then(|()| {
-                    look(at).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
+                    look(at, one).map_err(|(key, why)| (key, format!("{what} `{name}`: {why}")))
                 });
             checked.or_else(|fault| self.entry_fault(what, at, fault))?;
         }
@@ -154,7 +154,9 @@ mod tests {
     #[test]
     fn entries_have_plain_names_of_their_own() {
         let message = |names: &[&str]| {
-            Lines(TEXT).each("place", names.iter().copied(), |_| Ok(())).map_err(|fault| fault.why)
+            Lines(TEXT)
+                .each("place", names.iter().map(|name| (*name, ())), |_, ()| Ok(()))
+                .map_err(|fault| fault.why)
         };
         message(&["a", "b-2.x"]).unwrap();
         assert_eq!(message(&["a", "a"]).unwrap_err(), "two [[place]] are named `a`");

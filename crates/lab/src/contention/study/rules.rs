@@ -49,26 +49,23 @@ impl Rules<'_> {
         let (study, lines) = (self.study, Lines(self.text));
         self.shape().or_else(|(key, why)| lines.fault(&["contention", key], why))?;
         maxima::contention(study, lines)?;
-        lines.each("place", study.places.iter().map(|one| &*one.name), |at| {
-            let place = &study.places[at];
+        let places = study.places.iter().map(|one| (&*one.name, one));
+        lines.each("place", places, |at, place| {
             road(place).and_then(|()| lines.place(at, place.on, place.mode))
         })?;
         let window = study.contention.window;
         let rule = |one: &Traffic| traffic(one).and_then(|()| bursts(one, window));
-        lines.each("traffic", study.traffics.iter().map(|one| &*one.name), |at| {
-            rule(&study.traffics[at].traffic)
-        })?;
-        lines.each("application", study.applications.iter().map(|one| &*one.name), |at| {
-            application(&study.applications[at].application)
-        })?;
+        let traffics = study.traffics.iter().map(|one| (&*one.name, &one.traffic));
+        lines.each("traffic", traffics, |_, traffic| rule(traffic))?;
+        let applications = study.applications.iter().map(|one| (&*one.name, &one.application));
+        lines.each("application", applications, |_, one| application(one))?;
         if let Some(at) = study.controls.iter().position(|one| TAKEN.contains(&&*one.name)) {
             let why =
                 format!("`{}` needs no entry: every cell has it already", study.controls[at].name);
             return lines.entry_fault("control", at, ("name", why));
         }
-        lines.each("control", study.controls.iter().map(|one| &*one.name), |at| {
-            control(&study.controls[at])
-        })?;
+        let controls = study.controls.iter().map(|one| (&*one.name, one));
+        lines.each("control", controls, |_, one| control(one))?;
         if study.cells.is_empty() {
             let why = "no [[cell]]; a contention study tries at least one";
             return lines.fault(&[], why.to_owned());
