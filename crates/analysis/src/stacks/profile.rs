@@ -88,7 +88,7 @@ pub enum Naming {
     Process,
     /// By a symbol or debug information.
     Named,
-    /// Made up from a function's start (`fun_1a2b0`), because the code has no symbols.
+    /// Made up from a function's start (`fun_1a2b0`), or from what alone is called there, because the code has no symbols.
     Synthesised,
     /// No one knows what was here, or what called it.
     Unknown(Cause),

@@ -152,7 +152,8 @@ impl<'f> Resolver<'f> {
         for (place, address) in stack.iter().enumerate() {
             // All but the first are behind a call.
             let address = address.wrapping_sub(u64::from(place > 0));
-            let frame = self.known.kernel_frame(kernel, address);
+            let caller = stack.get(place + 1).map(|address| address.wrapping_sub(1));
+            let frame = self.known.kernel_frame(kernel, address, caller);
             self.innermost_first.push(frame);
         }
         None

@@ -59,6 +59,25 @@ fn the_kernels_frames_are_outermost_first_with_their_modules() {
 }
 
 #[test]
+fn a_filter_that_the_kernel_compiled_is_named_by_its_caller_and_other_code_without_a_symbol_is_not()
+{
+    let files = Kernel(
+        "ffffffff81000000 T entry\nffffffff81001000 t __seccomp_filter\nffffffff81002000 t other\n",
+    );
+    let of = |caller: u64| {
+        let kernel = [0xffff_ffff_7000_0000, caller, 0xffff_ffff_8100_0010];
+        let sample =
+            Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, ..Sample::default() };
+        let (names, namings) = resolved(&files, sample);
+        (names.last().unwrap().clone(), *namings.last().unwrap())
+    };
+    let filter = ("seccomp filter".to_owned(), "[bpf]".to_owned());
+    assert_eq!(of(0xffff_ffff_8100_1010), (filter, Naming::Synthesised));
+    let unknown = ("no symbol".to_owned(), "[kernel]".to_owned());
+    assert_eq!(of(0xffff_ffff_8100_2010), (unknown, Naming::Unknown(Cause::NoSymbol)));
+}
+
+#[test]
 fn a_kernel_that_hides_its_symbols_is_one_frame() {
     let files = Kernel("0000000000000000 T entry\n");
     let sample =

@@ -68,6 +68,14 @@ pub(super) struct AddressSpace<'a> {
     pub(super) files: &'a [MappedFile],
 }
 
+/// Whether a process's seccomp filter is what is called from an address. The kernel compiles that filter without giving
+/// it a symbol, and its call is the only indirect one there (`seccomp_run_filters` in `kernel/seccomp.c`, which
+/// compilers put into its caller).
+fn calls_filter(kernel: &Kernel, address: u64) -> bool {
+    let callers = ["__seccomp_filter", "seccomp_run_filters"];
+    kernel.function(address).is_some_and(|(name, _)| callers.contains(&name))
+}
+
 /// What all frames of one sample have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
@@ -220,13 +228,25 @@ impl<'f> Known<'f> {
         }
     }
 
-    pub(super) fn kernel_frame(&mut self, kernel: &Kernel, address: u64) -> u32 {
+    /// The kernel's frame at an address. Code without a symbol has a name where only one thing is called from there.
+    pub(super) fn kernel_frame(
+        &mut self,
+        kernel: &Kernel,
+        address: u64,
+        caller: Option<u64>,
+    ) -> u32 {
         let key = Key { file: super::KERNEL_FILE, address };
         let site = self.sites.find(key).unwrap_or_else(|| {
             let frame = match kernel.function(address) {
                 Some((name, module)) => {
                     let module = self.interned.module(module, true);
                     let (name, naming) = (name.to_owned(), Naming::Named);
+                    let (inlined, spin) = (false, Spin::None);
+                    self.interned.frame(Frame { name, module, naming, inlined, spin })
+                }
+                None if caller.is_some_and(|caller| calls_filter(kernel, caller)) => {
+                    let module = self.interned.module("[bpf]", true);
+                    let (name, naming) = ("seccomp filter".to_owned(), Naming::Synthesised);
                     let (inlined, spin) = (false, Spin::None);
                     self.interned.frame(Frame { name, module, naming, inlined, spin })
                 }
