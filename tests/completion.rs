@@ -100,6 +100,9 @@ fn waiting_takes_rate_times_completion_time_and_counted_trials_repeat() {
     let unsure = asked("busy: waiting <= 3%");
     unsure.code(3).prints("invalid  busy: waiting <= 3%").prints("busy, 440/s of full, ap");
     asked("busy: wating <= 3%").code(2).says("unknown figure `wating`").in_one_line();
+    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
+    let against = place.headroom(["check", "run", "--baseline", "earlier.json"]).run();
+    against.code(3).prints("no slower than earlier.json by 5%");
     let words = ["check", "run", "--gate", "faults <= 0", "--junit", "run.xml"];
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();

@@ -126,11 +126,10 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     asked("guard-100: kept >= 1%").code(3).prints("invalid  guard-100: kept >= 1%");
     asked("guard-100: guard-restored >= 100%").code(0);
     asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
-    place
-        .headroom(["check", "run", "--baseline", "run"])
-        .run()
-        .code(2)
-        .says("a baseline holds their CPU");
+    place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
+    let against = |file: &str| place.headroom(["check", "run", "--baseline", file]).run();
+    against("earlier.json").code(3).prints("has one block on a side");
+    against("run").code(2).says("cannot read the baseline run").in_one_line();
     let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();

@@ -5,7 +5,7 @@
 //! breaks it, and else it was not measured closely enough. A trial that a gate needs and that is missing, or
 //! is not valid, makes the gate invalid: fewer trials are another experiment.
 
-mod baseline;
+pub(crate) mod baseline;
 mod census;
 mod limits;
 mod machine;

@@ -5,6 +5,8 @@
 //! measured closely enough. Where a limit asks about the worst, the median or a percentile of several points, that
 //! one number decides.
 
+pub mod baseline;
+
 use model::{
     limit::{self, Asked, Known, Limit, Metric as Asks, Over, Side},
     plural::count,
@@ -12,6 +14,7 @@ use model::{
 };
 use serde::Serialize;
 
+use self::baseline::Earlier;
 use crate::{
     quantity::ABSENT,
     stats::{Estimate, Interval},
@@ -192,11 +195,12 @@ pub fn judge<'a>(
     limits: impl IntoIterator<Item = &'a String>,
     known: &Known,
     table: &[Metric],
+    earlier: &Earlier<'_>,
 ) -> Vec<Target> {
-    limits.into_iter().map(|text| target(text, known, table)).collect()
+    limits.into_iter().map(|text| target(text, known, table, earlier)).collect()
 }
 
-fn target(text: &str, known: &Known, table: &[Metric]) -> Target {
+fn target(text: &str, known: &Known, table: &[Metric], earlier: &Earlier<'_>) -> Target {
     let limit = match limit::parse(text) {
         Ok(limit) => limit,
         Err(why) => return Target::invalid(text, why),
@@ -205,8 +209,12 @@ fn target(text: &str, known: &Known, table: &[Metric]) -> Target {
     if let Err(why) = known.check(&limit) {
         return Target::invalid(&limit.text, why);
     }
-    let Asked::Bound { metric: Asks::Figure(figure), side, value } = &limit.asked else {
-        return Target::invalid(&limit.text, "there is no such figure".to_owned());
+    let (figure, side, value) = match &limit.asked {
+        Asked::Bound { metric: Asks::Figure(figure), side, value } => (figure, side, value),
+        Asked::NoSlower { .. } => return earlier.judge(&limit, known.key, table),
+        Asked::Bound { .. } => {
+            return Target::invalid(&limit.text, "there is no such figure".to_owned());
+        }
     };
     let rows: Vec<&Metric> = table.iter().filter(|row| row.is_at(&limit, figure)).collect();
     let measured: Vec<&Metric> =
@@ -380,7 +388,9 @@ mod tests {
     }
 
     fn decided(text: &str, table: &[Metric]) -> Target {
-        judge([&text.to_owned()], &known(), table).remove(0)
+        let none = crate::gates::Baselines::new();
+        let earlier = Earlier::of(&(), &none);
+        judge([&text.to_owned()], &known(), table, &earlier).remove(0)
     }
 
     #[test]
@@ -449,8 +459,7 @@ mod tests {
         assert_eq!(overall(&[], 0).0, Verdict::Invalid);
         assert_eq!(overall(&[], 3).0, Verdict::Measured);
         let table = [row("ap", "guard", &[0.96, 0.961])];
-        let targets =
-            judge(&["kept >= 90%".to_owned(), "kept >= 99%".to_owned()], &known(), &table);
+        let targets = ["kept >= 90%", "kept >= 99%"].map(|text| decided(text, &table));
         assert_eq!(overall(&targets, 3).0, Verdict::Fail);
         assert!(overall(&targets, 3).1.starts_with("1 of 2 limits kept, 1 broken"));
     }

@@ -27,8 +27,12 @@ pub struct Baseline {
     pub image: String,
     /// When the run began, seconds since 1970 on its host.
     pub began_unix: u64,
-    /// The figures.
+    /// The figures of a study of clients and subjects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<BaselineCell>,
+    /// The figures of a study of another kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<BaselineFigure>,
 }
 
 /// One variant at one client count.
@@ -41,4 +45,23 @@ pub struct BaselineCell {
     pub clients: u32,
     /// The subject's CPU in each valid repetition, µs a second.
     pub us_per_second: Vec<f64>,
+}
+
+/// One figure at one point, over blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BaselineFigure {
+    /// Where, as people read it.
+    pub point: String,
+    /// The control, or the strategy; empty where it is of none.
+    pub variant: String,
+    /// Its name in limits.
+    pub name: String,
+    /// Blocks.
+    pub n: u32,
+    /// Their mean, in the figure's own unit.
+    pub mean: f64,
+    /// Their sample standard deviation; absent with one block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd: Option<f64>,
 }

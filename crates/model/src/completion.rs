@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     kind::Planned,
-    limit::{Known, Limits, Points},
+    limit::{Key, Known, Limits, Points, Side},
     place::Machine,
     share::Share,
     span::Span,
@@ -68,6 +68,7 @@ impl Study {
             points: Points::Places(
                 places.chain(loads).chain(rates.iter().map(|rate| format!("{rate}/s"))).collect(),
             ),
+            key: Some(Key { figure: "path", side: Side::AtMost }),
             ..Known::default()
         }
     }

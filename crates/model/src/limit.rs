@@ -318,6 +318,17 @@ pub struct Known {
     pub variants: Vec<String>,
     /// Where its figures are measured.
     pub points: Points,
+    /// What a run is no slower in than a baseline, where that is one of the figures.
+    pub key: Option<Key>,
+}
+
+/// The figure that says whether a run became slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub figure: &'static str,
+    /// On which side of the earlier run's it is to be.
+    pub side: Side,
 }
 
 /// Where a study's figures are measured.
@@ -353,12 +364,11 @@ impl Known {
 
     fn has_figure(&self, asked: &Asked) -> Result<(), String> {
         let Asked::Bound { metric, .. } = asked else {
-            return match self.points {
-                Points::Clients(_) => Ok(()),
-                Points::Places(_) => Err(format!(
-                    "only studies of clients have a baseline; {}",
-                    known(&self.figures)
-                )),
+            return match (&self.points, self.key) {
+                (Points::Clients(_), _) | (_, Some(_)) => Ok(()),
+                (Points::Places(_), None) => {
+                    Err(format!("the study has no baseline; {}", known(&self.figures)))
+                }
             };
         };
         let name = metric.to_string();

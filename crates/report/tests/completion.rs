@@ -4,7 +4,10 @@ mod chromium;
 mod laid_out;
 mod offline;
 
-use analysis::completion::{Completion, analyse, test_data};
+use analysis::{
+    completion::{Completion, analyse, test_data},
+    gates::Baselines,
+};
 use model::{
     completion::{Run, Trial},
     trial::Outcome,
@@ -16,13 +19,13 @@ const STUDY: &str = "question = \"<made up>\"";
 
 fn analysed() -> (Run, Completion) {
     let run = test_data::run();
-    let completion = analyse(&run, &test_data::trials());
+    let completion = analyse(&run, &test_data::trials(), &Baselines::new());
     (run, completion)
 }
 
 fn page_of(trials: &[Trial]) -> String {
     let run = test_data::run();
-    page(&analyse(&run, trials), &run, STUDY).expect("the page is laid out")
+    page(&analyse(&run, trials, &Baselines::new()), &run, STUDY).expect("the page is laid out")
 }
 
 fn whole() -> String {

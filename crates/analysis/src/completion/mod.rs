@@ -32,7 +32,8 @@ use serde::Serialize;
 
 pub use self::{published::Published, repeats::SAME};
 use crate::{
-    metrics::{self, Metric, Target},
+    gates::Baselines,
+    metrics::{self, Metric, Target, baseline::Earlier},
     stats::Estimate,
     verdicts::Finding,
 };
@@ -300,8 +301,8 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Analyses a run, whole or partial. Trials may come in any order.
-pub fn analyse(run: &Run, trials: &[Trial]) -> Completion {
+/// Analyses a run, whole or partial. Trials may come in any order; `baselines` are those that its limits name.
+pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion {
     let groups = points::Groups::of(run, trials);
     let points = points::all(&groups);
     let mut completion = Completion {
@@ -322,8 +323,9 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Completion {
     };
     completion.table = table::of(&completion);
     completion.published = published::all(&run.study, &completion.table);
+    let earlier = Earlier::of(&run.study, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    completion.targets = metrics::judge(limits, &run.study.known(), &completion.table);
+    completion.targets = metrics::judge(limits, &run.study.known(), &completion.table, &earlier);
     completion.answer = answer::of(run, &completion);
     completion
 }

@@ -11,6 +11,10 @@ use model::{
 
 use super::*;
 
+fn analyse(run: &Run, trials: &[Trial]) -> Completion {
+    super::analyse(run, trials, &Baselines::new())
+}
+
 fn analysed() -> Completion {
     analyse(&test_data::run(), &test_data::trials())
 }

@@ -30,7 +30,8 @@ pub use self::{
     harm::KEPT,
 };
 use crate::{
-    metrics::{self, Metric, Target},
+    gates::Baselines,
+    metrics::{self, Metric, Target, baseline::Earlier},
     stats::Estimate,
 };
 
@@ -273,15 +274,16 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Analyses a run, whole or partial. Trials may come in any order.
-pub fn analyse(run: &Run, trials: &[Trial]) -> Contention {
+/// Analyses a run, whole or partial. Trials may come in any order; `baselines` are those that its limits name.
+pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention {
     let (cells, left_out): (Vec<_>, Vec<_>) =
         (0..run.study.cells.len()).map(|number| cell(run, trials, number)).unzip();
     let left_out: Vec<LeftOut> = left_out.into_iter().flatten().collect();
     let cases = cases::all(run, trials, &cells);
     let table = table::of(&cells, &cases);
+    let earlier = Earlier::of(&run.study, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    let targets = metrics::judge(limits, &run.study.known(), &table);
+    let targets = metrics::judge(limits, &run.study.known(), &table, &earlier);
     let counted = trials
         .iter()
         .filter(|trial| trial.reading().is_some())

@@ -8,9 +8,10 @@ use model::{
 };
 
 use super::{
-    Contention, Target, analyse,
+    Contention, Target,
     test_data::{Figures, block, run, trial},
 };
+use crate::gates::Baselines;
 
 const CONTROLS: [(&str, bool); 4] =
     [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];
@@ -52,6 +53,10 @@ fn target<'a>(analysis: &'a Contention, name: &str) -> &'a Target {
 
 fn close(left: f64, right: f64) -> bool {
     (left - right).abs() < 0.005
+}
+
+fn analyse(run: &Run, trials: &[Trial]) -> Contention {
+    super::analyse(run, trials, &Baselines::new())
 }
 
 #[test]

@@ -46,12 +46,13 @@ pub fn of(run: &Run, analysis: &Analysis) -> Baseline {
         image: run.lab.image.clone(),
         began_unix: run.began_unix,
         cells: analysis.cells.iter().filter_map(cell).collect(),
+        figures: Vec::new(),
     }
 }
 
 /// SHA-256 of the parts of a study that decide what is measured. Client counts, repetitions and variants
 /// that only one of two runs has are no contradiction: cells are compared one by one.
-fn measured(study: &Study) -> BTreeMap<String, String> {
+pub(super) fn measured(study: &Study) -> BTreeMap<String, String> {
     let mut parts = BTreeMap::new();
     let mut put = |name: String, hash: String| parts.insert(name, hash);
     let place = model::study::AccessPoint { clients: Vec::new(), ..study.access_point.clone() };
@@ -76,15 +77,16 @@ fn variant_key(name: &str) -> String {
     format!("variant {name}")
 }
 
-fn hash(part: &impl Serialize) -> String {
+pub(crate) fn hash(part: &impl Serialize) -> String {
     // A study came out of TOML: all of its keys are texts, so there is nothing that JSON cannot hold.
     let json = serde_json::to_vec(part).unwrap_or_default();
     Sha256::digest(&json).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The baseline of a file, if the run may be judged by it.
-pub(super) fn usable<'a>(
-    evidence: &Evidence,
+/// The baseline of a file, if a run of which `own` was measured may be judged by it. Parts whose name has two words,
+/// `variant bulk`, may be missing on a side.
+pub(crate) fn usable<'a>(
+    own: &BTreeMap<String, String>,
     file: &str,
     baselines: &'a Baselines,
 ) -> Result<&'a Baseline, String> {
@@ -99,10 +101,9 @@ pub(super) fn usable<'a>(
             baseline.format
         ));
     }
-    let own = measured(&evidence.run.study);
     let differs = |(name, hash): &(&String, &String)| {
         baseline.measured.get(*name).is_some_and(|theirs| theirs != *hash)
-            || (!name.starts_with("variant ") && !baseline.measured.contains_key(*name))
+            || (!name.contains(' ') && !baseline.measured.contains_key(*name))
     };
     let different: Vec<&str> = own.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
     if different.is_empty() {
@@ -130,7 +131,9 @@ pub(super) fn no_slower(
     let (Some(now), Some(then)) = (Estimate::of(&now), Estimate::of(&earlier.us_per_second)) else {
         return Part::invalid(format!("{cell} has no CPU figures"));
     };
-    let Some((low, high)) = bounds(&now, &then, by.get()).filter(|_| then.mean > 0.0) else {
+    let Some((low, high)) =
+        bounds((&now).into(), (&then).into(), 1.0 + by.get()).filter(|_| then.mean > 0.0)
+    else {
         return Part::invalid(format!("{cell} has one repetition on a side, and no interval"));
     };
     let share = now.mean / then.mean - 1.0;
@@ -155,11 +158,31 @@ pub(super) fn no_slower(
     Part { used: at_most, ..part }
 }
 
-/// One-sided bounds of `now − (1 + by) × then`, lower and upper; `None` without repetitions on both sides.
-fn bounds(now: &Estimate, then: &Estimate, by: f64) -> Option<(f64, f64)> {
-    let factor = 1.0 + by;
+/// Repetitions, as far as Welch's test asks for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    n: u32,
+    pub(crate) mean: f64,
+    sd: Option<f64>,
+}
+
+impl Sample {
+    /// One repetition has no deviation, whatever a file says of it.
+    pub(crate) fn of(n: u32, mean: f64, sd: Option<f64>) -> Self {
+        Self { n, mean, sd: sd.filter(|_| n > 1) }
+    }
+}
+
+impl From<&Estimate> for Sample {
+    fn from(estimate: &Estimate) -> Self {
+        Self::of(estimate.n, estimate.mean, estimate.sd)
+    }
+}
+
+/// One-sided bounds of `now − factor × then`, lower and upper; `None` without repetitions on both sides.
+pub(crate) fn bounds(now: Sample, then: Sample, factor: f64) -> Option<(f64, f64)> {
     let difference = now.mean - factor * then.mean;
-    let square = |of: &Estimate, factor: f64| Some((of.sd? * factor).powi(2) / f64::from(of.n));
+    let square = |of: Sample, factor: f64| Some((of.sd? * factor).powi(2) / f64::from(of.n));
     let (now_part, then_part) = (square(now, 1.0)?, square(then, factor)?);
     let variance = now_part + then_part;
     if variance == 0.0 {
@@ -182,7 +205,7 @@ mod tests {
         // t(0.95, 2.941) = 2.371, half 3.061.
         let now = Estimate::of(&[11.0, 12.0, 13.0]).unwrap();
         let then = Estimate::of(&[8.0, 10.0, 12.0]).unwrap();
-        let (low, high) = bounds(&now, &then, 0.0).unwrap();
+        let (low, high) = bounds((&now).into(), (&then).into(), 1.0).unwrap();
         assert!(((low + high) / 2.0 - 2.0).abs() < 1e-12);
         assert!(((high - low) / 2.0 - 3.061).abs() < 5e-3, "{}", (high - low) / 2.0);
     }
@@ -190,7 +213,7 @@ mod tests {
     #[test]
     fn what_does_not_vary_is_compared_as_it_is() {
         let [now, then] = [101.0, 100.0].map(|value| Estimate::of(&[value; 3]).unwrap());
-        assert_eq!(bounds(&now, &then, 0.0), Some((1.0, 1.0)));
-        assert_eq!(bounds(&now, &Estimate::of(&[100.0]).unwrap(), 0.0), None);
+        assert_eq!(bounds((&now).into(), (&then).into(), 1.0), Some((1.0, 1.0)));
+        assert_eq!(bounds((&now).into(), Sample::of(1, 100.0, Some(0.0)), 1.0), None);
     }
 }

@@ -30,12 +30,14 @@ pub(super) fn gate(evidence: &Evidence, text: &str, baselines: &Baselines) -> Ga
     }
     let cells = Cells { evidence, limit: &limit };
     let parts = match &limit.asked {
-        Asked::NoSlower { file, by } => match baseline::usable(evidence, file, baselines) {
-            Ok(earlier) => cells.each(Purpose::Cpu, |_, cell| {
-                Some(baseline::no_slower(evidence, earlier, cell, *by))
-            }),
-            Err(why) => return nothing(&limit.text, &why),
-        },
+        Asked::NoSlower { file, by } => {
+            match baseline::usable(&baseline::measured(&evidence.run.study), file, baselines) {
+                Ok(earlier) => cells.each(Purpose::Cpu, |_, cell| {
+                    Some(baseline::no_slower(evidence, earlier, cell, *by))
+                }),
+                Err(why) => return nothing(&limit.text, &why),
+            }
+        }
         Asked::Bound { metric, side, value } => {
             cells.bound(metric, Bound { side: *side, value: *value })
         }

@@ -51,7 +51,9 @@ pub(super) fn of_clients(
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let analysis = analysed(recorded, &symbols, &flags.limits, None)?;
     if let Some(file) = &flags.save_baseline {
-        save(file, &recorded.run, &analysis)?;
+        let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
+        let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
+        save(file, [valid, planned], || gates::baseline_of(&recorded.run, &analysis))?;
     }
     write(&recorded.run, &analysis, &flags.outputs)?;
     tell(options, &recorded.run, &analysis);
@@ -93,19 +95,33 @@ pub(crate) fn judge(
     near: Option<&Path>,
 ) -> Result<(), Failure> {
     let run = with_limits(&recorded.run, limits)?;
+    let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
+    let baselines = baselines(texts, limits, &[near, Some(&recorded.path)])?;
+    gates::judge(analysis, &run, &recorded.trials, &baselines);
+    Ok(())
+}
+
+/// The baselines that limits name, each as read from here or from the first of `places` that has it; where the command
+/// line names a file, that one stands for them all.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] where the command line's cannot be read.
+pub(super) fn baselines<'a>(
+    texts: impl IntoIterator<Item = &'a String>,
+    limits: &Limits,
+    places: &[Option<&Path>],
+) -> Result<Baselines, Failure> {
     let given =
         limits.baseline.as_deref().map(read_baseline).transpose().map_err(Failure::Usage)?;
-    let places = [Some(Path::new("")), near, Some(&recorded.path)];
     let baseline = |file: String| {
         let baseline = match &given {
             Some(baseline) => Ok(baseline.clone()),
-            None => read_baseline(&find(&file, &places)),
+            None => read_baseline(&find(&file, places)),
         };
         (file, baseline)
     };
-    let baselines: Baselines = files(&run).into_iter().map(baseline).collect();
-    gates::judge(analysis, &run, &recorded.trials, &baselines);
-    Ok(())
+    Ok(files(texts).into_iter().map(baseline).collect())
 }
 
 /// Writes the files that CI reads.
@@ -185,7 +201,7 @@ fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
     refuse(&run.study, limits)?;
     let mut more: Vec<String> = limits.gates.iter().map(|limit| limit.text.clone()).collect();
     if let Some(file) = limits.baseline.as_deref().filter(|_| limits.gates.iter().all(names_none))
-        && files(&run).is_empty()
+        && files(run.study.gates.iter().flat_map(|gates| &gates.limits)).is_empty()
     {
         let margin = run.study.compare.margin;
         more.push(format!("no slower than {} by {margin}", file.display()));
@@ -196,14 +212,14 @@ fn with_limits(run: &Run, limits: &Limits) -> Result<Run, Failure> {
     Ok(run)
 }
 
-fn names_none(limit: &limit::Limit) -> bool {
+pub(super) fn names_none(limit: &limit::Limit) -> bool {
     !matches!(limit.asked, Asked::NoSlower { .. })
 }
 
-/// The baselines that a run's limits name.
-fn files(run: &Run) -> Vec<String> {
-    let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    limits
+/// The baselines that limits name.
+pub(super) fn files<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    texts
+        .into_iter()
         .filter_map(|text| match limit::parse(text).ok()?.asked {
             Asked::NoSlower { file, .. } => Some(file),
             Asked::Bound { .. } => None,
@@ -213,7 +229,9 @@ fn files(run: &Run) -> Vec<String> {
 
 /// The first place that has the file, or its name as it stands.
 fn find(file: &str, places: &[Option<&Path>]) -> PathBuf {
-    let mut paths = places.iter().flatten().map(|place| place.join(file));
+    let here = [Path::new("")].into_iter();
+    let places = here.chain(places.iter().copied().flatten());
+    let mut paths = places.map(|place| place.join(file));
     paths.find(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(file))
 }
 
@@ -232,16 +250,19 @@ fn read_baseline(path: &Path) -> Result<Baseline, String> {
     }
 }
 
-/// Writes what later runs are judged by.
-fn save(file: &Path, run: &Run, analysis: &Analysis) -> Result<(), Failure> {
-    let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
-    let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
+/// Writes what later runs are judged by; `trials` are the valid and the planned ones.
+pub(super) fn save(
+    file: &Path,
+    trials: [u32; 2],
+    baseline: impl FnOnce() -> Baseline,
+) -> Result<(), Failure> {
+    let [valid, planned] = trials;
     if planned == 0 || valid < planned {
         return Err(Failure::Unmeasured(format!(
-            "no baseline was saved: {valid} of {planned} CPU trials are valid, and all of them are needed"
+            "no baseline was saved: {valid} of {planned} trials are valid, and all of them are needed"
         )));
     }
-    let json = serde_json::to_string_pretty(&gates::baseline_of(run, analysis)).unwrap_or_default();
+    let json = serde_json::to_string_pretty(&baseline()).unwrap_or_default();
     run_folder::write_whole(file, format!("{json}\n").as_bytes())?;
     Ok(())
 }

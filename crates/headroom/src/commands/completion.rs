@@ -5,7 +5,7 @@ mod judged;
 
 use std::path::Path;
 
-use analysis::completion::Completion as Analysed;
+use analysis::{completion::Completion as Analysed, metrics::baseline};
 use lab::{
     completion::{CompletionTrials, needs_vm, plan, study},
     missing::Needs,
@@ -43,7 +43,7 @@ use crate::{
 impl Verbs for Completion {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
         targets::refuse_others(flags, "a completion", HAS)?;
-        targets::with_limits(None, &flags.limits, &file.study.known())?;
+        targets::refuse_limits(&flags.limits, &file.study.known())?;
         changed(file, flags)
     }
 
@@ -81,7 +81,7 @@ impl Verbs for Completion {
         recorded: &Recorded<Self>,
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
-        let figures = Figures::of(recorded, wanted.limits)?;
+        let figures = Figures::of(recorded, wanted.limits, wanted.near)?;
         let html =
             report::completion::page(&figures.completion, &recorded.run, &recorded.study_text);
         let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
@@ -94,9 +94,10 @@ impl Verbs for Completion {
         recorded: &Recorded<Self>,
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
-        targets::refuse_saving(flags)?;
-        let conclusion = Figures::of(recorded, &flags.limits)?.conclusion(recorded);
-        conclusion.check(options, &flags.outputs)
+        let figures = Figures::of(recorded, &flags.limits, None)?;
+        let Analysed { table, counted, .. } = &figures.completion;
+        targets::save(flags, recorded, || baseline::of(&recorded.run, table), *counted)?;
+        figures.conclusion(recorded).check(options, &flags.outputs)
     }
 
     fn compare(
@@ -112,7 +113,7 @@ impl Verbs for Completion {
         _: &Following<'_>,
         place: Place<'_>,
     ) -> Result<Entry, String> {
-        let figures = Figures::of(recorded, &flags::Limits::default());
+        let figures = Figures::of(recorded, &flags::Limits::default(), None);
         let figures = figures.map_err(|failure| failure.sentence())?;
         Ok(report::completion::entry(&recorded.run, &figures.completion, place))
     }
@@ -181,11 +182,20 @@ struct Figures {
 
 impl Figures {
     /// With the limits of the command line among the study's.
-    fn of(recorded: &Recorded<Completion>, limits: &flags::Limits) -> Result<Self, Failure> {
+    fn of(
+        recorded: &Recorded<Completion>,
+        limits: &flags::Limits,
+        near: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let mut run = recorded.run.clone();
         let known = run.study.known();
+        if run.versus.is_some() {
+            targets::refuse_baseline(limits)?;
+        }
         run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
-        let mut completion = analysis::completion::analyse(&run, &recorded.trials);
+        let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
+        let baselines = check::baselines(texts, limits, &[near, Some(&recorded.path)])?;
+        let mut completion = analysis::completion::analyse(&run, &recorded.trials, &baselines);
         let comparison = Comparison::of(recorded);
         if let Some(comparison) = &comparison {
             comparison.lead(&mut completion, recorded, limits);

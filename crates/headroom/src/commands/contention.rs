@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::contention::Contention as Analysed;
+use analysis::{contention::Contention as Analysed, metrics::baseline};
 use lab::{
     contention::{ContentionTrials, needs_vm, plan, study},
     missing::Needs,
@@ -22,6 +22,7 @@ use report::{
 use serde_json::json;
 
 use super::{
+    check,
     kinds::{Following, Verbs},
     publish::Wanted,
     targets::{self, Conclusion},
@@ -37,7 +38,7 @@ use crate::{
 impl Verbs for Contention {
     fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
         targets::refuse_others(flags, "a contention", HAS)?;
-        targets::with_limits(None, &flags.limits, &file.study.known())?;
+        targets::refuse_limits(&flags.limits, &file.study.known())?;
         policies(&file.study)
             .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
         changed(file, flags)
@@ -76,7 +77,7 @@ impl Verbs for Contention {
         recorded: &Recorded<Self>,
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
-        let analysed = analysed(recorded, wanted.limits)?;
+        let analysed = analysed(recorded, wanted.limits, wanted.near)?;
         let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
         conclusion(recorded, &analysed).conclude(options, html, wanted)
     }
@@ -86,8 +87,10 @@ impl Verbs for Contention {
         recorded: &Recorded<Self>,
         flags: &flags::Check,
     ) -> Result<Verdict, Failure> {
-        targets::refuse_saving(flags)?;
-        conclusion(recorded, &analysed(recorded, &flags.limits)?).check(options, &flags.outputs)
+        let analysed = analysed(recorded, &flags.limits, None)?;
+        let Analysed { table, counted, .. } = &analysed;
+        targets::save(flags, recorded, || baseline::of(&recorded.run, table), *counted)?;
+        conclusion(recorded, &analysed).check(options, &flags.outputs)
     }
 
     fn compare(
@@ -106,7 +109,7 @@ impl Verbs for Contention {
         _: &Following<'_>,
         place: Place<'_>,
     ) -> Result<Entry, String> {
-        let analysed = analysed(recorded, &flags::Limits::default());
+        let analysed = analysed(recorded, &flags::Limits::default(), None);
         let analysed = analysed.map_err(|failure| failure.sentence())?;
         Ok(report::contention::entry(&recorded.run, &analysed, place))
     }
@@ -185,11 +188,17 @@ fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
 }
 
 /// A run with the limits of the command line among its study's.
-fn analysed(recorded: &Recorded<Contention>, limits: &flags::Limits) -> Result<Analysed, Failure> {
+fn analysed(
+    recorded: &Recorded<Contention>,
+    limits: &flags::Limits,
+    near: Option<&Path>,
+) -> Result<Analysed, Failure> {
     let mut run = recorded.run.clone();
     let known = run.study.known();
     run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
-    Ok(analysis::contention::analyse(&run, &recorded.trials))
+    let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
+    let baselines = check::baselines(texts, limits, &[near, Some(&recorded.path)])?;
+    Ok(analysis::contention::analyse(&run, &recorded.trials, &baselines))
 }
 
 fn conclusion(recorded: &Recorded<Contention>, analysed: &Analysed) -> Conclusion {

@@ -10,6 +10,7 @@ use lab::{
     run_folder::{self, Recorded},
 };
 use model::{
+    baseline::Baseline,
     experiment::{Experiment, TrialOf},
     limit::{Known, Limits as Gates},
 };
@@ -74,8 +75,7 @@ pub(super) fn refuse_others(flags: &flags::Run, study: &str, has: &str) -> Resul
         ("--only", !flags.only.is_empty()),
         ("--symbols", !flags.symbols.folders.is_empty()),
     ];
-    refuse(&said, study, has)?;
-    refuse_baseline(&flags.limits)
+    refuse(&said, study, has)
 }
 
 /// Refuses the words of a completion study where the study is another.
@@ -95,46 +95,68 @@ pub(super) fn refuse_point(study: &Path, point: &flags::Point) -> Result<(), Fai
     })
 }
 
-/// Refuses baselines, which hold CPU of subjects.
-fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
-    refuse_said(&[("--baseline", limits.baseline.is_some())], |word| {
-        format!(
-            "{word} is for runs of clients and subjects: a baseline holds their CPU; leave it out"
-        )
-    })
-}
-
-/// Refuses to save a baseline of a run that has none.
+/// Refuses baselines in a comparison.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`].
-pub(super) fn refuse_saving(flags: &flags::Check) -> Result<(), Failure> {
-    refuse_said(&[("--save-baseline", flags.save_baseline.is_some())], |word| {
+pub(super) fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
+    let said = limits.baseline.is_some() || !limits.gates.iter().all(check::names_none);
+    refuse_said(&[("a baseline", said)], |word| {
         format!(
-            "{word} is for runs of clients and subjects: a baseline holds their CPU; leave it out"
+            "{word} means nothing to a comparison: its other side is measured with it; leave it out"
         )
     })
+}
+
+/// Writes what later runs are judged by, where that is asked; `counted` are the valid trials.
+///
+/// # Errors
+///
+/// [`Failure::Unmeasured`] unless all trials are valid, and [`Failure`] of the file.
+pub(super) fn save<K: Experiment>(
+    flags: &flags::Check,
+    recorded: &Recorded<K>,
+    baseline: impl FnOnce() -> Baseline,
+    counted: u32,
+) -> Result<(), Failure> {
+    match &flags.save_baseline {
+        Some(file) => check::save(file, [counted, recorded.run.plan.len() as u32], baseline),
+        None => Ok(()),
+    }
+}
+
+/// How much worse than a baseline a run may be where no limit says.
+const BY: &str = "5%";
+
+/// Refuses limits of the command line that speak of what the study does not have, before anything is measured.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_limits(limits: &Limits, known: &Known) -> Result<(), Failure> {
+    limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)
 }
 
 /// A study's gates with the limits of the command line.
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`] for a limit that speaks of what the study does not have, and for a baseline.
+/// [`Failure::Usage`] for a limit that speaks of what the study does not have.
 pub(super) fn with_limits(
     gates: Option<Gates>,
     limits: &Limits,
     known: &Known,
 ) -> Result<Option<Gates>, Failure> {
-    refuse_baseline(limits)?;
-    limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)?;
-    if limits.gates.is_empty() {
-        return Ok(gates);
+    refuse_limits(limits, known)?;
+    let mut texts = gates.map(|gates| gates.limits).unwrap_or_default();
+    texts.extend(limits.gates.iter().map(|limit| limit.text.clone()));
+    if let Some(file) = &limits.baseline
+        && check::files(&texts).is_empty()
+    {
+        texts.push(format!("no slower than {} by {BY}", file.display()));
     }
-    let mut gates = gates.unwrap_or_default();
-    gates.limits.extend(limits.gates.iter().map(|limit| limit.text.clone()));
-    Ok(Some(gates))
+    Ok((!texts.is_empty()).then_some(Gates { limits: texts }))
 }
 
 /// What a run of any kind took, for a CI.
@@ -274,13 +296,10 @@ mod tests {
             with_limits(Some(own), &flags.limits, &known)
         };
         assert_eq!(asked("--gate kept>=2%").unwrap().unwrap().limits, ["kept >= 1%", "kept>=2%"]);
-        for (words, why) in [
-            ("--gate cpu<=2%", "known are kept"),
-            ("--baseline file", "--baseline is for runs of clients and subjects"),
-        ] {
-            let Err(Failure::Usage(message)) = asked(words) else { panic!("{words}") };
-            assert!(message.contains(why), "{message}");
-        }
+        let with = asked("--baseline file").unwrap().unwrap();
+        assert_eq!(with.limits, ["kept >= 1%", "no slower than file by 5%"]);
+        let Err(Failure::Usage(message)) = asked("--gate cpu<=2%") else { panic!() };
+        assert!(message.contains("known are kept"), "{message}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What limits of a contention study can speak of: figures, controls, and what its cells are called by.
 
 use super::{NamedControl, Role, Study};
-use crate::limit::{Known, Points};
+use crate::limit::{Key, Known, Points, Side};
 
 impl Study {
     /// What limits of this study can speak of.
@@ -29,6 +29,7 @@ impl Study {
                     .chain(applications)
                     .collect(),
             ),
+            key: Some(Key { figure: "kept", side: Side::AtLeast }),
             ..Known::default()
         }
     }

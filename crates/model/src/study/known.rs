@@ -8,6 +8,7 @@ impl Study {
     pub fn known(&self) -> Known {
         let functions = self.count.iter().flat_map(|count| &count.functions);
         Known {
+            key: None,
             figures: METRICS.map(str::to_owned).to_vec(),
             functions: functions.map(|function| function.name.clone()).collect(),
             variants: self.variants.iter().map(|variant| variant.name.to_string()).collect(),

@@ -3,7 +3,10 @@
 //! Trials follow plain formulas of how hard a control is, plus a little noise from a fixed sequence; the answer
 //! is the one that `analysis` gives to them.
 
-use analysis::contention::{Contention, analyse};
+use analysis::{
+    contention::{Contention, analyse},
+    gates::Baselines,
+};
 use model::{
     cache::{Accesses, Counts, Geometry, Window},
     contention::{
@@ -394,6 +397,6 @@ pub(crate) fn trials(blocks: u32) -> Vec<Trial> {
 /// A run of so many blocks, and its answer.
 pub(crate) fn analysed(blocks: u32) -> (Run, Contention) {
     let run = run(blocks);
-    let contention = analyse(&run, &trials(blocks));
+    let contention = analyse(&run, &trials(blocks), &Baselines::new());
     (run, contention)
 }

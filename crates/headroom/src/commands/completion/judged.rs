@@ -12,7 +12,8 @@ use analysis::{
         By, Completion,
         judge::{self, Question, Sides},
     },
-    metrics::{self, Target},
+    gates::Baselines,
+    metrics::{self, Target, baseline::Earlier},
     quantity::{Unit, count, percent},
     verdicts::{Finding, Judgement},
 };
@@ -181,7 +182,9 @@ impl Comparison {
         let known = recorded.run.study.known();
         // What is missing comes before what could not be said for it.
         let first = [Some(own), lacking(completion, recorded)];
-        let rest = metrics::judge(&asked, &known, &completion.table);
+        let none = Baselines::new();
+        let earlier = Earlier::of(&recorded.run.study, &none);
+        let rest = metrics::judge(&asked, &known, &completion.table, &earlier);
         completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
     }

@@ -49,7 +49,7 @@ fn recorded(base: Strategy, variant: Option<Strategy>, load: usize) -> Recorded<
 }
 
 fn compared(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
-    let mut completion = analyse(&recorded.run, &recorded.trials);
+    let mut completion = analyse(&recorded.run, &recorded.trials, &Baselines::new());
     let comparison = Comparison::of(recorded).unwrap();
     comparison.lead(&mut completion, recorded, &Limits::default());
     (comparison, completion)

@@ -1,0 +1,275 @@
+//! A table of figures against that of an earlier run of the same study: is the kind's key figure no worse?
+//!
+//! The test, and the rule of what may be compared, are those of baselines of clients ([`crate::gates`]).
+
+use std::collections::BTreeMap;
+
+use model::{
+    baseline::{Baseline, BaselineFigure, FORMAT},
+    limit::{Asked, Key, Limit, Side},
+    plural::count,
+    run::Run,
+    verdict::Verdict,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Metric, Target};
+use crate::{
+    gates::{
+        Baselines,
+        baseline::{Sample, bounds, hash, usable},
+    },
+    quantity::signed_percent,
+};
+
+/// Keys of a study that do not change what one of its figures is: texts, limits, how often and where it is repeated.
+/// Cells have no name: each of their figures is compared with its own.
+const ASIDE: [&str; 7] =
+    ["question", "gates", "published", "cell", "blocks", "sweep-blocks", "rates"];
+
+/// What a run is compared with.
+#[derive(Debug)]
+pub struct Earlier<'a> {
+    measured: BTreeMap<String, String>,
+    baselines: &'a Baselines,
+}
+
+impl<'a> Earlier<'a> {
+    /// Baselines for a run of this study.
+    pub fn of(study: &impl Serialize, baselines: &'a Baselines) -> Self {
+        Self { measured: parts(study), baselines }
+    }
+
+    /// Whether the key figure is no worse than a baseline's, at every point that the limit speaks of.
+    pub(super) fn judge(&self, limit: &Limit, key: Option<Key>, table: &[Metric]) -> Target {
+        let (Asked::NoSlower { file, by }, Some(key)) = (&limit.asked, key) else {
+            return Target::invalid(&limit.text, "the study has no baseline".to_owned());
+        };
+        let baseline = match usable(&self.measured, file, self.baselines) {
+            Ok(baseline) => baseline,
+            Err(why) => return Target::invalid(&limit.text, why),
+        };
+        let rows = table.iter().filter(|row| row.is_at(limit, key.figure));
+        let worse = |row| Worse::of(row, baseline, Allowed { side: key.side, by: by.get() });
+        let points: Vec<Worse> = rows.filter(|row| row.estimate.is_some()).map(worse).collect();
+        let word = if key.side == Side::AtMost { "more" } else { "less" };
+        let figure = key.figure;
+        Target {
+            limit: format!("`{figure}` at most {by} {word} than in {file}, by its bound"),
+            ..together(&limit.text, &points)
+        }
+    }
+}
+
+/// What later runs of the study are judged by.
+pub fn of<S: Serialize, P>(run: &Run<S, P>, table: &[Metric]) -> Baseline {
+    Baseline {
+        format: FORMAT,
+        headroom: run.headroom.clone(),
+        study: run.study_name.clone(),
+        measured: parts(&run.study),
+        image: run.lab.image.clone(),
+        began_unix: run.began_unix,
+        cells: Vec::new(),
+        figures: figures(table),
+    }
+}
+
+fn figures(table: &[Metric]) -> Vec<BaselineFigure> {
+    let figure = |row: &Metric| {
+        let estimate = row.estimate.as_ref()?;
+        Some(BaselineFigure {
+            point: row.point.clone(),
+            variant: row.variant.clone(),
+            name: row.name.clone(),
+            n: estimate.n,
+            mean: estimate.mean,
+            sd: estimate.sd,
+        })
+    };
+    table.iter().filter_map(figure).collect()
+}
+
+/// How much worse is allowed.
+#[derive(Clone, Copy)]
+struct Allowed {
+    side: Side,
+    /// A share of the earlier run's.
+    by: f64,
+}
+
+/// One figure against its own of the baseline.
+struct Worse {
+    verdict: Verdict,
+    /// By how much of the baseline's it is worse at most, with 95 % confidence; infinite where that cannot be said.
+    at_most: f64,
+    words: String,
+}
+
+impl Worse {
+    fn of(row: &Metric, baseline: &Baseline, allowed: Allowed) -> Self {
+        let is_here = |one: &&BaselineFigure| {
+            (&one.point, &one.variant, &one.name) == (&row.point, &row.variant, &row.name)
+        };
+        let place = row.place();
+        let Some(earlier) = baseline.figures.iter().find(is_here) else {
+            return Self::unknown(format!("the baseline has no {place}"));
+        };
+        let then = Sample::of(earlier.n, earlier.mean, earlier.sd);
+        let Some(now) = row.estimate.as_ref().map(Sample::from) else {
+            return Self::unknown(format!("{place} was not measured"));
+        };
+        let sign = if allowed.side == Side::AtMost { 1.0 } else { -1.0 };
+        let ends = bounds(now, then, 1.0 + sign * allowed.by).filter(|_| then.mean > 0.0);
+        let Some((low, high)) = ends else {
+            return Self::unknown(format!("{place} has one block on a side, and no interval"));
+        };
+        // Worse is upwards from here.
+        let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+        let verdict = match (low > 0.0, high > 0.0) {
+            (true, _) => Verdict::Fail,
+            (_, false) => Verdict::Pass,
+            _ => Verdict::Invalid,
+        };
+        let (change, words) = (signed_percent(now.mean / then.mean - 1.0), row.unit);
+        let words = format!(
+            "{} after {}, {change}: {place}",
+            words.words(now.mean),
+            words.words(then.mean)
+        );
+        Self { verdict, at_most: allowed.by + high / then.mean, words }
+    }
+
+    fn unknown(words: String) -> Self {
+        Self { verdict: Verdict::Invalid, at_most: f64::INFINITY, words }
+    }
+}
+
+/// All points together; the one nearest to missing it is reported.
+fn together(limit: &str, points: &[Worse]) -> Target {
+    let verdict = Verdict::of_all(points.iter().map(|point| point.verdict));
+    let of_verdict = points.iter().filter(|point| point.verdict == verdict);
+    let nearest = of_verdict.max_by(|one, other| one.at_most.total_cmp(&other.at_most));
+    let Some(nearest) = nearest else {
+        return Target::invalid(limit, "no trial of this run gives the figure".to_owned());
+    };
+    let kept = points.iter().filter(|point| point.verdict == Verdict::Pass).count();
+    let found = match points.len() {
+        1 => nearest.words.clone(),
+        all => format!("{kept} of {}; nearest {}", count(all as u32, "figure"), nearest.words),
+    };
+    Target { found, verdict, ..Target::invalid(limit, String::new()) }
+}
+
+/// SHA-256 of the parts of a study that decide what is measured, by their names in the study file.
+fn parts(study: &impl Serialize) -> BTreeMap<String, String> {
+    let Ok(Value::Object(keys)) = serde_json::to_value(study) else { return BTreeMap::new() };
+    let mut parts = BTreeMap::new();
+    for (key, value) in keys {
+        if ASIDE.contains(&key.as_str()) {
+            continue;
+        }
+        match value {
+            Value::Array(entries) => {
+                for entry in entries {
+                    let name = entry.get("name").and_then(Value::as_str).unwrap_or_default();
+                    parts.insert(format!("{key} {name}"), hash(&without(entry.clone())));
+                }
+            }
+            other => {
+                parts.insert(key, hash(&without(other)));
+            }
+        }
+    }
+    parts
+}
+
+fn without(mut part: Value) -> Value {
+    if let Value::Object(keys) = &mut part {
+        keys.retain(|key, _| !ASIDE.contains(&key.as_str()));
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use model::limit;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        metrics::{Measure, Point},
+        stats::Estimate,
+    };
+
+    fn row(point: &str, values: &[f64]) -> Metric {
+        let point = Point {
+            name: point.to_owned(),
+            places: vec![point.to_owned()],
+            variant: "guard".to_owned(),
+        };
+        Metric::over(&point, "kept", Measure::Share, Estimate::of(values))
+    }
+
+    fn study() -> Value {
+        json!({
+            "question": "?",
+            "contention": {"window": "10s", "blocks": 3},
+            "place": [{"name": "ap", "cores": 1}],
+        })
+    }
+
+    fn judged(now: &[Metric], then: &[Metric], study: &Value) -> Target {
+        let baseline = Baseline {
+            format: FORMAT,
+            measured: parts(&super::tests::study()),
+            figures: figures(then),
+            ..Baseline::default()
+        };
+        let baselines = Baselines::from([("b.json".to_owned(), Ok(baseline))]);
+        let limit = limit::parse("no slower than b.json by 1%").unwrap();
+        let key = Key { figure: "kept", side: Side::AtLeast };
+        Earlier::of(study, &baselines).judge(&limit, Some(key), now)
+    }
+
+    #[test]
+    fn a_figure_is_held_against_its_own_of_the_earlier_run() {
+        let then = [row("ap", &[0.900, 0.901, 0.902]), row("host", &[0.5, 0.51])];
+        let verdict = |values: &[f64]| judged(&[row("ap", values)], &then, &study()).verdict;
+        assert_eq!(verdict(&[0.899, 0.900, 0.901]), Verdict::Pass);
+        assert_eq!(verdict(&[0.990, 0.991, 0.992]), Verdict::Pass);
+        assert_eq!(verdict(&[0.850, 0.851, 0.852]), Verdict::Fail);
+        assert_eq!(verdict(&[0.85, 0.95, 0.90]), Verdict::Invalid);
+        assert_eq!(verdict(&[0.9]), Verdict::Invalid);
+        let other = judged(&[row("elsewhere", &[0.9, 0.9])], &then, &study());
+        assert_eq!(other.found, "the baseline has no guard, elsewhere");
+    }
+
+    #[test]
+    fn the_point_nearest_to_missing_it_is_reported() {
+        let then = ["ap", "host"].map(|place| row(place, &[0.900, 0.901, 0.902]));
+        let now = [row("ap", &[0.900, 0.901, 0.902]), row("host", &[0.850, 0.851, 0.852])];
+        let target = judged(&now, &then, &study());
+        assert_eq!(target.verdict, Verdict::Fail);
+        assert_eq!(
+            target.sentence(),
+            "1 of 2 figures; nearest 85.1 % after 90.1 %, −5.5 %: guard, host \
+             (`kept` at most 1% less than in b.json, by its bound)."
+        );
+    }
+
+    #[test]
+    fn how_often_may_differ_and_what_is_measured_may_not() {
+        let table = [row("ap", &[0.900, 0.901, 0.902])];
+        let mut other = study();
+        other["question"] = json!("another?");
+        other["contention"]["blocks"] = json!(8);
+        other["place"].as_array_mut().unwrap().push(json!({"name": "host", "cores": 2}));
+        assert_eq!(judged(&table, &table, &other).verdict, Verdict::Pass);
+        other["place"][0]["cores"] = json!(2);
+        let target = judged(&table, &table, &other);
+        assert_eq!(target.verdict, Verdict::Invalid);
+        assert!(target.found.ends_with("place ap differs"), "{}", target.found);
+    }
+}
