@@ -13,7 +13,7 @@ fn study() -> Study {
     let variant = |flags: &str| {
         format!(
             "subject = {{ {STARTED}, start = \"stationd{flags}\" }}\n\
-             load = {{ run = \"station-monitor --brief --every 1s\", stays = true }}"
+             load = {{ run = \"station-monitor --brief --every 1s\", long-running = true }}"
         )
     };
     Study::small()

@@ -41,7 +41,7 @@ fn study() -> Study {
         "found",
         &format!(
             "subject = {{ {STARTED}, start = \"stationd {AS_FOUND}\" }}\n\
-             load = {{ run = \"station-monitor --full --every 1s\", stays = true }}"
+             load = {{ run = \"station-monitor --full --every 1s\", long-running = true }}"
         ),
     )
 }

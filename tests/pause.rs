@@ -8,7 +8,7 @@ fn study() -> Study {
     Study::small().process("stationd").variant(
         "polled",
         "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
-         load = { run = \"station-monitor --full --every 1s\", stays = true }",
+         load = { run = \"station-monitor --full --every 1s\", long-running = true }",
     )
 }
 

@@ -19,7 +19,7 @@ fn stages() -> Study {
     let variant = |flags: &str, reply: &str| {
         format!(
             "subject = {{ {STARTED}, start = \"stationd {flags}\" }}\n\
-             load = {{ run = \"station-monitor {reply} --every 1s\", stays = true }}"
+             load = {{ run = \"station-monitor {reply} --every 1s\", long-running = true }}"
         )
     };
     Study::small()

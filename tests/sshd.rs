@@ -78,7 +78,7 @@ fn every_login_succeeds_while_the_program_that_logs_in_is_stopped_and_resumed() 
     let place = Place::with_guests();
     // One that fails ends the load, and so the trial.
     let script = format!("while sleep 2; do {LOGIN} || exit 1; done");
-    let load = format!("stays = true, run = '''sh -c \"{script}\"'''");
+    let load = format!("long-running = true, run = '''sh -c \"{script}\"'''");
     place.write("study.toml", &study(&load, "[pause]\nprocess = \"sh\"\n"));
     let words =
         ["pause", "sh", "study.toml", "--repetitions", "1", "--span", "8s", "--settle", "2s"];

@@ -17,7 +17,7 @@ const READER: &str = "while busybox wget -qO /dev/null http://127.0.0.1:9810/; d
 fn serve(place: &Place, others: &str, script: &str) -> Ended {
     let keys = format!(
         "subject = {{ {SERVER}, others = [{others}] }}\n\
-         load = {{ run = '''sh -c \"{script}\"''', stays = true }}"
+         load = {{ run = '''sh -c \"{script}\"''', long-running = true }}"
     );
     let study = Study::small().repetitions(1).variant("served", &keys);
     place.run_study(&study).run()
@@ -54,7 +54,7 @@ fn subject_load_and_others_are_counted_in_the_same_window() {
 fn trials_with_a_started_subject_differ_by_instructions_only() {
     let place = Place::with_guests();
     let keys = format!(
-        "subject = {{ {SERVER} }}\nload = {{ run = '''sh -c \"{READER}\"''', stays = true }}"
+        "subject = {{ {SERVER} }}\nload = {{ run = '''sh -c \"{READER}\"''', long-running = true }}"
     );
     let study = Study::small().unperturbed().variant("served", &keys);
     place.run_study(&study).run().code(0);
@@ -135,7 +135,8 @@ fn a_subject_that_does_not_start_is_reported_in_its_own_words() {
 #[test]
 fn the_plan_says_what_is_started() {
     let place = Place::without_guests();
-    let keys = format!("subject = {{ {SERVER} }}\nload = {{ run = 'sleep 100', stays = true }}");
+    let keys =
+        format!("subject = {{ {SERVER} }}\nload = {{ run = 'sleep 100', long-running = true }}");
     place.write("study.toml", &Study::small().variant("served", &keys).text());
     let ended = place.headroom(["run", "study.toml", "--dry-run"]).run();
     ended.code(0).prints("served@6#1").prints("sleep on a started sh");

@@ -60,8 +60,11 @@ fn a_comparison_with_nobody_is_reported_with_the_nearest_variant() {
 
 #[test]
 fn a_load_that_stays_must_be_one() {
-    refused(&changed("run = ", "stays = true, rnu = "), "unknown key `rnu`; did you mean `run`?");
-    refused(&changed("run = ", "stays = 1, run = "), "invalid type: integer `1`");
+    refused(
+        &changed("run = ", "long-running = true, rnu = "),
+        "unknown key `rnu`; did you mean `run`?",
+    );
+    refused(&changed("run = ", "long-running = 1, run = "), "invalid type: integer `1`");
 }
 
 #[test]

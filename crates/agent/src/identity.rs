@@ -161,7 +161,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         let words = vec!["true".to_owned(), format!("--config={path}")];
-        let load = LoadOrder { work: Work::Stays(vec![words.clone()]), every: Span::default() };
+        let load =
+            LoadOrder { work: Work::LongRunning(vec![words.clone()]), every: Span::default() };
         let told = of(Processes { subject: &[], others: &[u32::MAX], load: Some(&load) });
         let [command] = &told.parties[..] else { panic!("{told:?}") };
         assert_eq!((command.role, command.name.as_str()), (Role::Load, "true"));

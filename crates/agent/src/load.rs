@@ -17,7 +17,7 @@ pub(crate) enum Load {
     /// Commands at fixed moments.
     Rounds(RoundLoad),
     /// Programs that run from the first moment until the window has closed.
-    Stays(LongRunning),
+    LongRunning(LongRunning),
 }
 
 impl Load {
@@ -27,7 +27,9 @@ impl Load {
             Work::Rounds(commands) => {
                 Self::Rounds(RoundLoad::new(commands, from_ns, order.every, group))
             }
-            Work::Stays(commands) => Self::Stays(LongRunning::new(commands, from_ns, group)),
+            Work::LongRunning(commands) => {
+                Self::LongRunning(LongRunning::new(commands, from_ns, group))
+            }
         }
     }
 
@@ -35,7 +37,7 @@ impl Load {
     pub(crate) fn due_ns(&self) -> u64 {
         match self {
             Self::Rounds(load) => load.due_ns(),
-            Self::Stays(load) => load.due_ns(),
+            Self::LongRunning(load) => load.due_ns(),
         }
     }
 
@@ -43,7 +45,7 @@ impl Load {
     pub(crate) fn rounds(&self) -> Rounds {
         match self {
             Self::Rounds(load) => load.rounds(),
-            Self::Stays(_) => Rounds::default(),
+            Self::LongRunning(_) => Rounds::default(),
         }
     }
 
@@ -51,7 +53,7 @@ impl Load {
     pub(crate) fn is_running(&mut self) -> bool {
         match self {
             Self::Rounds(load) => load.is_running(),
-            Self::Stays(load) => load.is_running(),
+            Self::LongRunning(load) => load.is_running(),
         }
     }
 
@@ -63,7 +65,7 @@ impl Load {
     pub(crate) fn advance(&mut self, now_ns: u64) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.advance(now_ns),
-            Self::Stays(load) => load.advance(now_ns),
+            Self::LongRunning(load) => load.advance(now_ns),
         }
     }
 
@@ -75,7 +77,7 @@ impl Load {
     pub(crate) fn child_ended(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.child_ended(),
-            Self::Stays(load) => load.child_ended(),
+            Self::LongRunning(load) => load.child_ended(),
         }
     }
 
@@ -87,7 +89,7 @@ impl Load {
     pub(crate) fn wind_up(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(load) => load.hopeless(),
-            Self::Stays(load) => load.ask_to_end(),
+            Self::LongRunning(load) => load.ask_to_end(),
         }
     }
 
@@ -95,7 +97,7 @@ impl Load {
     pub(crate) fn failure(&self) -> Option<LoadFailure> {
         match self {
             Self::Rounds(load) => load.failure(),
-            Self::Stays(_) => None,
+            Self::LongRunning(_) => None,
         }
     }
 
@@ -110,7 +112,7 @@ impl Load {
                 load.reap();
                 Ok(())
             }
-            Self::Stays(load) => load.child_ended(),
+            Self::LongRunning(load) => load.child_ended(),
         }
     }
 
@@ -122,7 +124,7 @@ impl Load {
     pub(crate) fn kill(&mut self) -> Result<(), Refusal> {
         match self {
             Self::Rounds(_) => Ok(()),
-            Self::Stays(load) => load.kill(),
+            Self::LongRunning(load) => load.kill(),
         }
     }
 }

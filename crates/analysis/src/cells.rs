@@ -93,7 +93,7 @@ pub struct Beyond {
     pub voluntary_per_second: Option<f64>,
     /// Context switches suffered, each second.
     pub involuntary_per_second: Option<f64>,
-    /// The load's rounds that ended within a window; `None` where it has none, or stays.
+    /// The load's rounds that ended within a window; `None` where it has none, or is long-running.
     pub rounds_ended: Option<f64>,
     /// The whole machine's busy share, 0 to 1.
     pub machine_busy: Option<f64>,

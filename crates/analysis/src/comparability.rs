@@ -277,7 +277,7 @@ impl<'a> Sides<'a> {
         let [one, other] = self.trials.map(|trial| &trial.planned.measure);
         let programs = |work: Option<&Work>| -> Vec<String> {
             let commands = match work {
-                Some(Work::Rounds(commands) | Work::Stays(commands)) => commands.as_slice(),
+                Some(Work::Rounds(commands) | Work::LongRunning(commands)) => commands.as_slice(),
                 None => &[],
             };
             commands.iter().filter_map(|words| words.first().cloned()).collect()

@@ -153,7 +153,7 @@ fn curve(measured: &Measured, variant: &Variant) -> Curve {
 }
 
 fn load_words(load: &Load) -> String {
-    if load.stays {
+    if load.long_running {
         format!("`{}` runs all the time, period {}", load.run, load.every)
     } else {
         format!("`{}` every {}", load.run, load.every)

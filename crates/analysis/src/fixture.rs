@@ -70,7 +70,7 @@ pub fn self_check() -> Run {
 }
 
 fn rounds(run: &str) -> Load {
-    Load { run: run.to_owned(), every: Span::from_secs(1), stays: false }
+    Load { run: run.to_owned(), every: Span::from_secs(1), long_running: false }
 }
 
 fn hostapd() -> Subject {
@@ -200,7 +200,7 @@ fn planned_trial(study: &Study, variant: &Variant, id: TrialId) -> PlannedTrial 
 
 fn load_order(load: &Load) -> LoadOrder {
     let commands = vec![words(&load.run)];
-    let work = if load.stays { Work::Stays(commands) } else { Work::Rounds(commands) };
+    let work = if load.long_running { Work::LongRunning(commands) } else { Work::Rounds(commands) };
     LoadOrder { work, every: load.every }
 }
 

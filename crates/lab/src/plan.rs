@@ -206,7 +206,7 @@ fn load_order(load: &Load, radios: u32) -> LoadOrder {
     } else {
         vec![words]
     };
-    let work = if load.stays { Work::Stays(commands) } else { Work::Rounds(commands) };
+    let work = if load.long_running { Work::LongRunning(commands) } else { Work::Rounds(commands) };
     LoadOrder { work, every: load.every }
 }
 
@@ -393,10 +393,10 @@ mod tests {
     #[test]
     fn a_load_that_stays_is_one_command_for_each_interface_too() {
         let run = "watch 'a b' {interface}";
-        let load = format!("name = \"a\"\nload = {{ run = \"{run}\", stays = true }}");
+        let load = format!("name = \"a\"\nload = {{ run = \"{run}\", long-running = true }}");
         let plan = cpu(&study("", &[&load]));
         let load = plan[0].measure.load.as_ref().unwrap();
-        let Work::Stays(commands) = &load.work else { panic!("{load:?}") };
+        let Work::LongRunning(commands) = &load.work else { panic!("{load:?}") };
         assert_eq!(commands.len(), 3);
         assert_eq!(commands[1], ["watch", "a b", "wlan1"]);
     }
@@ -461,9 +461,9 @@ mod tests {
 
     #[test]
     fn a_parity_trial_is_as_long_as_the_load_needs_to_ask_once() {
-        let slow = "name = \"slow\"\nload = { run = \"monitor\", every = \"5s\", stays = true }";
-        let quick =
-            "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", stays = true }";
+        let slow =
+            "name = \"slow\"\nload = { run = \"monitor\", every = \"5s\", long-running = true }";
+        let quick = "name = \"quick\"\nload = { run = \"monitor\", every = \"500ms\", long-running = true }";
         let parity = "warm-up = \"2s\"\nwindow = \"20s\"\n[parity]\nleave = true";
         let study = study(parity, &[slow, quick, "name = \"idle\""]);
         let plan = trials(&study, &Unlocated(&study));

@@ -468,9 +468,9 @@ load = { run = \"iw dev {interface} station dump\" }
             dump("against = [\"idle\", \"idle\"]"),
             dump("published = { clients = 114, percent-of-core = -1.0, source = \"a page\" }"),
             dump("published = { clients = 114, percent-of-cores = 1.0, source = \"a page\" }"),
-            fault("station dump\"", "station dump\", stays = \"yes\""),
-            fault("run = \"iw dev {interface} station dump\"", "stays = true"),
-            fault("station dump\"", "station dump\", stay = true"),
+            fault("station dump\"", "station dump\", long-running = \"yes\""),
+            fault("run = \"iw dev {interface} station dump\"", "long-running = true"),
+            fault("station dump\"", "station dump\", long-runing = true"),
         ];
         insta::assert_snapshot!(message.join("\n"));
     }
@@ -483,9 +483,10 @@ load = { run = \"iw dev {interface} station dump\" }
              subject = { process = \"stationd\", start = \"stationd --set all\", ready = \"/run/s\", others = [\"hostapd\"] }\n\
              published = { clients = 114, percent-of-core = 43.95, source = \"a page\" }\n",
         );
-        let study = parse(&text.replace("station dump\"", "station dump\", stays = true")).unwrap();
+        let study =
+            parse(&text.replace("station dump\"", "station dump\", long-running = true")).unwrap();
         assert_eq!(study.subject_of(&study.variants[1]).others, ["hostapd"]);
-        assert!(study.load_of(&study.variants[1]).unwrap().stays);
+        assert!(study.load_of(&study.variants[1]).unwrap().long_running);
         assert_eq!(parse(&toml::to_string(&study).unwrap()).unwrap(), study);
     }
 

@@ -77,14 +77,14 @@ pub enum Work {
     /// The commands of a round, in order, one after the other; round after round.
     Rounds(Vec<Vec<String>>),
     /// Commands that are started together, once, and run until the window has closed.
-    Stays(Vec<Vec<String>>),
+    LongRunning(Vec<Vec<String>>),
 }
 
 impl Work {
     /// The commands, whichever way they run.
     pub fn commands(&self) -> &[Vec<String>] {
         match self {
-            Work::Rounds(commands) | Work::Stays(commands) => commands,
+            Work::Rounds(commands) | Work::LongRunning(commands) => commands,
         }
     }
 }

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

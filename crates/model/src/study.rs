@@ -152,15 +152,15 @@ pub struct Subject {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Load {
     /// The command line. `{interface}` makes it run once for every access-point interface: one after
-    /// the other, or side by side where it stays.
+    /// the other, or side by side where it is long-running.
     pub run: String,
-    /// From one start to the next; for a program that stays, the period at which it works.
+    /// From one start to the next; for a long-running program, the period at which it works.
     #[serde(default = "every_second")]
     pub every: Span,
     /// The program is started once, before the warm-up, and runs until the window has closed. It must
     /// not end by itself.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub stays: bool,
+    pub long_running: bool,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -175,7 +175,7 @@ fn study_of(variants: &[(&str, u64)], repetitions: u32) -> String {
         "question = \"What does the lab find?\"\n\
          [access-point]\nclients = [18]\n\
          [subject]\nprocess = \"stationd\"\n\
-         [load]\nrun = \"station-monitor --full --every 1s\"\nstays = true\n\
+         [load]\nrun = \"station-monitor --full --every 1s\"\nlong-running = true\n\
          [trial]\nwarm-up = \"2s\"\nwindow = \"5s\"\nrepetitions = {repetitions}\n\
          [profile]\nrepetitions = 0\n"
     );

@@ -285,7 +285,8 @@ pub(crate) fn loaded(subject: &str, intervals: u64, command: &[&str]) -> Measure
 
 /// The same with shells that stay, each with a script.
 pub(crate) fn staying(subject: &str, intervals: u64, scripts: &[&str]) -> Measure {
-    let work = Work::Stays(scripts.iter().map(|script| words(&["sh", "-c", script])).collect());
+    let work =
+        Work::LongRunning(scripts.iter().map(|script| words(&["sh", "-c", script])).collect());
     Measure { load: Some(load(work)), ..measure(subject, intervals) }
 }
 

@@ -62,7 +62,7 @@ fn one_that_cannot_start_is_refused() {
     let subject = Subject::idle();
     let mut order = staying(&subject.name, 3, &[""]);
     let words = vec!["/no/such/monitor".to_owned()];
-    order.load.as_mut().unwrap().work = model::wire::Work::Stays(vec![words]);
+    order.load.as_mut().unwrap().work = model::wire::Work::LongRunning(vec![words]);
     let mut agent = Agent::measuring(order);
     assert!(matches!(agent.refused(), Refusal::Load { .. }));
 }

@@ -235,10 +235,10 @@ impl<'a> Window<'a> {
             None => Ok(rounds),
             Some(Work::Rounds(_)) => rounds_worked(rounds).map(|()| rounds),
             // It has no rounds to count, so its CPU time must tell.
-            Some(Work::Stays(_)) if load.is_some_and(|load| load.spent_ns == 0) => {
+            Some(Work::LongRunning(_)) if load.is_some_and(|load| load.spent_ns == 0) => {
                 Err("the load stayed, but took no CPU time within the window".to_owned())
             }
-            Some(Work::Stays(_)) => Ok(rounds),
+            Some(Work::LongRunning(_)) => Ok(rounds),
         }
     }
 

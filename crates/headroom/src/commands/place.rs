@@ -72,7 +72,8 @@ fn changes(place: &flags::Place) -> flags::Run {
 fn of_process(place: &flags::Place) -> Study {
     let process = place.what.clone();
     let window = place.window.unwrap_or(Span::from_secs(10));
-    let load = place.load.clone().map(|run| Load { run, every: Span::from_secs(1), stays: false });
+    let load =
+        place.load.clone().map(|run| Load { run, every: Span::from_secs(1), long_running: false });
     Study {
         question: format!("Where does the CPU of {process} go?"),
         access_point: AccessPoint {
