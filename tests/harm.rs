@@ -103,7 +103,7 @@ fn paused() -> Measure {
     });
     let script = "while sleep 0.7; do busybox killall -USR1 breeder; done";
     let shell = ["busybox", "sh", "-c", script].map(str::to_owned).to_vec();
-    let work = Work::Stays(vec![words(&format!("{} {SAID}", BREEDER.path())), shell]);
+    let work = Work::LongRunning(vec![words(&format!("{} {SAID}", BREEDER.path())), shell]);
     Measure {
         subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
         load: Some(LoadOrder { work, every: Span::from_secs(2) }),
