@@ -20,6 +20,7 @@
 //! | 3 | trials for stacks and for counts of calls |
 //! | 4 | identities, comparisons, pauses, gates |
 //! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
+//! | 6 | loads that run on are `long-running` (were `stays`) |
 
 use std::fmt;
 

@@ -41,7 +41,7 @@ pub(crate) struct Limits {
     /// A limit that the run must keep, besides the study's; may be given again
     #[arg(long = "gate", value_name = "LIMIT", value_parser = limit::parse)]
     pub(crate) gates: Vec<Limit>,
-    /// The baseline of limits that name one; alone: no slower than it, by the study's margin
+    /// The baseline of limits that name one; alone: no slower than it, by the study's margin or 5%
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 }
