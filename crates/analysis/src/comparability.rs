@@ -276,10 +276,7 @@ impl<'a> Sides<'a> {
     fn plan_differs(&self, role: Role) -> bool {
         let [one, other] = self.trials.map(|trial| &trial.planned.measure);
         let programs = |work: Option<&Work>| -> Vec<String> {
-            let commands = match work {
-                Some(Work::Rounds(commands) | Work::LongRunning(commands)) => commands.as_slice(),
-                None => &[],
-            };
+            let commands = work.map_or(&[][..], Work::commands);
             commands.iter().filter_map(|words| words.first().cloned()).collect()
         };
         match role {

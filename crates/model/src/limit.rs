@@ -318,7 +318,7 @@ pub struct Known {
     pub variants: Vec<String>,
     /// Where its figures are measured.
     pub points: Points,
-    /// What a run is no slower in than a baseline, where that is one of the figures.
+    /// The figure that a run is no slower in than a baseline.
     pub key: Option<Key>,
 }
 
@@ -364,12 +364,8 @@ impl Known {
 
     fn has_figure(&self, asked: &Asked) -> Result<(), String> {
         let Asked::Bound { metric, .. } = asked else {
-            return match (&self.points, self.key) {
-                (Points::Clients(_), _) | (_, Some(_)) => Ok(()),
-                (Points::Places(_), None) => {
-                    Err(format!("the study has no baseline; {}", known(&self.figures)))
-                }
-            };
+            let none = || format!("the study has no baseline; {}", known(&self.figures));
+            return self.key.map(|_| ()).ok_or_else(none);
         };
         let name = metric.to_string();
         match metric {

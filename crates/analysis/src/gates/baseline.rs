@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 
 use model::{
     baseline::{Baseline, BaselineCell, FORMAT},
+    limit::Side,
     run::Run,
     share::Share,
     study::{Study, TrialShape, Variant},
+    verdict::Verdict,
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -131,13 +133,11 @@ pub(super) fn no_slower(
     let (Some(now), Some(then)) = (Estimate::of(&now), Estimate::of(&earlier.us_per_second)) else {
         return Part::invalid(format!("{cell} has no CPU figures"));
     };
-    let Some((low, high)) =
-        bounds((&now).into(), (&then).into(), 1.0 + by.get()).filter(|_| then.mean > 0.0)
-    else {
+    let allowed = Allowed { side: Side::AtMost, by: by.get() };
+    let Some(change) = allowed.judge((&now).into(), (&then).into()) else {
         return Part::invalid(format!("{cell} has one repetition on a side, and no interval"));
     };
     let share = now.mean / then.mean - 1.0;
-    let at_most = by.get() + high / then.mean;
     let image = if baseline.image == evidence.run.lab.image { "" } else { ", in another image" };
     let words = format!(
         "{cell} takes {} of CPU a second, {} in the baseline{image}: {}, and with 95 % confidence at most {}; \
@@ -145,24 +145,24 @@ pub(super) fn no_slower(
         quantity::cpu(&now),
         quantity::cpu(&then),
         quantity::signed_percent(share),
-        quantity::signed_percent(at_most),
+        quantity::signed_percent(change.at_most),
         by
     );
-    let part = if high <= 0.0 {
-        Part::pass(words)
-    } else if low > 0.0 {
-        Part::fail(words)
-    } else {
-        Part::invalid(format!("{words}, which cannot be decided so closely: use more repetitions"))
+    let part = match change.verdict {
+        Verdict::Pass => Part::pass(words),
+        Verdict::Fail => Part::fail(words),
+        _ => Part::invalid(format!(
+            "{words}, which cannot be decided so closely: use more repetitions"
+        )),
     };
-    Part { used: at_most, ..part }
+    Part { used: change.at_most, ..part }
 }
 
 /// Repetitions, as far as Welch's test asks for them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     n: u32,
-    pub(crate) mean: f64,
+    mean: f64,
     sd: Option<f64>,
 }
 
@@ -179,8 +179,50 @@ impl From<&Estimate> for Sample {
     }
 }
 
+/// What a figure may be, next to an earlier one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    /// On which side of it.
+    pub(crate) side: Side,
+    /// How much worse all the same, as a share of it.
+    pub(crate) by: f64,
+}
+
+/// What became of a figure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// Invalid where it was not measured closely enough.
+    pub(crate) verdict: Verdict,
+    /// By what share of the earlier one it is worse at most, with 95 % confidence.
+    pub(crate) at_most: f64,
+}
+
+impl Allowed {
+    /// `None` without repetitions on both sides, and where the earlier figure is not above 0.
+    pub(crate) fn judge(self, now: Sample, then: Sample) -> Option<Change> {
+        let factor = match self.side {
+            Side::AtMost => 1.0 + self.by,
+            Side::AtLeast => 1.0 - self.by,
+        };
+        let (low, high) = bounds(now, then, factor).filter(|_| then.mean > 0.0)?;
+        // Worse is upwards from here.
+        let (low, high) = match self.side {
+            Side::AtMost => (low, high),
+            Side::AtLeast => (-high, -low),
+        };
+        let verdict = if high <= 0.0 {
+            Verdict::Pass
+        } else if low > 0.0 {
+            Verdict::Fail
+        } else {
+            Verdict::Invalid
+        };
+        Some(Change { verdict, at_most: self.by + high / then.mean })
+    }
+}
+
 /// One-sided bounds of `now − factor × then`, lower and upper; `None` without repetitions on both sides.
-pub(crate) fn bounds(now: Sample, then: Sample, factor: f64) -> Option<(f64, f64)> {
+fn bounds(now: Sample, then: Sample, factor: f64) -> Option<(f64, f64)> {
     let difference = now.mean - factor * then.mean;
     let square = |of: Sample, factor: f64| Some((of.sd? * factor).powi(2) / f64::from(of.n));
     let (now_part, then_part) = (square(now, 1.0)?, square(then, factor)?);

@@ -18,7 +18,7 @@ use super::{Metric, Target};
 use crate::{
     gates::{
         Baselines,
-        baseline::{Sample, bounds, hash, usable},
+        baseline::{Allowed, Sample, hash, usable},
     },
     quantity::signed_percent,
 };
@@ -91,14 +91,6 @@ fn figures(table: &[Metric]) -> Vec<BaselineFigure> {
     table.iter().filter_map(figure).collect()
 }
 
-/// How much worse is allowed.
-#[derive(Clone, Copy)]
-struct Allowed {
-    side: Side,
-    /// A share of the earlier run's.
-    by: f64,
-}
-
 /// One figure against its own of the baseline.
 struct Worse {
     verdict: Verdict,
@@ -116,29 +108,20 @@ impl Worse {
         let Some(earlier) = baseline.figures.iter().find(is_here) else {
             return Self::unknown(format!("the baseline has no {place}"));
         };
-        let then = Sample::of(earlier.n, earlier.mean, earlier.sd);
-        let Some(now) = row.estimate.as_ref().map(Sample::from) else {
+        let Some(now) = &row.estimate else {
             return Self::unknown(format!("{place} was not measured"));
         };
-        let sign = if allowed.side == Side::AtMost { 1.0 } else { -1.0 };
-        let ends = bounds(now, then, 1.0 + sign * allowed.by).filter(|_| then.mean > 0.0);
-        let Some((low, high)) = ends else {
+        let then = Sample::of(earlier.n, earlier.mean, earlier.sd);
+        let Some(change) = allowed.judge(now.into(), then) else {
             return Self::unknown(format!("{place} has one block on a side, and no interval"));
         };
-        // Worse is upwards from here.
-        let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
-        let verdict = match (low > 0.0, high > 0.0) {
-            (true, _) => Verdict::Fail,
-            (_, false) => Verdict::Pass,
-            _ => Verdict::Invalid,
-        };
-        let (change, words) = (signed_percent(now.mean / then.mean - 1.0), row.unit);
         let words = format!(
-            "{} after {}, {change}: {place}",
-            words.words(now.mean),
-            words.words(then.mean)
+            "{} after {}, {}: {place}",
+            row.unit.words(now.mean),
+            row.unit.words(earlier.mean),
+            signed_percent(now.mean / earlier.mean - 1.0)
         );
-        Self { verdict, at_most: allowed.by + high / then.mean, words }
+        Self { verdict: change.verdict, at_most: change.at_most, words }
     }
 
     fn unknown(words: String) -> Self {

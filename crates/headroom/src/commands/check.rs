@@ -53,7 +53,7 @@ pub(super) fn of_clients(
     if let Some(file) = &flags.save_baseline {
         let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
         let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
-        save(file, [valid, planned], || gates::baseline_of(&recorded.run, &analysis))?;
+        save(file, valid, planned, || gates::baseline_of(&recorded.run, &analysis))?;
     }
     write(&recorded.run, &analysis, &flags.outputs)?;
     tell(options, &recorded.run, &analysis);
@@ -250,13 +250,13 @@ fn read_baseline(path: &Path) -> Result<Baseline, String> {
     }
 }
 
-/// Writes what later runs are judged by; `trials` are the valid and the planned ones.
+/// Writes what later runs are judged by; of trials, as many as are planned must be valid.
 pub(super) fn save(
     file: &Path,
-    trials: [u32; 2],
+    valid: u32,
+    planned: u32,
     baseline: impl FnOnce() -> Baseline,
 ) -> Result<(), Failure> {
-    let [valid, planned] = trials;
     if planned == 0 || valid < planned {
         return Err(Failure::Unmeasured(format!(
             "no baseline was saved: {valid} of {planned} trials are valid, and all of them are needed"

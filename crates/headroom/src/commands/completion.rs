@@ -192,9 +192,8 @@ impl Figures {
         if run.versus.is_some() {
             targets::refuse_baseline(limits)?;
         }
-        run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
-        let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
-        let baselines = check::baselines(texts, limits, &[near, Some(&recorded.path)])?;
+        let places = [near, Some(recorded.path.as_path())];
+        let baselines = targets::add_limits(&mut run.study.gates, limits, &known, &places)?;
         let mut completion = analysis::completion::analyse(&run, &recorded.trials, &baselines);
         let comparison = Comparison::of(recorded);
         if let Some(comparison) = &comparison {

@@ -22,7 +22,6 @@ use report::{
 use serde_json::json;
 
 use super::{
-    check,
     kinds::{Following, Verbs},
     publish::Wanted,
     targets::{self, Conclusion},
@@ -195,9 +194,8 @@ fn analysed(
 ) -> Result<Analysed, Failure> {
     let mut run = recorded.run.clone();
     let known = run.study.known();
-    run.study.gates = targets::with_limits(run.study.gates.take(), limits, &known)?;
-    let texts = run.study.gates.iter().flat_map(|gates| &gates.limits);
-    let baselines = check::baselines(texts, limits, &[near, Some(&recorded.path)])?;
+    let places = [near, Some(recorded.path.as_path())];
+    let baselines = targets::add_limits(&mut run.study.gates, limits, &known, &places)?;
     Ok(analysis::contention::analyse(&run, &recorded.trials, &baselines))
 }
 

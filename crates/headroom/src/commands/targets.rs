@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use analysis::gates::Baselines;
 use lab::{
     Lab,
     run_folder::{self, Recorded},
@@ -121,7 +122,7 @@ pub(super) fn save<K: Experiment>(
     counted: u32,
 ) -> Result<(), Failure> {
     match &flags.save_baseline {
-        Some(file) => check::save(file, [counted, recorded.run.plan.len() as u32], baseline),
+        Some(file) => check::save(file, counted, recorded.run.plan.len() as u32, baseline),
         None => Ok(()),
     }
 }
@@ -138,12 +139,29 @@ pub(super) fn refuse_limits(limits: &Limits, known: &Known) -> Result<(), Failur
     limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)
 }
 
+/// Adds the limits of the command line to a study's gates, and reads the baselines that they name from here or from the
+/// first of `places` that has them.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a limit that speaks of what the study does not have, and for the command line's baseline where
+/// it cannot be read.
+pub(super) fn add_limits(
+    gates: &mut Option<Gates>,
+    limits: &Limits,
+    known: &Known,
+    places: &[Option<&Path>],
+) -> Result<Baselines, Failure> {
+    *gates = with_limits(gates.take(), limits, known)?;
+    check::baselines(gates.iter().flat_map(|gates| &gates.limits), limits, places)
+}
+
 /// A study's gates with the limits of the command line.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`] for a limit that speaks of what the study does not have.
-pub(super) fn with_limits(
+fn with_limits(
     gates: Option<Gates>,
     limits: &Limits,
     known: &Known,

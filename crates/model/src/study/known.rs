@@ -1,18 +1,18 @@
 //! What limits of a study of clients can speak of: figures, counted functions, variants and client counts.
 
 use super::Study;
-use crate::limit::{Known, METRICS, Points};
+use crate::limit::{Key, Known, METRICS, Points, Side};
 
 impl Study {
     /// What limits of this study can speak of.
     pub fn known(&self) -> Known {
         let functions = self.count.iter().flat_map(|count| &count.functions);
         Known {
-            key: None,
             figures: METRICS.map(str::to_owned).to_vec(),
             functions: functions.map(|function| function.name.clone()).collect(),
             variants: self.variants.iter().map(|variant| variant.name.to_string()).collect(),
             points: Points::Clients(self.access_point.clients.clone()),
+            key: Some(Key { figure: "cpu", side: Side::AtMost }),
         }
     }
 }
