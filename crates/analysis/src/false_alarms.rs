@@ -10,9 +10,8 @@ use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    judge::{ERROR, Evidence, Question, finding},
+    judge::{ERROR, Effect, Evidence, Question, finding},
     measured::Measured,
-    paired::Paired,
     quantity::percent,
     verdicts::Finding,
 };
@@ -51,23 +50,23 @@ impl FalseAlarms {
 pub fn of(run: &Run, trials: &[Trial]) -> Option<FalseAlarms> {
     let measured = Measured::of(run, trials);
     let question = Question::of(&measured, run.versus.as_ref()?);
-    let pairs = Evidence::of(&measured, &question).pairs;
-    (pairs.len() >= FEWEST_PAIRS as usize).then(|| among(&pairs))
+    let evidence = Evidence::of(&measured, &question);
+    (evidence.pairs.len() >= FEWEST_PAIRS as usize).then(|| among(&evidence))
 }
 
-fn among(pairs: &[(f64, f64)]) -> FalseAlarms {
-    let drawn = draws(pairs.len());
+fn among(evidence: &Evidence) -> FalseAlarms {
+    let pairs = evidence.pairs.len();
+    let drawn = draws(pairs);
     let (mut called, mut spread) = (0, 0.0_f64);
-    for draw in &drawn {
-        let six: Vec<_> = draw.iter().map(|at| pairs[*at]).collect();
-        let Some(paired) = Paired::of(&six, ERROR) else { continue };
+    for six in &drawn {
+        let Some(paired) = Effect::of(evidence, six, ERROR).paired else { continue };
         let found = finding(&paired.absolute, None, ERROR);
         called += u32::from(matches!(found, Finding::Cheaper | Finding::Dearer));
         spread = spread.max(paired.relative.map_or(0.0, |relative| relative.mean.abs()));
     }
     let draws = drawn.len() as u32;
     let rate = f64::from(called) / f64::from(draws.max(1));
-    FalseAlarms { pairs: pairs.len() as u32, draws, called, rate, spread }
+    FalseAlarms { pairs: pairs as u32, draws, called, rate, spread }
 }
 
 /// Six places out of so many: all there are, or [`DRAWS`] seeded ones.
@@ -113,7 +112,7 @@ mod tests {
         let mut random = Random::seeded(11);
         let pairs: Vec<_> =
             (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal())).collect();
-        let found = among(&pairs);
+        let found = among(&Evidence::of_means(pairs));
         assert_eq!((found.pairs, found.draws), (20, DRAWS));
         assert!(found.rate < 0.15, "{found:?}");
         assert!(found.spread > 0.0 && found.spread < 1e-3, "{found:?}");
@@ -123,13 +122,14 @@ mod tests {
     #[test]
     fn a_lab_whose_second_side_is_always_dearer_is_found_out() {
         let pairs: Vec<_> = (0..8).map(|at| (101.0 + f64::from(at % 3) / 10.0, 100.0)).collect();
-        let found = among(&pairs);
+        let found = among(&Evidence::of_means(pairs));
         assert_eq!((found.draws, found.called, found.rate), (28, 28, 1.0));
     }
 
     #[test]
     fn pairs_that_are_equal_raise_no_alarm() {
         let pairs: Vec<_> = (0..7).map(|at| (f64::from(at) + 9.0, f64::from(at) + 9.0)).collect();
-        assert_eq!((among(&pairs).called, among(&pairs).spread), (0, 0.0));
+        let found = among(&Evidence::of_means(pairs));
+        assert_eq!((found.called, found.spread), (0, 0.0));
     }
 }

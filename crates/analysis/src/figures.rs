@@ -169,6 +169,19 @@ pub struct Step {
     pub sum: Option<f64>,
 }
 
+impl Step {
+    /// CPU of a part, µs/s; the agent's is not taken step by step.
+    pub(crate) fn part(&self, part: Part) -> Option<f64> {
+        match part {
+            Part::Subject => Some(self.subject),
+            Part::Load => self.load,
+            Part::Others => self.others,
+            Part::Agent => None,
+            Part::Sum => self.sum,
+        }
+    }
+}
+
 /// Everything that one valid trial says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialFigures {

@@ -3,6 +3,7 @@
 //! Finds the pairs and the evidence around them, and has [`rule`] decide. What may be looked at when is in
 //! [`sequential`]; what makes two sides comparable in [`crate::comparability`].
 
+mod periods;
 mod ran;
 mod rule;
 pub mod sequential;
@@ -25,7 +26,8 @@ use crate::{
     measured::Measured,
     paired::{self, Paired},
     power,
-    verdicts::{Finding, Judgement, Ran, RateChange},
+    steady::{self, Periods},
+    verdicts::{Basis, Finding, Judgement, NoPeriods, Ran, RateChange, Split},
 };
 
 pub(crate) use rule::finding;
@@ -115,10 +117,19 @@ impl Question {
     }
 }
 
+/// Pairs whose periods can be compared one by one.
+pub(crate) struct InStep {
+    pub(crate) pairs: Vec<Periods>,
+    /// How long a period lasts, s.
+    pub(crate) period_s: f64,
+}
+
 /// Everything that a judgement rests on.
 pub(crate) struct Evidence {
     /// `(variant, base)` of each valid pair, µs of CPU a second, by repetition.
     pub(crate) pairs: Vec<(f64, f64)>,
+    /// The same pairs, period by period.
+    pub(crate) periods: Result<InStep, NoPeriods>,
     /// Pairs of the plan.
     pub(crate) planned: u32,
     /// Whether every pair of the plan has been tried.
@@ -134,13 +145,18 @@ impl Evidence {
         let is = |id: &TrialId, side: &str, repetition: &u32| {
             id.purpose.is_cpu() && id.is_of(side, question.clients, *repetition)
         };
-        let value = |side: &str, repetition: &u32| {
-            let trial = measured.figures.iter().find(|trial| is(&trial.id, side, repetition))?;
-            trial.part(question.part)
+        let figures = |side: &str, repetition: &u32| {
+            let mut all = measured.figures.iter();
+            all.find(|trial| is(&trial.id, side, repetition))
         };
         let pair = |repetition: &u32| {
-            Some((value(&question.variant, repetition)?, value(&question.base, repetition)?))
+            let sides = [&question.variant, &question.base].map(|side| figures(side, repetition));
+            let [variant, base] = sides;
+            let sides = [variant?, base?];
+            let [variant, base] = sides.map(|side| side.part(question.part));
+            Some((sides, (variant?, base?)))
         };
+        let (sides, pairs): (Vec<_>, Vec<_>) = tried.iter().filter_map(pair).unzip();
         let record = |side: &str, repetition: &u32| {
             let mut records = measured.records.iter().copied();
             records.find(|one| is(&one.planned.id, side, repetition))
@@ -150,7 +166,8 @@ impl Evidence {
         };
         let recorded: Vec<_> = tried.iter().filter_map(records).collect();
         Self {
-            pairs: tried.iter().filter_map(pair).collect(),
+            periods: periods::of(measured, question, &sides),
+            pairs,
             planned,
             complete,
             strangers: comparability::across(&recorded, &question.difference),
@@ -209,10 +226,43 @@ impl Look {
     }
 }
 
+/// What pairs differ by, and which part of it decides.
+pub(crate) struct Effect {
+    pub(crate) paired: Option<Paired>,
+    pub(crate) split: Option<Split>,
+    pub(crate) basis: Basis,
+}
+
+impl Effect {
+    /// Of the pairs at these places. Where events are not shown to differ, they say nothing of the sides and the
+    /// steady difference decides; where they do differ, they are part of what the variant costs and the total does.
+    pub(crate) fn of(evidence: &Evidence, places: &[usize], level: f64) -> Self {
+        let pairs: Vec<(f64, f64)> = places.iter().map(|at| evidence.pairs[*at]).collect();
+        let means = |why| Self {
+            paired: Paired::of(&pairs, level),
+            split: None,
+            basis: Basis::Mean(why),
+        };
+        let InStep { pairs: all, period_s } = match &evidence.periods {
+            Ok(in_step) => in_step,
+            Err(why) => return means(*why),
+        };
+        let periods: Vec<Periods> = places.iter().map(|at| all[*at].clone()).collect();
+        let Some(split) = steady::split(&periods, *period_s, level) else {
+            return means(NoPeriods::TooFew);
+        };
+        let (paired, basis) = match split.differ {
+            true => (Paired::of(&pairs, level), Basis::Total),
+            false => (Paired::by(&pairs, steady::differences(&periods), level), Basis::Steady),
+        };
+        Self { paired, split: Some(split), basis }
+    }
+}
+
 /// The judgement on the first so many pairs.
 pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
-    let pairs = &evidence.pairs[..look.pairs.min(evidence.pairs.len())];
-    let paired = Paired::of(pairs, look.level);
+    let places: Vec<usize> = (0..look.pairs.min(evidence.pairs.len())).collect();
+    let Effect { paired, split, basis } = Effect::of(evidence, &places, look.level);
     let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
     let relative = paired.as_ref().and_then(|paired| paired.relative);
     let absolute = paired.as_ref().map(|paired| paired.absolute);
@@ -230,7 +280,9 @@ pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Jud
         verdict: Verdict::Invalid,
         finding: Finding::NotComparable,
         sentence: String::new(),
-        pairs: pairs.len() as u32,
+        pairs: places.len() as u32,
+        basis,
+        split,
         before: paired.as_ref().map(|paired| paired.before),
         after: paired.as_ref().map(|paired| paired.after),
         absolute,

@@ -55,6 +55,7 @@ pub mod quantity;
 pub mod stacks;
 mod stages;
 mod stats;
+mod steady;
 mod validity;
 pub mod verdicts;
 

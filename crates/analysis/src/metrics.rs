@@ -17,7 +17,7 @@ use serde::Serialize;
 use self::baseline::Earlier;
 use crate::{
     quantity::ABSENT,
-    stats::{Estimate, Interval},
+    stats::{Estimate, Interval, median},
 };
 
 /// One figure at one point of a run.
@@ -329,14 +329,6 @@ impl Bound {
             Side::AtLeast => means.min_by(|one, other| one.1.total_cmp(&other.1)),
         }
     }
-}
-
-/// The middle, or the mean of both middles.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let (low, high) =
-        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
-    Some((low + high) / 2.0)
 }
 
 /// The nearest rank: the least value that so many of all are at most.

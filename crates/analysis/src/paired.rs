@@ -22,9 +22,9 @@ const SAME_SUM: f64 = 1e-12;
 /// What pairs say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paired {
-    /// `variant − base` of each pair.
+    /// What each pair differs by: `variant − base`, or the steady part of it.
     pub differences: Vec<f64>,
-    /// `variant / base − 1` of each pair; empty where a base is not above 0.
+    /// The same as a share of the base; empty where a base is not above 0.
     pub ratios: Vec<f64>,
     /// Mean of the base.
     pub before: Estimate,
@@ -32,7 +32,7 @@ pub struct Paired {
     pub after: Estimate,
     /// Mean difference with the interval at the level.
     pub absolute: Estimate,
-    /// Mean of `variant / base − 1` with the interval at the level; `None` where a base is not above 0.
+    /// Mean of the shares with the interval at the level; `None` where a base is not above 0.
     pub relative: Option<Estimate>,
     /// Exact two-sided p of the sign-flip test.
     pub p: f64,
@@ -42,11 +42,16 @@ impl Paired {
     /// From `(variant, base)` of each pair, with intervals at `level`; `None` without pairs, or where a
     /// value is no finite number.
     pub fn of(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
+        Self::by(pairs, pairs.iter().map(|(variant, base)| variant - base).collect(), level)
+    }
+
+    /// The same where the pairs differ by something else than their whole values do: by their steady cost.
+    pub fn by(pairs: &[(f64, f64)], differences: Vec<f64>, level: f64) -> Option<Self> {
         let [after, before]: [Vec<f64>; 2] =
             [pairs.iter().map(|pair| pair.0).collect(), pairs.iter().map(|pair| pair.1).collect()];
-        let differences: Vec<f64> = pairs.iter().map(|(variant, base)| variant - base).collect();
-        let ratio = |(variant, base): &(f64, f64)| (*base > 0.0).then(|| (variant - base) / base);
-        let ratios: Vec<f64> = pairs.iter().map(ratio).collect::<Option<_>>().unwrap_or_default();
+        let ratio = |(difference, base): (&f64, &f64)| (*base > 0.0).then(|| difference / base);
+        let ratios = differences.iter().zip(&before).map(ratio);
+        let ratios: Vec<f64> = ratios.collect::<Option<_>>().unwrap_or_default();
         Some(Self {
             before: Estimate::at(&before, level)?,
             after: Estimate::at(&after, level)?,

@@ -191,6 +191,14 @@ impl Line {
     }
 }
 
+/// The middle, or the mean of both middles.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -30,6 +30,79 @@ pub enum Finding {
     NotComparable,
 }
 
+/// Events of one side: periods that cost it far more than the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Events {
+    /// Periods.
+    pub count: u32,
+    /// What one of them adds on average, µs of CPU; `None` where there is none.
+    pub mean_us: Option<f64>,
+    /// The largest, µs of CPU.
+    pub largest_us: Option<f64>,
+}
+
+/// A difference as steady cost and rare events, `variant − base`, µs of CPU a second: `total` is always `steady`
+/// and `events` together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Split {
+    /// A round of the load, s.
+    pub period_s: f64,
+    /// Periods of each side, all pairs together.
+    pub periods: u32,
+    /// What most periods differ by.
+    pub steady: Estimate,
+    /// What the others add.
+    pub events: Estimate,
+    /// The whole windows.
+    pub total: Estimate,
+    /// The variant's events.
+    pub variant: Events,
+    /// The base's events.
+    pub base: Events,
+    /// Exact two-sided p of the sign-flip test over what events add to each pair.
+    pub p: f64,
+    /// Whether it shows, at the level of this look, that events differ between the sides.
+    pub differ: bool,
+}
+
+/// Which difference decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The steady one: events are not shown to differ.
+    Steady,
+    /// The total: events differ.
+    Total,
+    /// The means of the windows, for this reason.
+    Mean(NoPeriods),
+}
+
+/// Why windows are not compared period by period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoPeriods {
+    /// Time is real, so that the sides of a pair are not in step.
+    RealTime,
+    /// The sides' loads have rounds of different lengths, or samples do not divide a round.
+    OutOfStep,
+    /// A window holds fewer than four rounds.
+    TooFew,
+    /// What is compared has no rounds.
+    NoRounds,
+}
+
+impl NoPeriods {
+    /// The reason, as it stands behind “means are compared: ”.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::RealTime => "time is real, so periods of the two sides are not in step",
+            Self::OutOfStep => "periods of the two sides are not in step",
+            Self::TooFew => "a window holds fewer than four rounds of the load",
+            Self::NoRounds => "what is compared has no rounds",
+        }
+    }
+}
+
 /// Two variants at one client count, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
@@ -55,15 +128,19 @@ pub struct Judgement {
     pub sentence: String,
     /// Valid pairs.
     pub pairs: u32,
-    /// `variant − base` of each pair, µs of CPU a second, by repetition; for a picture.
+    /// Which difference decides.
+    pub basis: Basis,
+    /// The difference as steady cost and events; `None` where means are compared.
+    pub split: Option<Split>,
+    /// What each pair differs by, µs of CPU a second, by repetition; for a picture.
     pub differences: Vec<f64>,
     /// Means of both sides, µs of CPU a second.
     pub before: Option<Estimate>,
     /// The variant's.
     pub after: Option<Estimate>,
-    /// `variant − base`, µs of CPU a second, with the interval at the level of this look.
+    /// The difference that decides, µs of CPU a second, with the interval at the level of this look.
     pub absolute: Option<Estimate>,
-    /// `variant / base − 1`.
+    /// The same as a share of the base.
     pub relative: Option<Estimate>,
     /// The absolute effect for each client; `None` at 0 clients.
     pub per_client: Option<Estimate>,

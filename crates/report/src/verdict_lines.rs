@@ -175,7 +175,7 @@ fn pause(run: &Run, pause: &PauseFigures) -> VerdictLine {
 pub(crate) fn fixture() -> (model::run::Run, Analysis) {
     use analysis::{
         Estimate, Part,
-        verdicts::{Finding, Gate},
+        verdicts::{Basis, Finding, Gate, NoPeriods},
     };
     use model::verdict::{Difference, Expect};
 
@@ -204,6 +204,8 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         finding: Finding::Cheaper,
         sentence: "`bulk` costs less than `brief`.".to_owned(),
         pairs: 6,
+        basis: Basis::Mean(NoPeriods::NoRounds),
+        split: None,
         differences: Vec::new(),
         before: None,
         after: None,

@@ -16,7 +16,7 @@ use crate::{
     judge::{self, Evidence, Look},
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
-    verdicts::{Finding, Judgement},
+    verdicts::{Finding, Judgement, NoPeriods},
 };
 
 /// Differences below this share of the base do not matter, where nothing else is said.
@@ -124,6 +124,7 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
         strangers: Vec::new(),
         ran: Vec::new(),
         rates: Vec::new(),
+        periods: Err(NoPeriods::NoRounds),
         pairs,
     };
     let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.pairs.len()));

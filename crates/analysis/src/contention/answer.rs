@@ -4,8 +4,8 @@ use model::contention::Role;
 
 use super::{Arm, Cell, arms::NONE};
 use crate::{
-    metrics::{self, Measure, Target, median},
-    stats::Estimate,
+    metrics::{self, Measure, Target},
+    stats::{Estimate, median},
 };
 
 /// One of a cell's arms.

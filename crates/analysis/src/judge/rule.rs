@@ -7,7 +7,7 @@ use model::verdict::{Expect, Verdict};
 use crate::{
     paired, power,
     stats::Estimate,
-    verdicts::{Finding, Judgement},
+    verdicts::{Basis, Finding, Judgement},
 };
 
 /// Whether every pair was one machine state over again: the same base each time, and the same difference.
@@ -31,6 +31,10 @@ pub(crate) fn finding(absolute: &Estimate, p_equivalence: Option<f64>, level: f6
 pub(super) fn apply(judgement: &mut Judgement) {
     let Some(absolute) = judgement.absolute else { return };
     judgement.finding = finding(&absolute, judgement.p_equivalence, judgement.level);
+    if may_deceive(judgement) {
+        judgement.finding = Finding::Undecided;
+        return;
+    }
     judgement.verdict = verdict(judgement);
     if judgement.verdict == Verdict::Invalid {
         let Judgement { expect, level, margin, .. } = *judgement;
@@ -39,6 +43,13 @@ pub(super) fn apply(judgement: &mut Judgement) {
             .and_then(|relative| power::pairs_needed(&relative, margin, expect, level))
             .filter(|needed| *needed > judgement.pairs);
     }
+}
+
+/// Whether events that are not shown to differ may take back all that the steady difference claims.
+pub(super) fn may_deceive(judgement: &Judgement) -> bool {
+    let base = judgement.before.map_or(0.0, |before| before.mean);
+    let split = judgement.split.as_ref().filter(|_| judgement.basis == Basis::Steady);
+    split.is_some_and(|split| split.may_deceive(base))
 }
 
 fn verdict(judgement: &Judgement) -> Verdict {

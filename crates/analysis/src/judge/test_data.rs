@@ -14,13 +14,21 @@ use model::{
 
 use model::random::Random;
 
-use crate::fixture;
+use super::Evidence;
+use crate::{fixture, verdicts::NoPeriods};
 
 pub(crate) const CLIENTS: u32 = 60;
 
 /// A run that compares `after` with `before` at 60 clients, and a trial for every value: `(variant, base)`
 /// of each pair in µs of CPU a second, by repetition.
 pub(crate) fn compared(values: &[(f64, f64)]) -> (Run, Vec<Trial>) {
+    let window = recording(&mut template()).samples.len() - 1;
+    let even: Vec<_> = values.iter().map(|value| vec![*value; window]).collect();
+    compared_by_periods(&even)
+}
+
+/// The same, second by second of each pair.
+pub(crate) fn compared_by_periods(values: &[Vec<(f64, f64)>]) -> (Run, Vec<Trial>) {
     let mut run = fixture::run();
     run.study.variants.remove(0);
     run.study.access_point.clients = vec![CLIENTS];
@@ -39,9 +47,10 @@ pub(crate) fn compared(values: &[(f64, f64)]) -> (Run, Vec<Trial>) {
     });
     let template = template();
     let mut trials = Vec::new();
-    for (repetition, (after, before)) in (1..).zip(values) {
-        trials.push(trial(&template, "before", repetition, *before));
-        trials.push(trial(&template, "after", repetition, *after));
+    for (repetition, seconds) in (1..).zip(values) {
+        let (after, before): (Vec<_>, Vec<_>) = seconds.iter().copied().unzip();
+        trials.push(trial(&template, VariantName::literal("before"), repetition, &before));
+        trials.push(trial(&template, VariantName::literal("after"), repetition, &after));
     }
     run.plan = trials.iter().map(|trial| trial.planned.clone()).collect();
     (run, trials)
@@ -55,21 +64,42 @@ fn template() -> Trial {
         .expect("the fixture has it")
 }
 
-fn trial(template: &Trial, variant: &str, repetition: u32, us_per_second: f64) -> Trial {
+/// A trial whose subject takes so much in each second, µs; its window has as many seconds.
+fn trial(template: &Trial, variant: VariantName, repetition: u32, seconds: &[f64]) -> Trial {
     let mut trial = template.clone();
     let planned = &mut trial.planned;
-    planned.id.variant = VariantName::literal(variant);
+    planned.id.variant = variant;
     planned.id.repetition = repetition;
     planned.measure.offset = Span::from_nanos(u64::from(repetition) * 1_000);
     planned.measure.state = Some(State { seed: u64::from(repetition), padding: 0 });
+    planned.measure.window = Span::from_secs(seconds.len() as u64);
     let samples = &mut recording(&mut trial).samples;
+    let last = samples.last().expect("it has samples").clone();
+    samples.resize(seconds.len() + 1, last);
     let opened = samples[0].at_ns;
-    for sample in samples {
-        let seconds = (sample.at_ns - opened) as f64 / 1e9;
-        let usage_ns = (us_per_second * 1e3 * seconds).round() as u64;
+    let mut usage_us = 0.0;
+    for (at, sample) in samples.iter_mut().enumerate() {
+        sample.at_ns = opened + at as u64 * 1_000_000_000;
+        usage_us += at.checked_sub(1).map_or(0.0, |at| seconds[at]);
+        let usage_ns = (usage_us * 1e3).round() as u64;
         sample.subject.group = Some(Group { usage_ns, ..Group::default() });
     }
     trial
+}
+
+impl Evidence {
+    /// Pairs whose means are compared.
+    pub(crate) fn of_means(pairs: Vec<(f64, f64)>) -> Self {
+        Self {
+            periods: Err(NoPeriods::NoRounds),
+            planned: pairs.len() as u32,
+            complete: true,
+            strangers: Vec::new(),
+            ran: Vec::new(),
+            rates: Vec::new(),
+            pairs,
+        }
+    }
 }
 
 /// What a trial recorded.

@@ -8,7 +8,7 @@ use model::{
 use super::*;
 use crate::{
     analyse, fixture,
-    judge::test_data::{compared, counted, pairs, recording, versus},
+    judge::test_data::{compared, compared_by_periods, counted, pairs, recording, versus},
 };
 
 fn judged(run: &Run, trials: &[Trial]) -> Judgement {
@@ -238,4 +238,97 @@ fn sentences_are_read_as_they_are_written() {
         of(&pairs(6, 0.001, 0.006, 7), Expect::Same).sentence,
     ];
     insta::assert_snapshot!(all.join("\n"));
+}
+
+/// Six pairs of 20 seconds around 4 ms, each from a state of its own: the variant costs `more` µs in each second and
+/// what `event` says on top.
+fn rounds(more: f64, event: impl Fn(usize, usize) -> [f64; 2]) -> Vec<Vec<(f64, f64)>> {
+    let second = |pair: usize, second: usize| {
+        let base = 4_000.0 + 10.0 * pair as f64 + (second % 3) as f64;
+        let [of_variant, of_base] = event(pair, second);
+        (base + more + of_variant, base + of_base)
+    };
+    (0..6).map(|pair| (0..20).map(|at| second(pair, at)).collect()).collect()
+}
+
+fn by_periods(values: &[Vec<(f64, f64)>], expect: Expect) -> Judgement {
+    let (mut run, trials) = compared_by_periods(values);
+    versus(&mut run).expect = expect;
+    judged(&run, &trials)
+}
+
+/// An interrupt's work in one second of every second window, on either side, 757 µs: what was measured of the lab.
+fn interrupts(pair: usize, second: usize) -> [f64; 2] {
+    match (pair, second) {
+        (0, 3) | (2, 17) | (5, 9) => [757.0, 0.0],
+        (1, 5) | (2, 2) | (4, 11) | (5, 1) => [0.0, 757.0],
+        _ => [0.0, 0.0],
+    }
+}
+
+#[test]
+fn a_small_cost_is_found_beside_rare_events() {
+    let found = by_periods(&rounds(2.0, interrupts), Expect::Same);
+    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Steady), "{}", found.sentence);
+    assert_eq!(found.verdict, Verdict::Pass, "0.05 % is below the margin of 0.5 %");
+    let split = found.split.unwrap();
+    assert_eq!((split.variant.count, split.base.count, split.periods), (3, 4, 120));
+    assert!((split.steady.mean - 2.0).abs() < 1e-3, "{split:?}");
+    insta::assert_snapshot!(found.sentence);
+}
+
+#[test]
+fn the_same_with_rare_events_is_the_same() {
+    let found = by_periods(&rounds(0.0, interrupts), Expect::Same);
+    assert_eq!((found.finding, found.verdict), (Finding::Equivalent, Verdict::Pass));
+    assert_eq!(found.detectable, Some(0.0), "{}", found.sentence);
+}
+
+#[test]
+fn steady_cost_and_events_are_the_total() {
+    let found = by_periods(&rounds(-3.0, interrupts), Expect::Faster);
+    let split = found.split.unwrap();
+    assert!((split.steady.mean + split.events.mean - split.total.mean).abs() < 1e-9, "{split:?}");
+    let means = found.after.unwrap().mean - found.before.unwrap().mean;
+    assert!((split.total.mean - means).abs() < 1e-6, "{split:?}");
+}
+
+#[test]
+fn bursts_that_pay_for_a_cheaper_round_are_not_cheaper() {
+    // Fifty rounds' worth once in 15 rounds, in a phase of each pair's own.
+    let burst = |pair: usize, second: usize| [if (second + pair) % 15 == 7 { 2e5 } else { 0.0 }, 0.0];
+    let found = by_periods(&rounds(-400.0, burst), Expect::Faster);
+    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Total), "{}", found.sentence);
+    assert_eq!(found.verdict, Verdict::Fail);
+    insta::assert_snapshot!(found.sentence);
+}
+
+#[test]
+fn one_burst_that_takes_everything_back_leaves_it_undecided() {
+    let burst = |pair: usize, second: usize| [if (pair, second) == (3, 7) { 2e5 } else { 0.0 }, 0.0];
+    for expect in [Expect::Faster, Expect::NoSlower] {
+        let found = by_periods(&rounds(-400.0, burst), expect);
+        assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
+        assert!(found.sentence.contains("more pairs tell"), "{}", found.sentence);
+    }
+}
+
+#[test]
+fn where_time_is_real_means_are_compared_and_it_is_said() {
+    let (run, mut trials) = compared_by_periods(&rounds(400.0, interrupts));
+    for trial in &mut trials {
+        trial.planned.mode = model::study::Mode::RealTime;
+    }
+    let found = judged(&run, &trials);
+    assert_eq!((found.basis, found.split.is_none()), (Basis::Mean(NoPeriods::RealTime), true));
+    assert!(found.sentence.contains("means are compared: time is real"), "{}", found.sentence);
+}
+
+#[test]
+fn loads_of_different_rounds_are_compared_by_means() {
+    let (run, mut trials) = compared(&pairs(6, 0.02, 0.001, 2));
+    for trial in trials.iter_mut().filter(|trial| trial.planned.id.variant == "after") {
+        trial.planned.measure.load.as_mut().unwrap().every = model::span::Span::from_secs(5);
+    }
+    assert_eq!(judged(&run, &trials).basis, Basis::Mean(NoPeriods::OutOfStep));
 }

@@ -4,12 +4,12 @@
 
 use model::verdict::{Difference, Expect, FEWEST_PAIRS, Verdict};
 
-use super::Evidence;
+use super::{Evidence, rule};
 use crate::{
     figures::Part,
-    quantity::{Unit, count, cpu_unit, percent},
+    quantity::{Unit, count, cpu_short, cpu_unit, percent},
     stats::{Estimate, Interval},
-    verdicts::{Finding, Judgement},
+    verdicts::{Basis, Events, Finding, Judgement, Split},
 };
 
 /// The sides differ in more than what is named.
@@ -109,9 +109,14 @@ fn effect(judgement: &Judgement) -> String {
     let Some(absolute) = judgement.absolute else { return "nothing was measured".to_owned() };
     let unit = cpu_unit(absolute.mean);
     let word = if absolute.mean < 0.0 { "lower" } else { "higher" };
+    let which = match judgement.basis {
+        Basis::Steady => "steady ",
+        Basis::Total => "total ",
+        Basis::Mean(_) => "",
+    };
     let whose = match judgement.part {
-        Part::Sum => "CPU of subject, load and others together".to_owned(),
-        _ => format!("{}'s CPU", judgement.subject),
+        Part::Sum => format!("{which}CPU of subject, load and others together"),
+        _ => format!("{}'s {which}CPU", judgement.subject),
     };
     let shown = if absolute.mean < 0.0 { turned(&absolute) } else { absolute };
     let mut text = format!("{whose} is {} a second {word}", unit.with_interval(&shown));
@@ -158,11 +163,44 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
         }
         None => {}
     }
-    parts.join(", ")
+    let pairs = parts.join(", ");
+    match (&judgement.split, judgement.basis) {
+        (Some(split), _) => format!("{pairs}; {}", events(judgement, split)),
+        (None, Basis::Mean(why)) => format!("{pairs}; means are compared: {}", why.why()),
+        (None, _) => pairs,
+    }
+}
+
+/// Rare events of both sides, whether they differ, and the part of the difference that does not decide.
+fn events(judgement: &Judgement, split: &Split) -> String {
+    let of = |side: &Events, name: &str| {
+        let size = side.mean_us.map(|mean| format!(" of {}", cpu_short(mean)));
+        format!("{} in `{name}`{}", count(side.count, "rare event"), size.unwrap_or_default())
+    };
+    let periods = match split.period_s {
+        1.0 => count(split.periods, "second"),
+        seconds => format!("{} of {seconds} s", count(split.periods, "period")),
+    };
+    let differ = if split.differ { "differ" } else { "do not differ" };
+    let (other, name) = match judgement.basis {
+        Basis::Total => (&split.steady, "steady"),
+        _ => (&split.total, "total"),
+    };
+    let sign = if other.mean > 0.0 { "+" } else { "" };
+    format!(
+        "{} and {} among {periods} of each, which {differ} (exact p = {}), {name} {sign}{} a second",
+        of(&split.base, &judgement.base),
+        of(&split.variant, &judgement.variant),
+        p_value(split.p),
+        cpu_unit(other.mean).with_interval(other),
+    )
 }
 
 /// What to do where nothing was decided.
 fn advice(judgement: &Judgement) -> String {
+    if rule::may_deceive(judgement) {
+        return "; but rare events, larger than any of the dearer side's, take back what the steady cost gives: more pairs tell whether they come with the change".to_owned();
+    }
     match judgement.pairs_needed {
         Some(pairs) => format!("; it would probably take {}", count(pairs, "pair")),
         None if judgement.relative.is_none() => {

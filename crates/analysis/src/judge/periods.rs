@@ -1,0 +1,83 @@
+//! The pairs of a comparison, period by period, where both sides are in step.
+//!
+//! Finds the round of the load and cuts each window's samples into rounds. What is made of them is in
+//! [`crate::steady`].
+
+use model::{study::Mode, trial::TrialId};
+
+use super::{InStep, Question};
+use crate::{
+    figures::{Part, Step, TrialFigures},
+    measured::Measured,
+    steady::{FEWEST_PERIODS, Periods},
+    verdicts::NoPeriods,
+};
+
+/// Every pair of `[variant, base]` by its rounds, or why they are not compared by them.
+pub(super) fn of(
+    measured: &Measured,
+    question: &Question,
+    pairs: &[[&TrialFigures; 2]],
+) -> Result<InStep, NoPeriods> {
+    let sides = || pairs.iter().flatten();
+    if sides().any(|side| side.mode == Mode::RealTime) {
+        return Err(NoPeriods::RealTime);
+    }
+    let mut cuts = sides().map(|side| Cut::of(measured, &side.id));
+    let first = cuts.next().flatten();
+    let cut = first.filter(|_| cuts.all(|cut| cut == first)).ok_or(NoPeriods::OutOfStep)?;
+    let cut_pair = |sides: &[&TrialFigures; 2]| {
+        let [variant, base] = sides.map(|side| cut.periods(&side.series, question.part));
+        let (variant, base) = (variant?, base?);
+        if variant.len() != base.len() {
+            return None;
+        }
+        let [whole, of_base] = sides.map(|side| side.part(question.part));
+        Some(Periods { each: variant.into_iter().zip(base).collect(), total: whole? - of_base? })
+    };
+    let pairs: Option<Vec<Periods>> = pairs.iter().map(cut_pair).collect();
+    let pairs = pairs.ok_or(NoPeriods::OutOfStep)?;
+    if pairs.iter().any(|pair| pair.each.len() < FEWEST_PERIODS) {
+        return Err(NoPeriods::TooFew);
+    }
+    Ok(InStep { pairs, period_s: cut.period_s() })
+}
+
+/// How a window is cut: so many samples are a whole number of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    steps: usize,
+    sample_ns: u64,
+}
+
+impl Cut {
+    /// The shortest time that is both whole samples and whole rounds of the trial's load; a sample where there is
+    /// none. `None` where the trial is not recorded, or a round is no multiple of a sample nor the other way round.
+    fn of(measured: &Measured, id: &TrialId) -> Option<Self> {
+        let record = measured.records.iter().find(|record| record.planned.id == *id)?;
+        let measure = &record.planned.measure;
+        let sample_ns = Some(measure.sample_every.as_nanos()).filter(|ns| *ns > 0)?;
+        let round_ns = measure.load.as_ref().map_or(sample_ns, |load| load.every.as_nanos());
+        let steps = match round_ns {
+            round if round > 0 && sample_ns.is_multiple_of(round) => 1,
+            round if round.is_multiple_of(sample_ns) && round > 0 => round / sample_ns,
+            _ => return None,
+        };
+        Some(Self { steps: usize::try_from(steps).ok()?, sample_ns })
+    }
+
+    fn period_s(self) -> f64 {
+        self.steps as f64 * self.sample_ns as f64 / 1e9
+    }
+
+    /// The CPU of a part in each period, µs a second; what is left at the end is in none. `None` where a step has no
+    /// such figure.
+    fn periods(self, series: &[Step], part: Part) -> Option<Vec<f64>> {
+        let period = |steps: &[Step]| {
+            let spent: Option<f64> =
+                steps.iter().map(|step| Some(step.part(part)? * step.length_s)).sum();
+            Some(spent? / steps.iter().map(|step| step.length_s).sum::<f64>())
+        };
+        series.chunks_exact(self.steps).map(period).collect()
+    }
+}

@@ -1,0 +1,123 @@
+//! Steady cost and rare events, told apart: both sides of a pair start from one state, so their periods are
+//! compared one by one.
+//!
+//! A period is one round of the load. What the sides differ by in most periods is the steady difference; a period
+//! that differs by far more than the others is an event: an interrupt's work that was charged to the subject, a
+//! reclaim, a burst of the program's own. Pure numbers; it knows no trial, decides nothing and writes no words.
+//!
+//! # How
+//!
+//! - The steady difference of a pair is the median of its periods' differences. Up to half of the periods can be
+//!   events without moving it; Huber and Ronchetti, "Robust Statistics" (2009), §1.4.
+//! - What events add is the pair's total difference less the steady one, so that the two always add up to the total.
+//! - Whether events differ between the sides is the exact sign-flip test on what they add, pair by pair
+//!   ([`sign_flip`]): where they come to both sides alike, their difference is as often below 0 as above.
+//! - An event is counted where a period is off the steady difference by [`EVENT_SPREADS`] robust spreads (median
+//!   absolute deviation × 1.4826; ibid., §5.1) and by [`EVENT_SHARE`] of what a period costs; the dearer side has it.
+
+use crate::{
+    paired::sign_flip,
+    stats::{Estimate, median},
+    verdicts::{Events, Split},
+};
+
+/// An event is off by so many robust spreads: one period in 10^22 of a normal distribution.
+const EVENT_SPREADS: f64 = 10.0;
+/// And by so much of what a period of the base costs: less is no event that anybody looks for.
+const EVENT_SHARE: f64 = 0.001;
+/// The robust spread of normal values by their median absolute deviation.
+const SPREAD_BY_DEVIATION: f64 = 1.4826;
+/// Fewer periods have no median that one event leaves alone.
+pub(crate) const FEWEST_PERIODS: usize = 4;
+/// An event this much larger than any of the other side is of another kind.
+const OUTGROWN: f64 = 3.0;
+
+/// One pair, period by period, and whole.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Periods {
+    /// `(variant, base)` of each period, µs of CPU a second.
+    pub(crate) each: Vec<(f64, f64)>,
+    /// `variant − base` of the whole windows, µs of CPU a second.
+    pub(crate) total: f64,
+}
+
+impl Periods {
+    fn differences(&self) -> Vec<f64> {
+        self.each.iter().map(|(variant, base)| variant - base).collect()
+    }
+
+    /// The median of the periods' differences.
+    fn steady(&self) -> f64 {
+        median(self.differences()).unwrap_or(0.0)
+    }
+
+    /// By how much each period is off the steady difference.
+    fn deviations(&self) -> Vec<f64> {
+        let steady = self.steady();
+        self.differences().into_iter().map(|difference| difference - steady).collect()
+    }
+}
+
+/// The steady difference of each pair, µs of CPU a second.
+pub(crate) fn differences(pairs: &[Periods]) -> Vec<f64> {
+    pairs.iter().map(Periods::steady).collect()
+}
+
+/// Steady cost, events and total of pairs whose periods last so many seconds, with intervals at `level`; `None`
+/// without pairs or periods.
+pub(crate) fn split(pairs: &[Periods], period_s: f64, level: f64) -> Option<Split> {
+    let steady = differences(pairs);
+    let total: Vec<f64> = pairs.iter().map(|pair| pair.total).collect();
+    let added: Vec<f64> = total.iter().zip(&steady).map(|(total, steady)| total - steady).collect();
+    let p = sign_flip(&added);
+    let [variant, base] = sides(pairs, period_s)?;
+    Some(Split {
+        period_s,
+        periods: pairs.iter().map(|pair| pair.each.len() as u32).sum(),
+        steady: Estimate::at(&steady, level)?,
+        events: Estimate::at(&added, level)?,
+        total: Estimate::at(&total, level)?,
+        variant,
+        base,
+        p,
+        differ: p <= level,
+    })
+}
+
+/// The events of the variant and of the base.
+fn sides(pairs: &[Periods], period_s: f64) -> Option<[Events; 2]> {
+    let off: Vec<f64> = pairs.iter().flat_map(Periods::deviations).collect();
+    let costs = pairs.iter().flat_map(|pair| &pair.each).map(|(_, base)| *base).collect::<Vec<_>>();
+    let spread = SPREAD_BY_DEVIATION * median(off.iter().map(|one| one.abs()).collect())?;
+    let least = (EVENT_SPREADS * spread).max(EVENT_SHARE * median(costs)?.abs());
+    let of = |sign: f64| {
+        let sizes = off.iter().map(|one| one * sign).filter(|one| *one > least);
+        Events::of(sizes.map(|rate| rate * period_s).collect())
+    };
+    Some([of(1.0), of(-1.0)])
+}
+
+impl Events {
+    fn of(sizes_us: Vec<f64>) -> Self {
+        let count = sizes_us.len() as u32;
+        let largest = sizes_us.iter().copied().reduce(f64::max);
+        let mean_us = (count > 0).then(|| sizes_us.iter().sum::<f64>() / f64::from(count));
+        Self { count, mean_us, largest_us: largest }
+    }
+}
+
+impl Split {
+    /// Whether the sides' events, though not shown to differ, may take back what the steady difference claims: they
+    /// do so in these pairs, and one of them is larger than a period of the base and far larger than any that came to
+    /// the side which is called dearer.
+    pub(crate) fn may_deceive(&self, base_us_per_second: f64) -> bool {
+        let turned = self.steady.mean * self.total.mean <= 0.0 && self.steady.mean != 0.0;
+        let [more, fewer] = match self.steady.mean < 0.0 {
+            true => [&self.variant, &self.base],
+            false => [&self.base, &self.variant],
+        };
+        let largest = more.largest_us.unwrap_or(0.0);
+        let usual = fewer.largest_us.unwrap_or(0.0) * OUTGROWN;
+        turned && largest > usual.max(base_us_per_second * self.period_s)
+    }
+}
