@@ -238,11 +238,8 @@ impl Effect {
     /// steady difference decides; where they do differ, they are part of what the variant costs and the total does.
     pub(crate) fn of(evidence: &Evidence, places: &[usize], level: f64) -> Self {
         let pairs: Vec<(f64, f64)> = places.iter().map(|at| evidence.pairs[*at]).collect();
-        let means = |why| Self {
-            paired: Paired::of(&pairs, level),
-            split: None,
-            basis: Basis::Mean(why),
-        };
+        let means =
+            |why| Self { paired: Paired::of(&pairs, level), split: None, basis: Basis::Mean(why) };
         let InStep { pairs: all, period_s } = match &evidence.periods {
             Ok(in_step) => in_step,
             Err(why) => return means(*why),

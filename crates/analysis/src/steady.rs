@@ -29,6 +29,8 @@ const EVENT_SHARE: f64 = 0.001;
 const SPREAD_BY_DEVIATION: f64 = 1.4826;
 /// Fewer periods have no median that one event leaves alone.
 pub(crate) const FEWEST_PERIODS: usize = 4;
+/// A nanosecond in a window of seconds: the counters' grain, µs a second.
+const GRAIN: f64 = 1e-4;
 /// An event this much larger than any of the other side is of another kind.
 const OUTGROWN: f64 = 3.0;
 
@@ -69,7 +71,9 @@ pub(crate) fn split(pairs: &[Periods], period_s: f64, level: f64) -> Option<Spli
     let steady = differences(pairs);
     let total: Vec<f64> = pairs.iter().map(|pair| pair.total).collect();
     let added: Vec<f64> = total.iter().zip(&steady).map(|(total, steady)| total - steady).collect();
-    let p = sign_flip(&added);
+    // What is below the counters' grain is rounding, and has signs, too.
+    let counted = |added: &f64| if added.abs() < GRAIN { 0.0 } else { *added };
+    let p = sign_flip(&added.iter().map(counted).collect::<Vec<_>>());
     let [variant, base] = sides(pairs, period_s)?;
     Some(Split {
         period_s,

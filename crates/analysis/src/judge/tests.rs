@@ -269,7 +269,12 @@ fn interrupts(pair: usize, second: usize) -> [f64; 2] {
 #[test]
 fn a_small_cost_is_found_beside_rare_events() {
     let found = by_periods(&rounds(2.0, interrupts), Expect::Same);
-    assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Steady), "{}", found.sentence);
+    assert_eq!(
+        (found.finding, found.basis),
+        (Finding::Dearer, Basis::Steady),
+        "{}",
+        found.sentence
+    );
     assert_eq!(found.verdict, Verdict::Pass, "0.05 % is below the margin of 0.5 %");
     let split = found.split.unwrap();
     assert_eq!((split.variant.count, split.base.count, split.periods), (3, 4, 120));
@@ -296,7 +301,8 @@ fn steady_cost_and_events_are_the_total() {
 #[test]
 fn bursts_that_pay_for_a_cheaper_round_are_not_cheaper() {
     // Fifty rounds' worth once in 15 rounds, in a phase of each pair's own.
-    let burst = |pair: usize, second: usize| [if (second + pair) % 15 == 7 { 2e5 } else { 0.0 }, 0.0];
+    let burst =
+        |pair: usize, second: usize| [if (second + pair) % 15 == 7 { 2e5 } else { 0.0 }, 0.0];
     let found = by_periods(&rounds(-400.0, burst), Expect::Faster);
     assert_eq!((found.finding, found.basis), (Finding::Dearer, Basis::Total), "{}", found.sentence);
     assert_eq!(found.verdict, Verdict::Fail);
@@ -305,7 +311,8 @@ fn bursts_that_pay_for_a_cheaper_round_are_not_cheaper() {
 
 #[test]
 fn one_burst_that_takes_everything_back_leaves_it_undecided() {
-    let burst = |pair: usize, second: usize| [if (pair, second) == (3, 7) { 2e5 } else { 0.0 }, 0.0];
+    let burst =
+        |pair: usize, second: usize| [if (pair, second) == (3, 7) { 2e5 } else { 0.0 }, 0.0];
     for expect in [Expect::Faster, Expect::NoSlower] {
         let found = by_periods(&rounds(-400.0, burst), expect);
         assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));

@@ -173,24 +173,30 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
 
 /// Rare events of both sides, whether they differ, and the part of the difference that does not decide.
 fn events(judgement: &Judgement, split: &Split) -> String {
-    let of = |side: &Events, name: &str| {
-        let size = side.mean_us.map(|mean| format!(" of {}", cpu_short(mean)));
-        format!("{} in `{name}`{}", count(side.count, "rare event"), size.unwrap_or_default())
-    };
     let periods = match split.period_s {
         1.0 => count(split.periods, "second"),
         seconds => format!("{} of {seconds} s", count(split.periods, "period")),
     };
-    let differ = if split.differ { "differ" } else { "do not differ" };
+    let of = |side: &Events, name: &str| {
+        let size = side.mean_us.map(|mean| format!(" of {}", cpu_short(mean)));
+        format!("{}{} in `{name}`", side.count, size.unwrap_or_default())
+    };
+    let seen = match split.base.count + split.variant.count {
+        0 => "none on either side".to_owned(),
+        _ => format!(
+            "{}, {}",
+            of(&split.base, &judgement.base),
+            of(&split.variant, &judgement.variant)
+        ),
+    };
+    let differ = if split.differ { "they differ" } else { "no difference shown" };
     let (other, name) = match judgement.basis {
         Basis::Total => (&split.steady, "steady"),
         _ => (&split.total, "total"),
     };
     let sign = if other.mean > 0.0 { "+" } else { "" };
     format!(
-        "{} and {} among {periods} of each, which {differ} (exact p = {}), {name} {sign}{} a second",
-        of(&split.base, &judgement.base),
-        of(&split.variant, &judgement.variant),
+        "rare events in {periods} each: {seen}: {differ}, exact p = {}; {name} {sign}{} a second",
         p_value(split.p),
         cpu_unit(other.mean).with_interval(other),
     )
