@@ -6,7 +6,7 @@ mod offline;
 
 use analysis::{
     completion::{Completion, analyse, test_data},
-    gates::Baselines,
+    metrics::baseline::Baselines,
 };
 use model::{
     completion::{Run, Trial},

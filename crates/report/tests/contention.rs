@@ -100,7 +100,8 @@ fn each_harm_cell_has_a_plane_with_every_control() {
 #[test]
 fn a_run_without_bouts_makes_a_page_that_says_so() {
     let run = run(4);
-    let contention = analysis::contention::analyse(&run, &[], &analysis::gates::Baselines::new());
+    let contention =
+        analysis::contention::analyse(&run, &[], &analysis::metrics::baseline::Baselines::new());
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
     for told in [
@@ -132,8 +133,11 @@ fn a_run_that_was_stopped_within_a_block_makes_a_page() {
     let trials = trials(1);
     // Cut at every place of the first two blocks: alone only, without application, without alone at the end.
     for end in [1, 2, 3, 5, 9, 20, 31, 40] {
-        let contention =
-            analysis::contention::analyse(&run, &trials[..end], &analysis::gates::Baselines::new());
+        let contention = analysis::contention::analyse(
+            &run,
+            &trials[..end],
+            &analysis::metrics::baseline::Baselines::new(),
+        );
         let page = page(&contention, &run, STUDY).unwrap();
         assert!(!text_of(&page).contains("NaN"), "after {end} trials");
     }
