@@ -212,3 +212,25 @@ fn text_of(page: &str) -> String {
         .zip(["<", ">", "<", ">", " "])
         .fold(text, |text, (from, to)| text.replace(from, to))
 }
+
+#[test]
+fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
+    use report::index::{Index, Place, html};
+    let (run, analysed) = analysed(4);
+    let entry = |name: &str| {
+        let wanted = name.parse().unwrap();
+        let place = Place { folder: "run", report: None };
+        report::contention::entry(&run, &analysed, &wanted, place)
+    };
+    for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
+        let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);
+        let figures = entry(&row.name).figures;
+        assert_eq!(figures.iter().any(|one| Some(one.estimate) == row.estimate), finite, "{row:?}");
+    }
+    assert!(entry("no-such-figure").figures.is_empty());
+    let runs = vec![entry("kept"), entry("kept")];
+    let index =
+        Index { title: "runs".to_owned(), figure: "kept".to_owned(), runs, unread: Vec::new() };
+    let page = html(&index).unwrap();
+    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+}

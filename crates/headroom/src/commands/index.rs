@@ -239,4 +239,28 @@ mod tests {
         assert_eq!(link(Path::new("/x/runs/a#1 b/report.html"), page), "a%231%20b/report.html");
         assert_eq!(link(Path::new("/y/r/report.html"), page), "file:///y/r/report.html");
     }
+
+    #[test]
+    fn a_figure_that_no_run_has_is_refused_with_the_nearest_one() {
+        let run = Entry {
+            folder: "run".to_owned(),
+            report: None,
+            began_unix: 0,
+            study: String::new(),
+            question: String::new(),
+            verdict: model::verdict::Verdict::Measured,
+            sentence: String::new(),
+            key: None,
+            image: String::new(),
+            headroom: String::new(),
+            follows: String::new(),
+            figures: Vec::new(),
+            known: vec!["kept".to_owned(), "work".to_owned()],
+        };
+        let runs = [run];
+        let refused = |name: &str| refuse_unknown(&name.parse().unwrap(), &runs);
+        refused("kept").unwrap();
+        let Err(Failure::Usage(message)) = refused("kepd") else { panic!() };
+        assert!(message.contains("kepd") && message.contains("kept"), "{message}");
+    }
 }
