@@ -1,18 +1,17 @@
 //! Limits that a run must keep, each with the sentence that says why it did or did not.
 //!
-//! Comes last: it reads what the rest of the analysis found, profiles included. It decides by intervals, so
-//! there are three ends: a limit is kept where the whole interval keeps it, broken where the whole interval
-//! breaks it, and else it was not measured closely enough. A trial that a gate needs and that is missing, or
-//! is not valid, makes the gate invalid: fewer trials are another experiment.
+//! Comes last: it reads what the rest of the analysis found, profiles included. Limits on figures are decided by
+//! [`crate::metrics`] on the run's [`table`], as those of every kind are. What is left here is no limit on one figure:
+//! a trend over client counts, whether all count the same clients, whether the machine is fit to measure on, and whether
+//! variants answer alike. A trial that a gate needs and that is missing, or is not valid, makes the gate invalid: fewer
+//! trials are another experiment.
 
-pub(crate) mod baseline;
 mod census;
-mod limits;
 mod machine;
 mod memory;
 mod parity;
 mod rising;
-mod unknown;
+mod table;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,42 +19,54 @@ use std::{
 };
 
 use model::{
-    baseline::Baseline,
-    limit::Side,
+    limit::{self, Asked, Limit},
     run::Run,
     study::Variant,
     trial::{Outcome, Purpose, Recording, Trial, TrialId},
     verdict::Verdict,
 };
 
-pub use self::baseline::of as baseline_of;
 use crate::{
     Analysis,
     figures::TrialFigures,
-    quantity::{self, count},
-    stats::{Estimate, Interval},
+    metrics::{
+        self, Metric,
+        baseline::{Baselines, Earlier},
+    },
+    quantity::count,
     verdicts::Gate,
 };
 
-/// Baselines by their files' names as limits write them, or why one cannot be used.
-pub type Baselines = BTreeMap<String, Result<Baseline, String>>;
+/// The figures of a run, for limits.
+pub(crate) fn table(analysis: &Analysis, run: &Run, trials: &[Trial]) -> Vec<Metric> {
+    table::of(&Evidence::of(analysis, run, trials))
+}
 
-/// Judges every gate of the run's study and puts them into the analysis, in place of those that are there.
+/// Judges every gate of the run's study and puts them into the analysis with the table that they read, in place of those
+/// that are there.
 ///
 /// To be called when the analysis holds everything else.
 pub fn judge(analysis: &mut Analysis, run: &Run, trials: &[Trial], baselines: &Baselines) {
-    let gates = all(&Evidence::of(analysis, run, trials), baselines);
-    analysis.gates = gates;
+    let evidence = Evidence::of(analysis, run, trials);
+    let table = table::of(&evidence);
+    let gates = all(&evidence, &table, baselines);
+    (analysis.table, analysis.gates) = (table, gates);
 }
 
-fn all(evidence: &Evidence, baselines: &Baselines) -> Vec<Gate> {
+fn all(evidence: &Evidence, table: &[Metric], baselines: &Baselines) -> Vec<Gate> {
     let Some(asked) = &evidence.run.study.gates else { return Vec::new() };
+    let limits = Limits {
+        evidence,
+        table,
+        earlier: Earlier::of(&evidence.run.study, &evidence.run.lab.image, baselines),
+    };
+    let kib = |figure: &str, most: f64| limits.named(figure, &format!("{figure} <= {most}KiB"));
     let mut gates = Vec::new();
     if asked.monotonic {
-        gates.push(rising::gate(evidence));
+        gates.push(rising::gate(evidence, table));
     }
     if let Some(budget) = asked.unknown_frames {
-        gates.push(unknown::gate(evidence, budget));
+        gates.push(limits.named("unknown-frames", &format!("unknown-frames <= {budget}")));
     }
     if asked.clients_agree {
         gates.push(census::gate(evidence));
@@ -63,17 +74,49 @@ fn all(evidence: &Evidence, baselines: &Baselines) -> Vec<Gate> {
     if asked.machine {
         gates.push(machine::gate(evidence));
     }
-    if let Some(most) = asked.memory_per_client_kib {
-        gates.push(memory::per_client(evidence, most));
-    }
-    if let Some(most) = asked.memory_growth_kib {
-        gates.push(memory::growth(evidence, most));
-    }
+    gates.extend(asked.memory_per_client_kib.map(|most| kib("memory-per-client", most)));
+    gates.extend(asked.memory_growth_kib.map(|most| kib("memory-growth", most)));
     if asked.parity {
         gates.push(parity::gate(evidence));
     }
-    gates.extend(asked.limits.iter().map(|text| limits::gate(evidence, text, baselines)));
+    gates.extend(asked.limits.iter().map(|text| limits.gate(text)));
     gates
+}
+
+/// Limits on figures, decided on the table.
+struct Limits<'a> {
+    evidence: &'a Evidence<'a>,
+    table: &'a [Metric],
+    earlier: Earlier<'a>,
+}
+
+impl Limits<'_> {
+    fn gate(&self, text: &str) -> Gate {
+        let rows: Vec<Metric> = match limit::parse(text) {
+            Ok(limit) => self.table.iter().filter(|row| self.means(&limit, row)).cloned().collect(),
+            Err(_) => Vec::new(),
+        };
+        let known = self.evidence.run.study.known();
+        let target = metrics::target(text, &known, &rows, &self.earlier);
+        let sentence = capitalised(&target.sentence());
+        Gate { name: target.name, verdict: target.verdict, sentence }
+    }
+
+    /// The limit of a key of `[gates]`, by the key's name.
+    fn named(&self, name: &str, text: &str) -> Gate {
+        Gate { name: name.to_owned(), ..self.gate(text) }
+    }
+
+    /// A limit that names a variant means it, whichever others are judged. Of an idle variant's CPU no one asks for a
+    /// share of a hundredth, unless they name it.
+    fn means(&self, limit: &Limit, row: &Metric) -> bool {
+        let is = |variant: &&Variant| variant.name == row.variant;
+        let Some(variant) = self.evidence.variants().into_iter().find(is) else {
+            return limit.variant.is_some();
+        };
+        let only_working = limit.variant.is_none() && matches!(limit.asked, Asked::NoSlower { .. });
+        !only_working || self.evidence.works(variant)
+    }
 }
 
 /// All that a gate may look at.
@@ -188,11 +231,6 @@ impl Part {
     fn invalid(sentence: String) -> Self {
         Self { verdict: Verdict::Invalid, sentence, used: 0.0 }
     }
-
-    /// There was nothing that could have kept or broken the limit.
-    fn measured(sentence: String) -> Self {
-        Self { verdict: Verdict::Measured, sentence, used: 0.0 }
-    }
 }
 
 /// A gate out of all that it looked at. `what` names the parts, as `variant`.
@@ -230,49 +268,6 @@ fn nothing(name: &str, why: &str) -> Gate {
         verdict: Verdict::Invalid,
         sentence: format!("Not judged: {why}."),
     }
-}
-
-/// On which side of a value a figure has to be.
-#[derive(Clone, Copy)]
-struct Bound {
-    side: Side,
-    value: f64,
-}
-
-impl Bound {
-    fn at_most(value: f64) -> Self {
-        Self { side: Side::AtMost, value }
-    }
-
-    /// Judges an estimate by its interval. `words` says what it is and how large; `limit` is the value in words.
-    fn decide(&self, estimate: &Estimate, words: &str, limit: &str) -> Part {
-        let Some(Interval { low, high }) = estimate.interval else {
-            return Part::invalid(format!("{words}, but one repetition has no interval"));
-        };
-        let (is_kept, is_broken, used, side) = match self.side {
-            Side::AtMost => (high <= self.value, low > self.value, high / self.value, "at most"),
-            Side::AtLeast => (low >= self.value, high < self.value, self.value / low, "at least"),
-        };
-        let judged = format!("{words}; {side} {limit} is allowed");
-        let part = match (is_kept, is_broken) {
-            (true, _) => Part::pass(judged),
-            (_, true) => Part::fail(judged),
-            _ => Part::invalid(format!(
-                "{judged}, and that lies within the interval: more repetitions would tell"
-            )),
-        };
-        Part { used: if used.is_finite() { used } else { 0.0 }, ..part }
-    }
-}
-
-/// CPU in the unit that fits, with its interval, and as a share of a core.
-fn cpu_words(estimate: &Estimate) -> String {
-    let unit = quantity::cpu_unit(estimate.mean);
-    format!(
-        "{} of CPU a second, {} % of a core",
-        unit.with_interval(estimate),
-        quantity::percent_of_core(estimate)
-    )
 }
 
 #[cfg(test)]

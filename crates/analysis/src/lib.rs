@@ -130,6 +130,8 @@ pub struct Analysis {
     pub judgements: Vec<verdicts::Judgement>,
     /// Consumers that were paused.
     pub pauses: Vec<verdicts::PauseFigures>,
+    /// Every figure, as limits read it.
+    pub table: Vec<metrics::Metric>,
     /// Limits, and whether they were kept.
     pub gates: Vec<verdicts::Gate>,
     /// What had to be repaired on the access point.
@@ -182,6 +184,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         own_counters: calls::own_counters(&measured),
         judgements: judge::all(&measured),
         pauses: pausing::all(&measured),
+        table: Vec::new(),
         gates: Vec::new(),
         corrections: corrections(trials),
         ledger: ledger::of(run, trials),
@@ -194,6 +197,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         invalid: measured.invalid,
     };
     analysis.answer = answer::of(run, &analysis);
+    analysis.table = gates::table(&analysis, run, trials);
     analysis
 }
 

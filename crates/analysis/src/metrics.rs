@@ -6,9 +6,10 @@
 //! one number decides.
 
 pub mod baseline;
+mod welch;
 
 use model::{
-    limit::{self, Asked, Known, Limit, Metric as Asks, Over, Side},
+    limit::{self, Asked, Known, Limit, Over, Selection, Side},
     plural::count,
     verdict::Verdict,
 };
@@ -16,7 +17,7 @@ use serde::Serialize;
 
 use self::baseline::Earlier;
 use crate::{
-    quantity::ABSENT,
+    quantity::{ABSENT, Unit, cpu_unit, percent_of_core},
     stats::{Estimate, Interval, median},
 };
 
@@ -28,7 +29,10 @@ pub struct Metric {
     /// What limits may call the point.
     #[serde(skip)]
     pub places: Vec<String>,
-    /// The control, or the strategy; empty where it is of none.
+    /// At so many clients, in a study of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// The variant, control or strategy; empty where it is of none.
     pub variant: String,
     /// Its name in limits.
     pub name: String,
@@ -43,6 +47,27 @@ pub struct Metric {
     /// Why it is as it is, where the run's other figures tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// Why it cannot be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absent: Option<Absent>,
+}
+
+/// Why a figure cannot be judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Absent {
+    /// A trial that it needs is missing or not valid: fewer trials are another experiment.
+    Fault(String),
+    /// There was nothing that could have kept or broken a limit.
+    Nothing(String),
+}
+
+impl Absent {
+    fn words(&self) -> &str {
+        match self {
+            Self::Fault(why) | Self::Nothing(why) => why,
+        }
+    }
 }
 
 /// What a figure is measured in.
@@ -57,15 +82,42 @@ pub enum Measure {
     Seconds,
     /// KiB.
     Kib,
-    /// So many.
+    /// A number of things.
     Count,
+    /// CPU, µs a second.
+    Cpu,
+    /// Times a second.
+    Rate,
 }
 
 impl Measure {
     /// A value in words: `97.1 %`, `1.25 ×`, `180 µs`.
     pub fn words(self, value: f64) -> String {
         let (number, unit) = self.parts(value);
-        format!("{number}{unit}")
+        match self {
+            Self::Cpu => {
+                format!("{number}{unit}, {} % of a core", tidy(Unit::CORE.scale(value)))
+            }
+            _ => format!("{number}{unit}"),
+        }
+    }
+
+    /// The unit of a picture whose largest value this is.
+    pub fn unit(self, largest: f64) -> Unit {
+        match self {
+            Self::Share => Unit::PER_CENT,
+            Self::Cpu => cpu_unit(largest),
+            Self::Ratio => Unit::TIMES,
+            Self::Seconds => cpu_unit(1e6 * largest).times(1e6),
+            Self::Kib if largest < 1024.0 => Unit::KIB,
+            Self::Kib => Unit::MIB,
+            Self::Count | Self::Rate => Unit::ONE,
+        }
+    }
+
+    /// What stands behind the unit where it is a rate: `/s`.
+    pub const fn per(self) -> &'static str {
+        if matches!(self, Self::Cpu | Self::Rate) { "/s" } else { "" }
     }
 
     /// A number, and its unit with the space before it.
@@ -78,7 +130,12 @@ impl Measure {
             Self::Seconds if value.abs() < 1e-3 => (format!("{:.0}", 1e6 * value), " µs"),
             Self::Seconds if value.abs() < 1.0 => (format!("{:.0}", 1e3 * value), " ms"),
             Self::Seconds => (format!("{value:.2}"), " s"),
+            Self::Kib if value.abs() < 1024.0 => (format!("{value:.1}"), " KiB"),
             Self::Kib => (format!("{:.1}", value / 1024.0), " MiB"),
+            Self::Cpu if value.abs() < 1e3 => (tidy(value), " µs"),
+            Self::Cpu if value.abs() < 1e6 => (tidy(value / 1e3), " ms"),
+            Self::Cpu => (tidy(value / 1e6), " s"),
+            Self::Rate => (tidy(value), "/s"),
             Self::Count if value == value.trunc() => (format!("{value:.0}"), ""),
             Self::Count => (format!("{value:.1}"), ""),
         };
@@ -101,10 +158,28 @@ impl Measure {
 impl Metric {
     /// A figure over blocks.
     pub(crate) fn over(at: &Point, name: &str, unit: Measure, estimate: Option<Estimate>) -> Self {
-        let Point { name: point, places, variant } = at.clone();
+        let Point { name: point, places, clients, variant } = at.clone();
         let name = name.to_owned();
-        let (values, is_exact, cause) = (Vec::new(), false, None);
-        Self { point, places, variant, name, unit, values, estimate, is_exact, cause }
+        let (values, is_exact) = (Vec::new(), false);
+        let (cause, absent) = (None, None);
+        Self {
+            point,
+            places,
+            clients,
+            variant,
+            name,
+            unit,
+            values,
+            estimate,
+            is_exact,
+            cause,
+            absent,
+        }
+    }
+
+    /// A figure over its values.
+    pub(crate) fn of_values(at: &Point, name: &str, unit: Measure, values: Vec<f64>) -> Self {
+        Self::over(at, name, unit, Estimate::of(&values)).with_values(values)
     }
 
     /// A figure that is no sample.
@@ -124,6 +199,14 @@ impl Metric {
         Self { cause, ..self }
     }
 
+    /// As nothing that can be judged, where that is so.
+    pub(crate) fn unless(self, absent: Option<Absent>) -> Self {
+        match absent {
+            Some(_) => Self { estimate: None, values: Vec::new(), absent, ..self },
+            None => self,
+        }
+    }
+
     /// What a limit is held against; `None` where there are too few repetitions to say.
     fn bounds(&self) -> Option<Interval> {
         let estimate = self.estimate.as_ref()?;
@@ -131,21 +214,41 @@ impl Metric {
         if self.is_exact { Some(own) } else { estimate.interval }
     }
 
-    /// Whether a limit speaks of this figure here.
-    pub(crate) fn is_at(&self, limit: &Limit, figure: &str) -> bool {
-        let is_of = limit.variant.as_ref().is_none_or(|variant| *variant == self.variant);
-        is_of && self.name == figure && limit.places.iter().all(|one| self.places.contains(one))
+    /// Whether it is one of these.
+    pub fn is_among(&self, selection: &Selection) -> bool {
+        let Selection { variant, clients, places, figure } = selection;
+        let is_of = variant.as_ref().is_none_or(|variant| *variant == self.variant);
+        let is_at = clients.is_none_or(|clients| self.clients == Some(clients));
+        let is_here = places.iter().all(|one| self.places.contains(one));
+        self.name == *figure && is_of && is_at && is_here
     }
 
     fn words(&self) -> String {
         let Some(estimate) = &self.estimate else { return ABSENT.to_owned() };
         match estimate.interval.filter(|_| !self.is_exact) {
+            Some(_) if self.unit == Measure::Cpu => {
+                let unit = cpu_unit(estimate.mean).with_interval(estimate);
+                format!("{unit}, {} % of a core", percent_of_core(estimate))
+            }
+            Some(_) if self.unit == Measure::Rate => {
+                format!("{}/s", Unit::ONE.with_interval(estimate))
+            }
             Some(interval) => self.unit.with_interval(estimate.mean, interval),
             None => self.unit.words(estimate.mean),
         }
     }
 
-    fn place(&self) -> String {
+    /// The figure and where it is, or why it is absent.
+    fn at_place(&self) -> String {
+        match (&self.absent, self.place()) {
+            (Some(absent), _) => absent.words().to_owned(),
+            (None, place) if place.is_empty() => self.words(),
+            (None, place) => format!("{}: {place}", self.words()),
+        }
+    }
+
+    /// The variant and the point, as people read them.
+    pub fn place(&self) -> String {
         let parts = [self.variant.as_str(), self.point.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join(", ")
@@ -157,6 +260,7 @@ impl Metric {
 pub(crate) struct Point {
     pub(crate) name: String,
     pub(crate) places: Vec<String>,
+    pub(crate) clients: Option<u32>,
     pub(crate) variant: String,
 }
 
@@ -171,7 +275,7 @@ pub struct Target {
     pub found: String,
     /// Whether it was shown.
     pub verdict: Verdict,
-    /// The cause, where it was missed.
+    /// The cause, where it was missed or cannot be decided.
     pub cause: Option<String>,
 }
 
@@ -200,7 +304,8 @@ pub fn judge<'a>(
     limits.into_iter().map(|text| target(text, known, table, earlier)).collect()
 }
 
-fn target(text: &str, known: &Known, table: &[Metric], earlier: &Earlier<'_>) -> Target {
+/// Decides one limit on a table.
+pub(crate) fn target(text: &str, known: &Known, table: &[Metric], earlier: &Earlier<'_>) -> Target {
     let limit = match limit::parse(text) {
         Ok(limit) => limit,
         Err(why) => return Target::invalid(text, why),
@@ -209,16 +314,14 @@ fn target(text: &str, known: &Known, table: &[Metric], earlier: &Earlier<'_>) ->
     if let Err(why) = known.check(&limit) {
         return Target::invalid(&limit.text, why);
     }
-    let (figure, side, value) = match &limit.asked {
-        Asked::Bound { metric: Asks::Figure(figure), side, value } => (figure, side, value),
+    let (metric, side, value) = match &limit.asked {
+        Asked::Bound { metric, side, value } => (metric, side, value),
         Asked::NoSlower { .. } => return earlier.judge(&limit, known.key, table),
-        Asked::Bound { .. } => {
-            return Target::invalid(&limit.text, "there is no such figure".to_owned());
-        }
     };
-    let rows: Vec<&Metric> = table.iter().filter(|row| row.is_at(&limit, figure)).collect();
+    let selection = limit.selection(&metric.to_string());
+    let is_here = |row: &&Metric| row.estimate.is_some() || row.absent.is_some();
     let measured: Vec<&Metric> =
-        rows.iter().copied().filter(|row| row.estimate.is_some()).collect();
+        table.iter().filter(|row| row.is_among(&selection)).filter(is_here).collect();
     let Some(first) = measured.first() else {
         return Target::invalid(&limit.text, "no trial of this run gives the figure".to_owned());
     };
@@ -245,6 +348,24 @@ impl Bound {
         }
     }
 
+    fn of(self, row: &Metric) -> Verdict {
+        match row.absent {
+            Some(Absent::Fault(_)) => Verdict::Invalid,
+            Some(Absent::Nothing(_)) => Verdict::Measured,
+            None => self.of_interval(row.bounds()),
+        }
+    }
+
+    /// Why a row cannot be decided.
+    fn undecided(row: &Metric) -> Option<String> {
+        let why = match (&row.absent, row.bounds()) {
+            (Some(_), _) => return None,
+            (None, None) => "one repetition has no interval",
+            (None, Some(_)) => "the limit lies within the interval: take more repetitions",
+        };
+        Some(why.to_owned())
+    }
+
     fn of_interval(self, interval: Option<Interval>) -> Verdict {
         let Some(Interval { low, high }) = interval else { return Verdict::Invalid };
         match (self.is_kept(low), self.is_kept(high)) {
@@ -269,25 +390,25 @@ impl Bound {
 
     /// Every row by its bounds; the one nearest to missing it is reported.
     fn on_every(self, limit: &Limit, rows: &[&Metric]) -> Target {
-        let verdict = Verdict::of_all(rows.iter().map(|row| self.of_interval(row.bounds())));
-        let of_verdict = rows.iter().filter(|row| self.of_interval(row.bounds()) == verdict);
+        let verdict = Verdict::of_all(rows.iter().map(|row| self.of(row)));
+        let of_verdict = rows.iter().filter(|row| self.of(row) == verdict);
         let nearest =
             of_verdict.min_by(|one, other| self.margin(one).total_cmp(&self.margin(other)));
-        let kept = rows.iter().filter(|row| self.of_interval(row.bounds()) == Verdict::Pass);
-        let found = nearest.map_or(ABSENT.to_owned(), |row| match (rows.len(), row.place()) {
-            (1, place) if place.is_empty() => row.words(),
-            (1, place) => format!("{}: {place}", row.words()),
-            (all, place) => {
-                let kept = kept.count();
-                format!(
-                    "{kept} of {}; nearest {}: {place}",
-                    count(all as u32, "figure"),
-                    row.words()
-                )
+        let kept = rows.iter().filter(|row| self.of(row) == Verdict::Pass).count();
+        let found = nearest.map_or(ABSENT.to_owned(), |row| match rows.len() {
+            1 => row.at_place(),
+            _ if verdict == Verdict::Measured => row.at_place(),
+            all => {
+                let nearest = if row.absent.is_some() { "" } else { "nearest " };
+                format!("{kept} of {}; {nearest}{}", count(all as u32, "figure"), row.at_place())
             }
         });
         let how = if rows.iter().all(|row| row.is_exact) { "" } else { ", by its bounds" };
-        let cause = nearest.filter(|_| verdict == Verdict::Fail).and_then(|row| row.cause.clone());
+        let cause = nearest.and_then(|row| match verdict {
+            Verdict::Fail => row.cause.clone(),
+            Verdict::Invalid => Self::undecided(row),
+            _ => None,
+        });
         let limit_words = format!("{}{how}", self.words());
         Target { name: limit.text.clone(), limit: limit_words, found, verdict, cause }
     }
@@ -329,6 +450,12 @@ impl Bound {
             Side::AtLeast => means.min_by(|one, other| one.1.total_cmp(&other.1)),
         }
     }
+}
+
+/// A number that a person wrote, without the digits that calculating adds.
+fn tidy(value: f64) -> String {
+    let digits = format!("{value:.6}");
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The nearest rank: the least value that so many of all are at most.
@@ -374,14 +501,14 @@ mod tests {
 
     fn row(place: &str, variant: &str, values: &[f64]) -> Metric {
         let places = vec![place.to_owned(), "harmed".to_owned()];
-        let point = Point { name: format!("full, {place}"), places, variant: variant.to_owned() };
-        Metric::over(&point, "kept", Measure::Share, Estimate::of(values))
-            .with_values(values.to_vec())
+        let (name, variant) = (format!("full, {place}"), variant.to_owned());
+        let point = Point { name, places, variant, ..Point::default() };
+        Metric::of_values(&point, "kept", Measure::Share, values.to_vec())
     }
 
     fn decided(text: &str, table: &[Metric]) -> Target {
-        let none = crate::gates::Baselines::new();
-        let earlier = Earlier::of(&(), &none);
+        let none = baseline::Baselines::new();
+        let earlier = Earlier::of(&(), "", &none);
         judge([&text.to_owned()], &known(), table, &earlier).remove(0)
     }
 

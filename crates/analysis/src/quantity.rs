@@ -87,8 +87,20 @@ impl Unit {
     pub const CORE: Unit = Unit { factor: 1e-4, name: "%", ..Unit::ONE };
     /// By the million.
     pub const MILLIONTH: Unit = Unit { factor: 1e-6, name: "million", ..Unit::ONE };
+    /// A ratio.
+    pub const TIMES: Unit = Unit { factor: 1.0, name: "×", ..Unit::ONE };
+    /// KiB as it is.
+    pub const KIB: Unit = Unit { factor: 1.0, name: "KiB", ..Unit::ONE };
+    /// KiB as MiB.
+    pub const MIB: Unit = Unit { factor: 1.0 / 1024.0, name: "MiB", ..Unit::ONE };
     /// µs/s as it is.
     pub const MICROS: Unit = Unit { factor: 1.0, name: "µs", ..Unit::ONE };
+
+    /// The same unit for values that are smaller by this factor: s in place of µs.
+    #[must_use]
+    pub const fn times(self, factor: f64) -> Self {
+        Self { factor: self.factor * factor, ..self }
+    }
 
     /// A value in this unit.
     pub fn scale(&self, value: f64) -> f64 {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The version of the file.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Figures of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,41 +27,25 @@ pub struct Baseline {
     pub image: String,
     /// When the run began, seconds since 1970 on its host.
     pub began_unix: u64,
-    /// The figures of a study of clients and subjects.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cells: Vec<BaselineCell>,
-    /// The figures of a study of another kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Its table.
     pub figures: Vec<BaselineFigure>,
 }
 
-/// One variant at one client count.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BaselineCell {
-    /// The variant.
-    pub variant: String,
-    /// Clients.
-    pub clients: u32,
-    /// The subject's CPU in each valid repetition, µs a second.
-    pub us_per_second: Vec<f64>,
-}
-
-/// One figure at one point, over blocks.
+/// One figure at one point, over its repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BaselineFigure {
     /// Where, as people read it.
     pub point: String,
-    /// The control, or the strategy; empty where it is of none.
+    /// The variant, control or strategy; empty where it is of none.
     pub variant: String,
     /// Its name in limits.
     pub name: String,
-    /// Blocks.
+    /// Repetitions.
     pub n: u32,
     /// Their mean, in the figure's own unit.
     pub mean: f64,
-    /// Their sample standard deviation; absent with one block.
+    /// Their sample standard deviation; absent with one repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
 }

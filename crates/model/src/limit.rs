@@ -10,10 +10,13 @@
 //!
 //! The third form is of contention and completion studies: `guard-100: kept at harmed cells >= 95%`.
 
+mod selection;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::selection::{Selection, selection};
 use crate::{purpose::Purpose, share::Share};
 
 /// A limit that a run must keep.
@@ -63,7 +66,7 @@ pub enum Asked {
         /// The value, in the metric's unit.
         value: f64,
     },
-    /// CPU of the subject against a baseline.
+    /// The study's key figure against a baseline.
     NoSlower {
         /// The baseline's file, as written.
         file: String,
@@ -88,12 +91,18 @@ impl Asked {
 pub enum Metric {
     /// The subject's CPU, µs a second.
     Cpu,
+    /// The load's CPU, µs a second.
+    Load,
     /// CPU of subject, load and others together, µs a second.
     Sum,
     /// The subject's CPU for each client, µs a second.
     Slope,
     /// The subject's memory at the end of the window, KiB.
     Memory,
+    /// The subject's memory for each client, KiB.
+    MemoryPerClient,
+    /// What the subject's memory grows by, KiB a minute.
+    MemoryGrowth,
     /// Samples that are not explained to their root, share of 1.
     UnknownFrames,
     /// Calls of a function that the study counts, a second.
@@ -102,8 +111,17 @@ pub enum Metric {
     Figure(String),
 }
 
-/// The names of the metrics that every study has.
-pub const METRICS: [&str; 5] = ["cpu", "sum", "slope", "memory", "unknown-frames"];
+/// The names of the metrics that every study of clients has.
+pub const METRICS: [&str; 8] = [
+    "cpu",
+    "load",
+    "sum",
+    "slope",
+    "memory",
+    "memory-per-client",
+    "memory-growth",
+    "unknown-frames",
+];
 
 /// A side of a value, the value included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +139,9 @@ const SIDES: [(&str, Side); 4] =
 /// The words between a metric and a baseline's file.
 const NO_SLOWER: &str = "no slower than ";
 
+/// Why such a figure is at no client count.
+const OVER_COUNTS: &str = "a slope is over all client counts, not at one";
+
 /// One core, µs of CPU a second.
 const CORE: f64 = 1e6;
 
@@ -128,12 +149,20 @@ impl Metric {
     fn of(word: &str) -> Self {
         match word {
             "cpu" => Metric::Cpu,
+            "load" => Metric::Load,
             "sum" => Metric::Sum,
             "slope" => Metric::Slope,
             "memory" => Metric::Memory,
+            "memory-per-client" => Metric::MemoryPerClient,
+            "memory-growth" => Metric::MemoryGrowth,
             "unknown-frames" => Metric::UnknownFrames,
             name => Metric::Figure(name.to_owned()),
         }
+    }
+
+    /// Whether it is one figure over all client counts.
+    fn is_over_counts(&self) -> bool {
+        matches!(self, Metric::Slope | Metric::MemoryPerClient)
     }
 
     /// What its values say that it is: calls of a function have a rate.
@@ -147,9 +176,9 @@ impl Metric {
     /// What a value must look like.
     const fn example(&self) -> &'static str {
         match self {
-            Metric::Cpu | Metric::Sum => "2% of a core, or 900us of CPU a second",
+            Metric::Cpu | Metric::Load | Metric::Sum => "2% of a core, or 900us of CPU a second",
             Metric::Slope => "60us of CPU a second for each client",
-            Metric::Memory => "12MiB or 900KiB",
+            Metric::Memory | Metric::MemoryPerClient | Metric::MemoryGrowth => "12MiB or 900KiB",
             Metric::UnknownFrames => "0.1%",
             Metric::Rate(_) => "1/s",
             Metric::Figure(_) => "95%, 1.25x, 10ms, 4MiB or a number",
@@ -159,7 +188,7 @@ impl Metric {
     /// The units of its values, each with what one of it is in the metric's unit.
     const fn units(&self) -> &'static [(&'static str, f64)] {
         match self {
-            Metric::Cpu | Metric::Sum | Metric::Slope => &[
+            Metric::Cpu | Metric::Load | Metric::Sum | Metric::Slope => &[
                 ("ns", 1e-3),
                 ("us", 1.0),
                 ("µs", 1.0),
@@ -167,7 +196,9 @@ impl Metric {
                 ("s", CORE),
                 ("%", CORE / 100.0),
             ],
-            Metric::Memory => &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)],
+            Metric::Memory | Metric::MemoryPerClient | Metric::MemoryGrowth => {
+                &[("KiB", 1.0), ("MiB", 1024.0), ("GiB", 1_048_576.0)]
+            }
             Metric::UnknownFrames => &[("%", 0.01), ("", 1.0)],
             Metric::Rate(_) => &[("/s", 1.0)],
             Metric::Figure(_) => &[
@@ -190,10 +221,13 @@ impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Metric::Cpu => METRICS[0],
-            Metric::Sum => METRICS[1],
-            Metric::Slope => METRICS[2],
-            Metric::Memory => METRICS[3],
-            Metric::UnknownFrames => METRICS[4],
+            Metric::Load => METRICS[1],
+            Metric::Sum => METRICS[2],
+            Metric::Slope => METRICS[3],
+            Metric::Memory => METRICS[4],
+            Metric::MemoryPerClient => METRICS[5],
+            Metric::MemoryGrowth => METRICS[6],
+            Metric::UnknownFrames => METRICS[7],
             Metric::Rate(name) | Metric::Figure(name) => name,
         })
     }
@@ -256,8 +290,8 @@ fn bound(rest: &str) -> Result<(At, Asked), String> {
         return Err(format!("`{metric}` is no figure; known are {}", METRICS.join(", ")));
     }
     let metric = Metric::of(metric).with_value(value.trim());
-    if at.clients.is_some() && metric == Metric::Slope {
-        return Err("a slope is over all client counts, not at one".to_owned());
+    if at.clients.is_some() && metric.is_over_counts() {
+        return Err(OVER_COUNTS.to_owned());
     }
     let value = value_of(&metric, value.trim())?;
     Ok((at, Asked::Bound { metric, side, value }))
@@ -514,7 +548,7 @@ mod tests {
             ("memory <= 2%", "write for instance 12MiB"),
             ("kept at <= 2", "`kept at` is no figure"),
             ("kept at harmed places too <= 2", "is no place"),
-            ("the cpu <= 2%", "`the cpu` is no figure; known are cpu, sum"),
+            ("the cpu <= 2%", "`the cpu` is no figure; known are cpu, load, sum"),
             ("cpu at many clients <= 2%", "`at many clients` is no client count"),
             ("slope at 18 clients <= 2us", "over all client counts"),
             ("no slower than x.json", "by how much"),

@@ -6,7 +6,7 @@ mod offline;
 
 use analysis::{
     completion::{Completion, analyse, test_data},
-    gates::Baselines,
+    metrics::baseline::Baselines,
 };
 use model::{
     completion::{Run, Trial},
@@ -124,4 +124,26 @@ fn the_markdown_of_a_completion_run() {
 #[test]
 fn the_page_lays_out_and_fits_a_narrow_screen() {
     laid_out::fits_a_narrow_screen(&whole(), ".chart.narrow", 3);
+}
+
+#[test]
+fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
+    use report::index::{Index, Place, html};
+    let (run, analysed) = analysed();
+    let entry = |name: &str| {
+        let wanted = name.parse().unwrap();
+        let place = Place { folder: "run", report: None };
+        report::completion::entry(&run, &analysed, &wanted, place)
+    };
+    for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
+        let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);
+        let figures = entry(&row.name).figures;
+        assert_eq!(figures.iter().any(|one| Some(one.estimate) == row.estimate), finite, "{row:?}");
+    }
+    assert!(entry("no-such-figure").figures.is_empty());
+    let runs = vec![entry("path"), entry("path")];
+    let index =
+        Index { title: "runs".to_owned(), figure: "path".to_owned(), runs, unread: Vec::new() };
+    let page = html(&index).unwrap();
+    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
 }

@@ -100,7 +100,8 @@ fn each_harm_cell_has_a_plane_with_every_control() {
 #[test]
 fn a_run_without_bouts_makes_a_page_that_says_so() {
     let run = run(4);
-    let contention = analysis::contention::analyse(&run, &[], &analysis::gates::Baselines::new());
+    let contention =
+        analysis::contention::analyse(&run, &[], &analysis::metrics::baseline::Baselines::new());
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
     for told in [
@@ -132,8 +133,11 @@ fn a_run_that_was_stopped_within_a_block_makes_a_page() {
     let trials = trials(1);
     // Cut at every place of the first two blocks: alone only, without application, without alone at the end.
     for end in [1, 2, 3, 5, 9, 20, 31, 40] {
-        let contention =
-            analysis::contention::analyse(&run, &trials[..end], &analysis::gates::Baselines::new());
+        let contention = analysis::contention::analyse(
+            &run,
+            &trials[..end],
+            &analysis::metrics::baseline::Baselines::new(),
+        );
         let page = page(&contention, &run, STUDY).unwrap();
         assert!(!text_of(&page).contains("NaN"), "after {end} trials");
     }
@@ -207,4 +211,26 @@ fn text_of(page: &str) -> String {
         .iter()
         .zip(["<", ">", "<", ">", " "])
         .fold(text, |text, (from, to)| text.replace(from, to))
+}
+
+#[test]
+fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
+    use report::index::{Index, Place, html};
+    let (run, analysed) = analysed(4);
+    let entry = |name: &str| {
+        let wanted = name.parse().unwrap();
+        let place = Place { folder: "run", report: None };
+        report::contention::entry(&run, &analysed, &wanted, place)
+    };
+    for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
+        let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);
+        let figures = entry(&row.name).figures;
+        assert_eq!(figures.iter().any(|one| Some(one.estimate) == row.estimate), finite, "{row:?}");
+    }
+    assert!(entry("no-such-figure").figures.is_empty());
+    let runs = vec![entry("kept"), entry("kept")];
+    let index =
+        Index { title: "runs".to_owned(), figure: "kept".to_owned(), runs, unread: Vec::new() };
+    let page = html(&index).unwrap();
+    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
 }

@@ -32,8 +32,10 @@ use serde::Serialize;
 
 pub use self::{published::Published, repeats::SAME};
 use crate::{
-    gates::Baselines,
-    metrics::{self, Metric, Target, baseline::Earlier},
+    metrics::{
+        self, Metric, Target,
+        baseline::{Baselines, Earlier},
+    },
     stats::Estimate,
     verdicts::Finding,
 };
@@ -323,7 +325,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     };
     completion.table = table::of(&completion);
     completion.published = published::all(&run.study, &completion.table);
-    let earlier = Earlier::of(&run.study, baselines);
+    let earlier = Earlier::of(&run.study, &run.lab.image, baselines);
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     completion.targets = metrics::judge(limits, &run.study.known(), &completion.table, &earlier);
     completion.answer = answer::of(run, &completion);

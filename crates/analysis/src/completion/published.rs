@@ -45,8 +45,9 @@ fn one(asked: &Asked, place: &str, table: &[Metric]) -> Option<Published> {
     let Limited::Bound { metric: Asks::Figure(figure), value, .. } = &limit.asked else {
         return None;
     };
-    let here =
-        |row: &&Metric| row.is_at(&limit, figure) && row.places.iter().any(|one| one == place);
+    let here = |row: &&Metric| {
+        row.is_among(&limit.selection(figure)) && row.places.iter().any(|one| one == place)
+    };
     let row = table.iter().find(here)?;
     Some(Published {
         what: asked.what.clone(),

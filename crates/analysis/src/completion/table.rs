@@ -21,6 +21,7 @@ fn at(point: &Tried) -> Point {
         name: format!("{rate}/s of {load}, {place}"),
         places: vec![place.clone(), load.clone(), format!("{rate}/s")],
         variant: point.strategy.name().to_owned(),
+        ..Point::default()
     }
 }
 

@@ -12,6 +12,7 @@ pub(super) fn of(cells: &[Cell], cases: &[FourCases]) -> Vec<Metric> {
                 name: cell.name.clone(),
                 places: places(cell),
                 variant: arm.control.clone(),
+                ..Point::default()
             };
             table.extend(of_arm(&at, arm));
             table.extend(arm.guard.iter().flat_map(|guard| of_guard(&at, guard)));

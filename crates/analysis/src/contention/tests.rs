@@ -11,7 +11,7 @@ use super::{
     Contention, Target,
     test_data::{Figures, block, run, trial},
 };
-use crate::gates::Baselines;
+use crate::metrics::baseline::Baselines;
 
 const CONTROLS: [(&str, bool); 4] =
     [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];

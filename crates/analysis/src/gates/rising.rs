@@ -7,15 +7,15 @@
 use model::plural::count;
 use model::{study::Variant, trial::Purpose};
 
-use super::{CellId, Evidence, Part, nothing, together};
-use crate::{Part as Whose, ordered, quantity, verdicts::Gate};
+use super::{CellId, Evidence, Part, nothing, table::STEP, together};
+use crate::{metrics::Metric, ordered, quantity, stats::Estimate, verdicts::Gate};
 
 const NAME: &str = "monotonic";
 
 /// Error that the ordered test may make.
 const ALPHA: f64 = 0.05;
 
-pub(super) fn gate(evidence: &Evidence) -> Gate {
+pub(super) fn gate(evidence: &Evidence, table: &[Metric]) -> Gate {
     let mut parts = Vec::new();
     for variant in evidence.working() {
         let ids = evidence.planned(Purpose::Cpu, &variant.name);
@@ -25,7 +25,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
         parts.push(match evidence.fault(&ids) {
             Some(fault) => Part::invalid(fault),
             None => variant_rises(
-                evidence,
+                table,
                 variant,
                 &Evidence::counts(&ids).into_iter().collect::<Vec<_>>(),
             ),
@@ -37,14 +37,9 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     together(NAME, "variant", parts)
 }
 
-fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part {
+fn variant_rises(table: &[Metric], variant: &Variant, counts: &[u32]) -> Part {
     let name = &variant.name;
-    let cpu = |clients: &u32| {
-        evidence.values(CellId { variant: name, clients: *clients }, |trial| {
-            // What a tool makes another process do is a part of what it costs.
-            Some(trial.part(Whose::Sum).unwrap_or(trial.subject.us_per_second))
-        })
-    };
+    let cpu = |clients: &u32| cpu(table, CellId { variant: name, clients: *clients });
     let groups: Vec<Vec<f64>> = counts.iter().map(cpu).collect();
     let sizes: Vec<usize> = groups.iter().map(Vec::len).collect();
     if counts.len() < 2 {
@@ -60,7 +55,7 @@ fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part
             counts.len()
         ));
     }
-    if let Some(fall) = fall(evidence, name) {
+    if let Some(fall) = fall(table, name) {
         return Part::fail(fall);
     }
     let Some(found) = ordered::jonckheere(&groups) else {
@@ -84,17 +79,28 @@ fn variant_rises(evidence: &Evidence, variant: &Variant, counts: &[u32]) -> Part
     ))
 }
 
+/// The CPU of every repetition: with what a tool makes another process do, which is a part of what it costs.
+fn cpu(table: &[Metric], cell: CellId<'_>) -> Vec<f64> {
+    let values = |figure: &str| {
+        let is_here = |row: &&Metric| {
+            row.name == figure && row.clients.is_some_and(|clients| cell.is(&row.variant, clients))
+        };
+        table.iter().find(is_here).map(|row| row.values.clone()).unwrap_or_default()
+    };
+    let (own, sum) = (values("cpu"), values("sum"));
+    if sum.len() == own.len() { sum } else { own }
+}
+
 /// The first fall between neighbours whose interval excludes 0.
-fn fall(evidence: &Evidence, variant: &str) -> Option<String> {
-    let curve = evidence.analysis.curves.iter().find(|curve| curve.variant == variant)?;
-    let segments = &curve.slope(Whose::Subject)?.segments;
-    let falls = |interval: crate::Interval| interval.high < 0.0;
-    let segment = segments.iter().find(|one| one.per_client.interval.is_some_and(falls))?;
+fn fall(table: &[Metric], variant: &str) -> Option<String> {
+    let steps = table.iter().filter(|row| row.name == STEP && row.variant == variant);
+    let mut each = steps.filter_map(|row| Some((row, row.estimate.as_ref()?)));
+    let falls = |estimate: &Estimate| estimate.interval.is_some_and(|one| one.high < 0.0);
+    let (row, per_client) = each.find(|(_, estimate)| falls(estimate))?;
     Some(format!(
-        "the CPU of `{variant}` falls from {} to {}, by {} of CPU a second for each client",
-        segment.from,
-        count(segment.to, "client"),
-        quantity::cpu(&segment.per_client).trim_start_matches('−')
+        "the CPU of `{variant}` falls from {}, by {} of CPU a second for each client",
+        row.point,
+        quantity::cpu(per_client).trim_start_matches('−')
     ))
 }
 

@@ -1,6 +1,6 @@
 //! A table of figures against that of an earlier run of the same study: is the kind's key figure no worse?
 //!
-//! The test, and the rule of what may be compared, are those of baselines of clients ([`crate::gates`]).
+//! The test of two means is [`super::welch`]'s; runs of different studies are not compared.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,52 @@ use model::{
 };
 use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use super::{Metric, Target};
-use crate::{
-    gates::{
-        Baselines,
-        baseline::{Allowed, Sample, hash, usable},
-    },
-    quantity::signed_percent,
+use super::{
+    Metric, Target,
+    welch::{Allowed, Sample},
 };
+use crate::quantity::{percent, signed_percent};
 
 /// Keys of a study that do not change what one of its figures is: texts, limits, how often and where it is repeated.
-/// Cells have no name: each of their figures is compared with its own.
-const ASIDE: [&str; 7] =
-    ["question", "gates", "published", "cell", "blocks", "sweep-blocks", "rates"];
+/// Cells have no name: each of their figures is compared with its own. What other trials record (stacks, counts, pauses)
+/// is in no key figure.
+const ASIDE: [&str; 17] = [
+    "question",
+    "about",
+    "gates",
+    "published",
+    "cell",
+    "clients",
+    "blocks",
+    "sweep-blocks",
+    "repetitions",
+    "rates",
+    "profile",
+    "count",
+    "pause",
+    "parity",
+    "compare",
+    "against",
+    "changes",
+];
+
+/// Baselines by their files' names as limits write them, or why one cannot be used.
+pub type Baselines = BTreeMap<String, Result<Baseline, String>>;
 
 /// What a run is compared with.
 #[derive(Debug)]
 pub struct Earlier<'a> {
     measured: BTreeMap<String, String>,
+    image: &'a str,
     baselines: &'a Baselines,
 }
 
 impl<'a> Earlier<'a> {
-    /// Baselines for a run of this study.
-    pub fn of(study: &impl Serialize, baselines: &'a Baselines) -> Self {
-        Self { measured: parts(study), baselines }
+    /// Baselines for a run of this study from this image.
+    pub fn of(study: &impl Serialize, image: &'a str, baselines: &'a Baselines) -> Self {
+        Self { measured: parts(study), image, baselines }
     }
 
     /// Whether the key figure is no worse than a baseline's, at every point that the limit speaks of.
@@ -50,13 +70,16 @@ impl<'a> Earlier<'a> {
             Ok(baseline) => baseline,
             Err(why) => return Target::invalid(&limit.text, why),
         };
-        let rows = table.iter().filter(|row| row.is_at(limit, key.figure));
+        let selection = limit.selection(key.figure);
+        let rows = table.iter().filter(|row| row.is_among(&selection));
         let worse = |row| Worse::of(row, baseline, Allowed { side: key.side, by: by.get() });
-        let points: Vec<Worse> = rows.filter(|row| row.estimate.is_some()).map(worse).collect();
+        let is_here = |row: &&Metric| row.estimate.is_some() || row.absent.is_some();
+        let points: Vec<Worse> = rows.filter(is_here).map(worse).collect();
         let word = if key.side == Side::AtMost { "more" } else { "less" };
         let figure = key.figure;
+        let image = if baseline.image == self.image { "" } else { ", of another image" };
         Target {
-            limit: format!("`{figure}` at most {by} {word} than in {file}, by its bound"),
+            limit: format!("`{figure}` at most {by} {word} than in {file}{image}, by its bound"),
             ..together(&limit.text, &points)
         }
     }
@@ -71,7 +94,6 @@ pub fn of<S: Serialize, P>(run: &Run<S, P>, table: &[Metric]) -> Baseline {
         measured: parts(&run.study),
         image: run.lab.image.clone(),
         began_unix: run.began_unix,
-        cells: Vec::new(),
         figures: figures(table),
     }
 }
@@ -105,6 +127,9 @@ impl Worse {
             (&one.point, &one.variant, &one.name) == (&row.point, &row.variant, &row.name)
         };
         let place = row.place();
+        if let Some(absent) = &row.absent {
+            return Self::unknown(absent.words().to_owned());
+        }
         let Some(earlier) = baseline.figures.iter().find(is_here) else {
             return Self::unknown(format!("the baseline has no {place}"));
         };
@@ -113,13 +138,14 @@ impl Worse {
         };
         let then = Sample::of(earlier.n, earlier.mean, earlier.sd);
         let Some(change) = allowed.judge(now.into(), then) else {
-            return Self::unknown(format!("{place} has one block on a side, and no interval"));
+            return Self::unknown(format!("{place} has one repetition on a side, and no interval"));
         };
         let words = format!(
-            "{} after {}, {}: {place}",
+            "{} after {}, {}, and with 95 % confidence at most {} worse: {place}",
             row.unit.words(now.mean),
             row.unit.words(earlier.mean),
-            signed_percent(now.mean / earlier.mean - 1.0)
+            signed_percent(now.mean / earlier.mean - 1.0),
+            percent(change.at_most)
         );
         Self { verdict: change.verdict, at_most: change.at_most, words }
     }
@@ -140,9 +166,54 @@ fn together(limit: &str, points: &[Worse]) -> Target {
     let kept = points.iter().filter(|point| point.verdict == Verdict::Pass).count();
     let found = match points.len() {
         1 => nearest.words.clone(),
-        all => format!("{kept} of {}; nearest {}", count(all as u32, "figure"), nearest.words),
+        all => {
+            let word = if nearest.at_most.is_finite() { "nearest " } else { "" };
+            format!("{kept} of {}; {word}{}", count(all as u32, "figure"), nearest.words)
+        }
     };
     Target { found, verdict, ..Target::invalid(limit, String::new()) }
+}
+
+/// The baseline of a file, if a run of which `own` was measured may be judged by it. Parts whose name has two words,
+/// `variant bulk`, may be missing on a side.
+fn usable<'a>(
+    own: &BTreeMap<String, String>,
+    file: &str,
+    baselines: &'a Baselines,
+) -> Result<&'a Baseline, String> {
+    let baseline = match baselines.get(file) {
+        Some(Ok(baseline)) => baseline,
+        Some(Err(why)) => return Err(why.clone()),
+        None => return Err(format!("the baseline {file} was not read")),
+    };
+    if baseline.format != FORMAT {
+        return Err(format!(
+            "the baseline {file} has format {}, this headroom reads {FORMAT}; save it again",
+            baseline.format
+        ));
+    }
+    let differs = |(name, hash): &(&String, &String)| {
+        baseline.measured.get(*name).is_some_and(|theirs| theirs != *hash)
+            || (!name.contains(' ') && !baseline.measured.contains_key(*name))
+    };
+    let mut different: Vec<&str> =
+        own.iter().filter(differs).map(|(name, _)| name.as_str()).collect();
+    let is_alone = |name: &&str| !name.contains(' ') && !own.contains_key(*name);
+    different.extend(baseline.measured.keys().map(String::as_str).filter(is_alone));
+    if different.is_empty() {
+        return Ok(baseline);
+    }
+    Err(format!(
+        "the baseline {file} is of another study (`{}`): {} differs",
+        baseline.study,
+        different.join(", ")
+    ))
+}
+
+fn hash(part: &impl Serialize) -> String {
+    // A study came out of TOML: all of its keys are texts, so there is nothing that JSON cannot hold.
+    let json = serde_json::to_vec(part).unwrap_or_default();
+    Sha256::digest(&json).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of the parts of a study that decide what is measured, by their names in the study file.
@@ -191,6 +262,7 @@ mod tests {
             name: point.to_owned(),
             places: vec![point.to_owned()],
             variant: "guard".to_owned(),
+            ..Point::default()
         };
         Metric::over(&point, "kept", Measure::Share, Estimate::of(values))
     }
@@ -213,7 +285,7 @@ mod tests {
         let baselines = Baselines::from([("b.json".to_owned(), Ok(baseline))]);
         let limit = limit::parse("no slower than b.json by 1%").unwrap();
         let key = Key { figure: "kept", side: Side::AtLeast };
-        Earlier::of(study, &baselines).judge(&limit, Some(key), now)
+        Earlier::of(study, "", &baselines).judge(&limit, Some(key), now)
     }
 
     #[test]
@@ -237,7 +309,8 @@ mod tests {
         assert_eq!(target.verdict, Verdict::Fail);
         assert_eq!(
             target.sentence(),
-            "1 of 2 figures; nearest 85.1 % after 90.1 %, −5.5 %: guard, host \
+            "1 of 2 figures; nearest 85.1 % after 90.1 %, −5.5 %, and with 95 % confidence at most 5.7 % \
+             worse: guard, host \
              (`kept` at most 1% less than in b.json, by its bound)."
         );
     }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use analysis::{
-    Analysis,
-    gates::{self, Baselines},
+    Analysis, gates,
+    metrics::baseline::{self, Baselines},
     profiling,
 };
 use lab::run_folder::{self, Recorded};
@@ -53,7 +53,7 @@ pub(super) fn of_clients(
     if let Some(file) = &flags.save_baseline {
         let planned: u32 = analysis.cells.iter().map(|cell| cell.planned).sum();
         let valid: u32 = analysis.cells.iter().map(|cell| cell.valid).sum();
-        save(file, valid, planned, || gates::baseline_of(&recorded.run, &analysis))?;
+        save(file, valid, planned, || baseline::of(&recorded.run, &analysis.table))?;
     }
     write(&recorded.run, &analysis, &flags.outputs)?;
     tell(options, &recorded.run, &analysis);

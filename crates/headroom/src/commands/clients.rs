@@ -89,21 +89,21 @@ impl Verbs for Clients {
         place: Place<'_>,
     ) -> Result<Entry, String> {
         // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
-        let analysis =
-            for_index(recorded, following.symbols).map_err(|failure| failure.sentence())?;
+        let analysis = for_index(recorded, following).map_err(|failure| failure.sentence())?;
         Ok(index::entry(&recorded.run, &analysis, following.figure, place))
     }
 }
 
-/// What a run says; its stacks are read only where a gate judges them, because that takes its time.
-fn for_index(recorded: &Recorded, symbols: &SymbolFolders) -> Result<Analysis, Failure> {
+/// What a run says; its stacks are read only where a gate judges them or they are followed, because that takes its time.
+fn for_index(recorded: &Recorded, following: &Following<'_>) -> Result<Analysis, Failure> {
+    const STACKS: &str = "unknown-frames";
     let limits = flags::Limits::default();
     let gates = recorded.run.study.gates.as_ref();
     let asks_for_stacks = |gates: &Gates| {
-        gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains("unknown"))
+        gates.unknown_frames.is_some() || gates.limits.iter().any(|limit| limit.contains(STACKS))
     };
-    if gates.is_some_and(asks_for_stacks) {
-        return check::analysed(recorded, symbols, &limits, None);
+    if gates.is_some_and(asks_for_stacks) || following.figure.name() == Some(STACKS) {
+        return check::analysed(recorded, following.symbols, &limits, None);
     }
     let mut analysis = analysis::analyse(&recorded.run, &recorded.trials);
     check::judge(&mut analysis, recorded, &limits, None)?;

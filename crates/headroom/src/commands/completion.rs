@@ -110,12 +110,12 @@ impl Verbs for Completion {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: &Following<'_>,
+        following: &Following<'_>,
         place: Place<'_>,
     ) -> Result<Entry, String> {
         let figures = Figures::of(recorded, &flags::Limits::default(), None);
         let figures = figures.map_err(|failure| failure.sentence())?;
-        Ok(report::completion::entry(&recorded.run, &figures.completion, place))
+        Ok(report::completion::entry(&recorded.run, &figures.completion, following.figure, place))
     }
 }
 

@@ -105,12 +105,12 @@ impl Verbs for Contention {
 
     fn entry(
         recorded: &Recorded<Self>,
-        _: &Following<'_>,
+        following: &Following<'_>,
         place: Place<'_>,
     ) -> Result<Entry, String> {
         let analysed = analysed(recorded, &flags::Limits::default(), None);
         let analysed = analysed.map_err(|failure| failure.sentence())?;
-        Ok(report::contention::entry(&recorded.run, &analysed, place))
+        Ok(report::contention::entry(&recorded.run, &analysed, following.figure, place))
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Reads run folders without their stacks, which is quick. What cannot be read is listed, and stops no one.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use lab::run_folder;
 use linux::folder::Folder;
-use report::index::{self, Entry, Index, Place, Unread};
+use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
 use super::{
     kinds::{self, Following},
@@ -35,6 +38,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let wanted = flags.history.clone().unwrap_or_default();
     let symbols = SymbolFolders::of(options, &flags::Symbols::default());
     let index = gather(folder, &page, &Following { figure: &wanted, symbols: &symbols });
+    refuse_unknown(&wanted, &index.runs)?;
     let html = index::html(&index).map_err(Failure::Page)?;
     run_folder::write_whole(&page, html.as_bytes())?;
     if options.json {
@@ -60,6 +64,17 @@ fn gather(folder: &Path, page: &Path, following: &Following<'_>) -> Index {
     }
     runs.sort_by_key(|entry| std::cmp::Reverse(entry.began_unix));
     Index { title: title(folder), figure: following.figure.to_string(), runs, unread }
+}
+
+/// Refuses a figure that no run of the index has.
+fn refuse_unknown(wanted: &Wanted, runs: &[Entry]) -> Result<(), Failure> {
+    let Some(name) = wanted.name() else { return Ok(()) };
+    let known: BTreeSet<&str> =
+        runs.iter().flat_map(|run| &run.known).map(String::as_str).collect();
+    if runs.is_empty() || known.contains(name) {
+        return Ok(());
+    }
+    Failure::unless_known("figure", [&name.to_owned()], known.iter().copied())
 }
 
 fn entry(
@@ -149,8 +164,6 @@ mod tests {
 
     use model::run::FORMAT;
 
-    use report::index::Wanted;
-
     use super::*;
 
     fn gathered(place: &Path) -> Index {
@@ -225,5 +238,29 @@ mod tests {
         let page = Path::new("/x/runs/index.html");
         assert_eq!(link(Path::new("/x/runs/a#1 b/report.html"), page), "a%231%20b/report.html");
         assert_eq!(link(Path::new("/y/r/report.html"), page), "file:///y/r/report.html");
+    }
+
+    #[test]
+    fn a_figure_that_no_run_has_is_refused_with_the_nearest_one() {
+        let run = Entry {
+            folder: "run".to_owned(),
+            report: None,
+            began_unix: 0,
+            study: String::new(),
+            question: String::new(),
+            verdict: model::verdict::Verdict::Measured,
+            sentence: String::new(),
+            key: None,
+            image: String::new(),
+            headroom: String::new(),
+            follows: String::new(),
+            figures: Vec::new(),
+            known: vec!["kept".to_owned(), "work".to_owned()],
+        };
+        let runs = [run];
+        let refused = |name: &str| refuse_unknown(&name.parse().unwrap(), &runs);
+        refused("kept").unwrap();
+        let Err(Failure::Usage(message)) = refused("kepd") else { panic!() };
+        assert!(message.contains("kepd") && message.contains("kept"), "{message}");
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use analysis::gates::Baselines;
+use analysis::metrics::baseline::Baselines;
 use lab::{
     Lab,
     run_folder::{self, Recorded},

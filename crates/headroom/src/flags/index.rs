@@ -11,6 +11,7 @@ Examples:
   headroom index
   headroom index runs --out public/index.html
   headroom index runs --history 'bulk: cpu at 114 clients'
+  headroom index runs --history 'guard-100: kept at harmed cells'
   headroom index runs --json | jq '.runs[] | [.study, .verdict, .key]'
 
 A folder that holds a broken run, or one of another format, is listed with the reason.";
@@ -24,7 +25,7 @@ pub(crate) struct Index {
     /// The page [default: index.html in that folder]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// The figure that is followed from run to run [default: cpu, of every variant at the largest client count]
+    /// The figure that is followed from run to run [default: the study's key figure, at the largest client count]
     #[arg(long, value_name = "FIGURE")]
     pub(crate) history: Option<Wanted>,
 }

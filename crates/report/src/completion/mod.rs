@@ -67,13 +67,20 @@ struct Drawn {
 }
 
 /// A run's line in an index.
-pub fn entry(run: &Run, completion: &Completion, place: index::Place<'_>) -> Entry {
-    index::by_targets(
-        run,
-        &run.study.question,
-        Limited { targets: &completion.targets, counted: completion.counted },
-        place,
-    )
+pub fn entry(
+    run: &Run,
+    completion: &Completion,
+    wanted: &index::Wanted,
+    place: index::Place<'_>,
+) -> Entry {
+    let limited = Limited {
+        question: &run.study.question,
+        targets: &completion.targets,
+        counted: completion.counted,
+        table: &completion.table,
+        known: run.study.known(),
+    };
+    index::by_targets(run, limited, wanted, place)
 }
 
 framed!(Page);

@@ -87,13 +87,20 @@ struct Decisions {
 }
 
 /// A run's line in an index.
-pub fn entry(run: &Run, contention: &Contention, place: index::Place<'_>) -> Entry {
-    index::by_targets(
-        run,
-        &run.study.question,
-        Limited { targets: &contention.targets, counted: contention.counted },
-        place,
-    )
+pub fn entry(
+    run: &Run,
+    contention: &Contention,
+    wanted: &index::Wanted,
+    place: index::Place<'_>,
+) -> Entry {
+    let limited = Limited {
+        question: &run.study.question,
+        targets: &contention.targets,
+        counted: contention.counted,
+        table: &contention.table,
+        known: run.study.known(),
+    };
+    index::by_targets(run, limited, wanted, place)
 }
 
 framed!(Page);

@@ -3,7 +3,7 @@
 //! The axis below is of runs and not of hours: what changed is between them. Each is named by its day and its
 //! image.
 
-use analysis::quantity;
+use analysis::{metrics::Measure, quantity};
 use model::plural::count;
 
 use super::{Entry, short};
@@ -23,15 +23,20 @@ const MOST_NAMES: usize = 8;
 /// As for curves: values so far apart get a scale of decades.
 const FAR_APART: f64 = 20.0;
 
-/// The variants of all runs, in the order in which they come.
-pub(super) fn variants<'a>(runs: &[&'a Entry]) -> Vec<&'a str> {
+/// Lines that can still be told from each other; a person asks for fewer with a variant or a place.
+const MOST_LINES: usize = 12;
+
+/// The lines of all runs in the order in which they come, and how many more there are.
+pub(super) fn lines<'a>(runs: &[&'a Entry]) -> (Vec<&'a str>, usize) {
     let mut names: Vec<&str> = Vec::new();
     for figure in runs.iter().flat_map(|run| &run.figures) {
-        if !names.contains(&&*figure.variant) {
-            names.push(&figure.variant);
+        if !names.contains(&&*figure.line) {
+            names.push(&figure.line);
         }
     }
-    names
+    let left = names.len().saturating_sub(MOST_LINES);
+    names.truncate(MOST_LINES);
+    (names, left)
 }
 
 /// From values to pixels.
@@ -40,21 +45,26 @@ struct Plot {
     y: Scale,
     decades: bool,
     unit: quantity::Unit,
+    per: &'static str,
     ticks: Vec<f64>,
 }
 
 impl Plot {
     fn of(runs: &[&Entry]) -> Self {
-        let values = || {
+        let means = || {
             let figures = runs.iter().flat_map(|run| &run.figures);
-            figures.map(|figure| figure.estimate.mean).filter(|mean| *mean > 0.0)
+            figures.map(|figure| figure.estimate.mean)
         };
-        let most = values().fold(0.0, f64::max);
-        let least = values().fold(most, f64::min);
-        let unit = quantity::cpu_unit(most);
-        let decades = most > FAR_APART * least;
+        let measure = runs.iter().flat_map(|run| &run.figures).map(|figure| figure.unit).next();
+        let measure = measure.unwrap_or(Measure::Count);
+        let most = means().fold(0.0, f64::max);
+        let least = means().filter(|mean| *mean > 0.0).fold(most, f64::min);
+        let lowest = means().fold(0.0, f64::min);
+        let unit = measure.unit(most.max(-lowest));
+        let decades = lowest == 0.0 && most > FAR_APART * least;
         let (low, high) = (unit.scale(least), unit.scale(most));
-        let ticks = if decades { decade_ticks(low, high) } else { ticks(high, 5) };
+        let ticks =
+            if decades { decade_ticks(low, high) } else { signed_ticks(unit.scale(lowest), high) };
         let place = |tick: Option<&f64>| {
             let tick = tick.copied().unwrap_or(1.0);
             if decades { tick.log10() } else { tick }
@@ -66,6 +76,7 @@ impl Plot {
             y: Scale::new(ends, HEIGHT - BOTTOM..TOP),
             decades,
             unit,
+            per: measure.per(),
             ticks,
         }
     }
@@ -79,9 +90,22 @@ impl Plot {
         }
     }
 
-    fn y_of(&self, us_per_second: f64) -> f64 {
-        self.of_tick(self.unit.scale(us_per_second))
+    fn y_of(&self, value: f64) -> f64 {
+        self.of_tick(self.unit.scale(value))
     }
+}
+
+/// Round values from at or below the lowest, which is 0 or negative, to at or above the highest.
+fn signed_ticks(lowest: f64, highest: f64) -> Vec<f64> {
+    let above = ticks(highest.max(-lowest), 5);
+    if lowest == 0.0 {
+        return above;
+    }
+    let below = above.iter().skip(1).map(|tick| -tick).rev();
+    let all: Vec<f64> = below.chain(above.iter().copied()).collect();
+    let from = all.iter().rposition(|tick| *tick <= lowest).unwrap_or(0);
+    let to = all.iter().position(|tick| *tick >= highest).unwrap_or(all.len() - 1);
+    all[from..=to].to_vec()
 }
 
 /// The picture.
@@ -90,10 +114,11 @@ pub(super) fn draw(runs: &[&Entry], names: &[&str]) -> String {
     let lines: String =
         names.iter().enumerate().map(|(at, name)| line(runs, at, name, &plot)).collect();
     format!(
-        r#"<svg class="history" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}<text class="axis" x="0" y="12">{}/s</text>{}{lines}</svg>"#,
+        r#"<svg class="history" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{}">{}<text class="axis" x="0" y="12">{}{}</text>{}{lines}</svg>"#,
         escape(&format!("{} over {}", names.join(", "), count(runs.len(), "run"))),
         grid(&plot),
         plot.unit.name,
+        plot.per,
         runs_below(runs, &plot),
     )
 }
@@ -128,7 +153,7 @@ fn line(runs: &[&Entry], at: usize, name: &str, plot: &Plot) -> String {
     let mut path = String::new();
     let mut drawn = String::new();
     for (place, run) in runs.iter().enumerate() {
-        let Some(figure) = run.figures.iter().find(|figure| figure.variant == name) else {
+        let Some(figure) = run.figures.iter().find(|figure| figure.line == name) else {
             continue;
         };
         let estimate = &figure.estimate;
@@ -140,11 +165,12 @@ fn line(runs: &[&Entry], at: usize, name: &str, plot: &Plot) -> String {
             drawn += &format!(r#"<path class="whisker" d="M{x:.1} {low:.1}V{high:.1}"/>"#);
         }
         drawn += &format!(
-            "<g>{}<title>{}, {}: {}/s</title></g>",
+            "<g>{}<title>{}, {}: {}{}</title></g>",
             marks::marker(at, x, y),
             escape(name),
             identity::utc(run.began_unix),
-            quantity::cpu_unit(estimate.mean).with_interval(estimate)
+            figure.unit.unit(estimate.mean).with_interval(estimate),
+            plot.per
         );
     }
     let dash = marks::dash(at);
@@ -152,4 +178,16 @@ fn line(runs: &[&Entry], at: usize, name: &str, plot: &Plot) -> String {
         r#"<g class="{}"><path class="line" stroke-dasharray="{dash}" d="{path}"/>{drawn}</g>"#,
         marks::class(at)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_holds_what_is_below_nothing() {
+        assert_eq!(signed_ticks(0.0, 23.0), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
+        assert_eq!(signed_ticks(-3.0, 8.0), [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(signed_ticks(-0.9, 0.0).last(), Some(&0.0));
+    }
 }

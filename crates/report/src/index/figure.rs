@@ -1,135 +1,144 @@
 //! The figure that is followed from run to run, as a person names it.
 //!
-//! `cpu`, `bulk: cpu at 60 clients`, `slope`: a variant, what, and at how many clients.
+//! `cpu`, `bulk: cpu at 60 clients`, `guard: kept at ap`: a figure of the run's table, of whatever kind the run is.
 
 use std::{fmt, str::FromStr};
 
-use analysis::{Analysis, Estimate, Part};
-use model::plural::count;
+use analysis::{
+    Estimate,
+    metrics::{Measure, Metric},
+};
+use model::{
+    limit::{self, Key, Selection},
+    plural::count,
+};
 use serde::Serialize;
 
-use super::PARTS;
+/// What is followed; nothing is the key figure of each study, at the largest client count where it has some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted(Option<Selection>);
 
-/// What is followed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Only this variant; `None` is every one that works.
-    variant: Option<String>,
-    what: What,
-    /// Clients; `None` is the largest count of each run.
-    clients: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Cpu(Part),
-    Slope,
-}
-
-/// One variant's figure in one run, µs of CPU a second, or for each client where that is asked.
+/// One figure in one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// The variant.
+    /// Its line from run to run: the variant, with the point where the variant has several.
+    pub line: String,
+    /// The variant, control or strategy; empty where it is of none.
     pub variant: String,
-    /// At how many clients; `None` where it is of all.
+    /// At how many clients; `None` where it is of all, or of a study without clients.
     pub clients: Option<u32>,
+    /// Its name in limits.
+    pub name: String,
+    /// Its unit.
+    pub unit: Measure,
     /// The figure.
     pub estimate: Estimate,
 }
 
 /// A text that names no figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is no figure that a history can show; write [VARIANT:] cpu, load, sum or slope, then [at N clients], \
-     as in `bulk: cpu at 114 clients`"
-)]
+#[error("{0}")]
 pub struct NoFigure(String);
-
-impl Default for Wanted {
-    /// The subject's CPU of every variant, at the largest client count.
-    fn default() -> Self {
-        Self { variant: None, what: What::Cpu(Part::Subject), clients: None }
-    }
-}
 
 impl FromStr for Wanted {
     type Err = NoFigure;
 
     fn from_str(text: &str) -> Result<Self, NoFigure> {
-        let no_figure = || NoFigure(text.to_owned());
-        let (variant, rest) = match text.rsplit_once(':') {
-            Some((variant, rest)) => (Some(variant.trim().to_owned()), rest),
-            None => (None, text),
-        };
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let (word, place) = words.split_first().ok_or_else(no_figure)?;
-        let part = PARTS.iter().find(|(name, _)| name == word).map(|(_, part)| What::Cpu(*part));
-        let what = part.or((*word == "slope").then_some(What::Slope)).ok_or_else(no_figure)?;
-        let clients = match place {
-            [] => None,
-            ["at", clients] | ["at", clients, "clients" | "client"] if what != What::Slope => {
-                Some(clients.parse().map_err(|_| no_figure())?)
-            }
-            _ => return Err(no_figure()),
-        };
-        if variant.as_ref().is_some_and(String::is_empty) {
-            return Err(no_figure());
-        }
-        Ok(Self { variant, what, clients })
+        limit::selection(text).map(|selection| Self(Some(selection))).map_err(NoFigure)
     }
 }
 
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what {
-            What::Cpu(Part::Load) => f.write_str("CPU of the load")?,
-            What::Cpu(Part::Sum) => f.write_str("CPU of all that is counted")?,
-            What::Cpu(_) => f.write_str("CPU of the subject")?,
-            What::Slope => f.write_str("CPU that each client adds")?,
-        }
-        match (self.clients, self.what) {
-            (Some(clients), _) => write!(f, " at {clients}", clients = count(clients, "client"))?,
-            (None, What::Cpu(_)) => f.write_str(" at the largest client count")?,
-            (None, What::Slope) => {}
-        }
-        match &self.variant {
-            Some(variant) => write!(f, ", {variant}"),
-            None => Ok(()),
+        match &self.0 {
+            Some(selection) => f.write_str(&words(selection)),
+            None => f.write_str("the key figure of each study"),
         }
     }
 }
 
 impl Wanted {
-    /// The figure of each variant of a run that has it.
-    pub(super) fn of(&self, analysis: &Analysis) -> Vec<Figure> {
-        let wanted = |variant: &str| self.variant.as_ref().is_none_or(|wanted| wanted == variant);
-        if self.what == What::Slope {
-            let curves = analysis.curves.iter().filter(|curve| wanted(&curve.variant));
-            let slope = |curve: &analysis::Curve| {
-                let estimate = curve.slope(Part::Sum)?.per_client;
-                Some(Figure { variant: curve.variant.clone(), clients: None, estimate })
-            };
-            return curves.filter_map(slope).collect();
-        }
-        let clients = self.clients.unwrap_or(analysis.stages.clients);
-        let cells = analysis.cells.iter().filter(|cell| cell.clients == clients && !cell.idle);
-        let figure = |cell: &analysis::Cell| {
-            let estimate = match self.what {
-                What::Cpu(Part::Load) => cell.cpu.load,
-                What::Cpu(Part::Sum) => cell.cpu.sum,
-                _ => cell.cpu.subject,
-            }?;
-            Some(Figure { variant: cell.variant.clone(), clients: Some(clients), estimate })
-        };
-        cells.filter(|cell| wanted(&cell.variant)).filter_map(figure).collect()
+    /// The figure's name, where one is named.
+    pub fn name(&self) -> Option<&str> {
+        self.0.as_ref().map(|selection| selection.figure.as_str())
     }
+
+    /// What is followed in a study with this key figure.
+    fn in_study(&self, key: Option<Key>) -> Option<Selection> {
+        let of_key = |key: Key| Selection {
+            variant: None,
+            clients: None,
+            places: Vec::new(),
+            figure: key.figure.to_owned(),
+        };
+        self.0.clone().or_else(|| key.map(of_key))
+    }
+
+    /// What is followed in a study with this key figure, in words.
+    pub(super) fn words(&self, key: Option<Key>) -> String {
+        self.in_study(key).map_or_else(|| self.to_string(), |selection| words(&selection))
+    }
+
+    /// The figures of a run's table. Where clients are not named they are the most that the run has.
+    pub(super) fn of(&self, table: &[Metric], key: Option<Key>) -> Vec<Figure> {
+        let Some(selection) = self.in_study(key) else { return Vec::new() };
+        let among = |row: &&Metric| row.is_among(&selection) && row.estimate.is_some();
+        let rows: Vec<&Metric> = table.iter().filter(among).collect();
+        let most = rows.iter().filter_map(|row| row.clients).max();
+        let rows: Vec<&Metric> = rows.into_iter().filter(|row| row.clients == most).collect();
+        let figure = |row: &&Metric| {
+            let alike = rows.iter().filter(|other| other.variant == row.variant).count();
+            let is_named = alike == 1 && !row.variant.is_empty();
+            Some(Figure {
+                line: if is_named { row.variant.clone() } else { row.place() },
+                variant: row.variant.clone(),
+                clients: row.clients,
+                name: row.name.clone(),
+                unit: row.unit,
+                estimate: row.estimate.filter(|estimate| estimate.mean.abs() < f64::MAX)?,
+            })
+        };
+        rows.iter().filter_map(figure).collect()
+    }
+}
+
+fn words(selection: &Selection) -> String {
+    let Selection { variant, clients, places, figure } = selection;
+    let (name, has_counts) = match figure.as_str() {
+        "cpu" => ("CPU of the subject".to_owned(), true),
+        "load" => ("CPU of the load".to_owned(), true),
+        "sum" => ("CPU of all that is counted".to_owned(), true),
+        "slope" => ("CPU that each client adds".to_owned(), false),
+        "memory" => ("memory of the subject".to_owned(), true),
+        other => (other.to_owned(), false),
+    };
+    let at = match (clients, places.is_empty()) {
+        (Some(clients), _) => format!(" at {}", count(*clients, "client")),
+        (None, false) => format!(" at {}", places.join(" and ")),
+        (None, true) if has_counts => " at the largest client count".to_owned(),
+        (None, true) => String::new(),
+    };
+    let variant = variant.as_ref().map(|variant| format!(", {variant}")).unwrap_or_default();
+    format!("{name}{at}{variant}")
 }
 
 #[cfg(test)]
 mod tests {
     use analysis::{analyse, fixture};
+    use model::limit::Side;
 
     use super::*;
+
+    const CPU: Option<Key> = Some(Key { figure: "cpu", side: Side::AtMost });
+
+    fn table() -> Vec<Metric> {
+        let run = fixture::run();
+        analyse(&run, &fixture::trials(&run)).table
+    }
+
+    fn followed(text: &str) -> Vec<Figure> {
+        text.parse::<Wanted>().unwrap().of(&table(), CPU)
+    }
 
     #[test]
     fn a_figure_is_named_as_people_name_it() {
@@ -140,22 +149,39 @@ mod tests {
             "CPU of the subject at 60 clients, bulk"
         );
         assert_eq!(named("slope").unwrap(), "CPU that each client adds");
-        for wrong in ["", "cake", "cpu at", "cpu at many clients", "slope at 3 clients", ": cpu"] {
-            assert!(named(wrong).unwrap_err().to_string().contains("is no figure"), "{wrong}");
+        assert_eq!(named("guard: kept at harmed and ap").unwrap(), "kept at harmed and ap, guard");
+        assert_eq!(Wanted::default().words(CPU), named("cpu").unwrap());
+        for wrong in ["", "cpu at", "cpu at many clients", "slope at 3 clients", ": cpu", "a cpu"] {
+            assert!(!named(wrong).unwrap_err().to_string().is_empty(), "{wrong}");
         }
     }
 
     #[test]
-    fn it_is_the_analysis_own_figure() {
+    fn every_figure_of_the_table_can_be_followed() {
+        let table = table();
+        for row in table.iter().filter(|row| row.estimate.is_some()) {
+            let selection = Selection {
+                variant: Some(row.variant.clone()),
+                clients: row.clients,
+                places: Vec::new(),
+                figure: row.name.clone(),
+            };
+            let figures = Wanted(Some(selection)).of(&table, CPU);
+            assert!(figures.iter().any(|one| Some(one.estimate) == row.estimate), "{row:?}");
+        }
+        assert!(followed("memory").iter().all(|one| one.unit == Measure::Kib));
+        assert!(!followed("memory-growth").is_empty() && !followed("slope").is_empty());
+        assert!(followed("nobody: cpu").is_empty());
+    }
+
+    #[test]
+    fn the_key_figure_is_at_the_largest_client_count() {
         let run = fixture::run();
         let analysis = analyse(&run, &fixture::trials(&run));
-        let figures = Wanted::default().of(&analysis);
-        assert!(
-            figures.iter().all(|figure| figure.variant != "idle" && figure.clients == Some(114))
-        );
+        let figures = Wanted::default().of(&analysis.table, CPU);
+        assert!(figures.iter().all(|figure| figure.clients == Some(114)));
         let own = analysis.cell("iw-dump", 114).and_then(|cell| cell.cpu.subject);
-        let found = figures.iter().find(|figure| figure.variant == "iw-dump");
+        let found = figures.iter().find(|figure| figure.line == "iw-dump");
         assert_eq!(found.map(|figure| figure.estimate), own);
-        assert!("nobody: cpu".parse::<Wanted>().unwrap().of(&analysis).is_empty());
     }
 }

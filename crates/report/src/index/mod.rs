@@ -7,13 +7,13 @@ mod chart;
 mod figure;
 
 use analysis::{
-    Analysis, Part, Stage,
-    metrics::{self, Target},
+    Analysis, Stage,
+    metrics::{self, Metric, Target},
     quantity,
     quantity::Unit,
 };
 use askama::Template;
-use model::{run::Run, verdict::Verdict};
+use model::{limit::Known, run::Run, verdict::Verdict};
 use serde::Serialize;
 
 pub use self::figure::{Figure, NoFigure, Wanted};
@@ -42,8 +42,25 @@ pub struct Entry {
     pub image: String,
     /// headroom's version.
     pub headroom: String,
-    /// The figure that is followed, of each variant.
+    /// What is followed in its study, in words.
+    pub follows: String,
+    /// The figures that are followed.
     pub figures: Vec<Figure>,
+    /// The names of all figures that could be followed.
+    #[serde(skip)]
+    pub known: Vec<String>,
+}
+
+impl Entry {
+    /// With what is followed of a run's table, which has figures as limits of its study know them.
+    fn following(self, wanted: &Wanted, table: &[Metric], known: &Known) -> Self {
+        Self {
+            follows: wanted.words(known.key),
+            figures: wanted.of(table, known.key),
+            known: [&known.figures[..], &known.functions].concat(),
+            ..self
+        }
+    }
 }
 
 /// A folder that holds no run that can be read.
@@ -91,23 +108,31 @@ pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) 
         key: key(run, analysis),
         image: run.lab.image.clone(),
         headroom: run.headroom.clone(),
-        figures: wanted.of(analysis),
+        follows: String::new(),
+        figures: Vec::new(),
+        known: Vec::new(),
     }
+    .following(wanted, &analysis.table, &run.study.known())
 }
 
-/// A run's limits, and the trials that they rest on.
+/// A run that is decided by its limits alone.
 pub(crate) struct Limited<'a> {
+    pub(crate) question: &'a str,
     pub(crate) targets: &'a [Target],
+    /// The trials that they rest on.
     pub(crate) counted: u32,
+    pub(crate) table: &'a [Metric],
+    pub(crate) known: Known,
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
 pub(crate) fn by_targets<S, P>(
     run: &Run<S, P>,
-    question: &str,
-    Limited { targets, counted }: Limited<'_>,
+    limited: Limited<'_>,
+    wanted: &Wanted,
     place: Place<'_>,
 ) -> Entry {
+    let Limited { question, targets, counted, table, known } = limited;
     let (verdict, sentence) = metrics::overall(targets, counted);
     let first = targets.first();
     let key = first.map(|target| format!("{}: {}", target.name, target.found));
@@ -122,8 +147,11 @@ pub(crate) fn by_targets<S, P>(
         key,
         image: run.lab.image.clone(),
         headroom: run.headroom.clone(),
+        follows: String::new(),
         figures: Vec::new(),
+        known: Vec::new(),
     }
+    .following(wanted, table, &known)
 }
 
 /// The figure that says most about a run: the effect of a comparison, the share of a pause, the span of
@@ -175,6 +203,9 @@ struct Row<'a> {
 /// One study's runs, and one figure over them.
 struct History {
     study: String,
+    follows: String,
+    /// Lines for which there is no room.
+    left: usize,
     chart: String,
     names: Vec<(String, &'static str, String)>,
 }
@@ -227,12 +258,15 @@ fn histories(index: &Index) -> Vec<History> {
         let mut runs: Vec<_> = index.runs.iter().filter(of_study).collect();
         runs.sort_by_key(|entry| entry.began_unix);
         (runs.len() > 1).then(|| {
-            let names = chart::variants(&runs);
+            let (names, left) = chart::lines(&runs);
+            let follows = runs.last().map(|run| run.follows.clone()).unwrap_or_default();
             let keys = names.iter().enumerate();
             let keys =
                 keys.map(|(at, name)| (marks::class(at), marks::shape(at), (*name).to_owned()));
             History {
                 study: (*study).to_owned(),
+                follows,
+                left,
                 chart: chart::draw(&runs, &names),
                 names: keys.collect(),
             }
@@ -240,9 +274,6 @@ fn histories(index: &Index) -> Vec<History> {
     };
     studies.iter().filter_map(history).collect()
 }
-
-/// What a part of the CPU is called where a person asks for it.
-const PARTS: [(&str, Part); 3] = [("cpu", Part::Subject), ("load", Part::Load), ("sum", Part::Sum)];
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 
 use analysis::{
     contention::{Contention, analyse},
-    gates::Baselines,
+    metrics::baseline::Baselines,
 };
 use model::{
     cache::{Accesses, Counts, Geometry, Window},

@@ -240,8 +240,11 @@ mod tests {
         ] {
             let study = asked(words).unwrap();
             let run = Run { study: study.clone(), ..analysis::completion::test_data::run() };
-            let analysed =
-                analysis::completion::analyse(&run, &[], &analysis::gates::Baselines::new());
+            let analysed = analysis::completion::analyse(
+                &run,
+                &[],
+                &analysis::metrics::baseline::Baselines::new(),
+            );
             let page = report::completion::page(&analysed, &run, "").unwrap();
             let start = "headroom compare study.toml ";
             let (_, again) = page.split_once(start).unwrap();

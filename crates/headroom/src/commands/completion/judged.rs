@@ -12,7 +12,7 @@ use analysis::{
         By, Completion,
         judge::{self, Question, Sides},
     },
-    gates::Baselines,
+    metrics::baseline::Baselines,
     metrics::{self, Target, baseline::Earlier},
     quantity::{Unit, count, percent},
     verdicts::{Finding, Judgement},
@@ -183,7 +183,7 @@ impl Comparison {
         // What is missing comes before what could not be said for it.
         let first = [Some(own), lacking(completion, recorded)];
         let none = Baselines::new();
-        let earlier = Earlier::of(&recorded.run.study, &none);
+        let earlier = Earlier::of(&recorded.run.study, &recorded.run.lab.image, &none);
         let rest = metrics::judge(&asked, &known, &completion.table, &earlier);
         completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
