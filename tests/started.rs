@@ -139,5 +139,5 @@ fn the_plan_says_what_is_started() {
         format!("subject = {{ {SERVER} }}\nload = {{ run = 'sleep 100', long-running = true }}");
     place.write("study.toml", &Study::small().variant("served", &keys).text());
     let ended = place.headroom(["run", "study.toml", "--dry-run"]).run();
-    ended.code(0).prints("served@6#1").prints("sleep on a started sh");
+    ended.code(0).prints("served@6#1").prints("sleep on a started busybox");
 }

@@ -3,7 +3,7 @@
 //! Only the words are here, in one table; [`crate::validity`] and [`crate::profiling`] find what applies to a run. A
 //! doubt never stops a run and never vanishes from its report.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use model::{inert, sample::LoadFailure, trial::TrialId};
 use serde::Serialize;
@@ -58,6 +58,26 @@ fn first_failure(first: &Option<LoadFailure>) -> String {
     first.as_ref().map(words).unwrap_or_default()
 }
 
+/// Advice that stands in a table elsewhere, as a sentence.
+fn sentence(advice: &str) -> String {
+    let mut letters = advice.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    format!("{}{}.", first.map_or(String::new(), String::from), letters.as_str())
+}
+
+/// How names come to a module without them: by its build's id where it has one.
+fn where_symbols_are(build_id: Option<&str>) -> String {
+    const OWN: &str = "if it is yours, name the folder of the build before it was stripped: `headroom report RUN \
+                       --symbols DIR`";
+    match build_id {
+        Some(id) => format!(
+            "If it is Debian's, fetch its symbols with `DEBUGINFOD_URLS=https://debuginfod.debian.net debuginfod-find \
+             debuginfo {id}` (package `debuginfod`), and make the report again: `headroom report RUN`; {OWN}."
+        ),
+        None => format!("It has no build id to fetch its symbols by; {OWN}."),
+    }
+}
+
 /// Makes the type of its rows: each doubt with what it holds, then its level, its sentence and its advice. So there is
 /// none without them.
 macro_rules! doubts {
@@ -81,12 +101,12 @@ macro_rules! doubts {
             }
 
             /// What to do about it.
-            pub fn advice(&self) -> &'static str {
+            pub fn advice(&self) -> Cow<'static, str> {
                 match self {
                     $(Doubt::$name { $($field,)* } => {
                         // Few rows' advice depends on what they hold.
                         let _ = ($($field,)*);
-                        $advice
+                        Cow::from($advice)
                     })*
                 }
             }
@@ -94,7 +114,13 @@ macro_rules! doubts {
 
         impl fmt::Display for Doubt {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $(Doubt::$name { $($field,)* } => f.write_str(&$sentence),)* }
+                match self {
+                    $(Doubt::$name { $($field,)* } => {
+                        // What only the advice tells is not in the sentence.
+                        let _ = ($($field,)*);
+                        f.write_str(&$sentence)
+                    })*
+                }
             }
         }
     };
@@ -338,12 +364,17 @@ doubts! {
         cause: Cause,
         /// and where.
         module: String,
+        /// That build's id, hexadecimal.
+        build_id: Option<String>,
     }
     Doubt: format!(
         "{} of the samples in {cell} have a frame without a name, most of them for “{}” in {module}.",
         percent(*share), cause.name()
     );
-    cause.advice();
+    match cause {
+        Cause::NoSymbol => where_symbols_are(build_id.as_deref()),
+        _ => sentence(cause.advice()),
+    };
 
     /// Functions have names that were made from their addresses.
     MadeUpNames {
@@ -353,15 +384,15 @@ doubts! {
         share: f64,
         /// Where most of them are.
         module: String,
+        /// Its build's id, hexadecimal.
+        build_id: Option<String>,
     }
     Doubt: format!(
         "{} of the samples in {cell} have a name in them that was made from an address, as `fun_4bf70`, most of them \
          in {module}: its symbols are stripped.",
         percent(*share)
     );
-    "Give the files with its symbols: of a Debian package `apt-get download NAME-dbgsym` with debian-debug among the \
-     sources, `dpkg -x NAME-dbgsym*.deb DIR`, and then `headroom report RUN --symbols DIR/usr/lib/debug`; of a program \
-     of your own `--symbols` with the folder of the build before it was stripped.";
+    where_symbols_are(build_id.as_deref());
 
     /// So few samples that shares among them say little.
     FewSamples {

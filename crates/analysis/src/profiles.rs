@@ -159,6 +159,8 @@ pub struct UnknownPart {
 pub struct ModuleNames {
     /// The module.
     pub module: String,
+    /// Its build's id, hexadecimal.
+    pub build_id: Option<String>,
     /// Frames with a symbol.
     pub named: u64,
     /// Frames with a made-up name.

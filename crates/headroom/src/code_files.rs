@@ -5,6 +5,8 @@
 
 use std::{
     collections::BTreeMap,
+    env,
+    ffi::OsString,
     fmt,
     fs::{self, File},
     io::ErrorKind,
@@ -38,6 +40,8 @@ pub(crate) struct SymbolFolders {
     folders: Vec<PathBuf>,
     /// Asked for a build id's file only.
     by_id: Vec<PathBuf>,
+    /// What debuginfod's client fetched.
+    fetched: Option<PathBuf>,
     index: OnceLock<Index>,
 }
 
@@ -56,7 +60,7 @@ impl SymbolFolders {
         folders.extend(options.device().iter().filter(|folder| !folder.ends_with(".")).cloned());
         let mut by_id = typed.folders.clone();
         by_id.push(PathBuf::from("/usr/lib/debug"));
-        Self { folders, by_id, index: OnceLock::new() }
+        Self { folders, by_id, fetched: fetched(|name| env::var_os(name)), index: OnceLock::new() }
     }
 
     /// A file of the same build, with more in it.
@@ -75,13 +79,25 @@ impl SymbolFolders {
         read(file, budget)
     }
 
-    /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out.
+    /// `.build-id/ab/cdef….debug`, as distributions lay their debug packages out, or what debuginfod's client fetched.
     fn in_build_id_folder(&self, id: &str) -> Option<File> {
         let (first, rest) = id.split_at_checked(2)?;
         let name = format!(".build-id/{first}/{rest}.debug");
-        let open = |folder: &PathBuf| Folder::open(folder)?.file_in_root(&name);
-        self.by_id.iter().find_map(|folder| open(folder).ok())
+        let open =
+            |folder: &PathBuf, name: &str| Folder::open(folder).ok()?.file_in_root(name).ok();
+        let laid_out = self.by_id.iter().find_map(|folder| open(folder, &name));
+        // An empty file is debuginfod's note that it was not found.
+        let is_found = |file: &File| file.metadata().is_ok_and(|about| about.len() > 0);
+        laid_out
+            .or_else(|| open(self.fetched.as_ref()?, &format!("{id}/debuginfo")).filter(is_found))
     }
+}
+
+/// The cache of debuginfod's client, as debuginfod-client-config(7) says where it is.
+fn fetched(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    set("DEBUGINFOD_CACHE_PATH").or_else(|| Some(cache()?.join("debuginfod_client")))
 }
 
 impl Index {
@@ -259,7 +275,12 @@ mod tests {
 
     fn folders(folder: &Path) -> SymbolFolders {
         let folder = folder.to_owned();
-        SymbolFolders { folders: vec![folder.clone()], by_id: vec![folder], index: OnceLock::new() }
+        SymbolFolders {
+            folders: vec![folder.clone()],
+            by_id: vec![folder.clone()],
+            fetched: Some(folder),
+            index: OnceLock::new(),
+        }
     }
 
     #[test]
@@ -288,5 +309,31 @@ mod tests {
             b"debug"
         );
         assert!(folders(place.path()).find(Some("a"), None, &Budget::default()).is_none());
+    }
+
+    #[test]
+    fn what_debuginfods_client_fetched_is_found_and_its_note_of_an_absent_one_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        for (id, content) in [("abcdef", "debug"), ("012345", "")] {
+            fs::create_dir(place.path().join(id)).unwrap();
+            fs::write(place.path().join(id).join("debuginfo"), content).unwrap();
+        }
+        let find = |id| folders(place.path()).find(Some(id), None, &Budget::default());
+        assert_eq!(&*find("abcdef").unwrap(), b"debug");
+        assert!(find("012345").is_none());
+    }
+
+    #[test]
+    fn debuginfods_cache_is_where_its_manual_says() {
+        let of = |set: &[(&str, &str)]| {
+            let set: BTreeMap<_, _> = set.iter().copied().collect();
+            fetched(|name| set.get(name).map(OsString::from))
+        };
+        let home = ("HOME", "/home/a");
+        let at = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(of(&[home]), at("/home/a/.cache/debuginfod_client"));
+        assert_eq!(of(&[home, ("XDG_CACHE_HOME", "/c")]), at("/c/debuginfod_client"));
+        assert_eq!(of(&[home, ("DEBUGINFOD_CACHE_PATH", "/d")]), at("/d"));
+        assert_eq!(of(&[("XDG_CACHE_HOME", "")]), None);
     }
 }

@@ -83,7 +83,7 @@ impl Section {
     fn of(material: &Material<'_>) -> Self {
         let Material { profiles, differences, counts, own_counters } = material;
         let durations = Durations::of(counts);
-        let has_flames = !profiles.is_empty() || !differences.is_empty();
+        let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
         Self {
             flames: has_flames.then(|| Flames::of(profiles, differences)),
             changes: changes(differences),

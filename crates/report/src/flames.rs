@@ -86,7 +86,13 @@ impl Flames {
                 .enumerate()
                 .map(difference_view)
                 .collect(),
-            profiles: profiles.iter().zip(of_profiles).enumerate().map(profile_view).collect(),
+            profiles: profiles
+                .iter()
+                .zip(of_profiles)
+                .enumerate()
+                .filter(|(_, (each, _))| is_seen(each))
+                .map(profile_view)
+                .collect(),
             folded,
             still: main.map_or(String::new(), |at| still::draw(&profiles[at], &title)),
             still_title: title,
@@ -120,6 +126,11 @@ impl View {
             first,
         }
     }
+}
+
+/// Whether there is anything to draw.
+pub(crate) fn is_seen(profile: &ProfileFigures) -> bool {
+    profile.unknown.samples > 0
 }
 
 /// Whether costs are CPU; where no capture's CPU is known they are samples.

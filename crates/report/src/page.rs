@@ -80,7 +80,7 @@ struct Doubtful {
 
 impl Doubtful {
     fn of(doubt: &Doubt) -> Self {
-        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(doubt.advice()) }
+        Self { sentence: prose::html(&doubt.to_string()), advice: prose::html(&doubt.advice()) }
     }
 }
 

@@ -118,7 +118,9 @@ pub fn functions(profile: &ProfileFigures) -> String {
         left_out += &format!("  {above} above them all, without work of their own, not shown\n");
     }
     let explained = fold(&profile_tables::explained(profile), "  ", "    ");
-    format!("{}{left_out}\n{explained}\n{}", section(table), waits(profile))
+    let text = format!("{}{left_out}\n{explained}\n{}", section(table), waits(profile));
+    // It stands by itself: the caller parts it from what is above.
+    text.trim_start_matches('\n').to_owned()
 }
 
 /// Whether a function is in every stack and does nothing itself: the way from `main` to the work.

@@ -44,11 +44,13 @@ fn unknown(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     let found = &profile.unknown;
     let share = found.unknown as f64 / found.samples.max(1) as f64;
     let most = found.by_cause.first()?;
+    let module = found.by_module.iter().find(|module| module.module == most.module);
     (share > UNKNOWN).then(|| Doubt::UnknownFrames {
         cell: cell.to_owned(),
         share,
         cause: most.cause,
         module: most.module.clone(),
+        build_id: module.and_then(|module| module.build_id.clone()),
     })
 }
 
@@ -60,6 +62,7 @@ fn made_up(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
         cell: cell.to_owned(),
         share,
         module: most.module.clone(),
+        build_id: most.build_id.clone(),
     })
 }
 
@@ -129,27 +132,31 @@ mod tests {
     use crate::{
         fixture,
         profiles::{ModuleNames, Unknown},
+        stacks::profile::Cause,
     };
 
     /// What is doubted of a profile of `hostapd` with so many samples, these of them with a made-up name.
-    fn told(samples: u64, synthesised: u64) -> Vec<String> {
+    fn told(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
         let mut profile = fixture::profiled().1.profiles.remove(0);
         (profile.variant, profile.clients) = ("as-it-runs".to_owned(), Some(18));
         let module = "/usr/sbin/hostapd".to_owned();
-        let by_module = vec![ModuleNames { module, named: 0, synthesised, unknown: 0 }];
+        let build_id = build_id.map(str::to_owned);
+        let by_module = vec![ModuleNames { module, build_id, named: 0, synthesised, unknown: 0 }];
         profile.unknown = Unknown { samples, synthesised, by_module, ..Unknown::default() };
         of(&profile, &[]).iter().map(|doubt| format!("{doubt} {}", doubt.advice())).collect()
     }
 
     #[test]
     fn twelve_samples_with_made_up_names_are_doubted_with_what_to_do() {
-        let [names, few] = told(12, 12).try_into().unwrap();
+        let [names, few] = told(12, 12, Some("4f3ac0")).try_into().unwrap();
         assert!(names.starts_with(
             "100 % of the samples in as-it-runs@18 have a name in them that was made"
         ));
-        assert!(
-            names.contains("in /usr/sbin/hostapd") && names.contains("--symbols DIR/usr/lib/debug")
-        );
+        assert!(names.contains("in /usr/sbin/hostapd"), "{names}");
+        // To be copied as it stands.
+        let command =
+            "`DEBUGINFOD_URLS=https://debuginfod.debian.net debuginfod-find debuginfo 4f3ac0`";
+        assert!(names.contains(command), "{names}");
         assert!(few.starts_with(
             "The profile of as-it-runs@18 has 12 samples: a share in it is known to ± 28 points"
         ));
@@ -157,7 +164,28 @@ mod tests {
     }
 
     #[test]
+    fn who_has_no_build_id_can_be_found_by_its_file_only() {
+        let [names] = told(5000, 5000, None).try_into().unwrap();
+        assert!(names.contains("--symbols DIR") && !names.contains("debuginfod"), "{names}");
+    }
+
+    #[test]
+    fn frames_without_a_symbol_are_doubted_with_the_command_that_fetches_it() {
+        let doubt = |cause| Doubt::UnknownFrames {
+            cell: "watchdog@18".to_owned(),
+            share: 0.68,
+            cause,
+            module: "/bin/busybox".to_owned(),
+            build_id: Some("0daa1a".to_owned()),
+        };
+        let symbol = doubt(Cause::NoSymbol);
+        assert!(symbol.advice().contains("debuginfod-find debuginfo 0daa1a"), "{symbol:?}");
+        let copy = doubt(Cause::ShortCopy);
+        assert_eq!(copy.advice(), "Copy more of the stack: `stack-bytes` up to 65528.");
+    }
+
+    #[test]
     fn many_samples_with_symbols_are_not_doubted() {
-        assert_eq!(told(5000, 12), [""; 0]);
+        assert_eq!(told(5000, 12, None), [""; 0]);
     }
 }

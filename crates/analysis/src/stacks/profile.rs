@@ -149,7 +149,8 @@ impl Cause {
                 "bring the file: `--symbols DIR` with the program as it is on the device, stripped or not"
             }
             Cause::NoUnwindInfo => {
-                "build it with -fasynchronous-unwind-tables, or give its unstripped file with `--symbols DIR`"
+                "build it with -fasynchronous-unwind-tables, or give its unstripped file with `--symbols DIR`; programs \
+                 in Go have none"
             }
             Cause::ShortCopy => "copy more of the stack: `stack-bytes` up to 65528",
             Cause::Broken => {
@@ -170,4 +171,6 @@ pub struct Module {
     pub name: String,
     /// Whether its code runs in the kernel.
     pub kernel: bool,
+    /// The build's id, hexadecimal, where the file is at hand and has one.
+    pub build_id: Option<String>,
 }

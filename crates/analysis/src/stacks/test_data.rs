@@ -37,7 +37,7 @@ fn frame(profile: &mut Profile, names: [&str; 2], at: usize) -> u32 {
         (format!("/usr/bin/{process}"), text, naming(text))
     };
     let kernel = module == "[kernel]";
-    let module = place(&mut profile.modules, Module { name: module, kernel });
+    let module = place(&mut profile.modules, Module { name: module, kernel, build_id: None });
     let (name, inlined) = name.strip_suffix('*').map_or((name, false), |name| (name, true));
     let (name, spin) = match (name.strip_suffix("~~"), name.strip_suffix('~')) {
         (Some(name), _) => (name, Spin::Past),

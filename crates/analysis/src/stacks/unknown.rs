@@ -66,6 +66,7 @@ fn by_module(profile: &Profile) -> Vec<ModuleNames> {
             }
             let names = modules.entry(module).or_insert_with(|| ModuleNames {
                 module: module_name(profile, module),
+                build_id: profile.modules.get(module as usize).and_then(|one| one.build_id.clone()),
                 named: 0,
                 synthesised: 0,
                 unknown: 0,

@@ -21,7 +21,8 @@ struct ByAddress {
 
 impl ByAddress {
     fn frame(&mut self, name: String, naming: Naming, module: &str) -> u32 {
-        let module = Module { name: module.to_owned(), kernel: module == "[kernel]" };
+        let (kernel, build_id) = (module == "[kernel]", None);
+        let module = Module { name: module.to_owned(), kernel, build_id };
         let at = self.modules.iter().position(|one| *one == module).unwrap_or_else(|| {
             self.modules.push(module);
             self.modules.len() - 1

@@ -9,6 +9,7 @@ use lab::study_file::{self, StudyFile};
 use model::{
     experiment::Any,
     instrument::Scope,
+    limit::{self, Limit},
     name::VariantName,
     span::Span,
     study::{AccessPoint, Load, Mode, Study, Subject, Target, TrialShape, Variant},
@@ -38,7 +39,9 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
                 path.display()
             )));
         };
-        changed(*file, &changes(place))?
+        let mut file = changed(*file, &changes(place))?;
+        without_limits_on_others(&mut file.study);
+        file
     } else {
         if !place.variant.is_empty() {
             return Err(Failure::Usage(format!(
@@ -52,6 +55,16 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
     file.keep_only(vec![purpose]);
     file.overrides.push(format!("only = {}", purpose.name()));
     Ok(file)
+}
+
+/// Limits on variants that `--variant` leaves out are not asked here.
+fn without_limits_on_others(study: &mut Study) {
+    let names: Vec<_> = study.variants.iter().map(|variant| variant.name.to_string()).collect();
+    let is_there = |text: &String| match limit::parse(text) {
+        Ok(Limit { variant: Some(name), .. }) => names.contains(&name),
+        _ => true,
+    };
+    study.gates.iter_mut().for_each(|gates| gates.limits.retain(is_there));
 }
 
 /// A process has no folder in its name; a file that happens to have a process's name is not meant.

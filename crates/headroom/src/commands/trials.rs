@@ -153,7 +153,7 @@ fn work_of(measure: &Measure) -> String {
     let load = measure.load.as_ref().and_then(|load| load.work.commands().first());
     let load = load.map_or_else(|| "no load".to_owned(), |words| program(words));
     match &measure.subject.start {
-        Some(start) => format!("{load} on a started {}", program(&start.command)),
+        Some(_) => format!("{load} on a started {}", measure.subject.process),
         None => load,
     }
 }

@@ -76,7 +76,8 @@ impl Setup {
             }
             Source::Unit => {
                 let made = self.folders.unit(text);
-                made.iter().map(|words| Asked::new(words, true)).collect()
+                let made = made.iter().map(|words| Asked::new(words, true));
+                made.chain(self.before_start(text)).collect()
             }
             Source::Sysusers | Source::Tmpfiles => {
                 let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
@@ -84,6 +85,13 @@ impl Setup {
                 lines.filter_map(|words| self.line(source, &words)).collect()
             }
         }
+    }
+
+    /// What a unit runs before its daemon: the same programs, without a shell.
+    fn before_start(&mut self, unit: &str) -> Vec<Asked> {
+        let lines = unit.lines().filter_map(|line| line.trim().strip_prefix("ExecStartPre="));
+        let plain = lines.map(|line| line.trim_start_matches(['-', '+', '!', ':', '@']));
+        plain.flat_map(commands).filter_map(|words| self.command(&words)).collect()
     }
 
     fn command(&mut self, words: &[String]) -> Option<Asked> {
@@ -118,7 +126,9 @@ impl Setup {
 
 impl Asked {
     fn new(words: &str, is_made: bool) -> Self {
-        Self { words: words.chars().take(LONGEST_SHOWN).collect(), is_made }
+        let shown: String = words.chars().take(LONGEST_SHOWN).collect();
+        let cut = if shown.len() < words.len() { "…" } else { "" };
+        Self { words: shown + cut, is_made }
     }
 
     /// What was made and what was not, in one line; `None` where nothing was asked for.
@@ -265,6 +275,22 @@ mod tests {
         assert_eq!(setup.folder_lines(), lines);
         let summary = "accounts and folders of packages: made: `adduser --system some`, `mkdir -p /var/lib/some`, `chown some: /var/lib/some`, `RuntimeDirectory=some`, `d /var/log/some 0750 root adm`; not made: `mkdir $OTHER`, `L /etc/x - - - - y`";
         assert_eq!(Asked::summary(&asked).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_folder_that_a_unit_makes_before_its_daemon_is_made() {
+        let mut setup = Setup::default();
+        let unit = "[Service]\nExecStartPre=-/bin/mkdir -p /run/lldpd\nExecStartPre=/bin/true\n";
+        let asked = setup.read(Source::Unit, unit);
+        assert_eq!(setup.folder_lines(), "make - - - /run/lldpd\n");
+        let summary = "accounts and folders of packages: made: `mkdir -p /run/lldpd`";
+        assert_eq!(Asked::summary(&asked).unwrap(), summary);
+    }
+
+    #[test]
+    fn a_request_that_is_cut_says_so() {
+        let long = format!("adduser --system --home /var/lib/{} a", "x".repeat(80));
+        assert!(Asked::summary(&of(&long).1).unwrap().ends_with("xx…`"));
     }
 
     #[test]

@@ -27,9 +27,16 @@ impl Interned {
             return *place;
         }
         let place = self.modules.len() as u32;
-        self.modules.push(Module { name: key.0.clone(), kernel });
+        self.modules.push(Module { name: key.0.clone(), kernel, build_id: None });
         self.module_places.insert(key, place);
         place
+    }
+
+    /// Which build a module is, once its file was read.
+    pub(super) fn identify(&mut self, module: u32, build_id: Option<&str>) {
+        if let Some(module) = self.modules.get_mut(module as usize) {
+            module.build_id = build_id.map(str::to_owned);
+        }
     }
 
     pub(super) fn frame(&mut self, frame: Frame) -> u32 {

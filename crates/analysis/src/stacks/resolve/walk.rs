@@ -311,6 +311,7 @@ impl<'f> Known<'f> {
         let Some((elf, cpu)) = self.loading.load(&id, &mut self.faults) else {
             return Slot::Missing(module);
         };
+        self.interned.identify(module, elf.build_id());
         let debug = self.loading.debug(&elf, &mapped.path, &mut self.faults);
         let mut code = Code::new(elf, debug.as_ref(), cpu, module);
         code.spins.is_kernels = mapped.path == VDSO;
