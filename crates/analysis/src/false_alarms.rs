@@ -10,7 +10,7 @@ use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    judge::{ERROR, Effect, Evidence, Question, finding},
+    judge::{ERROR, Effect, Evidence, PairValues, Question, finding},
     measured::Measured,
     quantity::percent,
     verdicts::Finding,
@@ -51,15 +51,15 @@ pub fn of(run: &Run, trials: &[Trial]) -> Option<FalseAlarms> {
     let measured = Measured::of(run, trials);
     let question = Question::of(&measured, run.versus.as_ref()?);
     let evidence = Evidence::of(&measured, &question);
-    (evidence.pairs.len() >= FEWEST_PAIRS as usize).then(|| among(&evidence))
+    (evidence.judged.whole.len() >= FEWEST_PAIRS as usize).then(|| among(&evidence.judged))
 }
 
-fn among(evidence: &Evidence) -> FalseAlarms {
-    let pairs = evidence.pairs.len();
+fn among(values: &PairValues) -> FalseAlarms {
+    let pairs = values.whole.len();
     let drawn = draws(pairs);
     let (mut called, mut spread) = (0, 0.0_f64);
     for six in &drawn {
-        let Some(paired) = Effect::of(evidence, six, ERROR).paired else { continue };
+        let Some(paired) = Effect::of(values, six, ERROR).paired else { continue };
         let found = finding(&paired.absolute, None, ERROR);
         called += u32::from(matches!(found, Finding::Cheaper | Finding::Dearer));
         spread = spread.max(paired.relative.map_or(0.0, |relative| relative.mean.abs()));
@@ -112,7 +112,7 @@ mod tests {
         let mut random = Random::seeded(11);
         let pairs: Vec<_> =
             (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal())).collect();
-        let found = among(&Evidence::of_means(pairs));
+        let found = among(&Evidence::of_means(pairs).judged);
         assert_eq!((found.pairs, found.draws), (20, DRAWS));
         assert!(found.rate < 0.15, "{found:?}");
         assert!(found.spread > 0.0 && found.spread < 1e-3, "{found:?}");
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn a_lab_whose_second_side_is_always_dearer_is_found_out() {
         let pairs: Vec<_> = (0..8).map(|at| (101.0 + f64::from(at % 3) / 10.0, 100.0)).collect();
-        let found = among(&Evidence::of_means(pairs));
+        let found = among(&Evidence::of_means(pairs).judged);
         assert_eq!((found.draws, found.called, found.rate), (28, 28, 1.0));
     }
 
     #[test]
     fn pairs_that_are_equal_raise_no_alarm() {
         let pairs: Vec<_> = (0..7).map(|at| (f64::from(at) + 9.0, f64::from(at) + 9.0)).collect();
-        let found = among(&Evidence::of_means(pairs));
+        let found = among(&Evidence::of_means(pairs).judged);
         assert_eq!((found.called, found.spread), (0, 0.0));
     }
 }

@@ -9,6 +9,7 @@ mod rule;
 pub mod sequential;
 #[cfg(test)]
 pub(crate) mod test_data;
+mod together;
 mod words;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ use model::{
 
 use crate::{
     comparability, compare,
-    figures::Part,
+    figures::{Part, TrialFigures},
     measured::Measured,
     paired::{self, Paired},
     power,
@@ -69,7 +70,7 @@ fn of_study(measured: &Measured) -> Vec<Judgement> {
     });
     let judged = questions.map(|question| {
         let evidence = Evidence::of(measured, &question);
-        judge(&question, &evidence, Look::only(evidence.pairs.len()))
+        judge(&question, &evidence, Look::only(evidence.judged.whole.len()))
     });
     judged.collect()
 }
@@ -117,6 +118,27 @@ impl Question {
     }
 }
 
+/// What each valid pair took, by repetition.
+pub(crate) struct PairValues {
+    /// `(variant, base)`, µs of CPU a second.
+    pub(crate) whole: Vec<(f64, f64)>,
+    /// The same pairs, period by period.
+    pub(crate) periods: Result<InStep, NoPeriods>,
+}
+
+impl PairValues {
+    /// Of pairs of `[variant, base]`; a pair that lacks the figure is left out.
+    fn of(measured: &Measured, part: Part, pairs: &[[&TrialFigures; 2]]) -> Self {
+        let value = |sides| {
+            let [variant, base]: [Option<f64>; 2] =
+                <[&TrialFigures; 2]>::map(sides, |side| side.part(part));
+            Some((sides, (variant?, base?)))
+        };
+        let (sides, whole): (Vec<_>, Vec<_>) = pairs.iter().copied().filter_map(value).unzip();
+        Self { periods: periods::of(measured, part, &sides), whole }
+    }
+}
+
 /// Pairs whose periods can be compared one by one.
 pub(crate) struct InStep {
     pub(crate) pairs: Vec<Periods>,
@@ -126,10 +148,10 @@ pub(crate) struct InStep {
 
 /// Everything that a judgement rests on.
 pub(crate) struct Evidence {
-    /// `(variant, base)` of each valid pair, µs of CPU a second, by repetition.
-    pub(crate) pairs: Vec<(f64, f64)>,
-    /// The same pairs, period by period.
-    pub(crate) periods: Result<InStep, NoPeriods>,
+    /// The part that is judged.
+    pub(crate) judged: PairValues,
+    /// Subject, load and others together, where the subject alone is judged and all are counted.
+    pub(crate) together: Option<PairValues>,
     /// Pairs of the plan.
     pub(crate) planned: u32,
     /// Whether every pair of the plan has been tried.
@@ -152,11 +174,9 @@ impl Evidence {
         let pair = |repetition: &u32| {
             let sides = [&question.variant, &question.base].map(|side| figures(side, repetition));
             let [variant, base] = sides;
-            let sides = [variant?, base?];
-            let [variant, base] = sides.map(|side| side.part(question.part));
-            Some((sides, (variant?, base?)))
+            Some([variant?, base?])
         };
-        let (sides, pairs): (Vec<_>, Vec<_>) = tried.iter().filter_map(pair).unzip();
+        let pairs: Vec<_> = tried.iter().filter_map(pair).collect();
         let record = |side: &str, repetition: &u32| {
             let mut records = measured.records.iter().copied();
             records.find(|one| is(&one.planned.id, side, repetition))
@@ -166,14 +186,25 @@ impl Evidence {
         };
         let recorded: Vec<_> = tried.iter().filter_map(records).collect();
         Self {
-            periods: periods::of(measured, question, &sides),
-            pairs,
+            together: Self::together(measured, question, &pairs),
+            judged: PairValues::of(measured, question.part, &pairs),
             planned,
             complete,
             strangers: comparability::across(&recorded, &question.difference),
             ran: ran::ran(measured, question),
             rates: ran::rates(measured, question),
         }
+    }
+
+    /// Everything that is counted, where that is more than what is judged and every pair has it.
+    fn together(
+        measured: &Measured,
+        question: &Question,
+        pairs: &[[&TrialFigures; 2]],
+    ) -> Option<PairValues> {
+        let together = PairValues::of(measured, Part::Sum, pairs);
+        let is_whole = together.whole.len() == pairs.len() && !pairs.is_empty();
+        (question.part != Part::Sum && is_whole).then_some(together)
     }
 
     /// Whether the named functions were counted, and none was executed.
@@ -236,11 +267,11 @@ pub(crate) struct Effect {
 impl Effect {
     /// Of the pairs at these places. Where events are not shown to differ, they say nothing of the sides and the
     /// steady difference decides; where they do differ, they are part of what the variant costs and the total does.
-    pub(crate) fn of(evidence: &Evidence, places: &[usize], level: f64) -> Self {
-        let pairs: Vec<(f64, f64)> = places.iter().map(|at| evidence.pairs[*at]).collect();
+    pub(crate) fn of(values: &PairValues, places: &[usize], level: f64) -> Self {
+        let pairs: Vec<(f64, f64)> = places.iter().map(|at| values.whole[*at]).collect();
         let means =
             |why| Self { paired: Paired::of(&pairs, level), split: None, basis: Basis::Mean(why) };
-        let InStep { pairs: all, period_s } = match &evidence.periods {
+        let InStep { pairs: all, period_s } = match &values.periods {
             Ok(in_step) => in_step,
             Err(why) => return means(*why),
         };
@@ -258,8 +289,10 @@ impl Effect {
 
 /// The judgement on the first so many pairs.
 pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
-    let places: Vec<usize> = (0..look.pairs.min(evidence.pairs.len())).collect();
-    let Effect { paired, split, basis } = Effect::of(evidence, &places, look.level);
+    let places: Vec<usize> = (0..look.pairs.min(evidence.judged.whole.len())).collect();
+    let Effect { paired, split, basis } = Effect::of(&evidence.judged, &places, look.level);
+    let together = evidence.together.as_ref();
+    let together = together.and_then(|all| together::of(all, &places, question.margin, look.level));
     let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
     let relative = paired.as_ref().and_then(|paired| paired.relative);
     let absolute = paired.as_ref().map(|paired| paired.absolute);
@@ -280,6 +313,7 @@ pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Jud
         pairs: places.len() as u32,
         basis,
         split,
+        together,
         before: paired.as_ref().map(|paired| paired.before),
         after: paired.as_ref().map(|paired| paired.after),
         absolute,

@@ -65,6 +65,19 @@ pub struct Split {
     pub differ: bool,
 }
 
+/// Subject, load and others together, where the subject alone is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Together {
+    /// What they differ by, µs of CPU a second.
+    pub absolute: Estimate,
+    /// The same as a share of the base.
+    pub relative: Option<Estimate>,
+    /// What that shows.
+    pub finding: Finding,
+    /// Whether this is why the verdict is no pass: the subject is cheap because others pay.
+    pub pays: bool,
+}
+
 /// Which difference decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,6 +145,8 @@ pub struct Judgement {
     pub basis: Basis,
     /// The difference as steady cost and events; `None` where means are compared.
     pub split: Option<Split>,
+    /// Subject, load and others together; `None` where these are judged, or one of them is not counted.
+    pub together: Option<Together>,
     /// What each pair differs by, µs of CPU a second, by repetition; for a picture.
     pub differences: Vec<f64>,
     /// Means of both sides, µs of CPU a second.

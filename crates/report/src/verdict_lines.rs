@@ -206,6 +206,7 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         pairs: 6,
         basis: Basis::Mean(NoPeriods::NoRounds),
         split: None,
+        together: None,
         differences: Vec::new(),
         before: None,
         after: None,

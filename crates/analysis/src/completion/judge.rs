@@ -13,7 +13,7 @@ use model::{
 use super::{By, points::wall_s};
 use crate::{
     figures::Part,
-    judge::{self, Evidence, Look},
+    judge::{self, Evidence, Look, PairValues},
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     verdicts::{Finding, Judgement, NoPeriods},
@@ -121,13 +121,13 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
     let evidence = Evidence {
         planned: question.planned,
         complete: pairs.len() == question.planned as usize,
+        judged: PairValues { whole: pairs, periods: Err(NoPeriods::NoRounds) },
+        together: None,
         strangers: Vec::new(),
         ran: Vec::new(),
         rates: Vec::new(),
-        periods: Err(NoPeriods::NoRounds),
-        pairs,
     };
-    let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.pairs.len()));
+    let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()));
     // Too few pairs, or all the same: said by the judgement itself, which knows no rates.
     if !matches!(judgement.finding, Finding::NotComparable | Finding::NoOp) {
         judgement.sentence = sentence(question, &judgement);

@@ -5,7 +5,7 @@
 
 use model::{study::Mode, trial::TrialId};
 
-use super::{InStep, Question};
+use super::InStep;
 use crate::{
     figures::{Part, Step, TrialFigures},
     measured::Measured,
@@ -13,10 +13,10 @@ use crate::{
     verdicts::NoPeriods,
 };
 
-/// Every pair of `[variant, base]` by its rounds, or why they are not compared by them.
+/// A part of every pair of `[variant, base]` by its rounds, or why they are not compared by them.
 pub(super) fn of(
     measured: &Measured,
-    question: &Question,
+    part: Part,
     pairs: &[[&TrialFigures; 2]],
 ) -> Result<InStep, NoPeriods> {
     let sides = || pairs.iter().flatten();
@@ -27,12 +27,12 @@ pub(super) fn of(
     let first = cuts.next().flatten();
     let cut = first.filter(|_| cuts.all(|cut| cut == first)).ok_or(NoPeriods::OutOfStep)?;
     let cut_pair = |sides: &[&TrialFigures; 2]| {
-        let [variant, base] = sides.map(|side| cut.periods(&side.series, question.part));
+        let [variant, base] = sides.map(|side| cut.periods(&side.series, part));
         let (variant, base) = (variant?, base?);
         if variant.len() != base.len() {
             return None;
         }
-        let [whole, of_base] = sides.map(|side| side.part(question.part));
+        let [whole, of_base] = sides.map(|side| side.part(part));
         Some(Periods { each: variant.into_iter().zip(base).collect(), total: whole? - of_base? })
     };
     let pairs: Option<Vec<Periods>> = pairs.iter().map(cut_pair).collect();

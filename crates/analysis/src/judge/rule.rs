@@ -4,10 +4,11 @@
 
 use model::verdict::{Expect, Verdict};
 
+use super::together;
 use crate::{
     paired, power,
     stats::Estimate,
-    verdicts::{Basis, Finding, Judgement},
+    verdicts::{Basis, Finding, Judgement, Together},
 };
 
 /// Whether every pair was one machine state over again: the same base each time, and the same difference.
@@ -36,6 +37,10 @@ pub(super) fn apply(judgement: &mut Judgement) {
         return;
     }
     judgement.verdict = verdict(judgement);
+    if together::others_pay(judgement) {
+        judgement.verdict = Verdict::Fail;
+        judgement.together = judgement.together.map(|all| Together { pays: true, ..all });
+    }
     if judgement.verdict == Verdict::Invalid {
         let Judgement { expect, level, margin, .. } = *judgement;
         judgement.pairs_needed = judgement

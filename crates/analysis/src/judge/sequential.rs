@@ -63,7 +63,7 @@ pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
         level,
         of: matches!(versus.pairs, Pairs::UpTo(_)).then_some((number as u32, looks.len() as u32)),
     };
-    let done = evidence.pairs.len();
+    let done = evidence.judged.whole.len();
     if !evidence.strangers.is_empty() || evidence.is_no_op() {
         let judgement = judge(&question, &evidence, look(1, done));
         return Progress::Decided(Box::new(judgement));

@@ -14,7 +14,7 @@ use model::{
 
 use model::random::Random;
 
-use super::Evidence;
+use super::{Evidence, PairValues};
 use crate::{fixture, verdicts::NoPeriods};
 
 pub(crate) const CLIENTS: u32 = 60;
@@ -91,13 +91,13 @@ impl Evidence {
     /// Pairs whose means are compared.
     pub(crate) fn of_means(pairs: Vec<(f64, f64)>) -> Self {
         Self {
-            periods: Err(NoPeriods::NoRounds),
             planned: pairs.len() as u32,
+            judged: PairValues { whole: pairs, periods: Err(NoPeriods::NoRounds) },
+            together: None,
             complete: true,
             strangers: Vec::new(),
             ran: Vec::new(),
             rates: Vec::new(),
-            pairs,
         }
     }
 }

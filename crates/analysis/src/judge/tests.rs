@@ -339,3 +339,27 @@ fn loads_of_different_rounds_are_compared_by_means() {
     }
     assert_eq!(judged(&run, &trials).basis, Basis::Mean(NoPeriods::OutOfStep));
 }
+
+#[test]
+fn a_cost_that_moves_to_another_process_is_no_saving() {
+    let (mut run, mut trials) = compared_by_periods(&rounds(-400.0, interrupts));
+    versus(&mut run).expect = Expect::Faster;
+    assert_eq!(judged(&run, &trials).verdict, Verdict::Pass);
+    // What the load's programs take, 1 ms a second on one side and 2 ms on the other.
+    for trial in &mut trials {
+        let each_ns = if trial.planned.id.variant == "after" { 2_000_000 } else { 1_000_000 };
+        for (at, sample) in (0..).zip(&mut recording(trial).samples) {
+            let group = model::sample::Group { usage_ns: at * each_ns, ..Default::default() };
+            sample.load = Some(model::sample::Account { group: Some(group), ..Default::default() });
+        }
+    }
+    let found = judged(&run, &trials);
+    assert_eq!(
+        (found.finding, found.verdict),
+        (Finding::Cheaper, Verdict::Fail),
+        "{}",
+        found.sentence
+    );
+    assert!(found.together.unwrap().pays);
+    insta::assert_snapshot!(found.sentence);
+}

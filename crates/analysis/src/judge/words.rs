@@ -68,7 +68,8 @@ pub(super) fn frozen(judgement: &Judgement) -> String {
 pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
     let verdict = judgement.verdict.name();
     let claim = claim(judgement);
-    let mut sentence = format!("{verdict}: {claim}: {}", effect(judgement));
+    let mut sentence =
+        format!("{verdict}: {claim}{}: {}", others_pay(judgement), effect(judgement));
     sentence.push_str(&format!(" ({})", ground(judgement, evidence)));
     if judgement.verdict == Verdict::Invalid {
         sentence.push_str(&advice(judgement));
@@ -102,6 +103,17 @@ fn claim(judgement: &Judgement) -> String {
         }
         _ => format!("these pairs do not decide between `{variant}` and `{base}` {at}"),
     }
+}
+
+/// That the subject is cheap only because others pay.
+fn others_pay(judgement: &Judgement) -> String {
+    let Some(together) = judgement.together.filter(|together| together.pays) else {
+        return String::new();
+    };
+    format!(
+        ", but other processes pay for it: subject, load and others together take {} a second more",
+        cpu_unit(together.absolute.mean).with_interval(&together.absolute)
+    )
 }
 
 /// The difference, absolute and relative, with intervals.
