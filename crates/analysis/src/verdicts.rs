@@ -182,6 +182,16 @@ pub struct Judgement {
     pub rates: Vec<RateChange>,
 }
 
+impl Judgement {
+    /// Why means are compared, where they are.
+    pub const fn means_because(&self) -> Option<&'static str> {
+        match self.basis {
+            Basis::Mean(why) => Some(why.why()),
+            Basis::Steady | Basis::Total => None,
+        }
+    }
+}
+
 /// A function that a variant changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ran {

@@ -7,7 +7,7 @@ use analysis::{
     Analysis, Estimate, Part,
     profiles::{Difference, FunctionChange},
     quantity::{self, ABSENT, Unit},
-    verdicts::{Finding, Judgement, RateChange},
+    verdicts::{Basis, Events, Finding, Judgement, RateChange},
 };
 use askama::Template;
 use model::plural::count;
@@ -50,6 +50,7 @@ struct Card {
     chart: String,
     figures: Vec<Figure>,
     strangers: Vec<String>,
+    parts: String,
     ran: String,
     rates: String,
     slices: String,
@@ -151,8 +152,10 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
     let sum = |variant: &str| analysis.cell(variant, judgement.clients)?.cpu.sum;
     let (before, after) = (sum(&judgement.base)?, sum(&judgement.variant)?);
     let [before, after] = [before, after].map(|sum| format!("{}/s", quantity::cpu(&sum)));
-    (judgement.part == Part::Subject)
-        .then(|| Figure { name: "With load and others", value: format!("{before} → {after}") })
+    let relative = judgement.together.and_then(|together| together.relative);
+    let relative = relative.map(|effect| format!(", {}", with_interval(Unit::PER_CENT, &effect)));
+    let value = format!("{before} → {after}{}", relative.unwrap_or_default());
+    (judgement.part == Part::Subject).then(|| Figure { name: "With load and others", value })
 }
 
 fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
@@ -178,6 +181,7 @@ fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Car
         chart: pair_chart::draw(judgement),
         figures: figures(judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
+        parts: parts(judgement).html_or_nothing(),
         ran: ran(judgement).html_or_nothing(),
         rates: rates(&judgement.rates).html_or_nothing(),
         slices: difference.map_or(String::new(), |difference| slices(difference).html_or_nothing()),
@@ -215,6 +219,7 @@ fn figures(judgement: &Judgement) -> Vec<Figure> {
         ("Detectable with these pairs", judgement.detectable.map(quantity::percent)),
         ("Pairs", Some(pairs(judgement))),
         ("Pairs it would take", judgement.pairs_needed.map(|pairs| format!("about {pairs}"))),
+        ("Means are compared", judgement.means_because().map(str::to_owned)),
         ("Asked", Some(judgement.expect.name().to_owned())),
         ("Intervals", Some(format!("at {level}"))),
     ];
@@ -233,6 +238,40 @@ fn pairs(judgement: &Judgement) -> String {
         }
         _ => judgement.pairs.to_string(),
     }
+}
+
+/// The difference as steady cost and rare events, which are the total together.
+fn parts(judgement: &Judgement) -> Table {
+    let rows = judgement.split.iter().flat_map(|split| {
+        let events = |side: &Events| {
+            let size = side.largest_us.map(|us| format!(", up to {}", quantity::cpu_short(us)));
+            format!("{} of {}{}", side.count, split.periods, size.unwrap_or_default())
+        };
+        [
+            ("steady", &split.steady, [ABSENT.to_owned(), ABSENT.to_owned()]),
+            ("rare events", &split.events, [events(&split.base), events(&split.variant)]),
+            ("total", &split.total, [ABSENT.to_owned(), ABSENT.to_owned()]),
+        ]
+    });
+    let decides = match judgement.basis {
+        Basis::Total => "total",
+        _ => "steady",
+    };
+    let most = judgement
+        .split
+        .iter()
+        .flat_map(|split| [split.steady.mean, split.events.mean, split.total.mean]);
+    let unit = quantity::cpu_unit(most.map(f64::abs).fold(0.0, f64::max));
+    Table::of("Steady cost and rare events: what the sides differ by", rows)
+        .head("part", "", |(name, ..)| (*name).to_owned())
+        .number("difference", &format!("{}/s", unit.name), |(_, part, _)| of_estimate(unit, part))
+        .quiet("interval", &format!("{}/s", unit.name), |(_, part, _)| {
+            tables::bracket(unit, Some(part))
+        })
+        .text("periods with an event", &judgement.base, |(_, _, [base, _])| base.clone())
+        .text("", &judgement.variant, |(_, _, [_, variant])| variant.clone())
+        .text("decides", "", |(name, ..)| if *name == decides { "yes" } else { "" }.to_owned())
+        .table()
 }
 
 /// The functions that the variant changes.

@@ -176,10 +176,10 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
         None => {}
     }
     let pairs = parts.join(", ");
-    match (&judgement.split, judgement.basis) {
+    match (&judgement.split, judgement.means_because()) {
         (Some(split), _) => format!("{pairs}; {}", events(judgement, split)),
-        (None, Basis::Mean(why)) => format!("{pairs}; means are compared: {}", why.why()),
-        (None, _) => pairs,
+        (None, Some(why)) => format!("{pairs}; means are compared: {why}"),
+        (None, None) => pairs,
     }
 }
 
