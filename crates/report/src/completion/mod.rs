@@ -28,7 +28,6 @@ use crate::{
     Error,
     frame::{Frame, Parts, core, framed},
     identity::{self, Fact},
-    index::{self, Entry, Limited},
     marks, prose,
 };
 
@@ -64,16 +63,6 @@ struct Drawn {
     title: String,
     cpu: String,
     latency: String,
-}
-
-/// A run's line in an index.
-pub fn entry(run: &Run, completion: &Completion, place: index::Place<'_>) -> Entry {
-    index::by_targets(
-        run,
-        &run.study.question,
-        Limited { targets: &completion.targets, counted: completion.counted },
-        place,
-    )
 }
 
 framed!(Page);

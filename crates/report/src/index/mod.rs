@@ -95,19 +95,20 @@ pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) 
     }
 }
 
-/// A run's limits, and the trials that they rest on.
-pub(crate) struct Limited<'a> {
-    pub(crate) targets: &'a [Target],
-    pub(crate) counted: u32,
+/// A run's question, the limits that answer it, and the valid trials that they rest on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limited<'a> {
+    /// The study's question.
+    pub question: &'a str,
+    /// The limits, decided.
+    pub targets: &'a [Target],
+    /// Valid trials.
+    pub counted: u32,
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub(crate) fn by_targets<S, P>(
-    run: &Run<S, P>,
-    question: &str,
-    Limited { targets, counted }: Limited<'_>,
-    place: Place<'_>,
-) -> Entry {
+pub fn by_targets<S, P>(run: &Run<S, P>, limited: Limited<'_>, place: Place<'_>) -> Entry {
+    let Limited { question, targets, counted } = limited;
     let (verdict, sentence) = metrics::overall(targets, counted);
     let first = targets.first();
     let key = first.map(|target| format!("{}: {}", target.name, target.found));
