@@ -121,28 +121,26 @@ fn the_plan_of_a_completion_study_is_printed_and_nothing_done() {
 #[test]
 fn what_is_wrong_with_a_completion_study_is_one_line_and_nothing_is_done() {
     let place = Place::without_guests();
-    let refused = |study: &str, words: &[&str], message: &str| {
-        place.write("study.toml", study);
-        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
-        place.headroom(all).run().code(2).says(message).in_one_line();
-        assert!(!place.path("run").exists(), "a folder was made");
-    };
     let with = |from: &str, to: &str| {
         assert!(STUDY.contains(from), "{from:?}");
         STUDY.replacen(from, to, 1)
     };
-    refused(
+    place.refuses(
         &with("rates =", "rats ="),
         &[],
         "study.toml:15: unknown key `rats`; did you mean `rates`?",
     );
-    refused(&with("\"event\"", "\"evnet\""), &[], "did you mean `event`?");
-    refused(&with("blocks = 1", "completes-in = \"0s\""), &[], "a command that completes in 0s");
-    refused(STUDY, &["--cell", "3"], "the study has no load 3; it has 1 to 2");
-    refused(
+    place.refuses(&with("\"event\"", "\"evnet\""), &[], "did you mean `event`?");
+    place.refuses(
+        &with("blocks = 1", "completes-in = \"0s\""),
+        &[],
+        "a command that completes in 0s",
+    );
+    place.refuses(STUDY, &["--cell", "3"], "the study has no load 3; it has 1 to 2");
+    place.refuses(
         STUDY,
         &["--variant", "hybrid"],
         "the study has no strategy `hybrid`; it has busy, event",
     );
-    refused(STUDY, &["--clients", "18"], "--clients means nothing to a completion study");
+    place.refuses(STUDY, &["--clients", "18"], "--clients means nothing to a completion study");
 }

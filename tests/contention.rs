@@ -154,27 +154,21 @@ fn the_plan_is_printed_and_nothing_done() {
 #[test]
 fn what_is_wrong_is_one_line_and_nothing_is_done() {
     let place = Place::without_guests();
-    let refused = |study: &str, words: &[&str], message: &str| {
-        place.write("study.toml", study);
-        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
-        place.headroom(all).run().code(2).says(message).in_one_line();
-        assert!(!place.path("run").exists(), "a folder was made");
-    };
     let with = |from: &str, to: &str| {
         assert!(STUDY.contains(from), "{from:?}");
         STUDY.replacen(from, to, 1)
     };
-    refused(
+    place.refuses(
         &with("flow =", "folw ="),
         &[],
         "study.toml:15: unknown key `folw`; did you mean `flow`?",
     );
-    refused(&with("\"3s\"", "\"3500ms\""), &[], "study.toml:5: a window of 3500ms");
-    refused(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
-    refused(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
-    refused(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");
-    refused(STUDY, &["--window", "500ms"], "a window of 500ms is no whole number of seconds");
-    refused(STUDY, &["--clients", "18"], "--clients means nothing to a contention study");
+    place.refuses(&with("\"3s\"", "\"3500ms\""), &[], "study.toml:5: a window of 3500ms");
+    place.refuses(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
+    place.refuses(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
+    place.refuses(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");
+    place.refuses(STUDY, &["--window", "500ms"], "a window of 500ms is no whole number of seconds");
+    place.refuses(STUDY, &["--clients", "18"], "--clients means nothing to a contention study");
 }
 
 #[test]

@@ -165,7 +165,14 @@ fn the_sshd_that_headroom_comes_through_is_counted_and_the_load_starts() {
         return skip::skip!("no probes can be made here");
     }
     let analysis = ended.code(0).last_json();
-    // Each login forks three times: the connection, its process without rights, and the session's command.
-    assert_eq!(by_name(&analysis["counts"], "/per_window/mean")["fork"], 18.0);
+    let recordings = place.run().recordings();
+    let [recording] = &recordings[..] else { panic!("{} windows", recordings.len()) };
+    let (first, last) = (&recording.samples[0].rounds, &recording.samples.last().unwrap().rounds);
+    // Each login forks three times: the connection, its process without rights, and the session's command. Where the
+    // machine is busy, one can be under way as the window opens or closes, with some of its forks on the other side.
+    let (whole, touched) = (last.ended.saturating_sub(first.started), last.started - first.ended);
+    let forks = by_name(&analysis["counts"], "/per_window/mean")["fork"];
+    let expected = 3.0 * whole as f64..=3.0 * touched as f64;
+    assert!(whole > 0 && expected.contains(&forks), "{forks} not in {expected:?}: {recording:#?}");
     assert_eq!(analysis["doubts"].as_array().map(Vec::len), Some(0), "{:#}", analysis["doubts"]);
 }

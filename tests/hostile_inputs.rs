@@ -27,16 +27,13 @@ fn names(folder: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// What is wrong with one input: the words, the code, and what is said of it.
-struct Case(&'static str, i32, &'static str);
-
-/// Every case ends in one line, and leaves the folder as it was.
-fn refused(place: &Place, cases: &[Case]) {
+/// Every input, the words and what is said of it, ends in one line with this code, and leaves the folder as it was.
+fn refused(place: &Place, code: i32, cases: &[(&str, &str)]) {
     let folder = place.path("");
     let before = names(&folder);
-    for Case(words, code, says) in cases {
+    for (words, says) in cases {
         let words: Vec<&str> = words.split(' ').collect();
-        let ended = headroom(place, &words, *code);
+        let ended = headroom(place, &words, code);
         ended.says(says).in_one_line();
         assert!(ended.stderr.len() < 9000, "{} bytes were said", ended.stderr.len());
         assert_eq!(names(&folder), before, "it left something behind:\n{ended}");
@@ -73,50 +70,37 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
     place.write("completion.toml", inputs::COMPLETION);
     refused(
         &place,
+        2,
         &[
-            Case(
+            (
                 "run /dev/zero",
-                2,
                 "cannot read the study /dev/zero: it is a device, not a regular file",
             ),
-            Case("run pipe", 2, "cannot read the study pipe: it is a pipe, not a regular file"),
-            Case("run socket", 2, "it is a socket, not a regular file"),
-            Case("run folder", 2, "it is a folder, not a regular file"),
-            Case("run large.toml", 2, "cannot read the study large.toml: it is larger than 1 MiB"),
-            Case("run bytes.toml", 2, "it is no UTF-8 text"),
-            Case(
+            ("run pipe", "cannot read the study pipe: it is a pipe, not a regular file"),
+            ("run socket", "it is a socket, not a regular file"),
+            ("run folder", "it is a folder, not a regular file"),
+            ("run large.toml", "cannot read the study large.toml: it is larger than 1 MiB"),
+            ("run bytes.toml", "it is no UTF-8 text"),
+            (
                 "run repetitions.toml",
-                2,
                 "repetitions.toml:7: `repetitions`: 4294967295; a study has at most 1000",
             ),
-            Case("run repetitions.toml --dry-run", 2, "a study has at most 1000"),
-            Case("run window.toml", 2, "window.toml:7: `window`: 100000h; a study has at most 24h"),
-            Case(
-                "run samples.toml",
-                2,
-                "7200000 samples of 10ms in a trial; a study has at most 100000",
-            ),
-            Case("run profile.toml", 2, "`repetitions`: 4294967295; a study has at most 1000"),
-            Case("run pause.toml", 2, "`repetitions`: 4294967295; a study has at most 1000"),
-            Case("run pairs.toml", 2, "`pairs`: 4294967295; a study has at most 1000"),
-            Case("run product.toml", 2, "a study has at most 10000"),
-            Case("run words.toml", 2, "a plan has at most 2097152"),
-            Case("run variants.toml", 2, "`variant`: 10001 entries; a study has at most 256"),
-            Case("run key.toml", 2, "unknown key `xxx"),
-            Case("run deep.toml", 2, "deep.toml:6: "),
-            Case("run contention.toml", 2, "`blocks`: 4294967295; a study has at most 1000"),
-            Case("run completion.toml", 2, "`blocks`: 4294967295; a study has at most 1000"),
-            Case(
-                "run good.toml --repetitions 4294967295",
-                2,
-                "4294967295; a study has at most 1000",
-            ),
-            Case("run good.toml --window 100000h", 2, "100000h; a study has at most 24h"),
-            Case(
-                "profile good.toml --repetitions 4294967295",
-                2,
-                "4294967295; a study has at most 1000",
-            ),
+            ("run repetitions.toml --dry-run", "a study has at most 1000"),
+            ("run window.toml", "window.toml:7: `window`: 100000h; a study has at most 24h"),
+            ("run samples.toml", "7200000 samples of 10ms in a trial; a study has at most 100000"),
+            ("run profile.toml", "`repetitions`: 4294967295; a study has at most 1000"),
+            ("run pause.toml", "`repetitions`: 4294967295; a study has at most 1000"),
+            ("run pairs.toml", "`pairs`: 4294967295; a study has at most 1000"),
+            ("run product.toml", "a study has at most 10000"),
+            ("run words.toml", "a plan has at most 2097152"),
+            ("run variants.toml", "`variant`: 10001 entries; a study has at most 256"),
+            ("run key.toml", "unknown key `xxx"),
+            ("run deep.toml", "deep.toml:6: "),
+            ("run contention.toml", "`blocks`: 4294967295; a study has at most 1000"),
+            ("run completion.toml", "`blocks`: 4294967295; a study has at most 1000"),
+            ("run good.toml --repetitions 4294967295", "4294967295; a study has at most 1000"),
+            ("run good.toml --window 100000h", "100000h; a study has at most 24h"),
+            ("profile good.toml --repetitions 4294967295", "4294967295; a study has at most 1000"),
         ],
     );
 }
@@ -139,25 +123,21 @@ fn a_policy_that_would_fill_or_hang_this_machine_is_refused() {
     fs::write(place.path("zeros"), vec![0; 8 << 20]).unwrap();
     refused(
         &place,
+        2,
         &[
-            Case(
-                "guard check /dev/zero",
-                2,
-                "the policy /dev/zero: it is a device, not a regular file",
-            ),
-            Case("guard check pipe", 2, "the policy pipe: it is a pipe, not a regular file"),
-            Case("guard check large.toml", 2, "it is larger than 1 MiB"),
-            Case("guard check many.toml", 2, "300 applications; at most 256"),
-            Case("guard check deep.toml", 2, "deep.toml:1: "),
-            Case("guard check key.toml", 2, "unknown key `xxx"),
-            Case(
+            ("guard check /dev/zero", "the policy /dev/zero: it is a device, not a regular file"),
+            ("guard check pipe", "the policy pipe: it is a pipe, not a regular file"),
+            ("guard check large.toml", "it is larger than 1 MiB"),
+            ("guard check many.toml", "300 applications; at most 256"),
+            ("guard check deep.toml", "deep.toml:1: "),
+            ("guard check key.toml", "unknown key `xxx"),
+            (
                 "guard check alongside.toml",
-                2,
                 "alongside.d/one.toml: it is a pipe, not a regular file",
             ),
-            Case("guard check files.toml", 2, "64 files of policy; at most 63"),
-            Case("guard replay /dev/zero", 2, "it is a device, not a regular file"),
-            Case("guard replay pipe", 2, "it is a pipe, not a regular file"),
+            ("guard check files.toml", "64 files of policy; at most 63"),
+            ("guard replay /dev/zero", "it is a device, not a regular file"),
+            ("guard replay pipe", "it is a pipe, not a regular file"),
         ],
     );
 }
@@ -170,16 +150,13 @@ fn a_recording_that_is_none_is_refused() {
     fs::write(place.path("zeros"), [0; 4096]).unwrap();
     refused(
         &place,
+        3,
         &[
-            Case(
-                "report --perf-data /dev/zero",
-                3,
-                "/dev/zero: it is a device, not a regular file",
-            ),
-            Case("report --perf-data pipe", 3, "pipe: it is a pipe, not a regular file"),
-            Case("report --perf-data folder", 3, "folder: it is a folder, not a regular file"),
-            Case("report --perf-data zeros", 3, "not a recording"),
-            Case("export --perf-data pipe", 3, "it is a pipe, not a regular file"),
+            ("report --perf-data /dev/zero", "/dev/zero: it is a device, not a regular file"),
+            ("report --perf-data pipe", "pipe: it is a pipe, not a regular file"),
+            ("report --perf-data folder", "folder: it is a folder, not a regular file"),
+            ("report --perf-data zeros", "not a recording"),
+            ("export --perf-data pipe", "it is a pipe, not a regular file"),
         ],
     );
 }
@@ -277,8 +254,5 @@ fn a_question_does_nothing_to_a_terminal() {
         message.stdout
     );
     place.write("key.toml", &inputs::study("\"\\u001b[2J\\nheadroom: all is well\" = 1"));
-    refused(
-        &place,
-        &[Case("run key.toml", 2, "unknown key `\\u{1b}[2J\\u{a}headroom: all is well`")],
-    );
+    refused(&place, 2, &[("run key.toml", "unknown key `\\u{1b}[2J\\u{a}headroom: all is well`")]);
 }

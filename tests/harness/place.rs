@@ -95,6 +95,14 @@ impl Place {
         self.headroom(["run", "study.toml", "--out", "run"])
     }
 
+    /// `headroom run` refuses this study with these words in one line, and does nothing.
+    pub(crate) fn refuses(&self, study: &str, words: &[&str], message: &str) {
+        self.write("study.toml", study);
+        let all = ["run", "study.toml", "--out", "run"].into_iter().chain(words.iter().copied());
+        self.headroom(all).run().code(2).says(message).in_one_line();
+        assert!(!self.path("run").exists(), "a folder was made");
+    }
+
     /// `headroom run --resume` of the folder `run`.
     pub(crate) fn resume(&self) -> Headroom {
         self.headroom(["run", "--resume", "run"])

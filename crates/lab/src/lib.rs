@@ -40,7 +40,7 @@ pub mod lab;
 mod last_words;
 pub mod missing;
 pub mod objects;
-mod places;
+pub mod places;
 pub mod plan;
 pub mod procedure;
 pub mod remote;

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use model::{
-    completion, contention,
     name::PackageName,
     study::{Mode, Study},
     trial::PlannedTrial,
@@ -14,6 +13,7 @@ use model::{
 use crate::{
     Lab,
     image::{self, Cached},
+    places::{self, Placed},
     plan,
     vm::{Accelerator, Shape, snapshot},
 };
@@ -51,16 +51,9 @@ impl Needs {
         Self { packages: study.access_point.packages.clone(), access_points }
     }
 
-    /// Of a contention study.
-    pub fn of_contention(study: &contention::Study) -> Self {
-        let access_points = crate::contention::access_points(study);
-        Self { packages: Vec::new(), access_points }
-    }
-
-    /// Of a completion study.
-    pub fn of_completion(study: &completion::Study) -> Self {
-        let access_points = crate::completion::access_points(study);
-        Self { packages: Vec::new(), access_points }
+    /// Of a study whose trials are made at places.
+    pub fn of_places<K: Placed>(study: &K::Study) -> Self {
+        Self { packages: Vec::new(), access_points: places::access_points::<K>(study) }
     }
 }
 

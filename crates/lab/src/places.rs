@@ -1,20 +1,156 @@
-//! What trials at named places start from, of contention and of completion alike: the image and its snapshots, and how
-//! time passes. What is made there, in which order, is their kind's to know.
+//! Trials at named places, of contention and of completion alike: what they start from, the image and its snapshots, how
+//! time passes, and how a run of them is carried out. What is made there, in which order, is their kind's to know.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
-use model::{contention::Machine, run::LabIdentity, share::Share, study::Mode};
+use model::{
+    contention::Machine,
+    experiment::{Experiment, RunOf},
+    run::LabIdentity,
+    share::Share,
+    study::Mode,
+    trial::{HostCost, Outcome},
+};
 
 use crate::{
     Error, Lab,
+    batch::{Batch, counted_first},
     clients::identity,
     image::{self, Image},
-    request::Places,
+    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
+    request::{At, Places, Ran, Request},
+    run_folder::RunFolder,
+    runner::same_lab,
+    study_file::StudyFile,
     vm::{
         self, Accelerator, Shape,
         snapshot::{self, Snapshot},
     },
 };
+
+/// A kind of experiment whose trials are made at named places. Counted trials do not feel the host and share its cores;
+/// a trial in real time has the host for itself, after a gate.
+pub trait Placed: Experiment {
+    /// Which machines its trials are made on, and how time passes there.
+    fn places(study: &Self::Study) -> Vec<(Machine, Mode)>;
+
+    /// What its trials want of them.
+    fn wanted(study: &Self::Study) -> Wanted;
+
+    /// All trials of a study, in the order in which they start, with what was measured before them.
+    fn trials(study: &Self::Study, calibration: &Self::Calibration) -> Vec<Self::Planned>;
+
+    /// A first guess at the wall time of these trials on so many cores, once images and snapshots are there.
+    fn estimate(study: &Self::Study, plan: &[Self::Planned], cores: usize) -> Duration;
+
+    /// Whether a trial has the host for itself.
+    fn is_alone(study: &Self::Study, trial: &Self::Planned) -> bool;
+
+    /// As [`Procedure::calibrate`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn find(site: &Site<'_, Self>, known: Self::Calibration) -> Result<Self::Calibration, Error>;
+
+    /// As [`Procedure::same`].
+    fn repeated(_run: &RunOf<Self>) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// As [`Procedure::trial`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn made(
+        site: &Site<'_, Self>,
+        planned: &Self::Planned,
+        files: &TrialFiles,
+    ) -> Result<Finished<Self::Reading>, Error>;
+}
+
+/// Whether a study needs virtual access points.
+pub fn needs_vm<K: Placed>(study: &K::Study) -> bool {
+    K::places(study).iter().any(|(on, _)| *on == Machine::Vm)
+}
+
+/// The virtual access points that a study needs.
+pub(crate) fn access_points<K: Placed>(study: &K::Study) -> Vec<Shape> {
+    K::wanted(study).shapes(&K::places(study))
+}
+
+impl<K: Placed> Procedure for K {
+    type Kind = K;
+    type Ground = Places;
+
+    fn prepare(&self, lab: &Lab, file: &StudyFile<K::Study>) -> Result<Prepared<Self>, Error> {
+        let study = file.study.clone();
+        let (ground, lab) = K::wanted(&study).raise(lab, &K::places(&study))?;
+        Ok(Prepared { ground, study, plan: Vec::new(), lab, versus: None })
+    }
+
+    fn prepare_again(
+        &self,
+        lab: &Lab,
+        folder: &RunFolder,
+        run: &RunOf<K>,
+    ) -> Result<Places, Error> {
+        let (ground, now) = K::wanted(&run.study).raise(lab, &K::places(&run.study))?;
+        same_lab(folder.path(), &run.lab, &now)?;
+        Ok(ground)
+    }
+
+    fn calibrate(
+        &self,
+        site: &Site<'_, Self>,
+        known: K::Calibration,
+    ) -> Result<K::Calibration, Error> {
+        K::find(site, known)
+    }
+
+    fn plan(&self, study: &K::Study, calibration: &K::Calibration) -> Option<Vec<K::Planned>> {
+        Some(K::trials(study, calibration))
+    }
+
+    fn same(&self, run: &RunOf<K>) -> BTreeMap<String, String> {
+        K::repeated(run)
+    }
+
+    fn batches(&self, site: &Site<'_, Self>, part: Vec<K::Planned>) -> Vec<Batch<K::Planned>> {
+        counted_first(part, |planned| K::is_alone(&site.run.study, planned))
+    }
+
+    fn trial(
+        &self,
+        site: &Site<'_, Self>,
+        planned: &K::Planned,
+        files: &TrialFiles,
+    ) -> Result<Finished<K::Reading>, Error> {
+        K::made(site, planned, files)
+    }
+}
+
+/// Makes a request as a trial at a place; `read` makes its reading of the answer.
+///
+/// # Errors
+///
+/// [`Error`] of the host.
+pub(crate) fn requested<Q: Request, R>(
+    places: &Places,
+    at: &At<'_>,
+    order: &Q,
+    read: impl FnOnce(Q::Answer) -> Outcome<R>,
+) -> Result<Finished<R>, Error> {
+    let began = Instant::now();
+    let Ran { answer, idle_before } = places.run(at, order)?;
+    let outcome = answer.map_or_else(Outcome::invalid, read);
+    let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
+    Ok(Finished { outcome, cost, idle_before })
+}
 
 /// How time passes on a machine that is asked for this mode: a host's is always real.
 pub(crate) fn mode_of(on: Machine, asked: Mode) -> Mode {
@@ -23,7 +159,7 @@ pub(crate) fn mode_of(on: Machine, asked: Mode) -> Mode {
 
 /// What the trials of a study want of its places.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Radios of the virtual access points.
     pub(crate) radios: u32,
     /// Their clients, which share the radios.

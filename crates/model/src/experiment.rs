@@ -68,7 +68,7 @@ impl Planned<study::Study> for PlannedTrial {
 }
 
 /// Contention studies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Contention;
 
 impl Experiment for Contention {
@@ -80,7 +80,7 @@ impl Experiment for Contention {
 }
 
 /// Completion studies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Completion;
 
 impl Experiment for Completion {

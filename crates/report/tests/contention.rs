@@ -215,12 +215,19 @@ fn text_of(page: &str) -> String {
 
 #[test]
 fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
-    use report::index::{Index, Place, html};
+    use report::index::{Index, Limited, Place, by_targets, html};
     let (run, analysed) = analysed(4);
     let entry = |name: &str| {
         let wanted = name.parse().unwrap();
         let place = Place { folder: "run", report: None };
-        report::contention::entry(&run, &analysed, &wanted, place)
+        let limited = Limited {
+            question: &analysed.question,
+            targets: &analysed.targets,
+            counted: analysed.counted,
+            table: &analysed.table,
+            known: run.study.known(),
+        };
+        by_targets(&run, limited, &wanted, place)
     };
     for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
         let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);

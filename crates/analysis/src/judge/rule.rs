@@ -4,7 +4,6 @@
 
 use model::verdict::{Expect, Verdict};
 
-use super::together;
 use crate::{
     paired, power,
     stats::Estimate,
@@ -37,7 +36,7 @@ pub(super) fn apply(judgement: &mut Judgement) {
         return;
     }
     judgement.verdict = verdict(judgement);
-    if together::others_pay(judgement) {
+    if others_pay(judgement) {
         judgement.verdict = Verdict::Fail;
         judgement.together = judgement.together.map(|all| Together { pays: true, ..all });
     }
@@ -80,4 +79,13 @@ fn verdict(judgement: &Judgement) -> Verdict {
         }
         _ => Verdict::Invalid,
     }
+}
+
+/// Whether a verdict that the subject would pass is not passed, because all together cost more: by anything where it
+/// was to be faster, else by more than the margin.
+fn others_pay(judgement: &Judgement) -> bool {
+    let Some(together) = &judgement.together else { return false };
+    let more = together.relative.map_or(f64::INFINITY, |relative| relative.mean);
+    let least = if judgement.expect == Expect::Faster { 0.0 } else { judgement.margin };
+    judgement.verdict == Verdict::Pass && together.finding == Finding::Dearer && more > least
 }

@@ -78,15 +78,6 @@ impl Cpu {
         }
     }
 
-    /// The number of the frame pointer, where there is one.
-    pub const fn frame_pointer(self) -> usize {
-        match self {
-            Cpu::X86_64 => 6,
-            Cpu::Aarch64 => 29,
-            Cpu::Arm => 11,
-        }
-    }
-
     /// The number of the register that a call leaves its return address in; x86-64 has none.
     pub const fn link(self) -> Option<usize> {
         match self {

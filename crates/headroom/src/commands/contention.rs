@@ -1,116 +1,104 @@
-//! Contention studies, as the verbs meet them: the plan that is shown, the run, its page and its verdict.
+//! Contention studies, as the verbs meet them: what the command line changes in one, and how its run is told.
 
 use std::path::Path;
 
-use analysis::{contention::Contention as Analysed, metrics::baseline};
+use analysis::contention::Contention as Analysed;
 use lab::{
-    contention::{ContentionTrials, needs_vm, plan, study},
-    missing::Needs,
+    contention::{plan, study},
     run_folder::Recorded,
-    runner,
     study_file::StudyFile,
 };
 use model::{
-    contention::{Control, NamedControl, PlannedTrial, Rates, Study},
-    experiment::{Contention, Planned},
+    contention::{Control, NamedControl, Study},
+    experiment::Contention,
     inert,
+    limit::Known,
 };
-use report::{
-    Overall,
-    index::{Entry, Place},
-};
-use serde_json::json;
+use report::{Overall, index::Limited};
 
-use super::{
-    kinds::{Following, Verbs},
-    publish::Wanted,
-    targets::{self, Conclusion},
-};
+use super::targets::{self, AtPlaces, Said};
 use crate::{
-    code_files::SymbolFolders,
-    estimate::Estimate,
     failure::{Failure, Verdict},
     flags,
     options::Options,
 };
 
-impl Verbs for Contention {
-    fn changed(file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
-        targets::refuse_others(flags, "a contention", HAS)?;
-        targets::refuse_limits(&flags.limits, &file.study.known())?;
+impl AtPlaces for Contention {
+    const STUDY: &'static str = "a contention";
+    const HAS: &'static str =
+        "--cell, --variant, --repetitions, --window, --gate, --junit and --markdown";
+    const KEEPS_FIGURES: bool = false;
+    type Figures = Analysed;
+
+    fn known(study: &Study) -> Known {
+        study.known()
+    }
+
+    fn change(file: &mut StudyFile<Study>, flags: &flags::Run) -> Result<(), Failure> {
         policies(&file.study)
             .map_err(|why| Failure::Usage(format!("study {}: {why}", file.name)))?;
-        changed(file, flags)
+        let study = &mut file.study;
+        let shape = &mut study.contention;
+        shape.blocks = flags.repetitions.unwrap_or(shape.blocks);
+        shape.window = flags.window.unwrap_or(shape.window);
+        if !flags.cell.is_empty() {
+            study.cells = targets::chosen("cell", &study.cells, &flags.cell)?;
+        }
+        if !flags.variant.is_empty() {
+            only_controls(study, &flags.variant)?;
+        }
+        study::check(study).map_err(Failure::Usage)
     }
 
-    fn planned(file: &StudyFile<Study>) -> Vec<PlannedTrial> {
-        plan::trials(&file.study, &Rates::default())
+    fn outline(study: &Study) -> (&str, Vec<String>) {
+        let cells = (1..).zip(&study.cells).map(|(number, cell)| {
+            let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
+            let application = cell.application.as_deref().unwrap_or("no application");
+            format!("cell {number:<3} {traffic} and {application}, at {}", cell.place)
+        });
+        let paced = plan::pacings(study).into_iter().map(|pacing| {
+            let (place, traffic, share) = (pacing.place, pacing.traffic, pacing.share);
+            format!("rate     {share} of {traffic} alone at {place} is measured first")
+        });
+        (&study.question, cells.chain(paced).collect())
     }
 
-    fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
-        let time = plan::estimate(study, trials, options.workers);
-        Estimate::of(options, time, &Needs::of_contention(study))
-    }
-
-    fn show(options: &Options, file: &StudyFile<Study>) -> Verdict {
-        dry_run(options, file)
-    }
-
-    fn carry_out(
-        options: &Options,
-        file: &StudyFile<Study>,
-        path: &Path,
-        _: &SymbolFolders,
-    ) -> Result<Recorded<Self>, Failure> {
-        let lab = targets::lab_for(options, needs_vm(&file.study))?;
-        Ok(runner::run(&lab, &ContentionTrials, file, path)?)
-    }
-
-    fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure> {
-        let lab = targets::lab_for(options, needs_vm(&recorded.run.study))?;
-        Ok(runner::resume(&lab, &ContentionTrials, &recorded.path)?)
-    }
-
-    fn publish(
-        options: &Options,
+    fn figures(
         recorded: &Recorded<Self>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Verdict, Failure> {
-        let analysed = analysed(recorded, wanted.limits, wanted.near)?;
-        let html = report::contention::page(&analysed, &recorded.run, &recorded.study_text);
-        conclusion(recorded, &analysed).conclude(options, html, wanted)
+        limits: &flags::Limits,
+        near: Option<&Path>,
+    ) -> Result<Analysed, Failure> {
+        let mut run = recorded.run.clone();
+        let known = run.study.known();
+        let places = [near, Some(recorded.path.as_path())];
+        let baselines = targets::add_limits(&mut run.study.gates, limits, &known, &places)?;
+        Ok(analysis::contention::analyse(&run, &recorded.trials, &baselines))
     }
 
-    fn check(
-        options: &Options,
-        recorded: &Recorded<Self>,
-        flags: &flags::Check,
-    ) -> Result<Verdict, Failure> {
-        let analysed = analysed(recorded, &flags.limits, None)?;
-        let Analysed { table, counted, .. } = &analysed;
-        targets::save(flags, recorded, || baseline::of(&recorded.run, table), *counted)?;
-        conclusion(recorded, &analysed).check(options, &flags.outputs)
+    fn decided<'a>(analysed: &'a Analysed, study: &Study) -> Limited<'a> {
+        let Analysed { question, table, targets, counted, .. } = analysed;
+        Limited { question, targets, counted: *counted, table, known: study.known() }
     }
 
-    fn compare(
-        _: &Options,
-        file: StudyFile<Study>,
-        _: &flags::Compare,
-    ) -> Result<Verdict, Failure> {
+    fn said(analysed: &Analysed) -> Said {
+        let (verdict, sentence) = report::contention::overall(analysed);
+        Said {
+            text: inert::lines(&report::contention::summary(analysed)).into_owned(),
+            lines: report::targets::lines(&analysed.targets),
+            overall: Overall { verdict, sentence },
+            markdown: report::contention::markdown(analysed),
+        }
+    }
+
+    fn page(analysed: &Analysed, recorded: &Recorded<Self>) -> Result<String, report::Error> {
+        report::contention::page(analysed, &recorded.run, &recorded.study_text)
+    }
+
+    fn sides(_: &Options, file: StudyFile<Study>, _: &flags::Compare) -> Result<Verdict, Failure> {
         Err(Failure::Usage(format!(
             "{} is a contention study: its controls are compared in every block; use `headroom run`",
             file.name
         )))
-    }
-
-    fn entry(
-        recorded: &Recorded<Self>,
-        following: &Following<'_>,
-        place: Place<'_>,
-    ) -> Result<Entry, String> {
-        let analysed = analysed(recorded, &flags::Limits::default(), None);
-        let analysed = analysed.map_err(|failure| failure.sentence())?;
-        Ok(report::contention::entry(&recorded.run, &analysed, following.figure, place))
     }
 }
 
@@ -123,29 +111,6 @@ fn policies(study: &Study) -> Result<(), String> {
             .map_err(|why| format!("control `{name}`: {}", why.to_string().replace('\n', "; ")))?;
     }
     Ok(())
-}
-
-/// Its words, where others are said.
-const HAS: &str = "--cell, --variant, --repetitions, --window, --gate, --junit and --markdown";
-
-/// The study with what the command line changes in it.
-fn changed(mut file: StudyFile<Study>, flags: &flags::Run) -> Result<StudyFile<Study>, Failure> {
-    let study = &mut file.study;
-    if let Some(blocks) = flags.repetitions {
-        study.contention.blocks = blocks;
-    }
-    if let Some(window) = flags.window {
-        study.contention.window = window;
-    }
-    if !flags.cell.is_empty() {
-        study.cells = targets::chosen("cell", &study.cells, &flags.cell)?;
-    }
-    if !flags.variant.is_empty() {
-        only_controls(study, &flags.variant)?;
-    }
-    study::check(study).map_err(Failure::Usage)?;
-    file.overrides.extend(flags.changes());
-    Ok(file)
 }
 
 /// Leaves these controls, and `none`, which every cell has.
@@ -163,55 +128,6 @@ fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Prints the plan and does nothing.
-fn dry_run(options: &Options, file: &StudyFile<Study>) -> Verdict {
-    let study = &file.study;
-    let trials = Contention::planned(file);
-    let cells = (1..).zip(&study.cells).map(|(number, cell)| {
-        let traffic = cell.traffic.as_deref().unwrap_or("no traffic");
-        let application = cell.application.as_deref().unwrap_or("no application");
-        format!("cell {number:<3} {traffic} and {application}, at {}", cell.place)
-    });
-    let paced = plan::pacings(study).into_iter().map(|pacing| {
-        let (place, traffic, share) = (pacing.place, pacing.traffic, pacing.share);
-        format!("rate     {share} of {traffic} alone at {place} is measured first")
-    });
-    let numbered = targets::Numbered {
-        study,
-        trials: trials.iter().map(|one| (one.number, one.name(study), json!(one.order))).collect(),
-        estimate: Contention::estimate(options, study, &trials),
-    };
-    numbered.show(options, &study.question, cells.chain(paced).collect())
-}
-
-/// A run with the limits of the command line among its study's.
-fn analysed(
-    recorded: &Recorded<Contention>,
-    limits: &flags::Limits,
-    near: Option<&Path>,
-) -> Result<Analysed, Failure> {
-    let mut run = recorded.run.clone();
-    let known = run.study.known();
-    let places = [near, Some(recorded.path.as_path())];
-    let baselines = targets::add_limits(&mut run.study.gates, limits, &known, &places)?;
-    Ok(analysis::contention::analyse(&run, &recorded.trials, &baselines))
-}
-
-fn conclusion(recorded: &Recorded<Contention>, analysed: &Analysed) -> Conclusion {
-    let (verdict, sentence) = report::contention::overall(analysed);
-    let lines = report::targets::lines(&analysed.targets);
-    let (run, question) = (&recorded.run, &analysed.question);
-    Conclusion {
-        json: serde_json::to_string(analysed).unwrap_or_default(),
-        text: inert::lines(&report::contention::summary(analysed)).into_owned(),
-        markdown: report::contention::markdown(analysed),
-        junit: report::junit::document(run, question, &lines, targets::took(recorded)),
-        lines,
-        overall: Overall { verdict, sentence },
-        edited: recorded.edited.clone(),
-    }
 }
 
 #[cfg(test)]

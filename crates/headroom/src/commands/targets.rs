@@ -1,32 +1,257 @@
-//! What contention and completion studies share: which words they take, which of their entries are chosen, limits of
-//! the command line among their own, and what their limits come to.
+//! What the verbs do with studies whose trials are made at named places, contention and completion alike: which words
+//! they take, which of their entries are chosen, limits of the command line among their own, the plan that is shown, the
+//! run, its page and its verdict.
 //!
 //! What is measured and how it is laid out is [`super::contention`]'s and [`super::completion`]'s.
 
 use std::path::Path;
 
-use analysis::metrics::baseline::Baselines;
+use analysis::metrics::baseline::{self, Baselines};
 use lab::{
     Lab,
+    missing::Needs,
+    places::{self, Placed},
     run_folder::{self, Recorded},
+    runner,
 };
 use model::{
-    baseline::Baseline,
-    experiment::{Experiment, TrialOf},
+    experiment::{Experiment, Planned, TrialOf},
     limit::{Known, Limits as Gates},
 };
-use report::{Overall, junit::Took, verdict_lines::VerdictLine};
+use report::{
+    Overall,
+    index::{self, Entry, Limited},
+    junit::{self, Took},
+    verdict_lines::VerdictLine,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{check, plan::Plan, publish::Wanted};
+use super::{
+    check,
+    kinds::{FileOf, Following, Verbs},
+    plan::Plan,
+    publish::Wanted,
+};
 use crate::{
+    code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
     options::Options,
     output,
 };
+
+/// What differs between kinds whose trials are made at places.
+pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
+    /// Its kind of study with an article, where words for others are refused.
+    const STUDY: &'static str;
+    /// What it takes in their place.
+    const HAS: &'static str;
+    /// Whether the figures of a run are kept alongside its page.
+    const KEEPS_FIGURES: bool;
+    /// All that a run says.
+    type Figures: Serialize;
+
+    /// What limits of a study can speak of.
+    fn known(study: &Self::Study) -> Known;
+
+    /// Changes in a study what the command line says, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`].
+    fn change(file: &mut FileOf<Self>, flags: &flags::Run) -> Result<(), Failure>;
+
+    /// The question of a study, and lines on what its trials are made of.
+    fn outline(study: &Self::Study) -> (&str, Vec<String>);
+
+    /// Analyses a run with the limits of the command line among its study's.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] for words that mean nothing to it.
+    fn figures(
+        recorded: &Recorded<Self>,
+        limits: &Limits,
+        near: Option<&Path>,
+    ) -> Result<Self::Figures, Failure>;
+
+    /// The run's table, what can be asked of it, and what was decided on it.
+    fn decided<'a>(figures: &'a Self::Figures, study: &Self::Study) -> Limited<'a>;
+
+    /// The run for people and for a CI.
+    fn said(figures: &Self::Figures) -> Said;
+
+    /// The run's page.
+    ///
+    /// # Errors
+    ///
+    /// As [`report::completion::page`].
+    fn page(figures: &Self::Figures, recorded: &Recorded<Self>) -> Result<String, report::Error>;
+
+    /// As [`Verbs::compare`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn sides(
+        options: &Options,
+        file: FileOf<Self>,
+        flags: &flags::Compare,
+    ) -> Result<Verdict, Failure>;
+}
+
+impl<K: AtPlaces> Verbs for K {
+    fn changed(mut file: FileOf<K>, flags: &flags::Run) -> Result<FileOf<K>, Failure> {
+        let said = [
+            ("--clients", !flags.clients.is_empty()),
+            ("--only", !flags.only.is_empty()),
+            ("--symbols", !flags.symbols.folders.is_empty()),
+        ];
+        refuse(&said, K::STUDY, K::HAS)?;
+        refuse_limits(&flags.limits, &K::known(&file.study))?;
+        K::change(&mut file, flags)?;
+        file.overrides.extend(flags.changes());
+        Ok(file)
+    }
+
+    fn planned(file: &FileOf<K>) -> Vec<K::Planned> {
+        K::trials(&file.study, &K::Calibration::default())
+    }
+
+    fn estimate(options: &Options, study: &K::Study, trials: &[K::Planned]) -> Estimate {
+        let time = <K as Placed>::estimate(study, trials, options.workers);
+        Estimate::of(options, time, &Needs::of_places::<K>(study))
+    }
+
+    fn show(options: &Options, file: &FileOf<K>) -> Verdict {
+        let study = &file.study;
+        let trials = K::planned(file);
+        let (question, mut lines) = K::outline(study);
+        lines.extend(trials.iter().map(|one| format!("trial    {} {}", one.id(), one.name(study))));
+        let shown = |one: &K::Planned| {
+            let planned = json!(one);
+            json!({"number": planned["number"], "name": one.name(study), "order": planned["order"]})
+        };
+        let shown: Vec<Value> = trials.iter().map(shown).collect();
+        let estimate = <K as Verbs>::estimate(options, study, &trials);
+        let value = json!({"study": study, "trials": shown});
+        Plan { question, value, lines, trials: trials.len(), estimate }.show(options)
+    }
+
+    fn carry_out(
+        options: &Options,
+        file: &FileOf<K>,
+        path: &Path,
+        _: &SymbolFolders,
+    ) -> Result<Recorded<K>, Failure> {
+        Ok(runner::run(&lab_for::<K>(options, &file.study)?, &K::default(), file, path)?)
+    }
+
+    fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
+        let lab = lab_for::<K>(options, &recorded.run.study)?;
+        Ok(runner::resume(&lab, &K::default(), &recorded.path)?)
+    }
+
+    fn publish(
+        options: &Options,
+        recorded: &Recorded<K>,
+        wanted: &Wanted<'_>,
+    ) -> Result<Verdict, Failure> {
+        let figures = K::figures(recorded, wanted.limits, wanted.near)?;
+        let html = K::page(&figures, recorded).map_err(Failure::Page)?;
+        if K::KEEPS_FIGURES {
+            let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
+            run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;
+        }
+        run_folder::write_whole(wanted.page, html.as_bytes())?;
+        let run = Concluded::of(recorded, &figures);
+        let verdict = run.tell(options, wanted.outputs, &run.said.text)?;
+        if !options.json {
+            output::line(format_args!("report: {}", wanted.page.display()));
+        }
+        Ok(verdict)
+    }
+
+    fn check(
+        options: &Options,
+        recorded: &Recorded<K>,
+        flags: &flags::Check,
+    ) -> Result<Verdict, Failure> {
+        let figures = K::figures(recorded, &flags.limits, None)?;
+        if let Some(file) = &flags.save_baseline {
+            let Limited { table, counted, .. } = K::decided(&figures, &recorded.run.study);
+            let planned = recorded.run.plan.len() as u32;
+            check::save(file, counted, planned, || baseline::of(&recorded.run, table))?;
+        }
+        let run = Concluded::of(recorded, &figures);
+        let text = check::plain(&run.said.lines, &run.said.overall);
+        run.tell(options, &flags.outputs, &text)
+    }
+
+    fn compare(
+        options: &Options,
+        file: FileOf<K>,
+        flags: &flags::Compare,
+    ) -> Result<Verdict, Failure> {
+        K::sides(options, file, flags)
+    }
+
+    fn entry(
+        recorded: &Recorded<K>,
+        following: &Following<'_>,
+        place: index::Place<'_>,
+    ) -> Result<Entry, String> {
+        let figures = K::figures(recorded, &Limits::default(), None);
+        let figures = figures.map_err(|failure| failure.sentence())?;
+        let limited = K::decided(&figures, &recorded.run.study);
+        Ok(index::by_targets(&recorded.run, limited, following.figure, place))
+    }
+}
+
+/// What an analysed run says, in every form.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// For a terminal, inert but for colours.
+    pub(super) text: String,
+    /// Every verdict.
+    pub(super) lines: Vec<VerdictLine>,
+    /// The verdict on the run.
+    pub(super) overall: Overall,
+    /// For a CI's summary.
+    pub(super) markdown: String,
+}
+
+/// A run, analysed.
+struct Concluded<'a, K: AtPlaces> {
+    recorded: &'a Recorded<K>,
+    figures: &'a K::Figures,
+    said: Said,
+}
+
+impl<'a, K: AtPlaces> Concluded<'a, K> {
+    fn of(recorded: &'a Recorded<K>, figures: &'a K::Figures) -> Self {
+        Self { recorded, figures, said: K::said(figures) }
+    }
+
+    /// Writes what CI reads, prints this text, and gives the verdict.
+    fn tell(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
+        let Self { recorded, figures, said } = self;
+        let question = K::decided(figures, &recorded.run.study).question;
+        let junit = || junit::document(&recorded.run, question, &said.lines, took(recorded));
+        check::write_files(outputs, junit, || said.markdown.clone())?;
+        if options.json {
+            output::json_text(&serde_json::to_string(figures).unwrap_or_default());
+        } else {
+            output::painted(text.trim_end());
+            for file in &recorded.edited {
+                output::line(format_args!("edited: trials/{file}.json is not as it was written"));
+            }
+        }
+        Ok(said.overall.verdict.into())
+    }
+}
 
 /// Pairs of an A/A run: enough subsets to see how often the lab cries wolf.
 pub(super) const A_A_PAIRS: u32 = 20;
@@ -36,8 +261,8 @@ pub(super) const A_A_PAIRS: u32 = 20;
 /// # Errors
 ///
 /// As [`Options::lab`].
-pub(super) fn lab_for(options: &Options, needs_vm: bool) -> Result<Lab, Failure> {
-    if needs_vm { options.lab() } else { options.lab_for_devices() }
+fn lab_for<K: Placed>(options: &Options, study: &K::Study) -> Result<Lab, Failure> {
+    if places::needs_vm::<K>(study) { options.lab() } else { options.lab_for_devices() }
 }
 
 /// Refuses the first word that was said, with what is wrong with it.
@@ -63,20 +288,6 @@ pub(super) fn refuse_said(
 /// [`Failure::Usage`].
 pub(super) fn refuse(said: &[(&str, bool)], study: &str, has: &str) -> Result<(), Failure> {
     refuse_said(said, |word| format!("{word} means nothing to {study} study; it has {has}"))
-}
-
-/// Refuses words of `headroom run` that are for studies of clients and subjects.
-///
-/// # Errors
-///
-/// As [`refuse`].
-pub(super) fn refuse_others(flags: &flags::Run, study: &str, has: &str) -> Result<(), Failure> {
-    let said = [
-        ("--clients", !flags.clients.is_empty()),
-        ("--only", !flags.only.is_empty()),
-        ("--symbols", !flags.symbols.folders.is_empty()),
-    ];
-    refuse(&said, study, has)
 }
 
 /// Refuses the words of a completion study where the study is another.
@@ -110,23 +321,6 @@ pub(super) fn refuse_baseline(limits: &Limits) -> Result<(), Failure> {
     })
 }
 
-/// Writes what later runs are judged by, where that is asked; `counted` are the valid trials.
-///
-/// # Errors
-///
-/// [`Failure::Unmeasured`] unless all trials are valid, and [`Failure`] of the file.
-pub(super) fn save<K: Experiment>(
-    flags: &flags::Check,
-    recorded: &Recorded<K>,
-    baseline: impl FnOnce() -> Baseline,
-    counted: u32,
-) -> Result<(), Failure> {
-    match &flags.save_baseline {
-        Some(file) => check::save(file, counted, recorded.run.plan.len() as u32, baseline),
-        None => Ok(()),
-    }
-}
-
 /// How much worse than a baseline a run may be where no limit says.
 const BY: &str = "5%";
 
@@ -135,7 +329,7 @@ const BY: &str = "5%";
 /// # Errors
 ///
 /// [`Failure::Usage`].
-pub(super) fn refuse_limits(limits: &Limits, known: &Known) -> Result<(), Failure> {
+fn refuse_limits(limits: &Limits, known: &Known) -> Result<(), Failure> {
     limits.gates.iter().try_for_each(|limit| known.check(limit)).map_err(Failure::Usage)
 }
 
@@ -178,7 +372,7 @@ fn with_limits(
 }
 
 /// What a run of any kind took, for a CI.
-pub(super) fn took<K: Experiment>(recorded: &Recorded<K>) -> Took {
+fn took<K: Experiment>(recorded: &Recorded<K>) -> Took {
     let ends = |trial: &TrialOf<K>| trial.began_unix + trial.cost.measure_ms / 1000;
     let trials = || recorded.trials.iter().filter(|trial| trial.same_as.is_none());
     let (first, last) = (trials().map(|trial| trial.began_unix).min(), trials().map(ends).max());
@@ -203,98 +397,6 @@ pub(super) fn chosen<T: Clone>(
     }
     let chosen = all.zip(entries).filter(|(number, _)| numbers.contains(number));
     Ok(chosen.map(|(_, entry)| entry.clone()).collect())
-}
-
-/// The trials of a study that numbers them, before they are made.
-pub(super) struct Numbered<'a, S> {
-    /// The study.
-    pub(super) study: &'a S,
-    /// Number, name and order of each.
-    pub(super) trials: Vec<(u32, String, Value)>,
-    /// How long they will take.
-    pub(super) estimate: Estimate,
-}
-
-impl<S: Serialize> Numbered<'_, S> {
-    /// Prints them as a plan, behind lines on what they are made of.
-    pub(super) fn show(self, options: &Options, question: &str, mut lines: Vec<String>) -> Verdict {
-        let line =
-            |(number, name, _): &(u32, String, Value)| format!("trial    {number:04} {name}");
-        lines.extend(self.trials.iter().map(line));
-        let value = |(number, name, order): &(u32, String, Value)| json!({"number": number, "name": name, "order": order});
-        let trials: Vec<Value> = self.trials.iter().map(value).collect();
-        let plan = Plan {
-            question,
-            value: json!({"study": self.study, "trials": trials}),
-            lines,
-            trials: trials.len(),
-            estimate: self.estimate,
-        };
-        plan.show(options)
-    }
-}
-
-/// What an analysed run says, in every form.
-#[derive(Debug)]
-pub(super) struct Conclusion {
-    /// For machines: one line.
-    pub(super) json: String,
-    /// For a terminal, inert but for colours.
-    pub(super) text: String,
-    /// Every verdict, for a terminal.
-    pub(super) lines: Vec<VerdictLine>,
-    /// The verdict on the run.
-    pub(super) overall: Overall,
-    /// For a CI's summary.
-    pub(super) markdown: String,
-    /// For a CI.
-    pub(super) junit: String,
-    /// Files that are not as they were written.
-    pub(super) edited: Vec<String>,
-}
-
-impl Conclusion {
-    /// Prints every verdict, writes what CI reads, and gives the verdict.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] where a file cannot be written.
-    pub(super) fn check(&self, options: &Options, outputs: &Outputs) -> Result<Verdict, Failure> {
-        let text = check::plain(&self.lines, &self.overall);
-        self.tell(options, outputs, &text)
-    }
-
-    /// Writes its page and what CI reads, prints it, and gives its verdict.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] where the page could not be made, or a file cannot be written.
-    pub(super) fn conclude(
-        &self,
-        options: &Options,
-        html: Result<String, report::Error>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Verdict, Failure> {
-        run_folder::write_whole(wanted.page, html.map_err(Failure::Page)?.as_bytes())?;
-        let verdict = self.tell(options, wanted.outputs, &self.text)?;
-        if !options.json {
-            output::line(format_args!("report: {}", wanted.page.display()));
-        }
-        Ok(verdict)
-    }
-
-    fn tell(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
-        check::write_files(outputs, || self.junit.clone(), || self.markdown.clone())?;
-        if options.json {
-            output::json_text(&self.json);
-        } else {
-            output::painted(text.trim_end());
-            for file in &self.edited {
-                output::line(format_args!("edited: trials/{file}.json is not as it was written"));
-            }
-        }
-        Ok(self.overall.verdict.into())
-    }
 }
 
 #[cfg(test)]

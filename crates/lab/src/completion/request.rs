@@ -1,18 +1,17 @@
 //! A trial as a request: what txd is to do at a place, and the counters that come back.
 
-use std::time::Instant;
-
 use model::{
     completion::{Measured, Order},
-    trial::{HostCost, Outcome},
+    experiment::Completion,
+    trial::Outcome,
     wire::{self, Frame},
 };
 
-use super::{CompletionTrials, plan::mode_of};
+use super::plan::mode_of;
 use crate::{
-    Error,
+    Error, places,
     procedure::{Finished, Site, TrialFiles},
-    request::{At, Ran, Request},
+    request::{At, Request},
 };
 
 impl Request for Order {
@@ -38,12 +37,11 @@ impl Request for Order {
 ///
 /// [`Error`] of the host.
 pub(super) fn made(
-    site: &Site<'_, CompletionTrials>,
+    site: &Site<'_, Completion>,
     place: usize,
     order: &Order,
     files: &TrialFiles,
 ) -> Result<Finished<Measured>, Error> {
-    let began = Instant::now();
     let Some(place) = site.run.study.places.get(place) else {
         return Ok(Finished::invalid("the study has no such place"));
     };
@@ -54,11 +52,6 @@ pub(super) fn made(
         console_log: &files.console_log,
         model: None,
     };
-    let Ran { answer, idle_before } = site.ground.run(&at, order)?;
-    let outcome = match answer {
-        Ok(measured) => Outcome::Measured(Box::new(measured)),
-        Err(why) => Outcome::invalid(why),
-    };
-    let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
-    Ok(Finished { outcome, cost, idle_before })
+    let read = |measured| Outcome::Measured(Box::new(measured));
+    places::requested(site.ground, &at, order, read)
 }

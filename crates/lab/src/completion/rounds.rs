@@ -5,10 +5,11 @@
 
 use model::{
     completion::{Rounds, TaskWork},
+    experiment::Completion,
     trial::Outcome,
 };
 
-use super::{CompletionTrials, plan, request};
+use super::{plan, request};
 use crate::{
     Error,
     procedure::{Site, TrialFiles},
@@ -31,7 +32,7 @@ const ATTEMPTS: u32 = 6;
 /// # Errors
 ///
 /// [`Error`] of the host. A trial that fails leaves its task without rounds, and is no error.
-pub(super) fn find(site: &Site<'_, CompletionTrials>, mut known: Rounds) -> Result<Rounds, Error> {
+pub(super) fn find(site: &Site<'_, Completion>, mut known: Rounds) -> Result<Rounds, Error> {
     // What could not be found then is looked for again now.
     known.0.retain(|work| work.rounds.is_some());
     for (place, ms) in plan::tasks(&site.run.study) {
@@ -49,11 +50,7 @@ pub(super) fn find(site: &Site<'_, CompletionTrials>, mut known: Rounds) -> Resu
 }
 
 /// The rounds, or why there are none.
-fn found(
-    site: &Site<'_, CompletionTrials>,
-    place: usize,
-    ms: u32,
-) -> Result<Result<u64, String>, Error> {
+fn found(site: &Site<'_, Completion>, place: usize, ms: u32) -> Result<Result<u64, String>, Error> {
     let mut rounds = FIRST;
     for attempt in 1..=ATTEMPTS {
         let order = plan::alone(&site.run.study, rounds);

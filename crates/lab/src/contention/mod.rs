@@ -17,84 +17,50 @@ use model::{
 };
 
 use crate::{
-    Error, Lab,
-    batch::{Batch, counted_first},
-    places::Wanted,
-    procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
-    request::Places,
-    run_folder::RunFolder,
-    runner::same_lab,
-    study_file::StudyFile,
-    vm::Shape,
+    Error,
+    places::{Placed, Wanted},
+    procedure::{Finished, Site, TrialFiles},
 };
 
 /// How long a trial waits for the machine to be idle; then it goes on, and says how idle it was.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How contention trials are made.
-#[derive(Clone, Copy, Debug)]
-pub struct ContentionTrials;
-
-/// Whether a study's cells need virtual access points.
-pub fn needs_vm(study: &Study) -> bool {
-    places_of(study).iter().any(|(on, _)| *on == Machine::Vm)
-}
-
-/// Places that cells are at.
-fn places_of(study: &Study) -> Vec<(Machine, Mode)> {
-    let places = study.cells.iter().filter_map(|cell| plan::place_of(study, cell));
-    places.map(|place| (place.on, plan::mode_of(place))).collect()
-}
-
-/// The second radio is the wide one of 5 GHz that traffic goes over, and on another channel than the first, which so
-/// hears none of it; each has one client.
-fn wanted(study: &Study) -> Wanted {
-    let idle_gate = study.contention.idle_gate;
-    Wanted { radios: 2, clients: 2, idle_gate, patience: PATIENCE }
-}
-
-/// The virtual access points that a study needs.
-pub(crate) fn access_points(study: &Study) -> Vec<Shape> {
-    wanted(study).shapes(&places_of(study))
-}
-
-impl Procedure for ContentionTrials {
-    type Kind = Contention;
-    type Ground = Places;
-
-    fn prepare(&self, lab: &Lab, file: &StudyFile<Study>) -> Result<Prepared<Self>, Error> {
-        let study = file.study.clone();
-        let (ground, lab) = wanted(&study).raise(lab, &places_of(&study))?;
-        Ok(Prepared { ground, study, plan: Vec::new(), lab, versus: None })
+impl Placed for Contention {
+    /// Places that cells are at.
+    fn places(study: &Study) -> Vec<(Machine, Mode)> {
+        let places = study.cells.iter().filter_map(|cell| plan::place_of(study, cell));
+        places.map(|place| (place.on, plan::mode_of(place))).collect()
     }
 
-    fn prepare_again(&self, lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Places, Error> {
-        let (ground, now) = wanted(&run.study).raise(lab, &places_of(&run.study))?;
-        same_lab(folder.path(), &run.lab, &now)?;
-        Ok(ground)
+    /// The second radio is the wide one of 5 GHz that traffic goes over, and on another channel than the first, which
+    /// so hears none of it; each has one client.
+    fn wanted(study: &Study) -> Wanted {
+        let idle_gate = study.contention.idle_gate;
+        Wanted { radios: 2, clients: 2, idle_gate, patience: PATIENCE }
     }
 
-    fn calibrate(&self, site: &Site<'_, Self>, known: Rates) -> Result<Rates, Error> {
+    fn trials(study: &Study, rates: &Rates) -> Vec<PlannedTrial> {
+        plan::trials(study, rates)
+    }
+
+    fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration {
+        plan::estimate(study, plan, cores)
+    }
+
+    fn is_alone(study: &Study, trial: &PlannedTrial) -> bool {
+        plan::is_alone(study, trial)
+    }
+
+    fn find(site: &Site<'_, Self>, known: Rates) -> Result<Rates, Error> {
         rates::find(site, known)
     }
 
-    fn plan(&self, study: &Study, rates: &Rates) -> Option<Vec<PlannedTrial>> {
-        Some(plan::trials(study, rates))
+    fn repeated(run: &Run) -> BTreeMap<String, String> {
+        let repeats = plan::repeats(&run.study, &run.plan).into_iter();
+        repeats.map(|(one, first)| (one.id(), first.id())).collect()
     }
 
-    fn same(&self, run: &Run) -> BTreeMap<String, String> {
-        plan::repeats(&run.study, &run.plan)
-            .into_iter()
-            .map(|(one, first)| (one.id(), first.id()))
-            .collect()
-    }
-
-    fn batches(&self, site: &Site<'_, Self>, part: Vec<PlannedTrial>) -> Vec<Batch<PlannedTrial>> {
-        counted_first(part, |planned| plan::is_alone(&site.run.study, planned))
-    }
-
-    fn trial(
-        &self,
+    fn made(
         site: &Site<'_, Self>,
         planned: &PlannedTrial,
         files: &TrialFiles,

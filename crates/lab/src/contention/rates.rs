@@ -2,11 +2,11 @@
 
 use model::{
     contention::{FullRate, Place, Rates, Reading, Record},
+    experiment::Contention,
     trial::Outcome,
 };
 
 use super::{
-    ContentionTrials,
     plan::{self, Pacing},
     request,
 };
@@ -20,10 +20,7 @@ use crate::{
 /// # Errors
 ///
 /// [`Error`] of the host. A trial that fails leaves its traffic without a rate, and is no error.
-pub(super) fn find(
-    site: &Site<'_, ContentionTrials>,
-    Rates(mut known): Rates,
-) -> Result<Rates, Error> {
+pub(super) fn find(site: &Site<'_, Contention>, Rates(mut known): Rates) -> Result<Rates, Error> {
     // What could not be found then is looked for again now.
     known.retain(|one| one.rate.is_some());
     for pacing in plan::pacings(&site.run.study) {
@@ -39,7 +36,7 @@ pub(super) fn find(
 }
 
 fn measured(
-    site: &Site<'_, ContentionTrials>,
+    site: &Site<'_, Contention>,
     pacing: &Pacing,
     place: &Place,
 ) -> Result<FullRate, Error> {

@@ -1,19 +1,21 @@
 //! A trial as a request: what is tried at a place, the record that comes back, and what the caches of it were.
 
-use std::{fs, time::Instant};
+use std::fs;
 
 use model::{
     contention::{Machine, Order, Place, Reading, Record},
-    trial::{HostCost, Outcome},
+    experiment::Contention,
+    trial::Outcome,
     wire::{self, Frame},
 };
 
-use super::{ContentionTrials, plan::mode_of};
+use super::plan::mode_of;
 use crate::{
     Error,
     cache_model::{self, Attached},
+    places,
     procedure::{Finished, Site, TrialFiles},
-    request::{At, Ran, Request},
+    request::{At, Request},
     run_folder,
 };
 
@@ -41,12 +43,11 @@ impl Request for Order {
 ///
 /// [`Error`] of the host.
 pub(super) fn made(
-    site: &Site<'_, ContentionTrials>,
+    site: &Site<'_, Contention>,
     place: &Place,
     order: &Order,
     files: &TrialFiles,
 ) -> Result<Finished<Reading>, Error> {
-    let began = Instant::now();
     let is_modelled = place.on == Machine::Vm && order.marks;
     let counts = files.console_log.with_extension("caches");
     let geometry = site.run.study.caches.filter(|_| is_modelled);
@@ -63,13 +64,7 @@ pub(super) fn made(
         console_log: &files.console_log,
         model: model.as_ref(),
     };
-    let Ran { answer, idle_before } = site.ground.run(&at, order)?;
-    let outcome = match answer {
-        Ok(record) => read(record, model.as_ref()),
-        Err(why) => Outcome::invalid(why),
-    };
-    let cost = HostCost { measure_ms: began.elapsed().as_millis() as u64, ..HostCost::default() };
-    Ok(Finished { outcome, cost, idle_before })
+    places::requested(site.ground, &at, order, |record| read(record, model.as_ref()))
 }
 
 /// The record, with what the caches of its window were.

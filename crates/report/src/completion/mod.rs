@@ -28,7 +28,6 @@ use crate::{
     Error,
     frame::{Frame, Parts, core, framed},
     identity::{self, Fact},
-    index::{self, Entry, Limited},
     marks, prose,
 };
 
@@ -64,23 +63,6 @@ struct Drawn {
     title: String,
     cpu: String,
     latency: String,
-}
-
-/// A run's line in an index.
-pub fn entry(
-    run: &Run,
-    completion: &Completion,
-    wanted: &index::Wanted,
-    place: index::Place<'_>,
-) -> Entry {
-    let limited = Limited {
-        question: &run.study.question,
-        targets: &completion.targets,
-        counted: completion.counted,
-        table: &completion.table,
-        known: run.study.known(),
-    };
-    index::by_targets(run, limited, wanted, place)
 }
 
 framed!(Page);

@@ -36,7 +36,6 @@ use self::{cases::CasesSection, cure::Cured, gate::HarmVerdict};
 use crate::{
     Error, again,
     frame::{Frame, Parts, framed},
-    index::{self, Entry, Limited},
 };
 
 /// A contention run as one HTML file. `study_toml` is the study file, shown verbatim.
@@ -84,23 +83,6 @@ struct Decisions {
     count: String,
     /// Each setting with its decisions: seconds from the application's start, and the words.
     settings: Vec<(String, Vec<(String, String)>)>,
-}
-
-/// A run's line in an index.
-pub fn entry(
-    run: &Run,
-    contention: &Contention,
-    wanted: &index::Wanted,
-    place: index::Place<'_>,
-) -> Entry {
-    let limited = Limited {
-        question: &run.study.question,
-        targets: &contention.targets,
-        counted: contention.counted,
-        table: &contention.table,
-        known: run.study.known(),
-    };
-    index::by_targets(run, limited, wanted, place)
 }
 
 framed!(Page);

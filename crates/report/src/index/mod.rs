@@ -115,18 +115,23 @@ pub fn entry(run: &Run, analysis: &Analysis, wanted: &Wanted, place: Place<'_>) 
     .following(wanted, &analysis.table, &run.study.known())
 }
 
-/// A run that is decided by its limits alone.
-pub(crate) struct Limited<'a> {
-    pub(crate) question: &'a str,
-    pub(crate) targets: &'a [Target],
-    /// The trials that they rest on.
-    pub(crate) counted: u32,
-    pub(crate) table: &'a [Metric],
-    pub(crate) known: Known,
+/// A run's question, the limits that answer it, and what they were decided on.
+#[derive(Clone, Debug)]
+pub struct Limited<'a> {
+    /// The study's question.
+    pub question: &'a str,
+    /// The limits, decided.
+    pub targets: &'a [Target],
+    /// The valid trials that they rest on.
+    pub counted: u32,
+    /// The run's figures.
+    pub table: &'a [Metric],
+    /// What limits of the study can speak of.
+    pub known: Known,
 }
 
 /// One line of the index from a run that is decided by its limits alone; its key figure is the first one's.
-pub(crate) fn by_targets<S, P>(
+pub fn by_targets<S, P>(
     run: &Run<S, P>,
     limited: Limited<'_>,
     wanted: &Wanted,
