@@ -45,6 +45,7 @@ fn measure(command: &str, every: Span) -> Measure {
         subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
         others: Vec::new(),
         load: Some(LoadOrder { work: Work::Rounds(vec![words]), every }),
+        background: None,
         offset: Span::default(),
         warm_up: Span::from_secs(1),
         window: Span::from_secs(4),

@@ -34,7 +34,8 @@ census = true
 "#;
 
 const STARTED: &str = "process = \"stationd\", ready = \"/run/stationd.sock\"";
-const AS_FOUND: &str = "--set pull=per-station --set write-back=each-poll";
+const AS_FOUND: &str =
+    "--set pull=per-station --set ask-hostapd=each-poll --set write-back=each-poll";
 
 fn study() -> Study {
     Study::small().process("stationd").count(COUNT).window("5s").variant(

@@ -51,6 +51,7 @@ fn measure(instrument: Option<Instrument>) -> Measure {
             work: Work::Rounds(vec![words("busybox killall -USR1 breeder")]),
             every: Span::from_secs(2),
         }),
+        background: None,
         offset: Span::default(),
         warm_up: Span::from_secs(2),
         window: Span::from_secs(2 * BATCHES),

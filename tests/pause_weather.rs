@@ -273,6 +273,7 @@ fn pausing() -> Measure {
         subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
         others: Vec::new(),
         load: None,
+        background: None,
         offset: Span::default(),
         warm_up: Span::default(),
         window: Span::from_secs(60),

@@ -12,7 +12,7 @@ use crate::harness::{Place, Study, device_program, number};
 
 const STARTED: &str =
     "process = \"stationd\", ready = \"/run/stationd.sock\", others = [\"hostapd\"]";
-const AS_FOUND: &str = "--set trace-check=walk --set pull=per-station --set write-back=each-poll";
+const AS_FOUND: &str = "--set trace-check=walk --set pull=per-station --set ask-hostapd=each-poll --set write-back=each-poll";
 
 /// stationd as found in the field and with all its cures, six clients, asked once a second for each radio.
 fn stages() -> Study {

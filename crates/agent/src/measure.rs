@@ -3,7 +3,7 @@
 //! ```text
 //! order ─offset─► subject ready, hello, census ─► t0 ──────warm-up──────┬─½ period─┬──────window──────┐
 //! load's rounds:                                  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │  │
-//! … or one that stays:                            ╞═══════════════════════════════════════════════════╡
+//! … or one that stays, and the background:        ╞═══════════════════════════════════════════════════╡
 //! samples:                                                                         ▲     ▲      ▲     ▲
 //! an instrument:                        in place  ╞ waits ═════════════════════════╪═════ works ══════╡
 //! ```
@@ -17,7 +17,7 @@ use linux::{error::chain, system::monotonic_ns};
 use model::{
     sample::Rounds,
     span::Span,
-    wire::{Frame, Measure, Refusal},
+    wire::{Frame, LoadOrder, Measure, Refusal, Work},
 };
 
 use crate::{
@@ -63,8 +63,10 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     let Found { subject, started, .. } = found;
     let from = monotonic_ns();
     let load = order.load.as_ref().map(|load| Load::new(load, from, room.as_deref()));
+    let background = background(order, from, &mut groups);
     let times = Times::of(order, from);
-    let mut window = Window { times, subject, sampler, instrument, load, started, taken: 0 };
+    let mut window =
+        Window { times, subject, sampler, instrument, load, background, started, taken: 0 };
     window.run(session)?;
     if let Some(instrument) = window.instrument.take() {
         instrument.finish(session)?;
@@ -75,7 +77,7 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
         let processes = identity::Processes { subject: &pids, others: &others, load };
         session.send(&Frame::Identity(Box::new(identity::of(processes))))?;
     }
-    window.stop_load(session)?;
+    window.stop(session)?;
     if let Some(failure) = window.load.as_ref().and_then(Load::failure) {
         session.send(&Frame::LoadFailure(failure))?;
     }
@@ -83,6 +85,13 @@ pub fn measure(session: &mut Session, order: &Measure) -> Result<(), End> {
     drop(repaired);
     groups.restore().map_err(|error| Refusal::Machine(chain(&error)))?;
     Ok(session.census()?)
+}
+
+/// What goes on around the subject: in a room of its own, which nobody counts.
+fn background(order: &Measure, from_ns: u64, groups: &mut Groups) -> Option<Load> {
+    let command = order.background.clone()?;
+    let work = LoadOrder { work: Work::LongRunning(vec![command]), every: order.sample_every };
+    Some(Load::new(&work, from_ns, groups.make_room("background").as_deref()))
 }
 
 /// Brings the access point into the state that is ordered, and tells what that took.
@@ -221,6 +230,7 @@ struct Window {
     /// Dropped before the load: a program of it that is stopped could not end.
     instrument: Option<InPlace>,
     load: Option<Load>,
+    background: Option<Load>,
     /// Dropped behind the load, so that that never meets a subject that is gone.
     started: Option<Resident>,
     taken: u64,
@@ -231,7 +241,7 @@ impl Window {
     fn run(&mut self, session: &mut Session) -> Result<(), End> {
         while self.taken < self.times.samples {
             let sample_at = self.times.sample(self.taken);
-            let round_at = self.load.as_ref().map_or(u64::MAX, Load::due_ns);
+            let round_at = self.works().map(|load| load.due_ns()).min().unwrap_or(u64::MAX);
             match self.wait(session, sample_at.min(round_at))? {
                 Woken::Due => {}
                 Woken::Ring => self.drain(session)?,
@@ -242,15 +252,20 @@ impl Window {
             if now >= sample_at {
                 self.sample(session)?;
             }
-            self.load.as_mut().map_or(Ok(()), |load| load.advance(now))?;
+            self.works().try_for_each(|load| load.advance(now))?;
         }
         Ok(())
+    }
+
+    /// What runs beside the subject: what is counted, and what is not.
+    fn works(&mut self) -> impl Iterator<Item = &mut Load> {
+        self.background.iter_mut().chain(&mut self.load)
     }
 
     /// A consumer that is the load itself ends the experiment, and that says more than that a load ended. It is
     /// looked for behind the load: what woke us may have been its stop, and its end come in between.
     fn child_ended(&mut self) -> Result<(), Refusal> {
-        let ended = self.load.as_mut().map_or(Ok(()), Load::child_ended);
+        let ended = self.works().try_for_each(Load::child_ended);
         self.instrument.as_mut().map_or(Ok(()), InPlace::look)?;
         ended
     }
@@ -303,24 +318,28 @@ impl Window {
     }
 
     /// Lets what runs end, and starts nothing. What still runs after patience is killed.
-    fn stop_load(&mut self, session: &mut Session) -> Result<(), End> {
-        let until = monotonic_ns() + LOAD_PATIENCE_NS;
-        let Some(load) = self.load.as_mut() else { return Ok(()) };
-        load.wind_up()?;
-        while load.is_running() {
-            match session.wait(Some(until), &[])? {
-                Woken::Due => return Ok(load.kill()?),
-                Woken::Child => load.reap()?,
-                Woken::Ended(_) | Woken::Ring => {}
-            }
-        }
-        Ok(load.reap()?)
+    fn stop(&mut self, session: &mut Session) -> Result<(), End> {
+        let works = self.load.iter_mut().chain(&mut self.background);
+        works.into_iter().try_for_each(|load| stop(load, session))
     }
+}
+
+fn stop(load: &mut Load, session: &mut Session) -> Result<(), End> {
+    let until = monotonic_ns() + LOAD_PATIENCE_NS;
+    load.wind_up()?;
+    while load.is_running() {
+        match session.wait(Some(until), &[])? {
+            Woken::Due => return Ok(load.kill()?),
+            Woken::Child => load.reap()?,
+            Woken::Ended(_) | Woken::Ring => {}
+        }
+    }
+    Ok(load.reap()?)
 }
 
 #[cfg(test)]
 mod tests {
-    use model::wire::{LoadOrder, SubjectOrder, Work};
+    use model::wire::SubjectOrder;
 
     use super::*;
 
@@ -333,6 +352,7 @@ mod tests {
             subject: SubjectOrder { process: "wld".to_owned(), start: None },
             others: Vec::new(),
             load,
+            background: None,
             offset: Span::default(),
             warm_up: Span::from_nanos(500),
             window: Span::from_nanos(2000),

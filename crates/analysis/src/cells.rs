@@ -157,6 +157,7 @@ pub(crate) fn all(measured: &Measured) -> Vec<Cell> {
         .variants()
         .iter()
         .flat_map(|variant| counts.iter().map(move |clients| (variant, *clients)))
+        .filter(|(variant, clients)| variant.is_at(*clients))
         .map(|(variant, clients)| cell(measured, variant, clients))
         .collect()
 }

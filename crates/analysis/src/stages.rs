@@ -55,10 +55,19 @@ pub struct Elsewhere {
     pub clients: u32,
     /// Share of a core that is not ours, %.
     pub percent_of_core: f64,
+    /// The same before the variant's change, where that was published too, %.
+    pub before: Option<f64>,
     /// Where it was measured and what is different there.
     pub source: String,
     /// The subject here at the same count, µs/s.
     pub here: Estimate,
+}
+
+impl Elsewhere {
+    /// How much of the subject's CPU the change left there.
+    pub fn left(&self) -> Option<f64> {
+        self.before.filter(|before| *before > 0.0).map(|before| self.percent_of_core / before)
+    }
 }
 
 impl Stages {
@@ -118,6 +127,7 @@ fn stage(measured: &Measured, cells: &[Cell], variant: &Variant, clients: u32) -
             Some(Elsewhere {
                 clients: published.clients,
                 percent_of_core: published.percent_of_core,
+                before: published.before,
                 source: published.source.clone(),
                 here: cell(published.clients)?.cpu.subject?,
             })
@@ -165,6 +175,26 @@ mod tests {
         published.clients += 1;
         let stages = analyse(&run, &fixture::trials(&run)).stages;
         assert_eq!(stages.rows[0].published, None);
+    }
+
+    #[test]
+    fn what_a_change_left_elsewhere_is_known_where_both_figures_were_published() {
+        let mut run = fixture::stations();
+        let published = run.study.variants[2].published.as_mut().unwrap();
+        published.before = Some(43.95);
+        let stages = analyse(&run, &fixture::trials(&run)).stages;
+        let left = |row: usize| stages.rows[row].published.as_ref().unwrap().left();
+        assert_eq!((left(0), left(2)), (None, Some(28.5 / 43.95)));
+    }
+
+    #[test]
+    fn a_variant_of_one_client_count_has_one_cell_and_no_doubt_about_others() {
+        let mut run = fixture::stations();
+        run.study.variants[0].clients = vec![114];
+        run.plan.retain(|one| one.id.variant != "found" || one.id.clients == 114);
+        let analysis = analyse(&run, &fixture::trials(&run));
+        let cells = analysis.cells.iter().filter(|cell| cell.variant == "found");
+        assert_eq!(cells.map(|cell| (cell.clients, cell.valid)).collect::<Vec<_>>(), [(114, 6)]);
     }
 
     #[test]

@@ -93,7 +93,8 @@ fn slots<'a>(
         let mut slots: Vec<(u32, u32, &Variant)> = clients
             .iter()
             .flat_map(|clients| {
-                variants.iter().map(move |variant| (repetition, *clients, *variant))
+                let here = variants.iter().filter(|variant| variant.is_at(*clients));
+                here.map(move |variant| (repetition, *clients, *variant))
             })
             .collect();
         if repetition.is_multiple_of(2) {
@@ -121,6 +122,7 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
             subject: subject_order(subject),
             others: others(subject),
             load: study.load_of(variant).map(|load| load_order(load, study.access_point.radios)),
+            background: variant.background.as_deref().and_then(shlex::split),
             offset: offset(shape.perturb, repetition),
             warm_up: shape.warm_up,
             window: shape.window,
@@ -327,6 +329,18 @@ mod tests {
         assert_eq!(
             names(&plan),
             ["a@18#1", "b@18#1", "a@60#1", "b@60#1", "b@60#2", "a@60#2", "b@18#2", "a@18#2"]
+        );
+    }
+
+    #[test]
+    fn a_variant_is_measured_at_its_own_counts_with_what_is_in_its_background() {
+        let own = "name = \"b\"\nclients = [60]\nbackground = \"sleep 60\"";
+        let plan = cpu(&study("repetitions = 1", &["name = \"a\"", own]));
+        assert_eq!(names(&plan), ["a@18#1", "a@60#1", "b@60#1"]);
+        let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
+        assert_eq!(
+            (&plan[1].measure.background, &plan[2].measure.background),
+            (&None, &Some(sleep))
         );
     }
 

@@ -250,6 +250,12 @@ impl Rules<'_> {
         if let Some(subject) = &variant.subject {
             self.subject(subject).map_err(|(_, why)| message("subject", why))?;
         }
+        if let Some(line) = variant.background.as_ref().filter(|line| is_no_command(line)) {
+            let why = format!("its background is empty or has an open quote: `{line}`");
+            return Err(message("background", why));
+        }
+        self.some_of_the_clients(&variant.clients, &["variant"])
+            .map_err(|fault| message("clients", fault.why))?;
         self.against(variant).map_err(|why| message("against", why))?;
         self.changes(variant).map_err(|why| message("changes", why))?;
         let published = variant.published.as_ref();

@@ -324,6 +324,7 @@ mod tests {
             subject: SubjectOrder { process: "hostapd".to_owned(), start: None },
             others: Vec::new(),
             load: None,
+            background: None,
             offset: Span::default(),
             warm_up: Span::from_secs(1),
             window: Span::from_secs(2),

@@ -13,6 +13,8 @@ pub struct Measure {
     pub others: Vec<String>,
     /// What to run, and how often.
     pub load: Option<LoadOrder>,
+    /// A program that runs from the warm-up until the window has closed, and is in no figure.
+    pub background: Option<Vec<String>>,
     /// Wait this long before anything else: the repetition's phase.
     pub offset: Span,
     /// The load runs this long before the first sample.

@@ -4,14 +4,11 @@
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
 
 mod known;
+mod variant_load;
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, MapAccess, Unexpected, Visitor, value::MapAccessDeserializer},
-};
-
+pub use self::variant_load::VariantLoad;
 use crate::{
     instrument::Scope,
     limit,
@@ -359,6 +356,9 @@ pub struct Profile {
     pub repetitions: u32,
     /// Client counts out of the study's; empty is the largest alone.
     pub clients: Vec<u32>,
+    /// Names of the variants that are recorded; empty is every one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
     /// Samples in a second of CPU time.
     pub frequency: u32,
     /// The most that is copied of a user stack, bytes.
@@ -372,6 +372,7 @@ impl Default for Profile {
         Self {
             repetitions: 3,
             clients: Vec::new(),
+            variants: Vec::new(),
             // Off the beat of every timer that ticks in whole milliseconds.
             frequency: 499,
             stack_bytes: 32 * 1024,
@@ -447,6 +448,13 @@ pub struct Variant {
     /// The variant's load, in place of the study's; `load = "none"` is an idle access point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<VariantLoad>,
+    /// A program that runs from the warm-up until the window has closed, as the world around the subject: it is in
+    /// no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<String>,
+    /// Client counts out of the study's at which it is measured; empty is every one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<u32>,
     /// The variant's mode, in place of the access point's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -476,6 +484,8 @@ impl Variant {
             about: None,
             subject: None,
             load: None,
+            background: None,
+            clients: Vec::new(),
             mode: None,
             host_load: HostLoad::default(),
             against: Vec::new(),
@@ -483,6 +493,11 @@ impl Variant {
             pause: None,
             published: None,
         }
+    }
+
+    /// Whether it is measured at so many clients.
+    pub fn is_at(&self, clients: u32) -> bool {
+        self.clients.is_empty() || self.clients.contains(&clients)
     }
 
     /// Whether a list of variants means this one; an empty list means all.
@@ -499,54 +514,11 @@ pub struct Published {
     pub clients: u32,
     /// The subject's CPU as a share of one core, %.
     pub percent_of_core: f64,
+    /// The same before the change that the variant makes, where that was published beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<f64>,
     /// Where it was measured and what is different there, one line.
     pub source: String,
-}
-
-/// A variant's own load, or none: `load = { run = "…" }` or `load = "none"`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum VariantLoad {
-    /// The text `none`.
-    None,
-    /// A load of its own.
-    With(Load),
-}
-
-impl Serialize for VariantLoad {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            VariantLoad::None => serializer.serialize_str("none"),
-            VariantLoad::With(load) => load.serialize(serializer),
-        }
-    }
-}
-
-// By hand, because a derived untagged enum forgets which key of the table was wrong.
-impl<'de> Deserialize<'de> for VariantLoad {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = VariantLoad;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table as { run = \"…\" }, or \"none\"")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<VariantLoad, E> {
-                if text == "none" {
-                    return Ok(VariantLoad::None);
-                }
-                Err(E::invalid_value(Unexpected::Str(text), &self))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<VariantLoad, A::Error> {
-                Load::deserialize(MapAccessDeserializer::new(map)).map(VariantLoad::With)
-            }
-        }
-
-        deserializer.deserialize_any(Either)
-    }
 }
 
 /// What the host does alongside a trial.

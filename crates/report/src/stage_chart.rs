@@ -237,8 +237,10 @@ fn ratio(row: &Stage) -> Option<String> {
     Some(format!("{} × {}", quantity::Unit::ONE.plain(ratio.mean), each.base))
 }
 
-fn published(row: &Stage) -> Option<f64> {
-    row.published.as_ref().map(|published| published.percent_of_core)
+fn published(row: &Stage) -> Option<String> {
+    let published = row.published.as_ref()?;
+    let before = published.before.map(|before| format!("{before} → ")).unwrap_or_default();
+    Some(format!("{before}{}", published.percent_of_core))
 }
 
 /// The picture in words, for those who do not see it.

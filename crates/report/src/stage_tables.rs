@@ -3,7 +3,7 @@
 //! Reads [`analysis::Stages`], gives [`Table`]s.
 
 use analysis::{
-    Analysis, Comparison,
+    Analysis, Comparison, Stage,
     quantity::{ABSENT, Unit},
 };
 use model::plural::count;
@@ -37,7 +37,8 @@ pub(crate) fn stages(analysis: &Analysis) -> Table {
     if stages.rows.iter().any(|row| row.published.is_some()) {
         rows = rows.quiet("published", "% of another core", |row| {
             row.published.as_ref().map_or(ABSENT.to_owned(), |one| {
-                format!("{} at {}", one.percent_of_core, count(one.clients, "client"))
+                let before = one.before.map(|before| format!("{before} → ")).unwrap_or_default();
+                format!("{before}{} at {}", one.percent_of_core, count(one.clients, "client"))
             })
         });
     }
@@ -67,11 +68,28 @@ fn bases_of(analysis: &Analysis, whole: bool) -> Table {
     if whole {
         rows = rows.text("subjects", "", |each| processes(each));
     }
-    rows.number("subject", "×", |each| mean(Unit::ONE, each.subject.ratio.as_ref()))
-        .quiet("95 % interval", "", |each| bracket(Unit::ONE, each.subject.ratio.as_ref()))
-        .number("sum", "×", |each| mean(Unit::ONE, sum(each).as_ref()))
+    let mut rows = rows
+        .number("subject", "×", |each| mean(Unit::ONE, each.subject.ratio.as_ref()))
+        .quiet("95 % interval", "", |each| bracket(Unit::ONE, each.subject.ratio.as_ref()));
+    if stages.rows.iter().any(|row| left_elsewhere(row).is_some()) {
+        rows = rows.quiet("published", "×", |each| {
+            let left = stages.rows.iter().find_map(|row| left_by(row, each));
+            left.map_or(ABSENT.to_owned(), |left| format!("{left:.3}"))
+        });
+    }
+    rows.number("sum", "×", |each| mean(Unit::ONE, sum(each).as_ref()))
         .quiet("95 % interval", "", |each| bracket(Unit::ONE, sum(each).as_ref()))
         .table()
+}
+
+/// How much a change left elsewhere: it is of the variant and the stage before, which is its first base.
+fn left_elsewhere(row: &Stage) -> Option<f64> {
+    row.published.as_ref()?.left()
+}
+
+fn left_by(row: &Stage, each: &Comparison) -> Option<f64> {
+    let is_first = row.against.first().is_some_and(|first| first == each);
+    left_elsewhere(row).filter(|_| is_first)
 }
 
 fn processes(each: &Comparison) -> String {
@@ -103,4 +121,28 @@ pub(crate) fn sources(analysis: &Analysis) -> Option<String> {
         }
     }
     (!sources.is_empty()).then(|| sources.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::{analyse, fixture};
+
+    use super::*;
+
+    #[test]
+    fn what_a_published_change_left_has_its_own_column_alongside_the_first_base_alone() {
+        let mut run = fixture::stations();
+        let trials = fixture::trials(&run);
+        let columns = |run| bases(&analyse(run, &trials)).columns.len();
+        let without = columns(&run);
+        run.study.variants[2].published.as_mut().unwrap().before = Some(43.95);
+        let table = bases(&analyse(&run, &trials));
+        assert_eq!(table.columns.len(), without + 1);
+        let left = |base: &str| {
+            let is = |cells: &&Vec<String>| cells[0] == "write-on-change" && cells[1] == base;
+            table.rows.iter().map(|row| &row.cells).find(is).unwrap()[5].clone()
+        };
+        assert_eq!((left("trace-gate").as_str(), left("found").as_str()), ("0.648", ABSENT));
+        assert!(stages(&analyse(&run, &trials)).plain().contains("43.95 → 28.5 at 114 clients"));
+    }
 }

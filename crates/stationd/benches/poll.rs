@@ -17,7 +17,7 @@ use linux::{
 };
 use stationd::{
     brief,
-    engine::{Engine, Pull, Settings, WriteBack},
+    engine::{AskHostapd, Engine, Pull, Settings, WriteBack},
     full,
     table::Table,
     trace::{Trace, Way},
@@ -77,6 +77,8 @@ fn engine() -> Result<Engine, Failure> {
         hostapd: None,
         interfaces: Vec::new(),
         pull: Pull::Bulk,
+        ask_hostapd: AskHostapd::OnAssociation,
+        sample_every_ns: None,
         write_back: WriteBack::OnChange,
         trace: Trace::new(Way::Level),
     };

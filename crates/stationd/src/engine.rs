@@ -11,8 +11,8 @@
 //! # Design constraints
 //!
 //! - **Single flight**: the one that asks while a reading is fresh enough shares it. K consumers cost one.
-//! - **No one asks, nothing is read**: but for drivers whose byte counters have 32 bits, which would pass
-//!   their end unseen.
+//! - **No one asks, nothing is read**: but for drivers whose byte counters have 32 bits, and where the
+//!   configuration wants it ([`crate::sampling`]).
 //! - A lost event is healed by a dump; a lost interface by a new list.
 
 use std::{
@@ -28,37 +28,29 @@ use linux::{
 };
 use rustix::io::Errno;
 
-pub use crate::datamodel::WriteBack;
 use crate::{
     brief::{self, Briefs},
     cost::Cost,
     datamodel::{Counts, DataModel, View},
     hostapd::{Hostapd, Question},
-    points::{Point, PointChanges, Points},
+    points::{PointChanges, Points},
     pull,
+    sampling::Sampling,
     table::{Change, Generation, PointId, Slot, Table},
     trace::{Level, Trace},
+};
+pub use crate::{
+    datamodel::WriteBack,
+    pull::{AskHostapd, Pull},
 };
 
 const SECOND: u64 = 1_000_000_000;
 /// Interfaces are listed again so often while somebody asks: a new name is told by no event of nl80211.
 const LIST_EVERY_NS: u64 = 10 * SECOND;
-/// A 32-bit byte counter passes its end in 3.4 s at 10 Gb/s; a fall below half its range is seen then.
-const NARROW_EVERY_NS: u64 = SECOND;
 /// Events are lost again and again where no one has the time to read them; a dump heals all that.
 const READS_OF_EVENTS: u32 = 4;
 /// A station that has just come shakes hands first; hostapd knows all of it after that.
 const HANDSHAKE_NS: u64 = SECOND;
-
-/// How the driver is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pull {
-    /// One dump for all stations of an interface.
-    #[default]
-    Bulk,
-    /// Three round trips for each station.
-    PerStation,
-}
 
 /// What the engine is told by the configuration.
 #[derive(Debug)]
@@ -69,6 +61,10 @@ pub struct Settings {
     pub interfaces: Vec<String>,
     /// How the driver is asked.
     pub pull: Pull,
+    /// When hostapd is asked.
+    pub ask_hostapd: AskHostapd,
+    /// Stations are read at least so often, also where no one asks, ns; `None`: only when somebody does.
+    pub sample_every_ns: Option<u64>,
     /// When static parameters are written.
     pub write_back: WriteBack,
     /// The trace.
@@ -112,8 +108,7 @@ pub struct Engine {
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
     listed_ns: Option<u64>,
-    /// When narrow counters were read last without having been asked for.
-    ticked_ns: u64,
+    sampling: Sampling,
 }
 
 /// What events have told that needs more than the table.
@@ -172,6 +167,7 @@ impl Engine {
         events: Option<Mlme>,
     ) -> Result<Self, OpenError> {
         let hostapd = Hostapd::new(settings.hostapd.as_deref());
+        let sampling = Sampling::new(settings.sample_every_ns);
         let mut engine = Self {
             settings,
             kernel,
@@ -184,7 +180,7 @@ impl Engine {
             cost: Cost::default(),
             news: News::default(),
             listed_ns: None,
-            ticked_ns: 0,
+            sampling,
         };
         let now_ns = boottime_ns();
         engine.list(now_ns).map_err(OpenError::Kernel)?;
@@ -209,27 +205,17 @@ impl Engine {
 
     /// The next moment that wants [`Engine::tick`], ns since boot.
     pub fn due(&self) -> Option<u64> {
-        self.hostapd.due().into_iter().chain(self.narrow_due()).min()
+        let sampling = self.sampling.due_ns(&self.points, &self.table);
+        self.hostapd.due().into_iter().chain(sampling).min()
     }
 
     /// Does what a moment asks for.
     pub fn tick(&mut self, now_ns: u64) {
         self.ask_hostapd(now_ns);
-        if self.narrow_due().is_some_and(|due| due <= now_ns) {
-            self.ticked_ns = now_ns;
-            for id in self.ids(|point| self.table.is_narrow(point.id)) {
-                // Who asks later is told what failed.
-                let _ = self.refresh(id, NARROW_EVERY_NS / 2, now_ns);
-            }
+        for wanted in self.sampling.take(&self.points, &self.table, now_ns) {
+            // Who asks later is told what failed.
+            let _ = self.refresh(wanted.point, wanted.every_ns / 2, now_ns);
         }
-    }
-
-    /// When they want to be read. One that cannot be read is tried again as seldom as the others.
-    fn narrow_due(&self) -> Option<u64> {
-        // Counters of theirs pass their end soon.
-        let narrow = self.points.present().filter(|point| self.table.is_narrow(point.id));
-        let oldest = narrow.map(|point| point.read_ns.unwrap_or(0)).min()?;
-        Some(oldest.max(self.ticked_ns) + NARROW_EVERY_NS)
     }
 
     /// Sees to it that a point's stations are not older than this.
@@ -271,11 +257,6 @@ impl Engine {
                 let _ = self.refresh(id, max_age_ns, now_ns);
             }
         }
-    }
-
-    /// The points that are there and are such.
-    fn ids(&self, is_such: impl Fn(&Point) -> bool) -> Vec<PointId> {
-        self.points.present().filter(|point| is_such(point)).map(|point| point.id).collect()
     }
 
     /// The access points.
@@ -378,25 +359,36 @@ impl Engine {
         if one_by_one {
             self.pull_one_by_one(id, now_ns)?;
         }
+        if was_read && self.settings.ask_hostapd == AskHostapd::EachPoll {
+            self.ask_about_each(id, now_ns);
+        }
         self.note_read(id, Some(now_ns));
         Ok(())
     }
 
     fn pull_one_by_one(&mut self, id: PointId, now_ns: u64) -> Result<(), netlink::Error> {
-        let mut identified = Vec::new();
         let mut sources = pull::per_station::Sources {
             kernel: &mut self.kernel,
-            hostapd: &mut self.hostapd,
             table: &mut self.table,
             points: &mut self.points,
             trace: &self.settings.trace,
             cost: &mut self.cost,
-            identified: &mut identified,
         };
         let pulled = pull::per_station::pull(&mut sources, id, now_ns);
         self.settle(now_ns);
-        identified.into_iter().for_each(|slot| self.write(slot));
         pulled
+    }
+
+    fn ask_about_each(&mut self, id: PointId, now_ns: u64) {
+        let Some(point) = self.points.get(id) else { return };
+        let mut sources = pull::identities::Sources {
+            hostapd: &mut self.hostapd,
+            table: &mut self.table,
+            trace: &self.settings.trace,
+            cost: &mut self.cost,
+        };
+        let identified = pull::identities::pull(&mut sources, point, now_ns);
+        identified.into_iter().for_each(|slot| self.write(slot));
     }
 
     fn note_read(&mut self, id: PointId, read_ns: Option<u64>) {
@@ -434,7 +426,8 @@ impl Engine {
     /// Reads all points, at the start and after lost events. What cannot be read now is read when it is
     /// asked for.
     fn read_all(&mut self, now_ns: u64) {
-        for id in self.ids(|_| true) {
+        let present: Vec<_> = self.points.present().map(|point| point.id).collect();
+        for id in present {
             let read = self.dump(id, now_ns);
             self.note_read(id, read.is_ok().then_some(now_ns));
         }

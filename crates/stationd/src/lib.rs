@@ -33,6 +33,7 @@ mod plant;
 pub mod points;
 pub mod pull;
 pub mod rpc;
+mod sampling;
 pub mod table;
 pub mod tally;
 pub mod trace;

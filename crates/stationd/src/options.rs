@@ -16,7 +16,7 @@ use std::{
 use linux::file;
 
 use crate::{
-    engine::{Pull, Settings, WriteBack},
+    engine::{AskHostapd, Pull, Settings, WriteBack},
     trace::{Trace, Way},
 };
 
@@ -46,6 +46,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// How old a reading may be for anyone who does not say.
     pub max_age: Duration,
+    /// Stations are read at least so often, also where no one asks; `None`: only when somebody does.
+    pub sample_every: Option<Duration>,
     /// Where hostapd's control sockets are; `None`: it is not asked.
     pub hostapd: Option<PathBuf>,
     /// The interfaces that are read; empty: all in AP mode.
@@ -58,6 +60,8 @@ pub struct Options {
     pub write_back: WriteBack,
     /// How the driver is asked.
     pub pull: Pull,
+    /// When hostapd is asked.
+    pub ask_hostapd: AskHostapd,
     /// The most connections at a time.
     pub consumers: usize,
     /// The longest request, bytes.
@@ -75,12 +79,14 @@ impl Default for Options {
             metrics: Metrics::Tcp(SocketAddr::from(([127, 0, 0, 1], 9810))),
             hosts: vec!["localhost".to_owned()],
             max_age: Duration::from_millis(500),
+            sample_every: None,
             hostapd: Some(PathBuf::from("/run/hostapd")),
             interfaces: Vec::new(),
             trace_check: Way::Level,
             trace: "*=warning".to_owned(),
             write_back: WriteBack::OnChange,
             pull: Pull::Bulk,
+            ask_hostapd: AskHostapd::OnAssociation,
             consumers: 64,
             request_limit: 64 * KIB,
             seccomp: true,
@@ -114,12 +120,18 @@ macro_rules! words {
 }
 
 /// Every key, in the order of the help.
-pub(crate) const KEYS: [Key; 14] = [
+pub(crate) const KEYS: [Key; 16] = [
     key!("socket", "PATH: requests are taken here", socket, value::path),
     key!("socket-mode", "OCTAL: its permissions", socket_mode, value::mode),
     key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
     key!("hosts", "NAME,…: the metrics are served under them, too", hosts, value::hosts),
     key!("max-age", "DURATION: a reading this fresh is shared", max_age, value::duration),
+    key!(
+        "sample-every",
+        "DURATION: read at least so often, also where no one asks | off",
+        sample_every,
+        value::duration_or_off
+    ),
     key!("hostapd", "FOLDER of its control sockets | off", hostapd, value::path_or_off),
     key!("interfaces", "NAME,… | all", interfaces, value::names),
     key!("trace", "ZONE=LEVEL,…: *, none to debug, or a number", trace, value::zones),
@@ -140,6 +152,12 @@ pub(crate) const KEYS: [Key; 14] = [
         "bulk | per-station",
         pull,
         [("bulk", Pull::Bulk), ("per-station", Pull::PerStation)]
+    ),
+    words!(
+        "ask-hostapd",
+        "on-association | each-poll: who a station is",
+        ask_hostapd,
+        [("on-association", AskHostapd::OnAssociation), ("each-poll", AskHostapd::EachPoll)]
     ),
     key!("consumers", "NUMBER: the most connections", consumers, |text| {
         value::number(text, 1..=4096)
@@ -177,6 +195,8 @@ impl Options {
             hostapd: self.hostapd.clone(),
             interfaces: self.interfaces.clone(),
             pull: self.pull,
+            ask_hostapd: self.ask_hostapd,
+            sample_every_ns: self.sample_every.map(|every| every.as_nanos() as u64),
             write_back: self.write_back,
             trace,
         }
@@ -280,6 +300,8 @@ mod tests {
         assert!(matches!(set("metrics", "[::1]:9000").unwrap().metrics, Metrics::Tcp(_)));
         assert_eq!(set("max-age", "2s").unwrap().max_age, Duration::from_secs(2));
         assert_eq!(set("max-age", "0").unwrap().max_age, Duration::ZERO);
+        assert_eq!(set("sample-every", "2s").unwrap().sample_every, Some(Duration::from_secs(2)));
+        assert_eq!(set("sample-every", "off").unwrap().sample_every, None);
         assert_eq!(set("hostapd", "off").unwrap().hostapd, None);
         assert_eq!(set("interfaces", "all").unwrap().interfaces, Vec::<String>::new());
         assert_eq!(set("interfaces", "wlan0, wlan1").unwrap().interfaces, ["wlan0", "wlan1"]);
@@ -287,6 +309,8 @@ mod tests {
         assert_eq!(set("trace", "rpc=info").unwrap().trace, "rpc=info");
         assert_eq!(set("write-back", "each-poll").unwrap().write_back, WriteBack::EachPoll);
         assert_eq!(set("pull", "per-station").unwrap().pull, Pull::PerStation);
+        let asked = set("ask-hostapd", "each-poll").unwrap().ask_hostapd;
+        assert_eq!(asked, AskHostapd::EachPoll);
         assert_eq!(set("consumers", "3").unwrap().consumers, 3);
         assert_eq!(set("request-limit", "1MiB").unwrap().request_limit, 1 << 20);
     }
@@ -310,11 +334,13 @@ mod tests {
                 wrong("interfaces", ""),
                 wrong("hosts", "http://router.lan"),
                 wrong("seccomp", "no"),
+                wrong("sample-every", "0"),
+                wrong("ask-hostapd", "never"),
             ]
             .join("\n"),
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
-        unknown key "colour": there are socket, socket-mode, metrics, hosts, max-age, hostapd, interfaces, trace, trace-check, write-back, pull, consumers, request-limit, seccomp
+        unknown key "colour": there are socket, socket-mode, metrics, hosts, max-age, sample-every, hostapd, interfaces, trace, trace-check, write-back, pull, ask-hostapd, consumers, request-limit, seccomp
         max-age: "soon" is no duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
         metrics: "localhost" is no address: write 127.0.0.1:9810, unix:PATH or off
@@ -327,6 +353,8 @@ mod tests {
         interfaces: "" misses a name: write wlan0,wlan1 or all
         hosts: "http://router.lan" is no list of names: write router.lan,ap.lan
         seccomp: unknown "no": did you mean "on"?
+        sample-every: "0" is shorter than 10ms: write it as 500ms or 2s, or off
+        ask-hostapd: unknown "never": there are on-association, each-poll
         "#
         );
     }

@@ -183,7 +183,7 @@ fn study_of(variants: &[(&str, u64)], repetitions: u32) -> String {
         format!(
             "[[variant]]\nname = \"{name}\"\n[variant.subject]\nprocess = \"stationd\"\n\
              ready = \"/run/stationd.sock\"\n\
-             start = \"env STATIOND_PLANT={rounds:08} stationd --set trace-check=walk --set pull=per-station \
+             start = \"env STATIOND_PLANT={rounds:08} stationd --set trace-check=walk --set pull=per-station --set ask-hostapd=each-poll \
              --set write-back=each-poll\"\n"
         )
     };

@@ -8,7 +8,9 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions, dispatch, pause,
+    burner, calibrate, contention, definitions, dispatch,
+    init::activity,
+    pause,
     session::{Session, Stop},
     stream::{Lost, Stream},
 };
@@ -44,6 +46,13 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         [definitions::WORD, group] => ended(definitions::run(group)),
+        [activity::WORD, ref rates @ ..] => match activity::run(rates) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                complain(&error.line());
+                ExitCode::FAILURE
+            }
+        },
         [pause::DECOY] => ended(pause::sleep_until_asked()),
         _ => {
             complain("headroom-agent takes no argument but --help and --version");

@@ -22,6 +22,7 @@
 //!   the services), `/run/hostapd` and `/run/wpa_supplicant` (their control sockets),
 //!   `/run/netns/clients` (the clients' network namespace).
 
+pub mod activity;
 mod airspace;
 mod associate;
 mod bringup;

@@ -48,7 +48,8 @@ pub(super) fn prepare(topology: &Topology, radio: u32) -> Result<Option<Service>
     Ok(Some(service))
 }
 
-fn global(radio: u32) -> String {
+/// The place of a radio's global control socket.
+pub(super) fn global(radio: u32) -> String {
     format!("{STATE}/wpa_supplicant-{radio}")
 }
 

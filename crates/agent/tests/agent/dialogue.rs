@@ -266,6 +266,7 @@ pub(crate) fn measure(subject: &str, intervals: u64) -> Measure {
         subject: SubjectOrder { process: subject.to_owned(), start: None },
         others: Vec::new(),
         load: None,
+        background: None,
         offset: Span::default(),
         warm_up: Span::from_nanos(50_000_000),
         window: Span::from_nanos(intervals * 100_000_000),

@@ -150,10 +150,11 @@ fn published(run: &Run, analysis: &Analysis) -> Option<String> {
 }
 
 fn elsewhere(row: &Stage) -> Option<String> {
-    let Elsewhere { clients, percent_of_core, here, .. } = row.published.as_ref()?;
+    let Elsewhere { clients, percent_of_core, before, here, .. } = row.published.as_ref()?;
+    let before = before.map(|before| format!("{before} → ")).unwrap_or_default();
     let here = Unit::CORE.plain(here.mean);
     Some(format!(
-        "`{}` {percent_of_core} % at {clients} ({here} %)",
+        "`{}` {before}{percent_of_core} % at {clients} ({here} %)",
         row.variant,
         clients = count(clients, "client")
     ))

@@ -15,7 +15,7 @@ use lab::{
 };
 use model::{
     run::Run,
-    study::{Mode, Study},
+    study::{Mode, Study, Variant},
     trial::{PlannedTrial, Purpose, Trial},
     wire::Measure,
 };
@@ -87,17 +87,24 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         let known = study.variants.iter().map(|variant| variant.name.as_str());
         Failure::unless_known("variant", &flags.variant, known)?;
         study.variants.retain(|variant| variant.is_meant(&flags.variant));
-        // No one is compared with a variant that was left out.
-        study
-            .variants
-            .iter_mut()
-            .for_each(|variant| variant.against.retain(|name| flags.variant.contains(name)));
+        study.variants.iter_mut().for_each(|variant| leave_out(variant, &flags.variant));
         file.is_cut = true;
     }
     study_file::check(study).map_err(Failure::Usage)?;
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
     Ok(file)
+}
+
+/// No one is compared with a variant that was left out; and what was published of a change is of the stage before it.
+fn leave_out(variant: &mut Variant, kept: &[String]) {
+    let before = variant.against.first().cloned();
+    variant.against.retain(|name| kept.contains(name));
+    if let Some(published) =
+        variant.published.as_mut().filter(|_| variant.against.first() != before.as_ref())
+    {
+        published.before = None;
+    }
 }
 
 /// The trials of a study, as far as they are known before its programs were looked at.

@@ -27,7 +27,9 @@ pub(super) fn stacks(study: &Study) -> Vec<PlannedTrial> {
         frequency: profile.frequency,
         stack_bytes: profile.stack_bytes,
     };
-    let slots = slots(&plain(study), &counted(study, &profile.clients), profile.repetitions);
+    let mut variants = plain(study);
+    variants.retain(|variant| variant.is_meant(&profile.variants));
+    let slots = slots(&variants, &counted(study, &profile.clients), profile.repetitions);
     let planned = slots.into_iter().map(|(repetition, clients, variant)| {
         with(planned(study, variant, clients, repetition), Instrument::Stacks(order.clone()))
     });

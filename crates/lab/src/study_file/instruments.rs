@@ -34,6 +34,7 @@ impl Rules<'_> {
             );
             return self.fault(&at("stack-bytes"), why);
         }
+        self.some_of_the_variants(&profile.variants, &at("variants"))?;
         self.some_of_the_clients(&profile.clients, &at("clients"))
     }
 
@@ -51,12 +52,7 @@ impl Rules<'_> {
             return self.fault(&at("read"), why);
         }
         self.some_of_the_clients(&count.clients, &at("clients"))?;
-        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
-        let unknown = |name: &&String| !self.text.is_empty() && !known.contains(&name.as_str());
-        if let Some(unknown) = count.variants.iter().find(unknown) {
-            let why = format!("no variant `{unknown}`; there are: {}", known.join(", "));
-            return self.fault(&at("variants"), why);
-        }
+        self.some_of_the_variants(&count.variants, &at("variants"))?;
         let mut seen = BTreeSet::new();
         for function in &count.functions {
             let name = function.name.as_str();
@@ -108,6 +104,18 @@ impl Rules<'_> {
             }
             None => format!("per the unknown function `{per}`; there are: {}", others.join(", ")),
         })
+    }
+
+    /// Named variants must be there, but where the command line has cut the study down.
+    fn some_of_the_variants(&self, names: &[String], at: &[&str]) -> Result<(), Fault> {
+        let known: Vec<&str> = self.study.variants.iter().map(|one| one.name.as_str()).collect();
+        let unknown = |name: &&String| !self.text.is_empty() && !known.contains(&name.as_str());
+        match names.iter().find(unknown) {
+            Some(unknown) => {
+                self.fault(at, format!("no variant `{unknown}`; there are: {}", known.join(", ")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Client counts must be among the study's: the snapshots are theirs.

@@ -55,6 +55,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A duration from one reading to the next: with none between them the daemon would do nothing else.
+pub(super) fn duration_or_off(text: &str) -> Result<Option<Duration>, String> {
+    const SHORTEST: Duration = Duration::from_millis(10);
+    match text {
+        "off" => Ok(None),
+        text if duration(text)? < SHORTEST => {
+            Err(format!("\"{text}\" is shorter than 10ms: write it as 500ms or 2s, or off"))
+        }
+        text => duration(text).map(Some),
+    }
+}
+
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     if text == "all" {
         return Ok(Vec::new());

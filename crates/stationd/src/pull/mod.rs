@@ -1,8 +1,10 @@
-//! How the readings of an access point's stations are pulled from the kernel: in one dump, or one by one.
+//! How the readings of an access point's stations are pulled from the kernel: in one dump, or one by one; and who
+//! they are from hostapd, where that is asked at each poll.
 //!
-//! Each way is a module; both end in the same table. Which one is used is the configuration's to say.
+//! Each way is a module; all end in the same table. Which one is used is the configuration's to say.
 
 pub mod bulk;
+pub mod identities;
 pub mod per_station;
 
 use linux::{
@@ -12,6 +14,26 @@ use linux::{
 use rustix::io::Errno;
 
 use crate::{cost::Cost, points::Point};
+
+/// How the driver is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pull {
+    /// One dump for all stations of an interface.
+    #[default]
+    Bulk,
+    /// Two round trips for each station.
+    PerStation,
+}
+
+/// When hostapd is asked who a station is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskHostapd {
+    /// Once for each association; it is not waited for.
+    #[default]
+    OnAssociation,
+    /// At each poll, and waited for.
+    EachPoll,
+}
 
 /// A channel's noise changes slowly, and a survey is one more question: it is asked so often, ns.
 const SURVEY_EVERY_NS: u64 = 10_000_000_000;

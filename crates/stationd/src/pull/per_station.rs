@@ -1,7 +1,7 @@
-//! Three round trips for each station: GET_STATION, a survey of the channel, and hostapd's `STA`.
+//! Two round trips for each station: GET_STATION, and a survey of the channel.
 //!
-//! The field's way, kept to be measured: hostapd asks the kernel once more for each of its answers. Who
-//! is there is known from membership events; a station that the kernel does not know has left.
+//! The field's way, kept to be measured; its third question is [`super::identities`]'. Who is there is known
+//! from membership events; a station that the kernel does not know has left.
 
 use linux::{
     netlink,
@@ -10,8 +10,6 @@ use linux::{
 
 use crate::{
     cost::Cost,
-    hostapd::{AskNow, Hostapd},
-    identity::Identity,
     points::Points,
     table::{PointId, Slot, Table},
     trace::{Level, Trace},
@@ -21,8 +19,6 @@ use crate::{
 pub struct Sources<'a> {
     /// The kernel.
     pub kernel: &'a mut Nl80211,
-    /// hostapd.
-    pub hostapd: &'a mut Hostapd,
     /// Where the stations are kept.
     pub table: &'a mut Table,
     /// The access points.
@@ -31,8 +27,6 @@ pub struct Sources<'a> {
     pub trace: &'a Trace,
     /// What it costs.
     pub cost: &'a mut Cost,
-    /// The stations of whom hostapd told something new, for anyone who writes it down.
-    pub identified: &'a mut Vec<Slot>,
 }
 
 /// Reads the stations of a point one by one.
@@ -74,17 +68,7 @@ fn one(
         return Ok(());
     };
     sources.cost.messages += 1;
-    let slot = table.note(id, &reading, now_ns);
+    table.note(id, &reading, now_ns);
     trace.event("nl80211", Level::INFO, format_args!("survey of {}", point.name));
-    super::survey(sources.kernel, point, now_ns, sources.cost)?;
-    trace.event("hostapd", Level::INFO, format_args!("STA {address:02x?}"));
-    let identity =
-        sources.hostapd.ask_now(&AskNow { interface: &point.name, address, now_ns }, sources.cost);
-    let is_new =
-        |identity: &Identity| table.row(slot).is_some_and(|row| row.identity() != Some(identity));
-    if let Some(identity) = identity.filter(is_new) {
-        table.identify(slot, identity);
-        sources.identified.push(slot);
-    }
-    Ok(())
+    super::survey(sources.kernel, point, now_ns, sources.cost)
 }

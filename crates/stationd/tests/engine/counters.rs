@@ -1,7 +1,7 @@
 //! Counters: wide over narrow ones, and over drivers that begin again.
 
 use crate::{
-    setup::{SECOND, Setup},
+    setup::{SECOND, Setup, settings},
     world::{Fault, Shared, address},
 };
 
@@ -55,6 +55,29 @@ fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
         setup.engine.tick(setup.now_ns);
     }
     assert_eq!(world.lock().asked.dumps, dumps + 10);
+}
+
+#[test]
+fn who_wants_samples_has_them_though_no_one_asks_and_none_beside_questions() {
+    let world = Shared::with_points(2);
+    world.lock().arrive(3, 1);
+    let sampling = stationd::engine::Settings { sample_every_ns: Some(2 * SECOND), ..settings() };
+    let mut setup = Setup::deaf(&world, sampling);
+    let begun = world.lock().asked.dumps;
+    for round in 1..5 {
+        setup.now_ns = setup.engine.due().unwrap();
+        setup.engine.tick(setup.now_ns - 1);
+        setup.engine.tick(setup.now_ns);
+        assert_eq!(world.lock().asked.dumps, begun + 2 * round, "each access point, every 2 s");
+        assert_eq!(setup.engine.due(), Some(setup.now_ns + 2 * SECOND));
+    }
+    let dumps = world.lock().asked.dumps;
+    for _ in 0..10 {
+        setup.pass(1);
+        (0..2).for_each(|point| setup.engine.refresh(point, 0, setup.now_ns).unwrap());
+        setup.engine.tick(setup.now_ns);
+    }
+    assert_eq!(world.lock().asked.dumps, dumps + 20);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The field's way of reading: three round trips for each station.
+//! The field's way of reading: two round trips to the kernel for each station, and one to hostapd.
 
 use std::time::{Duration, Instant};
 
-use stationd::engine::{Pull, Settings};
+use stationd::engine::{AskHostapd, Pull, Settings};
 
 use crate::{
     control::{Control, known},
@@ -12,6 +12,10 @@ use crate::{
 
 fn one_by_one() -> Settings {
     Settings { pull: Pull::PerStation, ..settings() }
+}
+
+fn asking_each_poll() -> Settings {
+    Settings { ask_hostapd: AskHostapd::EachPoll, ..one_by_one() }
 }
 
 #[test]
@@ -51,7 +55,7 @@ fn who_is_not_known_to_the_kernel_has_left() {
 fn what_hostapd_told_is_written_down_once() {
     let world = Shared::with_points(1);
     let control = Control::of("wlan0");
-    let mut setup = Setup::asking(&world, one_by_one(), control);
+    let mut setup = Setup::asking(&world, asking_each_poll(), control);
     world.lock().arrive(3, 1);
     setup.hear();
     assert_eq!(setup.transactions(), 1);
@@ -80,10 +84,30 @@ fn what_hostapd_told_is_written_down_once() {
 }
 
 #[test]
+fn hostapd_is_asked_at_each_poll_only_where_that_is_wanted_whatever_asks_the_kernel() {
+    for pull in [Pull::Bulk, Pull::PerStation] {
+        for ask_hostapd in [AskHostapd::OnAssociation, AskHostapd::EachPoll] {
+            let world = Shared::with_points(1);
+            world.lock().arrive(3, 1);
+            let settings = Settings { pull, ask_hostapd, ..settings() };
+            let mut setup = Setup::asking(&world, settings, Control::of("wlan0"));
+            assert_eq!((setup.introduce(), setup.engine.cost().hostapd_requests), (1, 1));
+            let before = world.lock().asked;
+            setup.poll(0);
+            let each = u64::from(ask_hostapd == AskHostapd::EachPoll);
+            assert_eq!(setup.engine.cost().hostapd_requests, 1 + each, "{pull:?} {ask_hostapd:?}");
+            let bulk = u64::from(pull == Pull::Bulk);
+            let asked = world.lock().asked;
+            assert_eq!((asked.dumps - before.dumps, asked.gets - before.gets), (bulk, 1 - bulk));
+        }
+    }
+}
+
+#[test]
 fn a_hostapd_that_hangs_costs_one_wait_and_not_one_for_each_station() {
     let world = Shared::with_points(1);
     (0..20).for_each(|number| world.lock().arrive(3, number));
-    let mut setup = Setup::asking(&world, one_by_one(), Control::of("wlan0"));
+    let mut setup = Setup::asking(&world, asking_each_poll(), Control::of("wlan0"));
     let begin = Instant::now();
     // More polls than hostapd's queue has places: sending must not wait either.
     for _ in 0..4 {
@@ -104,7 +128,7 @@ fn a_hostapd_whose_queue_is_full_is_not_waited_for() {
     stuffer.connect(control.folder().join("wlan0")).unwrap();
     stuffer.set_nonblocking(true).unwrap();
     while stuffer.send(b"STA x").is_ok() {}
-    let mut setup = Setup::asking(&world, one_by_one(), control);
+    let mut setup = Setup::asking(&world, asking_each_poll(), control);
     let begin = Instant::now();
     setup.poll(0);
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());

@@ -3,7 +3,7 @@
 use linux::{nl80211::Address, system::boottime_ns};
 use serde_json::Value;
 use stationd::{
-    engine::{Engine, Pull, RefreshError, Settings, WriteBack},
+    engine::{AskHostapd, Engine, Pull, RefreshError, Settings, WriteBack},
     full,
     points::EndedTotals,
     table::Counted,
@@ -30,6 +30,8 @@ pub(crate) fn settings() -> Settings {
         hostapd: None,
         interfaces: Vec::new(),
         pull: Pull::Bulk,
+        ask_hostapd: AskHostapd::OnAssociation,
+        sample_every_ns: None,
         write_back: WriteBack::OnChange,
         trace: Trace::new(Way::Level),
     }
