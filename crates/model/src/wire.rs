@@ -15,6 +15,7 @@
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
 //! | 9 | how the load's first failed command ended |
+//! | 10 | controls of contention: nice values of packet threads, freezing, several together |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -38,7 +39,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 9;
+pub const PROTOCOL: u16 = 10;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
