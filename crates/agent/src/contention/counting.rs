@@ -196,7 +196,11 @@ fn threads_of(pid: u32) -> Vec<(u32, SchedStat)> {
 
 /// The threads that carry packets.
 pub(super) fn carriers() -> Vec<u32> {
-    kernel_threads().into_iter().filter(|(_, (name, _))| carries(name)).map(|(tid, _)| tid).collect()
+    kernel_threads()
+        .into_iter()
+        .filter(|(_, (name, _))| carries(name))
+        .map(|(tid, _)| tid)
+        .collect()
 }
 
 fn kernel_threads() -> BTreeMap<u32, (String, SchedStat)> {

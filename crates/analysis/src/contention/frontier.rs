@@ -114,7 +114,8 @@ mod tests {
     fn the_knee_is_a_point_of_the_front_and_none_where_there_is_no_bend() {
         let bent = [place("none", 0.5, 0.4), place("bend", 0.9, 0.3), place("hard", 1.0, 0.0)];
         assert_eq!(knee(&bent).map(|place| place.control), Some("bend"));
-        let straight = [place("none", 0.5, 0.5), place("half", 0.75, 0.25), place("hard", 1.0, 0.0)];
+        let straight =
+            [place("none", 0.5, 0.5), place("half", 0.75, 0.25), place("hard", 1.0, 0.0)];
         assert!(knee(&straight).is_none());
         assert!(knee(&bent[..1]).is_none() && knee(&[]).is_none());
     }

@@ -324,7 +324,8 @@ impl Curve {
         }
         if policy.application_floor.is_none() {
             let point = self.points.iter().find(|point| point.name == wanted.setting);
-            policy.application_floor = point.map(|point| Share::of(point.application_cpus.median * FLOOR));
+            policy.application_floor =
+                point.map(|point| Share::of(point.application_cpus.median * FLOOR));
         }
         policy
     }
@@ -416,7 +417,8 @@ pub(super) mod tests {
         assert!((target.get() - 0.795).abs() < 1e-9);
         // Weight 128 left 1.1 CPUs in the median block; half of it stays whatever happens.
         assert!((applied.application_floor.unwrap().get() - 0.55).abs() < 1e-9);
-        let own: Policy = toml::from_str("application-floor = \"3%\"\n[protect]\ntarget = \"90%\"").unwrap();
+        let own: Policy =
+            toml::from_str("application-floor = \"3%\"\n[protect]\ntarget = \"90%\"").unwrap();
         assert_eq!(curve.applied_to(&own), own);
     }
 

@@ -145,9 +145,10 @@ fn applications(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
 pub fn floors(policy: &Policy) -> Vec<String> {
     let all = policy.application_floor.map(|share| ("all applications together keep", share));
     let all = all.map(|(who, share)| format!("{who} at least {}", floor(share)));
-    let each = policy.applications.iter().filter_map(|rule| {
-        Some(format!("{} keeps at least {}", rule.name, floor(rule.floor?)))
-    });
+    let each = policy
+        .applications
+        .iter()
+        .filter_map(|rule| Some(format!("{} keeps at least {}", rule.name, floor(rule.floor?))));
     all.into_iter().chain(each).collect()
 }
 

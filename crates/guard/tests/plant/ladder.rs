@@ -38,8 +38,7 @@ fn packing_leaves_wifi_its_cpu_where_weights_are_refused() {
 
 #[test]
 fn one_cpu_is_never_packed_away_and_a_quota_never_goes_below_the_floor() {
-    let lines =
-        "aggressiveness = 100\napplication-floor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
+    let lines = "aggressiveness = 100\napplication-floor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
     let mut story = Story::new(Machine::new(1, vec![App::new("backup", 4)]), lines);
     story.refuses.push(Lever::Weight);
     story.run(60.0);
@@ -66,7 +65,11 @@ fn an_application_floor_is_the_point_of_the_trade_off_that_the_user_chose() {
         let floor = f64::from(floor) / 100.0;
         assert!(ran >= 0.9 * floor, "{floor}: {ran}\n{}", story.text());
         // What the floor does not take stays with Wi-Fi.
-        assert!(ran <= floor + 0.03 && kept <= kept_before, "{floor}: {ran} {kept}\n{}", story.text());
+        assert!(
+            ran <= floor + 0.03 && kept <= kept_before,
+            "{floor}: {ran} {kept}\n{}",
+            story.text()
+        );
         assert_eq!(story.changes(20.0, 40.0), 0, "{floor}\n{}", story.text());
         kept_before = kept;
     }

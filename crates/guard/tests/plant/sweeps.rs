@@ -82,8 +82,10 @@ fn a_floor_of_the_policy_stands_over_the_target() {
             machine.apps[0].threads = machine.cpus * 2;
             machine.endpoints = 0.0;
             let floor = format!("{:.0}%", floor * 100.0);
-            let mut story =
-                Story::new(machine, &format!("aggressiveness = 100\napplication-floor = \"{floor}\""));
+            let mut story = Story::new(
+                machine,
+                &format!("aggressiveness = 100\napplication-floor = \"{floor}\""),
+            );
             story.run(40.0);
             let ran = story.ran(0, 10.0, 40.0);
             let floor: f64 = floor.trim_end_matches('%').parse::<f64>().unwrap() / 100.0;

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use model::{
     contention::{
-        Application, Arm, Cell, Control, Flow, Machine, NamedControl, Order, Place, PlannedTrial, Rates, Study,
-        Traffic,
+        Application, Arm, Cell, Control, Flow, Machine, NamedControl, Order, Place, PlannedTrial,
+        Rates, Study, Traffic,
     },
     share::Share,
     span::Span,

@@ -25,14 +25,8 @@ pub(super) enum Family {
 
 impl Family {
     /// Every family, in the order of legends.
-    pub(super) const ALL: [Family; 6] = [
-        Family::None,
-        Family::Weight,
-        Family::Quota,
-        Family::Rule,
-        Family::Nice,
-        Family::Guard,
-    ];
+    pub(super) const ALL: [Family; 6] =
+        [Family::None, Family::Weight, Family::Quota, Family::Rule, Family::Nice, Family::Guard];
 
     /// Which of the page's marks it has; see [`crate::marks`].
     pub(super) const fn style(self) -> usize {
@@ -99,9 +93,7 @@ pub(super) fn explained(control: &Control) -> String {
         Control::FreezeAbove(packets) => format!(
             "ten times a second the application is frozen where softirqs took more than {packets} packets a second, and thawed where not"
         ),
-        Control::Together(parts) => {
-            parts.iter().map(explained).collect::<Vec<_>>().join("; ")
-        }
+        Control::Together(parts) => parts.iter().map(explained).collect::<Vec<_>>().join("; "),
         Control::Guard(_) => "guard runs, with its policy in the study file below".to_owned(),
     }
 }

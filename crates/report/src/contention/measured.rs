@@ -143,7 +143,9 @@ pub(super) fn unmeasured(contention: &Contention, run: &Run) -> Vec<String> {
         let first = contention.left_out.iter().find(|trial| trial.cell == cell.name);
         let is_planned = run.plan.iter().any(|planned| planned.cell == cell.number);
         match first {
-            Some(trial) => format!("{}: none of its trials counts; the first: {}", cell.name, trial.why),
+            Some(trial) => {
+                format!("{}: none of its trials counts; the first: {}", cell.name, trial.why)
+            }
             None if is_planned => format!("{}: not tried yet", cell.name),
             None => format!("{}: left out of this run by its options", cell.name),
         }

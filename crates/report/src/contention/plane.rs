@@ -150,8 +150,7 @@ impl Plane<'_> {
         let arms = self.cell.front.iter().rev().filter_map(|name| self.cell.arm(name));
         let places: Vec<_> = arms.map(|arm| self.at(arm)).collect();
         let Some((first, rest)) = places.split_first() else { return String::new() };
-        let steps: String =
-            rest.iter().map(|Point { x, y }| format!("V{y:.1}H{x:.1}")).collect();
+        let steps: String = rest.iter().map(|Point { x, y }| format!("V{y:.1}H{x:.1}")).collect();
         format!(r#"<path class="front" d="M{:.1} {:.1}{steps}"/>"#, first.x, first.y)
     }
 

@@ -259,9 +259,8 @@ fn together(parts: &[Control]) -> Checked {
     if parts.len() < 2 {
         return wrong("`together` has at least two controls; write one alone without it");
     }
-    let is_more = |part: &Control| {
-        matches!(part, Control::None | Control::Guard(_) | Control::Together(_))
-    };
+    let is_more =
+        |part: &Control| matches!(part, Control::None | Control::Guard(_) | Control::Together(_));
     if parts.iter().any(is_more) {
         return wrong("`together` is of settings and rules; guard and no control stand alone");
     }
