@@ -67,19 +67,21 @@ impl Controller<'_> {
     fn raise(&mut self, application: usize, times: f64) -> (String, Lever) {
         let name = self.name(application);
         let bounds = &mut self.state.held[application].bounds;
-        if bounds.quota.is_some() {
-            bounds.quota = None;
-        } else if bounds.idle {
-            bounds.idle = false;
-        } else if bounds.cpus.is_some() {
-            bounds.cpus = None;
-        } else if bounds.weight == FULL_WEIGHT {
+        if bounds.quota.take().is_some() {
+            return (name, Lever::Quota);
+        }
+        if std::mem::take(&mut bounds.idle) {
+            return (name, Lever::Idle);
+        }
+        if bounds.cpus.take().is_some() {
+            return (name, Lever::Packing);
+        }
+        if bounds.weight == FULL_WEIGHT {
             self.state.placement.nice = None;
             return (WIFI.to_owned(), Lever::Placement);
-        } else {
-            let raised = (f64::from(bounds.weight) * times.clamp(1.25, 2.0)).ceil();
-            bounds.weight = (raised as u32).min(FULL_WEIGHT);
         }
+        let raised = (f64::from(bounds.weight) * times.clamp(1.25, 2.0)).ceil();
+        bounds.weight = (raised as u32).min(FULL_WEIGHT);
         (name, Lever::Weight)
     }
 
