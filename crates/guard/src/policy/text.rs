@@ -154,7 +154,7 @@ fn nearest_key(message: &str) -> Option<String> {
     let half = known.iter().find(|one| one.split('-').any(|part| part == wrong));
     let distances = known.iter().map(|one| (strsim::damerau_levenshtein(wrong, one), *one));
     let nearest = distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, one)| one);
-    Some(match nearest.or(half.copied()) {
+    Some(match half.copied().or(nearest) {
         Some(nearest) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),
         None => format!("unknown key `{wrong}`; known here: {}", known.join(", ")),
     })
