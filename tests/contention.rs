@@ -47,6 +47,26 @@ name = "application"
 group = "{group}"
 """
 
+[[control]]
+name = "guard-floor"
+control.guard = """
+aggressiveness = 100
+application-floor = "10%"
+[protect]
+interfaces = ["{interface}"]
+[[application]]
+name = "application"
+group = "{group}"
+"""
+
+[[control]]
+name = "weight-64-nice"
+control = { together = [{ weight = 64 }, { packet-nice = -10 }] }
+
+[[control]]
+name = "freeze-while-busy"
+control = { freeze-above = 3000 }
+
 [[cell]]
 place = "ap"
 traffic = "saturated"
@@ -88,7 +108,7 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let ended = place.headroom(["run", "study.toml", "--cell", "1", "--out", "run"]).run();
     ended.says("plan: ").says(" trials, about ").calmly();
     let trials = trials(&place);
-    assert_eq!(trials.len(), 6);
+    assert_eq!(trials.len(), 9);
     let control = |name: &str| Arm::Control(name.to_owned());
     let (alone, none) = (record(&trials, &Arm::Alone), record(&trials, &control("none")));
     let low = record(&trials, &control("shares-2"));
@@ -102,7 +122,14 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     let work = |arm: &Arm| record(&trials, arm).application.as_ref().unwrap().ran_ns;
     assert!(work(&Arm::Application) > work(&control("shares-2")));
     assert!(record(&trials, &control("guard-100")).guard.is_some());
-    let (first, last) = (&trials["0001.json"], &trials["0006.json"]);
+    // The path is busy for the whole window, so that the application stands still.
+    assert_eq!(work(&control("freeze-while-busy")), 0);
+    assert!(received(record(&trials, &control("freeze-while-busy"))) > received(none));
+    assert!(received(record(&trials, &control("weight-64-nice"))) > received(none));
+    // A tenth of a CPU for three seconds, where guard without a floor leaves less.
+    assert!(work(&control("guard-floor")) > 270_000_000, "{}", work(&control("guard-floor")));
+    assert!(work(&control("guard-100")) < 270_000_000, "{}", work(&control("guard-100")));
+    let (first, last) = (&trials["0001.json"], &trials["0009.json"]);
     assert_eq!((&first.planned.arm, &last.planned.arm), (&Arm::Alone, &Arm::Alone));
     assert_eq!(first.outcome, last.outcome, "a counted order that was given twice ended otherwise");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
@@ -111,9 +138,9 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     // Everything is there: going on measures nothing, and the page is made again.
     let files = || fs::read_dir(place.path("run/trials")).unwrap().count();
     fs::remove_file(place.path("run/report.html")).unwrap();
-    fs::remove_file(place.path("run/trials/0006.json")).unwrap();
+    fs::remove_file(place.path("run/trials/0009.json")).unwrap();
     place.resume().run().calmly();
-    assert_eq!(files(), 6);
+    assert_eq!(files(), 9);
     assert!(place.path("run/report.html").is_file());
     place.headroom(["report", "run", "--out", "again.html"]).run().calmly();
     assert!(place.path("again.html").is_file());
@@ -147,7 +174,7 @@ fn the_plan_is_printed_and_nothing_done() {
     let place = Place::without_guests();
     place.write("study.toml", STUDY);
     let ended = place.headroom(["run", "study.toml", "--dry-run", "--repetitions", "2"]).run();
-    ended.code(0).prints("cell 1 guard-100, block 2").prints("20 trials, about");
+    ended.code(0).prints("cell 1 guard-100, block 2").prints("32 trials, about");
     assert!(!place.path("runs").exists());
 }
 

@@ -246,19 +246,25 @@ impl Controller<'_> {
         self.state.held[application].name.clone()
     }
 
-    /// What an application keeps at least, in CPUs: what its rule says, or its part of the policy's floor, or
-    /// what the knob leaves.
+    /// What an application keeps at least, in CPUs: what the policy says, or what the knob leaves.
     fn floor(&self, application: usize) -> f64 {
-        let running = self.signal.runs.iter().filter(|runs| **runs).count().max(1);
+        self.written_floor(application).unwrap_or_else(|| self.law.floor(self.running()))
+    }
+
+    /// What the policy says that an application keeps at least, in CPUs: what its rule says, or its part of what
+    /// all have together, whichever is more. Such a floor stands over the target.
+    fn written_floor(&self, application: usize) -> Option<f64> {
         let rule = self.policy.applications[application].floor.map(|floor| floor.get());
         let total: f64 = self.state.fast.ran_by.iter().sum();
         let ran = self.state.fast.ran_by.get(application).copied().unwrap_or(0.0);
-        let part = if total > 0.0 { ran / total } else { 1.0 / running as f64 };
-        let shared = self.policy.floor.map(|floor| floor.get() * part);
-        match (rule, shared) {
-            (None, None) => self.law.floor(running),
-            (one, other) => one.unwrap_or(0.0).max(other.unwrap_or(0.0)),
-        }
+        let part = if total > 0.0 { ran / total } else { 1.0 / self.running() as f64 };
+        let shared = self.policy.application_floor.map(|floor| floor.get() * part);
+        rule.into_iter().chain(shared).reduce(f64::max)
+    }
+
+    /// Applications that run, at least one.
+    fn running(&self) -> usize {
+        self.signal.runs.iter().filter(|runs| **runs).count().max(1)
     }
 }
 

@@ -25,9 +25,9 @@ pub struct Policy {
     /// What is protected.
     #[serde(default)]
     pub protect: Protect,
-    /// What all applications together keep, of one CPU, whatever Wi-Fi wants.
+    /// What all applications together keep at least, of one CPU, whatever Wi-Fi wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub floor: Option<Share>,
+    pub application_floor: Option<Share>,
     /// What guard may use beyond weights.
     #[serde(default)]
     pub allow: Allow,

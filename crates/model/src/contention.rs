@@ -253,6 +253,23 @@ pub enum Control {
     /// `guard run` with this policy: the TOML text. `{group}` and `{interface}` stand for the application's
     /// group and the protected interface.
     Guard(String),
+    /// The nice value of the threads that carry packets: NAPI's and `ksoftirqd`.
+    PacketNice(i8),
+    /// A controller that people script: ten times a second the application is frozen where the softirqs of all CPUs
+    /// took packets at a higher rate than this, a second, and thawed where they did not.
+    FreezeAbove(u32),
+    /// Several of these together: settings and rules, each kind once; never guard.
+    Together(Vec<Self>),
+}
+
+impl Control {
+    /// What is done, one by one: of several together each, else this alone.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Together(parts) => parts,
+            alone => std::slice::from_ref(alone),
+        }
+    }
 }
 
 /// What is tried: traffic alongside an application at a place, under every control.

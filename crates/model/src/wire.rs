@@ -15,7 +15,7 @@
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
 //! | 9 | how the load's first failed command ended |
-//! | 10 | a program in the background of a window |
+//! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; the second readings of parity |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

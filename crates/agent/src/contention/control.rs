@@ -1,58 +1,59 @@
-//! What is done about the application, but for guard: settings that stay, and the rule that leaves a share idle.
+//! What is done about the application, but for guard: settings that stay, and rules that look again and again.
 //!
-//! The rule is that of a data centre's sideloader: each second the application gets what it used and what was
-//! idle, less the share that is to stay idle, and never less than a floor.
+//! A study may ask for several together. What holds the application back is taken away before it is asked to end;
+//! the nice values of packet threads are the tidier's to restore.
 
-use linux::{load, proc, system};
-use model::{contention::Control, share::Share, wire::Refusal};
+mod freezer;
+mod headroom;
 
-use super::group::Group;
+use model::{contention::Control, wire::Refusal};
 
-/// How often the rule decides, ns.
-const EVERY_NS: u64 = 1_000_000_000;
-
-/// The least that the rule leaves the application, as a share of all CPUs.
-const FLOOR: f64 = 0.05;
+use self::{freezer::Freezer, headroom::Headroom};
+use super::{group::Group, renice};
 
 /// The control at work.
 #[derive(Debug, Default)]
 pub(super) struct Rule {
-    headroom: Option<Share>,
-    next_ns: u64,
-    before: Option<Seen>,
-}
-
-/// What the rule looks at.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    at_ns: u64,
-    idle_ns: u64,
-    used_ns: u64,
+    headroom: Option<Headroom>,
+    freezer: Option<Freezer>,
+    has_quota: bool,
 }
 
 impl Rule {
-    /// Sets what stays, and begins the rule where that is the control.
+    /// Sets what stays, and begins the rules.
     ///
     /// # Errors
     ///
     /// [`Refusal::Contention`] where the group cannot be bounded.
     pub(super) fn begin(control: &Control, group: &Group, now: u64) -> Result<Self, Refusal> {
-        match control {
-            Control::None | Control::Guard(_) => {}
-            Control::Weight(shares) => group.set_weight(*shares)?,
-            Control::Idle => group.set_idle()?,
-            Control::Quota(share) => group.set_quota(Some(*share))?,
-            Control::Headroom(share) => {
-                group.set_quota(Some(Share::of(1.0)))?;
-                return Ok(Self { headroom: Some(*share), next_ns: now, before: None });
-            }
-        }
-        Ok(Self { headroom: None, next_ns: u64::MAX, before: None })
+        let mut rule = Self::default();
+        control.parts().iter().try_for_each(|part| rule.take(part, group, now))?;
+        Ok(rule)
     }
 
-    /// When it decides next.
+    fn take(&mut self, part: &Control, group: &Group, now: u64) -> Result<(), Refusal> {
+        match part {
+            Control::None | Control::Guard(_) | Control::Together(_) => {}
+            Control::Weight(shares) => group.set_weight(*shares)?,
+            Control::Idle => group.set_idle()?,
+            Control::Quota(share) => {
+                group.set_quota(Some(*share))?;
+                self.has_quota = true;
+            }
+            Control::Headroom(share) => {
+                self.headroom = Some(Headroom::begin(*share, group, now)?);
+                self.has_quota = true;
+            }
+            Control::PacketNice(nice) => renice::set_all(i32::from(*nice))?,
+            Control::FreezeAbove(packets) => self.freezer = Some(Freezer::begin(*packets, now)),
+        }
+        Ok(())
+    }
+
+    /// When one of the rules decides next.
     pub(super) fn due_ns(&self) -> u64 {
-        if self.headroom.is_some() { self.next_ns } else { u64::MAX }
+        let headroom = self.headroom.as_ref().map_or(u64::MAX, Headroom::due_ns);
+        headroom.min(self.freezer.as_ref().map_or(u64::MAX, Freezer::due_ns))
     }
 
     /// Decides where that is due.
@@ -61,44 +62,20 @@ impl Rule {
     ///
     /// [`Refusal::Contention`] where the group cannot be bounded.
     pub(super) fn advance(&mut self, group: &Group, now: u64) -> Result<(), Refusal> {
-        let Some(headroom) = self.headroom.filter(|_| now >= self.next_ns) else { return Ok(()) };
-        self.next_ns += EVERY_NS;
-        let seen =
-            Seen { at_ns: now, idle_ns: idle_ns(), used_ns: group.used_ns().unwrap_or_default() };
-        let Some(before) = self.before.replace(seen) else { return Ok(()) };
-        let all_ns = (now - before.at_ns).max(1) * system::cpus_online().max(1);
-        group.set_quota(Some(allowed(headroom, all_ns, before, seen)))
+        self.headroom.as_mut().map_or(Ok(()), |rule| rule.advance(group, now))?;
+        self.freezer.as_mut().map_or(Ok(()), |rule| rule.advance(group, now))
     }
-}
 
-/// What the application may use, as a share of all CPUs.
-fn allowed(headroom: Share, all_ns: u64, before: Seen, now: Seen) -> Share {
-    let share = |later: u64, earlier: u64| later.saturating_sub(earlier) as f64 / all_ns as f64;
-    let free = share(now.used_ns, before.used_ns) + share(now.idle_ns, before.idle_ns);
-    Share::of((free - headroom.get()).clamp(FLOOR, 1.0))
-}
-
-/// Idle time of all CPUs, ns.
-fn idle_ns() -> u64 {
-    let tick_ns = 1_000_000_000 / system::ticks_per_second().max(1);
-    let mut idle = 0;
-    if let Ok(text) = proc::read("/proc/stat") {
-        load::cpus(&text, |cpu| idle += (cpu.idle + cpu.wait) * tick_ns);
-    }
-    idle
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rule_gives_what_is_free_less_the_headroom_and_never_nothing() {
-        let before = Seen { at_ns: 0, idle_ns: 0, used_ns: 0 };
-        let seen = |idle_ns, used_ns| Seen { at_ns: 1000, idle_ns, used_ns };
-        let share = |seen| allowed(Share::of(0.2), 2000, before, seen).get();
-        assert!((share(seen(1000, 1000)) - 0.8).abs() < 1e-9);
-        assert!((share(seen(0, 1000)) - 0.3).abs() < 1e-9);
-        assert!((share(seen(0, 100)) - FLOOR).abs() < 1e-9);
+    /// Lets the application go, so that it can end when it is asked to.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where the kernel says no.
+    pub(super) fn let_go(&mut self, group: &Group) -> Result<(), Refusal> {
+        if self.freezer.take().is_some_and(|freezer| freezer.has_frozen()) {
+            group.set_frozen(false)?;
+        }
+        self.headroom = None;
+        if std::mem::take(&mut self.has_quota) { group.set_quota(None) } else { Ok(()) }
     }
 }

@@ -194,6 +194,15 @@ fn threads_of(pid: u32) -> Vec<(u32, SchedStat)> {
     tids.into_iter().filter_map(|tid| Some((tid, time_of(pid, tid)?))).collect()
 }
 
+/// The threads that carry packets.
+pub(super) fn carriers() -> Vec<u32> {
+    kernel_threads()
+        .into_iter()
+        .filter(|(_, (name, _))| carries(name))
+        .map(|(tid, _)| tid)
+        .collect()
+}
+
 fn kernel_threads() -> BTreeMap<u32, (String, SchedStat)> {
     let of = |pid: u32| {
         let text = proc::read(format!("/proc/{pid}/stat")).ok()?;

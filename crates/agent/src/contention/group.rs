@@ -178,6 +178,27 @@ impl Group {
         }
     }
 
+    /// Whether its processes stand still.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::Contention`] where no hierarchy here can freeze it.
+    pub(super) fn set_frozen(&self, frozen: bool) -> Result<(), Refusal> {
+        let files = [("cgroup.freeze", ["0", "1"]), ("freezer.state", ["THAWED", "FROZEN"])];
+        for (name, values) in files {
+            let Some(folder) = self.folders.iter().find(|folder| folder.join(name).exists()) else {
+                continue;
+            };
+            let value = values[usize::from(frozen)];
+            return fs::write(folder.join(name), value)
+                .map_err(refused(format!("cannot write {value} to {name} of the application")));
+        }
+        Err(Refusal::Contention {
+            what: "cannot freeze the application".to_owned(),
+            why: "its group has no freezer: mount cgroup2, or cgroup with freezer".to_owned(),
+        })
+    }
+
     fn write(&self, name: &str, value: &str) -> Result<(), Refusal> {
         let Some(cpu) = &self.cpu else {
             return Err(Refusal::Contention {

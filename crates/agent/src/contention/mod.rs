@@ -20,6 +20,7 @@ mod guarding;
 mod inside;
 mod pmu;
 mod prober;
+mod renice;
 mod road;
 pub mod tidy;
 mod trial;
@@ -63,8 +64,10 @@ pub(crate) fn run(session: &mut Session, order: &Order) -> Result<(), End> {
 /// Everything is gone again when this returns.
 fn record(session: &mut Session, order: &Order) -> Result<model::contention::Record, End> {
     let group = order.application.as_ref().map(|_| Group::make()).transpose()?;
+    let renices = |part: &Control| matches!(part, Control::PacketNice(_));
+    let as_they_are = order.control.parts().iter().any(renices).then(renice::packet_threads);
     // Dropped after everything else: it takes away what could not be removed in the ordinary way.
-    let tidier = Tidier::start(group.as_ref())?;
+    let tidier = Tidier::start(group.as_ref(), &as_they_are.unwrap_or_default())?;
     let urgent = Urgent::take(order)?;
     // guard protects a road also where nobody is on it.
     let guarded = matches!(order.control, Control::Guard(_)).then(nobody);

@@ -1,5 +1,5 @@
-//! Who takes away what only a kill of the agent could leave behind: its groups, with whoever is in them, and
-//! its folder.
+//! Who takes away what only a kill of the agent could leave behind: its groups, with whoever is in them, its
+//! folder, and other nice values of packet threads than they had.
 //!
 //! It is this very executable with a word that no person needs. It makes the folder itself, so that there is no
 //! moment at which the folder is there and nobody removes it; says its path; waits until its input ends, however
@@ -26,9 +26,10 @@ use model::wire::Refusal;
 use super::{
     group::{self, Group},
     guarding, refused,
+    renice::Nice,
 };
 
-/// The word that makes the agent a tidier, followed by groups.
+/// The word that makes the agent a tidier, followed by groups and by threads with the nice values to restore.
 pub const WORD: &str = "--tidy-trial";
 
 /// Between two looks.
@@ -50,10 +51,11 @@ impl Tidier {
     /// # Errors
     ///
     /// [`Refusal::Contention`].
-    pub(super) fn start(group: Option<&Group>) -> Result<Self, Refusal> {
+    pub(super) fn start(group: Option<&Group>, threads: &[Nice]) -> Result<Self, Refusal> {
         let what = "cannot prepare a temporary folder";
         let mut command = Command::new("/proc/self/exe");
         command.arg(WORD).args(group.into_iter().flat_map(Group::folders));
+        command.args(threads.iter().map(|thread| thread.word()));
         let kept = std::env::var_os("TMPDIR").map(|folder| ("TMPDIR", folder));
         command.env_clear().envs(kept);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -92,11 +94,14 @@ fn opened(child: &mut Child) -> io::Result<Folder> {
 /// # Errors
 ///
 /// Where it cannot make the folder, or its input cannot be read; then it tidies as well.
-pub fn run(groups: &[&str]) -> io::Result<()> {
+pub fn run(words: &[&str]) -> io::Result<()> {
     let made = Temporary::new("headroom-").and_then(|made| say(made.path()).map(|()| made));
     let heard = io::stdin().read_to_end(&mut Vec::new());
     made.iter().for_each(|made| await_restored(made.folder()));
-    let groups: Vec<PathBuf> = groups.iter().map(PathBuf::from).collect();
+    // One that has ended needs none.
+    words.iter().filter_map(|word| Nice::of_word(word)).for_each(|thread| drop(thread.set()));
+    let groups: Vec<PathBuf> =
+        words.iter().filter(|word| word.starts_with('/')).map(PathBuf::from).collect();
     group::take_away(&groups);
     // The folder goes where this value is dropped.
     made?;

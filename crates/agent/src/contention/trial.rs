@@ -302,10 +302,8 @@ impl<'a> Trial<'a> {
             self.guarding.take().map(|guard| guard.finish(self.group.as_ref(), moments));
         if let (Some(mut application), Some(group)) = (self.application.take(), &self.group) {
             application.wind_up();
-            if matches!(self.order.control, Control::Quota(_) | Control::Headroom(_)) {
-                // It would take as long to end as it was held back.
-                group.set_quota(None)?;
-            }
+            // It would take as long to end as it is held back.
+            self.rule.let_go(group)?;
             if whole && session.until(ENDS, || application.is_over().then_some(()))?.is_none() {
                 return Err(Refusal::Contention {
                     what: "the application did not end".to_owned(),

@@ -177,6 +177,49 @@ fn guard_is_a_control_that_tells_what_it_did_and_leaves_the_group_as_it_was() {
     assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
 }
 
+/// Nice values of ksoftirqd: the 19th field of its stat.
+fn packet_threads() -> Vec<String> {
+    let stats = fs::read_dir("/proc").unwrap().flatten();
+    let stats = stats.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let carries = |stat: &String| stat.contains("(ksoftirqd/");
+    let nice = |stat: String| stat.rsplit(") ").next()?.split(' ').nth(16).map(str::to_owned);
+    stats.filter(carries).filter_map(nice).collect()
+}
+
+#[test]
+fn packet_threads_are_nicer_for_the_trial_only_whoever_ends_it() {
+    let before = packet_threads();
+    let control = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
+    let (mut agent, ..) = Agent::start();
+    let long = Contended {
+        window: Span::from_secs(60),
+        ..ordered(None, Some(application()), control.clone())
+    };
+    if made(&mut agent, ordered(None, Some(application()), control)).is_none() {
+        return;
+    }
+    assert_eq!(packet_threads(), before, "after the trial");
+    agent.order(&Order::Contention(Box::new(long)));
+    agent.hello();
+    eventually(|| packet_threads().iter().all(|nice| nice == "-10").then_some(()));
+    assert!(
+        Command::new("kill").args(["-9", &agent.pid().to_string()]).status().unwrap().success()
+    );
+    agent.ended();
+    eventually(|| (packet_threads() == before).then_some(()));
+}
+
+#[test]
+fn an_application_is_frozen_while_packets_pass_and_ends_as_any_other() {
+    let (mut agent, ..) = Agent::start();
+    let ordered = ordered(Some(traffic()), Some(application()), Control::FreezeAbove(200));
+    let Some(record) = made(&mut agent, ordered) else { return };
+    let work = record.application.unwrap();
+    // 20 Mb/s are far more than 200 packets a second: nothing ran in the window, and some before it.
+    assert!(work.ran_ns < 20_000_000 && work.life_ran_ns > work.ran_ns, "{work:?}");
+    assert_eq!(left(&agent), [""; 0].map(std::path::PathBuf::from));
+}
+
 #[test]
 fn an_agent_that_is_killed_or_left_leaves_nothing() {
     for kill in [true, false] {

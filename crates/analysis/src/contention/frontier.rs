@@ -1,101 +1,122 @@
-//! The contest at the same Wi-Fi kept, and the best fixed setting.
+//! The trade-off of a cell in measured points: the contest, regret, the front and its knee.
 //!
-//! Less for Wi-Fi is always more for the application, so two controls are compared only at the same Wi-Fi: the
-//! other's point against the line between guard's own settings there, block by block.
+//! Less for Wi-Fi is always more for the application, so a control is only better where it keeps as much Wi-Fi. A
+//! point is a control that was measured; between two points nothing is known, and nothing is said.
 
-use model::contention::{Control, Study};
-
-use super::{Arm, Cell, Contest, Oracle, arms, blocks::Block};
+use super::{Arm, Cell, Contest, Oracle, blocks::Block};
 use crate::stats::Estimate;
 
-/// A block's noise must not disqualify a fixed setting that keeps as much on the mean.
+/// A block's noise must not disqualify a control that keeps as much on the mean.
 const SLACK: f64 = 0.005;
+/// A point beyond the way between the front's ends by less than this is on it.
+const BEYOND: f64 = 1e-9;
 
-/// The best fixed setting that keeps as much Wi-Fi as guard did; `None` where none does. Less for Wi-Fi is more
-/// for the application, so only at the same Wi-Fi has it a meaning to be better.
+/// The control, of those that are not guard, that keeps as much Wi-Fi as guard did and leaves most work; `None` where
+/// no measured one keeps as much.
 pub(super) fn oracle(cell: &Cell, blocks: &[Block<'_>]) -> Option<Oracle> {
     let guard = cell.cure()?;
     let asked = guard.kept?.mean;
-    let able = cell.arms.iter().filter(|arm| arm.fixed);
-    let able = able.filter_map(|arm| Some((arm, arm.kept?, arm.work?)));
-    let able = able.filter(|(_, kept, _)| kept.mean >= asked - SLACK);
-    let (best, kept, work) = able.max_by(|left, right| left.2.mean.total_cmp(&right.2.mean))?;
-    let regret = |block: &Block<'_>| {
-        let regret = 1.0 - block.work(&guard.control)? / block.work(&best.control)?;
-        regret.is_finite().then_some(regret)
-    };
-    let each: Vec<f64> = blocks.iter().filter_map(regret).collect();
-    Some(Oracle { control: best.control.clone(), kept, work, asked, regret: Estimate::of(&each) })
+    let best = best(cell.arms.iter().filter(|arm| !arm.is_guard), asked)?;
+    Some(Oracle {
+        control: best.control.clone(),
+        kept: best.kept?,
+        work: best.work?,
+        asked,
+        regret: over(blocks, |block| Some(1.0 - ratio(block, &guard.control, &best.control)?)),
+    })
 }
 
-/// guard against the field report's setting and against every quota.
-pub(super) fn contests(study: &Study, cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
-    let is_quota = |arm: &Arm| {
-        let named = study.controls.iter().find(|one| one.name == arm.control);
-        named.is_some_and(|one| matches!(one.control, Control::Quota(_)))
+/// guard against every other control: at that setting of guard's own that keeps as much Wi-Fi as the other and leaves
+/// most work.
+pub(super) fn contests(cell: &Cell, blocks: &[Block<'_>]) -> Vec<Contest> {
+    let is_other = |arm: &&Arm| !arm.is_guard && arm.control != super::arms::NONE;
+    let contest = |other: &Arm| {
+        let (kept, work) = (other.kept?.mean, other.work?.mean);
+        let setting = best(cell.arms.iter().filter(|arm| arm.is_guard), kept);
+        let setting = setting.map(|arm| arm.control.clone());
+        let own = setting.as_deref();
+        let ratio = over(blocks, |block| ratio(block, own?, &other.control));
+        Some(Contest { against: other.control.clone(), kept, work, setting, ratio })
     };
-    let settings: Vec<&str> =
-        cell.arms.iter().filter(|arm| arm.is_guard).map(|arm| arm.control.as_str()).collect();
-    let others = cell.arms.iter().filter(|arm| arm.reported || is_quota(arm));
-    others
-        .filter_map(|arm| {
-            let ratio = |block: &Block<'_>| at_same_wifi(block, &settings, &arm.control);
-            let each: Vec<f64> = blocks.iter().filter_map(ratio).collect();
-            Some(Contest {
-                against: arm.control.clone(),
-                kept: arm.kept?.mean,
-                work: arm.work?.mean,
-                ratio: Estimate::of(&each),
-            })
-        })
-        .collect()
+    let has_guard = cell.cure().is_some();
+    cell.arms.iter().filter(|_| has_guard).filter(is_other).filter_map(contest).collect()
 }
 
-/// guard's work at the Wi-Fi that the other kept in this block, against the other's.
-fn at_same_wifi(block: &Block<'_>, settings: &[&str], other: &str) -> Option<f64> {
-    let kept = arms::kept(block, other)?.min(1.0);
-    let work = block.work(other)?;
-    let ratio = on_frontier(&frontier(block, settings), kept)? / work;
+/// Of these the one that keeps so much Wi-Fi and leaves most work.
+fn best<'a>(arms: impl Iterator<Item = &'a Arm>, kept: f64) -> Option<&'a Arm> {
+    let able = arms.filter_map(|arm| Some((arm, arm.kept?.mean, arm.work?.mean)));
+    let able = able.filter(|(_, own, _)| *own >= kept - SLACK);
+    able.max_by(|left, right| left.2.total_cmp(&right.2)).map(|(arm, ..)| arm)
+}
+
+/// One control's work of another's, in one block.
+fn ratio(block: &Block<'_>, own: &str, other: &str) -> Option<f64> {
+    let ratio = block.work(own)? / block.work(other)?;
     ratio.is_finite().then_some(ratio)
 }
 
-/// guard's settings in one block: Wi-Fi kept and work kept, by Wi-Fi. No control belongs to them: guard that
-/// does nothing is guard too.
-fn frontier(block: &Block<'_>, settings: &[&str]) -> Vec<(f64, f64)> {
-    let settings = settings.iter().copied().chain([arms::NONE]);
-    let mut points: Vec<(f64, f64)> = settings
-        .filter_map(|name| Some((arms::kept(block, name)?.min(1.0), block.work(name)?)))
-        .collect();
-    points.sort_by(|left, right| left.0.total_cmp(&right.0));
-    points
+fn over(blocks: &[Block<'_>], of: impl Fn(&Block<'_>) -> Option<f64>) -> Option<Estimate> {
+    Estimate::of(&blocks.iter().filter_map(of).collect::<Vec<_>>())
 }
 
-/// The work on the line between the points around this Wi-Fi; beyond the last, the last point's within a
-/// hundredth.
-pub(super) fn on_frontier(points: &[(f64, f64)], kept: f64) -> Option<f64> {
-    let right = points.iter().position(|point| point.0 >= kept);
-    match right {
-        Some(0) => points.first().map(|point| point.1),
-        Some(right) => {
-            let (from, to) = (points[right - 1], points[right]);
-            let along = (kept - from.0) / (to.0 - from.0);
-            Some(from.1 + (to.1 - from.1) * along)
-        }
-        None => points.last().filter(|last| kept - last.0 <= 0.01).map(|last| last.1),
+/// A control's place in the plane.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    control: &'a str,
+    kept: f64,
+    work: f64,
+}
+
+impl<'a> Place<'a> {
+    fn of(arm: &'a Arm) -> Option<Self> {
+        Some(Self { control: &arm.control, kept: arm.kept?.mean, work: arm.work?.mean })
     }
+
+    /// Whether it has as much of both, and more of one.
+    fn beats(&self, other: &Place<'_>) -> bool {
+        let as_good = self.kept >= other.kept && self.work >= other.work;
+        as_good && (self.kept > other.kept || self.work > other.work)
+    }
+}
+
+/// Controls that no other one beats in both, from the least to the most Wi-Fi kept, and of them the knee: the one
+/// farthest beyond the straight way between the ends, each axis from 0 to 1 over the front (Satopää and others:
+/// Finding a “Kneedle” in a Haystack, ICDCSW 2011). `None` where none is beyond it.
+pub(super) fn front(arms: &[Arm]) -> (Vec<String>, Option<String>) {
+    let all: Vec<Place<'_>> = arms.iter().filter_map(Place::of).collect();
+    let mut front: Vec<Place<'_>> =
+        all.iter().filter(|one| !all.iter().any(|other| other.beats(one))).copied().collect();
+    front.sort_by(|left, right| left.kept.total_cmp(&right.kept));
+    let knee = knee(&front).map(|place| place.control.to_owned());
+    (front.iter().map(|place| place.control.to_owned()).collect(), knee)
+}
+
+fn knee<'a>(front: &[Place<'a>]) -> Option<Place<'a>> {
+    let (first, last) = (front.first()?, front.last()?);
+    let across = |value: f64, from: f64, to: f64| (value - from) / (to - from);
+    // From (0, 1) to (1, 0): the distance is what both have together above 1. One point alone has no way to be beyond.
+    let beyond = |place: &Place<'_>| {
+        across(place.kept, first.kept, last.kept) + across(place.work, last.work, first.work) - 1.0
+    };
+    let far = front.iter().filter(|place| beyond(place) > BEYOND);
+    far.max_by(|left, right| beyond(left).total_cmp(&beyond(right))).copied()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn place(control: &'static str, kept: f64, work: f64) -> Place<'static> {
+        Place { control, kept, work }
+    }
+
     #[test]
-    fn work_is_read_off_the_line_between_settings() {
-        let points = [(0.6, 0.4), (0.8, 0.2), (1.0, 0.0)];
-        assert_eq!(on_frontier(&points, 0.7).map(|work| (work * 1e6).round() / 1e6), Some(0.3));
-        assert_eq!(on_frontier(&points, 0.5), Some(0.4));
-        assert_eq!(on_frontier(&points[..2], 0.805), Some(0.2));
-        assert_eq!(on_frontier(&points[..2], 0.9), None);
-        assert_eq!(on_frontier(&[], 0.9), None);
+    fn the_knee_is_a_point_of_the_front_and_none_where_there_is_no_bend() {
+        let bent = [place("none", 0.5, 0.4), place("bend", 0.9, 0.3), place("hard", 1.0, 0.0)];
+        assert_eq!(knee(&bent).map(|place| place.control), Some("bend"));
+        let straight =
+            [place("none", 0.5, 0.5), place("half", 0.75, 0.25), place("hard", 1.0, 0.0)];
+        assert!(knee(&straight).is_none());
+        assert!(knee(&bent[..1]).is_none() && knee(&[]).is_none());
     }
 }

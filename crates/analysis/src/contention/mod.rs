@@ -83,10 +83,14 @@ pub struct Cell {
     pub arms: Vec<Arm>,
     /// Gate 0: whether there is harm at all.
     pub harm: Option<Harm>,
-    /// The best fixed setting that keeps as much Wi-Fi as guard did.
+    /// The best other control that keeps as much Wi-Fi as guard did; `None` where no measured one does.
     pub oracle: Option<Oracle>,
-    /// guard against fixed 512 and against quotas, at the same Wi-Fi kept.
+    /// guard against every other control, where it keeps as much Wi-Fi.
     pub contests: Vec<Contest>,
+    /// Controls that no other one beats in both, Wi-Fi and work, from the least to the most Wi-Fi.
+    pub front: Vec<String>,
+    /// Of these the one farthest beyond the straight way between the ends; `None` where none is.
+    pub knee: Option<String>,
 }
 
 impl Cell {
@@ -203,7 +207,7 @@ pub struct Harm {
     pub why: String,
 }
 
-/// The best fixed setting.
+/// The best other control.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Oracle {
     /// Its name.
@@ -219,18 +223,19 @@ pub struct Oracle {
     pub regret: Option<Estimate>,
 }
 
-/// guard against another control at the same Wi-Fi kept. guard's work is read off the line between its own
-/// settings at the Wi-Fi that the other kept.
+/// guard against another control, at that setting of guard's own that keeps as much Wi-Fi and leaves most work. Both
+/// are measured points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contest {
     /// The other control.
     pub against: String,
-    /// The Wi-Fi that both keep.
+    /// The Wi-Fi that the other keeps, and guard's setting at least.
     pub kept: f64,
     /// The other's application work.
     pub work: f64,
-    /// guard's at the same Wi-Fi, against the other's: 1.25 is a quarter more. `None`: guard has no settings
-    /// around that point.
+    /// The setting of guard's; `None` where no measured one keeps as much.
+    pub setting: Option<String>,
+    /// guard's work there, against the other's: 1.25 is a quarter more. `None` too where the other leaves none.
     pub ratio: Option<Estimate>,
 }
 
@@ -322,10 +327,13 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
         harm: None,
         oracle: None,
         contests: Vec::new(),
+        front: Vec::new(),
+        knee: None,
     };
     cell.harm = harm::of(&cell, &blocks);
     cell.oracle = frontier::oracle(&cell, &blocks);
-    cell.contests = frontier::contests(&run.study, &cell, &blocks);
+    cell.contests = frontier::contests(&cell, &blocks);
+    (cell.front, cell.knee) = frontier::front(&cell.arms);
     (cell, left_out)
 }
 

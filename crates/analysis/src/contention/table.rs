@@ -104,7 +104,9 @@ fn of_guard(at: &Point, guard: &Guarding) -> Vec<Metric> {
 /// The arm against the others: at the same Wi-Fi, which guard alone is; and as it is.
 fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
     const WORK: &str = "a saturated path leaves no CPU that guard could find: what Wi-Fi gets the application gives, \
-                        under any weight; the line between guard's settings is the line between weights";
+                        under any weight";
+    const NO_SETTING: &str = "no measured setting of guard's keeps as much Wi-Fi";
+    const NO_OTHER: &str = "no other control that was measured keeps as much Wi-Fi as guard";
     const OVER: &str = "weights give way where nothing else wants the CPU, so a fixed one taxes the application only \
                         while Wi-Fi is busy, as guard does";
     let mut rows = Vec::new();
@@ -112,10 +114,12 @@ fn against(at: &Point, cell: &Cell, arm: &Arm) -> Vec<Metric> {
         for contest in &cell.contests {
             let name = format!("work-against-{}", contest.against);
             let row = Metric::over(at, &name, Measure::Ratio, contest.ratio);
-            rows.push(row.because(Some(WORK.to_owned())));
+            let cause = if contest.setting.is_some() { WORK } else { NO_SETTING };
+            rows.push(row.because(Some(cause.to_owned())));
         }
         let regret = cell.oracle.as_ref().and_then(|oracle| oracle.regret);
-        rows.push(Metric::over(at, "regret", Measure::Share, regret));
+        let cause = cell.oracle.is_none().then(|| NO_OTHER.to_owned());
+        rows.push(Metric::over(at, "regret", Measure::Share, regret).because(cause));
     }
     for other in cell.arms.iter().filter(|other| other.control != arm.control) {
         let ratio = arm.work.zip(other.work).map(|(own, other)| own.mean / other.mean);

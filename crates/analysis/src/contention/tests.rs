@@ -115,14 +115,38 @@ fn the_oracle_is_the_best_fixed_setting_that_keeps_as_much() {
 }
 
 #[test]
-fn guard_is_compared_at_the_same_wifi() {
+fn guard_is_compared_in_measured_points_only() {
     let analysis = analyse(&run(&CONTROLS), &usual());
-    let contest = &analysis.cells[0].contests[0];
-    assert_eq!(contest.against, "shares-512");
-    // On the line from (0.6, 0.4) to (0.97, 0.03), at 0.7 there is 0.3.
-    assert!(close(contest.ratio.unwrap().mean, 1.0));
-    let quota = &analysis.cells[0].contests[1];
-    assert!(close(quota.ratio.unwrap().mean, 2.0));
+    let cell = &analysis.cells[0];
+    let against = |name: &str| cell.contests.iter().find(|one| one.against == name).unwrap();
+    // Its one setting keeps more Wi-Fi than these, and has the work that it has.
+    assert_eq!(against("shares-512").setting.as_deref(), Some("guard-100"));
+    assert!(close(against("shares-512").ratio.unwrap().mean, 0.1));
+    assert!(close(against("quota-20").ratio.unwrap().mean, 0.3));
+    // No setting keeps as much as this one.
+    assert_eq!((against("weight-2").setting.as_deref(), against("weight-2").ratio), (None, None));
+}
+
+#[test]
+fn where_no_other_control_keeps_as_much_there_is_no_regret_and_the_figure_says_why() {
+    const REGRET: &str = "guard-100: worst regret at harmed cells <= 20%";
+    let trials = three(&[("none", 0.6, 0.4), ("shares-512", 0.7, 0.3), ("guard-100", 0.97, 0.03)]);
+    let analysis = analyse(&asking(&[REGRET]), &trials);
+    assert!(analysis.cells[0].oracle.is_none());
+    assert_eq!(target(&analysis, REGRET).verdict, Verdict::Invalid);
+    let regret = analysis.table.iter().find(|one| one.name == "regret").unwrap();
+    assert!(regret.cause.as_ref().unwrap().contains("no other control"), "{regret:?}");
+}
+
+#[test]
+fn the_front_and_its_knee_are_controls_that_were_measured() {
+    let analysis = analyse(&run(&CONTROLS), &usual());
+    let cell = &analysis.cells[0];
+    // The quota keeps more than shares of 512 and leaves less: on the front as well.
+    assert_eq!(cell.front, ["none", "shares-512", "quota-20", "guard-100", "weight-2"]);
+    assert_eq!(cell.knee, None, "all of it lies on the straight way or below");
+    let bent = three(&[("none", 0.6, 0.4), ("quota-20", 0.9, 0.35), ("guard-100", 0.97, 0.03)]);
+    assert_eq!(analyse(&run(&CONTROLS), &bent).cells[0].knee.as_deref(), Some("quota-20"));
 }
 
 #[test]

@@ -322,9 +322,10 @@ impl Curve {
             let share = below + (above - below) * f64::from(policy.aggressiveness) / 100.0;
             policy.protect.target = Some(Target::Part(Share::of(share)));
         }
-        if policy.floor.is_none() {
+        if policy.application_floor.is_none() {
             let point = self.points.iter().find(|point| point.name == wanted.setting);
-            policy.floor = point.map(|point| Share::of(point.application_cpus.median * FLOOR));
+            policy.application_floor =
+                point.map(|point| Share::of(point.application_cpus.median * FLOOR));
         }
         policy
     }
@@ -415,8 +416,9 @@ pub(super) mod tests {
         let Some(Target::Part(target)) = applied.protect.target else { panic!() };
         assert!((target.get() - 0.795).abs() < 1e-9);
         // Weight 128 left 1.1 CPUs in the median block; half of it stays whatever happens.
-        assert!((applied.floor.unwrap().get() - 0.55).abs() < 1e-9);
-        let own: Policy = toml::from_str("floor = \"3%\"\n[protect]\ntarget = \"90%\"").unwrap();
+        assert!((applied.application_floor.unwrap().get() - 0.55).abs() < 1e-9);
+        let own: Policy =
+            toml::from_str("application-floor = \"3%\"\n[protect]\ntarget = \"90%\"").unwrap();
         assert_eq!(curve.applied_to(&own), own);
     }
 

@@ -3,6 +3,7 @@
 use std::{fmt::Write, path::Path};
 
 use linux::error::chain;
+use model::share::Share;
 use serde::Serialize;
 
 use crate::{
@@ -13,9 +14,13 @@ use crate::{
     groups::{Application, Applications, Hierarchies},
     journal::{self, Report},
     output::json,
+    policy::Policy,
     recorder,
     sources::{self, Sources},
-    status::{Status, openmetrics, words::Words},
+    status::{
+        Status, openmetrics,
+        words::{self, Words},
+    },
 };
 
 /// What a policy would bound here, as JSON.
@@ -23,12 +28,16 @@ use crate::{
 struct Checked<'a> {
     policy: String,
     aggressiveness: u8,
+    /// What all applications together keep at least, of one CPU.
+    application_floor: Option<f64>,
     applications: Vec<CheckedApplication<'a>>,
 }
 
 #[derive(Debug, Serialize)]
 struct CheckedApplication<'a> {
     name: &'a str,
+    /// What it keeps at least, of one CPU.
+    floor: Option<f64>,
     pids: &'a [u32],
     groups: Vec<String>,
     notes: &'a [String],
@@ -48,6 +57,7 @@ pub fn check(flags: &flags::Check) -> Output {
     if flags.json {
         let applications = found.list().iter().map(|one| CheckedApplication {
             name: &one.name,
+            floor: floor_of(&policy, &one.name).map(Share::get),
             pids: &one.pids,
             groups: groups(one),
             notes: &one.notes,
@@ -55,6 +65,7 @@ pub fn check(flags: &flags::Check) -> Output {
         return Ok(json(&Checked {
             policy: flags.policy.display().to_string(),
             aggressiveness: policy.aggressiveness,
+            application_floor: policy.application_floor.map(Share::get),
             applications: applications.collect(),
         }));
     }
@@ -63,10 +74,19 @@ pub fn check(flags: &flags::Check) -> Output {
         flags.policy.display(),
         policy.aggressiveness
     );
+    if let Some(floor) = policy.application_floor {
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "all applications together keep at least {}", words::floor(floor));
+    }
     for one in found.list() {
-        application(&mut out, one);
+        application(&mut out, one, floor_of(&policy, &one.name));
     }
     Ok(out)
+}
+
+/// What a policy says that an application keeps.
+fn floor_of(policy: &Policy, name: &str) -> Option<Share> {
+    policy.applications.iter().find(|rule| rule.name == name)?.floor
 }
 
 /// Groups of an application, each once.
@@ -81,7 +101,7 @@ fn groups(application: &Application) -> Vec<String> {
 /// Processes that are named in a line; a person who wants all of them takes `--json`.
 const MOST_NAMED: usize = 12;
 
-fn application(out: &mut String, application: &Application) {
+fn application(out: &mut String, application: &Application, floor: Option<Share>) {
     let mut pids: Vec<String> =
         application.pids.iter().take(MOST_NAMED).map(u32::to_string).collect();
     if application.pids.len() > MOST_NAMED {
@@ -90,6 +110,9 @@ fn application(out: &mut String, application: &Application) {
     let pids = if pids.is_empty() { "no process now".to_owned() } else { pids.join(" ") };
     // Writing to a string does not fail.
     let _ = writeln!(out, "\n{}\n  processes  {pids}", application.name);
+    if let Some(floor) = floor {
+        let _ = writeln!(out, "  floor      at least {}", words::floor(floor));
+    }
     for group in groups(application) {
         let _ = writeln!(out, "  group      {group}");
     }
@@ -215,6 +238,9 @@ fn replayed(report: &recorder::Report) -> String {
         "{} ticks decided again, {} of them otherwise than recorded; {} gaps, {} without a state to begin with\n",
         report.ticks, report.different, report.gaps, report.unknown
     );
+    for floor in &report.floors {
+        let _ = writeln!(out, "{floor}");
+    }
     for fault in &report.faults {
         // Writing to a string does not fail.
         let _ = writeln!(out, "fault: {fault}");
@@ -249,6 +275,7 @@ fn replayed_json(report: &recorder::Report) -> String {
         "unknown": report.unknown,
         "gaps": report.gaps,
         "different": report.different,
+        "floors": report.floors,
         "differences": differences,
         "faults": faults,
     }))

@@ -51,11 +51,10 @@ impl Controller<'_> {
                 self.undo(trial)
             ));
         }
-        self.raise(low, floor / ran.max(1e-6));
+        let (who, lever) = self.raise(low, floor / ran.max(1e-6));
         // What was cut too far is not cut again at once: the two would take turns.
         let until_ns = self.now.saturating_add(INEFFECTIVE_NS);
-        let who = self.name(low);
-        self.state.spend(Spent { who, lever: Lever::Weight, until_ns, refused: false });
+        self.state.spend(Spent { who, lever, until_ns, refused: false });
         let (ran, floor) = (words::percent(ran), words::percent(floor));
         Some(format!(
             "{} has {ran} of a CPU, below its floor of {floor}, and is eased",
@@ -63,25 +62,33 @@ impl Controller<'_> {
         ))
     }
 
-    /// Eases an application that needs this many times what it has: the hardest lever first.
-    fn raise(&mut self, application: usize, times: f64) {
+    /// Eases an application that needs this many times what it has: the hardest lever first, and where its weight
+    /// is whole, the nice value of Wi-Fi's threads. Says whose lever is not to be pulled again at once.
+    fn raise(&mut self, application: usize, times: f64) -> (String, Lever) {
+        let name = self.name(application);
         let bounds = &mut self.state.held[application].bounds;
-        if bounds.quota.is_some() {
-            bounds.quota = None;
-        } else if bounds.idle {
-            bounds.idle = false;
-        } else if bounds.cpus.is_some() {
-            bounds.cpus = None;
-        } else {
-            let raised = (f64::from(bounds.weight) * times.clamp(1.25, 2.0)).ceil();
-            bounds.weight = (raised as u32).min(FULL_WEIGHT);
+        if bounds.quota.take().is_some() {
+            return (name, Lever::Quota);
         }
+        if std::mem::take(&mut bounds.idle) {
+            return (name, Lever::Idle);
+        }
+        if bounds.cpus.take().is_some() {
+            return (name, Lever::Packing);
+        }
+        if bounds.weight == FULL_WEIGHT {
+            self.state.placement.nice = None;
+            return (WIFI.to_owned(), Lever::Placement);
+        }
+        let raised = (f64::from(bounds.weight) * times.clamp(1.25, 2.0)).ceil();
+        bounds.weight = (raised as u32).min(FULL_WEIGHT);
+        (name, Lever::Weight)
     }
 
     fn is_below_floor(&self, application: usize) -> bool {
         let ran = self.state.fast.ran_by.get(application).copied().unwrap_or(0.0);
         let is_bounded = !self.state.held[application].bounds.are_none();
-        is_bounded
+        (is_bounded || self.state.placement.nice.is_some())
             && self.signal.runs[application]
             && self.would_use_more(application)
             && ran < BELOW_FLOOR * self.floor(application)

@@ -12,6 +12,8 @@ use crate::bounds::Bounds;
 /// Nice value of Wi-Fi's threads: ten steps are a weight of 9.3 times a nice-0 thread's (kernel/sched/core.c,
 /// `sched_prio_to_weight`), and daemons of the system at −10 and below still come first.
 const NICE: i32 = -10;
+/// What that makes of an application's odds alongside them, at most.
+const NICE_ODDS: f64 = 1.0 / 9.3;
 /// A quota is cut to this part of what the application ran, per step.
 const QUOTA_STEP: f64 = 0.7;
 /// No quota below this, in CPUs: guard's period is 10 ms and the kernel takes no slice below 1 ms.
@@ -81,7 +83,18 @@ impl Controller<'_> {
     /// Whether Wi-Fi's own threads can be made nicer, and are not yet.
     pub(super) fn can_place(&self) -> bool {
         let is_open = !self.is_closed(0, Lever::Placement);
-        is_open && self.state.placement.nice.is_none() && self.signal.has_threads
+        is_open
+            && self.state.placement.nice.is_none()
+            && self.signal.has_threads
+            && (0..self.state.held.len()).all(|application| self.has_room_to_place(application))
+    }
+
+    /// Whether nicer threads leave an application the floor that the policy gives it. One written for a share that
+    /// weights alone can leave it needs no trial of a lever that takes nine tenths.
+    fn has_room_to_place(&self, application: usize) -> bool {
+        let takes = self.state.fast.blame.get(application).copied().unwrap_or(0.0);
+        let left = self.spare(application) + takes * NICE_ODDS;
+        takes <= 0.0 || self.written_floor(application).is_none_or(|floor| left >= floor)
     }
 
     /// An application's bounds one step further, and in words.

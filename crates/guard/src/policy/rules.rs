@@ -63,8 +63,8 @@ fn knob(policy: &Policy) -> Result<(), Wrong> {
         let why = format!("a target of {share} of what Wi-Fi asks for; write 1% to 100%");
         return fault(&["protect", "target"], why);
     }
-    if policy.floor.is_some_and(|floor| floor.get() > MOST_CPUS) {
-        return fault(&["floor"], too_many_cpus());
+    if policy.application_floor.is_some_and(|floor| floor.get() > MOST_CPUS) {
+        return fault(&["application-floor"], too_many_cpus());
     }
     Ok(())
 }

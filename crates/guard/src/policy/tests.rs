@@ -22,10 +22,12 @@ fn an_empty_policy_protects_every_wireless_interface_and_bounds_no_one() {
 
 #[test]
 fn a_misspelt_key_is_told_with_its_line_and_the_nearest_one() {
-    let line = refused("floor = \"10%\"\nagressiveness = 3\n");
+    let line = refused("application-floor = \"10%\"\nagressiveness = 3\n");
     assert_eq!(line, "guard.toml:2: unknown key `agressiveness`; did you mean `aggressiveness`?");
     let line = refused(&application("servise = \"backup\""));
     assert_eq!(line, "guard.toml:4: unknown key `servise`; did you mean `service`?");
+    let line = refused("floor = \"10%\"\n");
+    assert_eq!(line, "guard.toml:1: unknown key `floor`; did you mean `application-floor`?");
     let line = refused("[allow]\nfreezer = true\n");
     assert!(line.contains("known here: idle, packing, quota"), "{line}");
 }
@@ -35,8 +37,8 @@ fn values_out_of_range_are_refused() {
     for (text, why) in [
         ("aggressiveness = 101\n", ":1: aggressiveness 101 is above 100; write 0 to 100"),
         ("aggressiveness = 300\n", ":1: aggressiveness is a whole number from 0 to 100"),
-        ("floor = \"a lot\"\n", "`a lot` is no share"),
-        ("floor = \"90\"\n", ":1: a floor of more than 64 CPUs"),
+        ("application-floor = \"a lot\"\n", ":1: `a lot` is no share"),
+        ("application-floor = \"90\"\n", ":1: a floor of more than 64 CPUs"),
         ("[protect]\ntarget = \"120%\"\n", ":2: a target of 120% of what Wi-Fi asks for"),
         ("[protect]\ntarget = \"0%\"\n", ":2: a target of 0%"),
         ("[protect]\ntarget = \"fast\"\n", "`fast` is no target; write 95% or 400 Mb/s"),

@@ -150,9 +150,12 @@ fn nearest_key(message: &str) -> Option<String> {
         let begins: String = wrong.chars().take(LONGEST_KEY).collect();
         return Some(format!("unknown key `{begins}…`; known here: {}", known.join(", ")));
     }
+    // Half of a name is what people remember.
+    let half = known.iter().find(|one| one.split('-').any(|part| part == wrong));
     let distances = known.iter().map(|one| (strsim::damerau_levenshtein(wrong, one), *one));
-    Some(match distances.min().filter(|(distance, _)| *distance <= 3) {
-        Some((_, nearest)) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),
+    let nearest = distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, one)| one);
+    Some(match half.copied().or(nearest) {
+        Some(nearest) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),
         None => format!("unknown key `{wrong}`; known here: {}", known.join(", ")),
     })
 }

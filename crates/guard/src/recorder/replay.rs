@@ -12,6 +12,7 @@ use super::{Line, Tick, VERSION, older};
 use crate::{
     decide::{Decision, State, decide},
     policy::Policy,
+    status::words,
 };
 
 /// Differences that are kept; the rest is counted.
@@ -34,6 +35,8 @@ pub struct Report {
     pub different: u64,
     /// The first of them.
     pub differences: Vec<Difference>,
+    /// What the policies that it was decided with keep for applications, in words, each once.
+    pub floors: Vec<String>,
     /// Lines that could not be used.
     pub faults: Vec<Fault>,
 }
@@ -169,6 +172,11 @@ impl Replay {
             self.report.unknown += 1;
             return;
         };
+        for floor in words::floors(policy) {
+            if !self.report.floors.contains(&floor) {
+                self.report.floors.push(floor);
+            }
+        }
         let (next, replayed) = decide(policy, state, &tick.reading, &tick.outcome);
         self.state = Some(next);
         self.report.ticks += 1;

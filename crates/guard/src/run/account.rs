@@ -8,7 +8,7 @@ use crate::{
     decide::{Decision, Outcome},
     policy::Policy,
     reading::Reading,
-    status::{Application, Interface, Status, cost},
+    status::{Application, Interface, Status, cost, words},
 };
 
 /// A mark of what guard itself had cost is taken so often, ns.
@@ -54,6 +54,7 @@ impl Account {
     /// Another policy holds from now on: applications begin anew.
     pub fn policy_is(&mut self, policy: &Policy) {
         self.status.aggressiveness = policy.aggressiveness;
+        self.status.floors = words::floors(policy);
         self.status.policy_refused = None;
         let same = |one: &Application| policy.applications.iter().any(|rule| rule.name == one.name);
         if self.status.applications.len() != policy.applications.len()

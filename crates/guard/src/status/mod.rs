@@ -34,6 +34,8 @@ pub struct Status {
     pub dry_run: bool,
     /// How hard Wi-Fi is defended, 0 to 100.
     pub aggressiveness: u8,
+    /// What the policy says that applications keep at least, in words.
+    pub floors: Vec<String>,
     /// Wi-Fi's condition at the last tick.
     pub condition: Condition,
     /// The share of Wi-Fi's work that was kept; `None` without demand.

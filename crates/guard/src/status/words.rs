@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use model::plural::count;
+use model::{plural::count, share::Share};
 
 use super::{Interface, Status};
 use crate::{
     bounds::{Bounds, FULL_WEIGHT, Placement},
     decide::Condition,
+    policy::Policy,
 };
 
 /// A status as a person reads it.
@@ -48,6 +49,9 @@ fn head(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
         write!(f, ", curve {curve}")?;
     }
     writeln!(f)?;
+    for floor in &status.floors {
+        writeln!(f, "floor      {floor}")?;
+    }
     if let Some(why) = &status.policy_refused {
         writeln!(f, "           the file as it is now is refused, the one before holds: {why}")?;
     }
@@ -135,6 +139,22 @@ fn applications(f: &mut Formatter<'_>, status: &Status) -> fmt::Result {
         }
     }
     writeln!(f)
+}
+
+/// What a policy says that applications keep at least, a line for each floor.
+pub fn floors(policy: &Policy) -> Vec<String> {
+    let all = policy.application_floor.map(|share| ("all applications together keep", share));
+    let all = all.map(|(who, share)| format!("{who} at least {}", floor(share)));
+    let each = policy
+        .applications
+        .iter()
+        .filter_map(|rule| Some(format!("{} keeps at least {}", rule.name, floor(rule.floor?))));
+    all.into_iter().chain(each).collect()
+}
+
+/// A floor in words.
+pub fn floor(share: Share) -> String {
+    format!("{} of one CPU, whatever Wi-Fi wants", percent(share.get()))
 }
 
 /// Bounds in words: `weight 128, cpus 1, quota 20%`.
@@ -227,8 +247,6 @@ pub fn span(seconds: f64) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use model::share::Share;
-
     use super::*;
     use crate::status::{Application, Own};
 
@@ -239,6 +257,7 @@ pub(super) mod tests {
             uptime_s: 754.0,
             policy: "/etc/headroom/guard.toml".to_owned(),
             aggressiveness: 80,
+            floors: vec!["backup keeps at least 10 % of one CPU, whatever Wi-Fi wants".to_owned()],
             condition: Condition::Starved,
             kept: Some(0.962),
             target: 0.95,

@@ -1,6 +1,7 @@
 //! Beyond weights: each rung has to prove itself, and one that does not is taken back.
 
-use guard::decide::Lever;
+use guard::{decide::Lever, reading::WorkerKind};
+use model::share::Share;
 
 use crate::{
     machine::{App, Machine},
@@ -37,14 +38,52 @@ fn packing_leaves_wifi_its_cpu_where_weights_are_refused() {
 
 #[test]
 fn one_cpu_is_never_packed_away_and_a_quota_never_goes_below_the_floor() {
-    let lines =
-        "aggressiveness = 100\nfloor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
+    let lines = "aggressiveness = 100\napplication-floor = \"20%\"\nprotect.target = \"99%\"\nallow.idle = false";
     let mut story = Story::new(Machine::new(1, vec![App::new("backup", 4)]), lines);
     story.refuses.push(Lever::Weight);
     story.run(60.0);
     assert!(story.moments.iter().all(|one| one.decision.bounds[0].cpus.is_none()));
     assert!(story.last().bounds[0].quota.is_some(), "{}", story.text());
     assert!(story.ran(0, 30.0, 60.0) >= 0.19, "{}", story.text());
+}
+
+/// A CPU whose packet work is in a thread, alongside four threads of an application, under a policy that has this
+/// line.
+fn threaded(line: &str) -> Story {
+    let mut machine = Machine::new(1, vec![App::new("backup", 4)]);
+    machine.wifi[0].kind = WorkerKind::Napi;
+    Story::new(machine, &format!("aggressiveness = 100\n{line}"))
+}
+
+#[test]
+fn an_application_floor_is_the_point_of_the_trade_off_that_the_user_chose() {
+    let mut kept_before = 1.0;
+    for floor in [2, 5, 10, 20, 30] {
+        let mut story = threaded(&format!("application-floor = \"{floor}%\""));
+        story.run(40.0);
+        let (kept, ran) = (story.kept(20.0, 40.0), story.ran(0, 20.0, 40.0));
+        let floor = f64::from(floor) / 100.0;
+        assert!(ran >= 0.9 * floor, "{floor}: {ran}\n{}", story.text());
+        // What the floor does not take stays with Wi-Fi.
+        assert!(
+            ran <= floor + 0.03 && kept <= kept_before,
+            "{floor}: {ran} {kept}\n{}",
+            story.text()
+        );
+        assert_eq!(story.changes(20.0, 40.0), 0, "{floor}\n{}", story.text());
+        kept_before = kept;
+    }
+}
+
+#[test]
+fn a_floor_that_comes_later_takes_nice_values_back_that_leave_too_little() {
+    let mut story = threaded("");
+    story.run(20.0);
+    assert!(story.last().placement.nice.is_some(), "{}", story.text());
+    story.policy.application_floor = Some(Share::of(0.3));
+    story.run(20.0);
+    assert_eq!(story.last().placement.nice, None, "{}", story.text());
+    assert!(story.ran(0, 30.0, 40.0) >= 0.27, "{}", story.text());
 }
 
 #[test]

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use model::{
     contention::{
-        Application, Arm, Cell, Control, Flow, Machine, Order, Place, PlannedTrial, Rates, Study,
-        Traffic,
+        Application, Arm, Cell, Control, Flow, Machine, NamedControl, Order, Place, PlannedTrial,
+        Rates, Study, Traffic,
     },
     share::Share,
     span::Span,
@@ -121,14 +121,13 @@ pub fn trials(study: &Study, rates: &Rates) -> Vec<PlannedTrial> {
 
 /// Trials with modelled caches: one of each of the four cases, in each cell that shows them on a counted guest.
 fn modelled(study: &Study) -> Vec<Draft<'_>> {
+    let is_guard = |control: &&NamedControl| matches!(control.control, Control::Guard(_));
+    let guard = study.controls.iter().find(is_guard).map(|control| control.name.as_str());
     let shown = |arm: &Arm| match arm {
         Arm::Alone | Arm::Application => true,
-        Arm::Control(name) => match control_of(study, name) {
-            Some(control) => {
-                is_reported(study, name) || matches!(control, Control::None | Control::Guard(_))
-            }
-            None => false,
-        },
+        Arm::Control(name) => {
+            is_reported(study, name) || name == NONE || guard == Some(name.as_str())
+        }
     };
     let has_model = |cell: &Cell| {
         let place = place_of(study, cell);

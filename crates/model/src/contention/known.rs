@@ -36,7 +36,7 @@ impl Study {
 }
 
 /// The figures that limits can be put on, each with what it is. Alongside them, for every control, `work-against-NAME`
-/// (guard's work at the Wi-Fi that this control keeps, of the control's) and `work-over-NAME` (work, of the
+/// (work at the setting of guard's that keeps as much Wi-Fi as this control and leaves most, of the control's) and `work-over-NAME` (work, of the
 /// control's).
 pub const FIGURES: [(&str, &str); 18] = [
     ("harmed-cells", "cells in which harm is shown, of the whole run"),
@@ -51,7 +51,7 @@ pub const FIGURES: [(&str, &str); 18] = [
     ("cpu-use", "share of all CPUs that was in use"),
     (
         "regret",
-        "work that guard left less than the best fixed control that keeps as much Wi-Fi, of that one's",
+        "work that guard left less than the best other control that keeps as much Wi-Fi, of that one's",
     ),
     ("guard-cpu", "CPU of guard and its watchdog, of one core"),
     ("guard-memory", "guard's resident memory, the most"),

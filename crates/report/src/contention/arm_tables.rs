@@ -43,14 +43,17 @@ pub(super) fn above_alone(cells: &[&Cell]) -> Vec<String> {
     cells.iter().filter_map(above).collect()
 }
 
-/// guard against others at the same Wi-Fi.
+/// guard against others, in measured points.
 pub(super) fn contests(cells: &[&Cell]) -> Table {
     let rows = cells.iter().flat_map(|cell| cell.contests.iter().map(move |one| (cell, one)));
-    Table::of("Application work at the same Wi-Fi kept", rows)
+    Table::of("guard against every other control, where it keeps as much Wi-Fi", rows)
         .head("cell", "", |(cell, _)| cell.name.clone())
         .text("against", "", |(_, one)| one.against.clone())
-        .number("Wi-Fi that both keep", "%", |(_, one)| Unit::PER_CENT.plain(one.kept))
+        .number("Wi-Fi that it keeps", "%", |(_, one)| Unit::PER_CENT.plain(one.kept))
         .number("its work", "% of alone", |(_, one)| Unit::PER_CENT.plain(one.work))
+        .text("guard’s setting", "", |(_, one)| {
+            one.setting.clone().unwrap_or_else(|| "no measured one keeps as much".to_owned())
+        })
         .number("guard’s work", "× its work", |(_, one)| {
             figures::mean(Unit::ONE, one.ratio.as_ref())
         })
@@ -58,14 +61,32 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
         .table()
 }
 
-/// guard against the best fixed setting of each cell.
+/// Cells in which no other control keeps as much Wi-Fi as guard, with what guard and the next one kept, in words.
+pub(super) fn unmatched(cells: &[&Cell]) -> Vec<String> {
+    let of_cell = |cell: &&Cell| {
+        let guard = cell.cure().filter(|_| cell.oracle.is_none())?.kept.as_ref()?;
+        let others = cell.arms.iter().filter(|arm| !arm.is_guard);
+        let others = others.filter_map(|arm| Some((arm, arm.kept.as_ref()?)));
+        let (next, kept) = others.max_by(|left, right| left.1.mean.total_cmp(&right.1.mean))?;
+        Some(format!(
+            "{}: guard kept {}, the most that any other measured control kept is {} ({})",
+            cell.name,
+            figures::short_whole(Some(guard)),
+            figures::short_whole(Some(kept)),
+            next.control
+        ))
+    };
+    cells.iter().filter_map(of_cell).collect()
+}
+
+/// guard against the best other control of each cell.
 pub(super) fn regrets(cells: &[&Cell]) -> Table {
     Table::of(
-        "guard against the best fixed setting, found by trying every one",
+        "guard against the best other control that keeps as much Wi-Fi, of all that were measured",
         cells.iter().filter_map(|cell| Some((cell, cell.oracle.as_ref()?))),
     )
     .head("cell", "", |(cell, _)| cell.name.clone())
-    .text("best fixed setting", "", |(_, oracle)| oracle.control.clone())
+    .text("best other control", "", |(_, oracle)| oracle.control.clone())
     .number("Wi-Fi to keep", "%", |(_, oracle)| Unit::PER_CENT.plain(oracle.asked))
     .number("it kept", "%", |(_, oracle)| figures::mean(Unit::PER_CENT, Some(&oracle.kept)))
     .number("its work", "% of alone", |(_, oracle)| {

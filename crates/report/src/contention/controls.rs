@@ -1,7 +1,6 @@
 //! What the controls of a study are, and how each looks: one mark for a control in every picture.
 //!
-//! Reads the study only. Families matter for pictures: weights are one line, quotas another, guard's settings
-//! a third; what is none of them stands alone.
+//! Reads the study only. Families matter for pictures: controls of one kind have one mark.
 
 use model::contention::{Control, Study};
 
@@ -16,16 +15,18 @@ pub(super) enum Family {
     Weight,
     /// A quota of CPU time.
     Quota,
-    /// A rule that follows the load, as fixed headroom.
+    /// A rule that follows the load, as fixed headroom or freezing.
     Rule,
+    /// Wi-Fi's threads are made nicer, alone or with more.
+    Nice,
     /// guard.
     Guard,
 }
 
 impl Family {
     /// Every family, in the order of legends.
-    pub(super) const ALL: [Family; 5] =
-        [Family::None, Family::Weight, Family::Quota, Family::Rule, Family::Guard];
+    pub(super) const ALL: [Family; 6] =
+        [Family::None, Family::Weight, Family::Quota, Family::Rule, Family::Nice, Family::Guard];
 
     /// Which of the page's marks it has; see [`crate::marks`].
     pub(super) const fn style(self) -> usize {
@@ -34,16 +35,8 @@ impl Family {
             Family::Weight => 4,
             Family::Quota => 2,
             Family::Rule => 5,
+            Family::Nice => 1,
             Family::Guard => 3,
-        }
-    }
-
-    /// How its line is drawn: dash and gap; empty is solid.
-    pub(super) const fn dash(self) -> &'static str {
-        match self {
-            Family::Guard | Family::None => "",
-            Family::Weight => "7 3",
-            Family::Quota | Family::Rule => "2 3",
         }
     }
 
@@ -53,7 +46,8 @@ impl Family {
             Family::None => "no control",
             Family::Weight => "fixed weights and idle class",
             Family::Quota => "fixed quotas",
-            Family::Rule => "rule of fixed headroom",
+            Family::Rule => "rules that follow the load",
+            Family::Nice => "nicer packet threads, with a weight or without",
             Family::Guard => "guard’s settings",
         }
     }
@@ -66,7 +60,8 @@ pub(super) fn family(study: &Study, name: &str) -> Family {
         Some(Control::None) => Family::None,
         Some(Control::Weight(_) | Control::Idle) => Family::Weight,
         Some(Control::Quota(_)) => Family::Quota,
-        Some(Control::Headroom(_)) => Family::Rule,
+        Some(Control::Headroom(_) | Control::FreezeAbove(_)) => Family::Rule,
+        Some(Control::PacketNice(_) | Control::Together(_)) => Family::Nice,
         Some(Control::Guard(_)) => Family::Guard,
         None if name == NONE => Family::None,
         None => Family::Rule,
@@ -92,6 +87,13 @@ pub(super) fn explained(control: &Control) -> String {
                 "each second the application’s quota is set to what leaves {share} of all CPUs idle"
             )
         }
+        Control::PacketNice(nice) => {
+            format!("the threads that carry packets, NAPI’s and ksoftirqd, get nice {nice}")
+        }
+        Control::FreezeAbove(packets) => format!(
+            "ten times a second the application is frozen where softirqs took more than {packets} packets a second, and thawed where not"
+        ),
+        Control::Together(parts) => parts.iter().map(explained).collect::<Vec<_>>().join("; "),
         Control::Guard(_) => "guard runs, with its policy in the study file below".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 //! Reads the run only; it judges nothing.
 
 use analysis::{
-    contention::{Contention, LeftOut},
+    contention::{Cell, Contention, LeftOut},
     quantity::{ABSENT, count},
 };
 use model::contention::{Application, Endpoints, Flow, Road, Role, Run, Traffic};
@@ -134,6 +134,23 @@ pub(super) fn cells(contention: &Contention) -> Table {
         .number("controls", "tried", |cell| cell.arms.len().to_string())
         .number("blocks", "that count", |cell| cell.blocks.to_string())
         .table()
+}
+
+/// Cells without a figure, each with the reason: the run does not have them, or their trials do not count.
+pub(super) fn unmeasured(contention: &Contention, run: &Run) -> Vec<String> {
+    let empty = contention.cells.iter().filter(|cell| cell.blocks == 0);
+    let why = |cell: &Cell| {
+        let first = contention.left_out.iter().find(|trial| trial.cell == cell.name);
+        let is_planned = run.plan.iter().any(|planned| planned.cell == cell.number);
+        match first {
+            Some(trial) => {
+                format!("{}: none of its trials counts; the first: {}", cell.name, trial.why)
+            }
+            None if is_planned => format!("{}: not tried yet", cell.name),
+            None => format!("{}: left out of this run by its options", cell.name),
+        }
+    };
+    empty.map(why).collect()
 }
 
 /// Trials that do not count: the same reason in one cell is one row.

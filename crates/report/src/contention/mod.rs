@@ -62,6 +62,10 @@ struct Page<'a> {
     cure: Cured,
     contests: String,
     regrets: String,
+    /// Cells in which no other control keeps as much Wi-Fi as guard.
+    unmatched: Vec<String>,
+    /// Cells that have no valid trial, by name.
+    unmeasured: Vec<String>,
     others: Vec<Others>,
     costs: String,
     decisions: Vec<Decisions>,
@@ -135,6 +139,8 @@ impl<'a> Page<'a> {
             cure: Cured::of(&run.study, &candidates),
             contests: arm_tables::contests(&contested).html_or_nothing(),
             regrets: arm_tables::regrets(&contested).html_or_nothing(),
+            unmatched: arm_tables::unmatched(&contested),
+            unmeasured: measured::unmeasured(contention, run),
             others,
             costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),

@@ -1,8 +1,7 @@
 //! The main picture: what each control leaves the application, against what it leaves Wi-Fi, a plane a cell.
 //!
-//! Better is up and right. Fixed settings of one family are joined, and so are guard's own, each with the point
-//! without control as its end: a setting that does nothing belongs to every family. All planes share their
-//! scales, so that cells can be compared by eye.
+//! Better is up and right. Every mark is a control that was measured; the step line goes from one that nothing beats
+//! to the next, and the knee is one of them. All planes share their scales, so that cells can be compared by eye.
 
 use analysis::{
     Estimate,
@@ -11,7 +10,7 @@ use analysis::{
 use model::contention::Study;
 
 use super::{
-    controls::{self, Family, NONE},
+    controls::{self, Family},
     figures,
     labels::Labels,
 };
@@ -74,7 +73,7 @@ pub(super) fn draw(study: &Study, cell: &Cell, scales: Scales) -> String {
         escape(&plane.description()),
         plane.grid(scales),
         plane.asked(),
-        plane.lines(),
+        plane.front(),
         plane.points(),
         plane.names(),
     )
@@ -105,6 +104,10 @@ impl Plane<'_> {
         self.cell.oracle.as_ref().is_some_and(|oracle| oracle.control == arm.control)
     }
 
+    fn is_knee(&self, arm: &Arm) -> bool {
+        self.cell.knee.as_ref() == Some(&arm.control)
+    }
+
     fn grid(&self, scales: Scales) -> String {
         let floor = HEIGHT - BOTTOM;
         let mut drawn = String::new();
@@ -130,7 +133,7 @@ impl Plane<'_> {
         )
     }
 
-    /// The Wi-Fi that guard kept: what the best fixed setting has to keep too.
+    /// The Wi-Fi that guard kept: what the best other control has to keep too.
     fn asked(&self) -> String {
         let Some(oracle) = &self.cell.oracle else { return String::new() };
         let y = self.y.at(oracle.asked);
@@ -141,28 +144,14 @@ impl Plane<'_> {
         )
     }
 
-    /// Each family's points in the order of application work, joined, with the point without control at the end.
-    fn lines(&self) -> String {
-        [Family::Weight, Family::Quota, Family::Guard].map(|family| self.line(family)).concat()
-    }
-
-    fn line(&self, family: Family) -> String {
-        let belongs = |arm: &&&Arm| self.family(arm) == family;
-        if self.arms.iter().filter(belongs).count() == 0 {
-            return String::new();
-        }
-        let with_none =
-            self.arms.iter().filter(|arm| self.family(arm) == family || arm.control == NONE);
-        let mut points: Vec<_> = with_none.map(|arm| self.at(arm)).collect();
-        points.sort_by(|left, right| left.x.total_cmp(&right.x));
-        let points: Vec<_> = points.iter().map(|Point { x, y }| format!("{x:.1},{y:.1}")).collect();
-        let style = family.style();
-        format!(
-            r#"<g class="{}"><polyline class="line" stroke-dasharray="{}" points="{}"/></g>"#,
-            marks::class(style),
-            family.dash(),
-            points.join(" ")
-        )
+    /// The front of measured points, in steps: between two of them nothing was measured, and what is asked of Wi-Fi
+    /// there has the next point's work.
+    fn front(&self) -> String {
+        let arms = self.cell.front.iter().rev().filter_map(|name| self.cell.arm(name));
+        let places: Vec<_> = arms.map(|arm| self.at(arm)).collect();
+        let Some((first, rest)) = places.split_first() else { return String::new() };
+        let steps: String = rest.iter().map(|Point { x, y }| format!("V{y:.1}H{x:.1}")).collect();
+        format!(r#"<path class="front" d="M{:.1} {:.1}{steps}"/>"#, first.x, first.y)
     }
 
     /// guard's marks are drawn last, above all others.
@@ -184,8 +173,13 @@ impl Plane<'_> {
         } else {
             String::new()
         };
+        let knee = if self.is_knee(arm) {
+            format!(r#"<circle class="knee" cx="{x:.1}" cy="{y:.1}" r="11"/>"#)
+        } else {
+            String::new()
+        };
         format!(
-            r#"<g class="{}"><title>{}</title>{}{ring}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
+            r#"<g class="{}"><title>{}</title>{}{ring}{knee}<path class="mark" transform="translate({x:.1} {y:.1}) scale({scale})" d="{}"/></g>"#,
             marks::class(family.style()),
             escape(&self.words(arm)),
             self.whiskers(work, kept, at),
@@ -213,7 +207,7 @@ impl Plane<'_> {
             _ if self.is_oracle(arm) => 4,
             _ if controls::is_published(self.study, &arm.control) => 3,
             Family::None => 2,
-            Family::Rule => 1,
+            Family::Rule | Family::Nice => 1,
             Family::Weight | Family::Quota => 0,
         }
     }
@@ -232,7 +226,7 @@ impl Plane<'_> {
     fn name(&self, arm: &Arm, labels: &mut Labels) -> String {
         let (at, matters) = (self.at(arm), self.weight(arm) >= 2);
         let class = if matters { "name" } else { "minor" };
-        let longer = format!("{} (best fixed)", arm.control);
+        let longer = format!("{} (best other)", arm.control);
         // Where the longer name has no room, the shorter may.
         let longer =
             if self.is_oracle(arm) { labels.place(&longer, at, class) } else { String::new() };
@@ -245,9 +239,10 @@ impl Plane<'_> {
     }
 
     fn words(&self, arm: &Arm) -> String {
-        let oracle = if self.is_oracle(arm) { ", the best fixed setting" } else { "" };
+        let oracle = if self.is_oracle(arm) { ", the best other control" } else { "" };
+        let knee = if self.is_knee(arm) { ", the knee" } else { "" };
         format!(
-            "{}: Wi-Fi kept {}, application work kept {}{oracle}",
+            "{}: Wi-Fi kept {}, application work kept {}{oracle}{knee}",
             arm.control,
             figures::short_whole(arm.kept.as_ref()),
             figures::short_whole(arm.work.as_ref())

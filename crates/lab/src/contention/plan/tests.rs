@@ -184,6 +184,12 @@ fn caches_are_modelled_in_bouts_of_their_own_behind_all_others() {
     ];
     assert_eq!(arms, expected.iter().collect::<Vec<_>>());
     assert!(modelled.iter().all(|one| one.cell == 0 && one.block == 0 && one.turn >= 7));
+    // Of several settings of guard's the first.
+    let mut more = study.controls[2].clone();
+    more.name = "guard-50".to_owned();
+    study.controls.push(more);
+    let plan = trials(&study, &Rates::default());
+    assert_eq!(plan.iter().filter(|one| one.order.marks).count(), expected.len());
     study.caches = None;
     assert!(trials(&study, &Rates::default()).iter().all(|one| !one.order.marks));
 }

@@ -247,8 +247,37 @@ fn stressor(key: &'static str, word: &str) -> Checked {
 }
 
 fn control(named: &NamedControl) -> Checked {
-    let wrong = |why: String| Err(("control", why));
     match &named.control {
+        Control::Together(parts) => together(parts),
+        alone => control_alone(alone),
+    }
+}
+
+/// Several at once: each kind once, and none that is more than a setting or a rule.
+fn together(parts: &[Control]) -> Checked {
+    let wrong = |why: &str| Err(("control", why.to_owned()));
+    if parts.len() < 2 {
+        return wrong("`together` has at least two controls; write one alone without it");
+    }
+    let is_more =
+        |part: &Control| matches!(part, Control::None | Control::Guard(_) | Control::Together(_));
+    if parts.iter().any(is_more) {
+        return wrong("`together` is of settings and rules; guard and no control stand alone");
+    }
+    let kinds: Vec<_> = parts.iter().map(std::mem::discriminant).collect();
+    if (1..kinds.len()).any(|at| kinds[..at].contains(&kinds[at])) {
+        return wrong("`together` has one kind of control twice; keep one of them");
+    }
+    let is_quota = |part: &&Control| matches!(part, Control::Quota(_) | Control::Headroom(_));
+    if parts.iter().filter(is_quota).count() > 1 {
+        return wrong("`quota` and `headroom` set the same figure; keep one of them");
+    }
+    parts.iter().try_for_each(control_alone)
+}
+
+fn control_alone(control: &Control) -> Checked {
+    let wrong = |why: String| Err(("control", why));
+    match control {
         Control::None => wrong("no control needs no entry: every cell has it already".to_owned()),
         Control::Weight(weight) if !WEIGHTS.contains(weight) => {
             wrong(format!("a weight of {weight}; the kernel has 2 to 262144, 1024 is the default"))
@@ -258,6 +287,12 @@ fn control(named: &NamedControl) -> Checked {
         }
         Control::Headroom(share) if !(0.0..1.0).contains(&share.get()) => {
             wrong(format!("headroom of {share}; write less than 100%"))
+        }
+        Control::PacketNice(nice) if !(-20..=19).contains(nice) => {
+            wrong(format!("a nice value of {nice}; the kernel has -20 to 19, 0 is the default"))
+        }
+        Control::FreezeAbove(0) => {
+            wrong("frozen above 0 packets a second is frozen always; write at least 1".to_owned())
         }
         Control::Guard(policy) => match DeTable::parse(policy) {
             Ok(_) => Ok(()),

@@ -63,6 +63,30 @@ controls = ["guard-100"]
 role = "no-harm"
 "#;
 
+#[test]
+fn controls_are_settings_rules_and_several_together() {
+    let with = |control: &str| {
+        parse(&GOOD.replacen("{ weight = 512 }", control, 1))
+            .map(|study| study.controls[0].control.clone())
+    };
+    let both = Control::Together(vec![Control::Weight(64), Control::PacketNice(-10)]);
+    assert_eq!(with("{ together = [{ weight = 64 }, { packet-nice = -10 }] }").unwrap(), both);
+    assert_eq!(with("{ freeze-above = 500 }").unwrap(), Control::FreezeAbove(500));
+    for (control, why) in [
+        ("{ packet-nice = -21 }", "a nice value of -21; the kernel has -20 to 19"),
+        ("{ freeze-above = 0 }", "frozen always; write at least 1"),
+        ("{ together = [{ weight = 64 }] }", "at least two controls"),
+        ("{ together = [\"idle\", { guard = \"\" }] }", "guard and no control stand alone"),
+        ("{ together = [{ weight = 64 }, { weight = 2 }] }", "one kind of control twice"),
+        ("{ together = [{ quota = \"9%\" }, { headroom = \"9%\" }] }", "set the same figure"),
+        ("{ together = [\"idle\", { weight = 1 }] }", "a weight of 1"),
+    ] {
+        let Fault { line, why: said } = with(control).unwrap_err();
+        assert!(line == 40 && said.contains(why), "{line}: {said}");
+        assert_eq!(said.lines().count(), 1);
+    }
+}
+
 fn fault(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from:?} is not in the good study");
     let Fault { line, why } = parse(&GOOD.replacen(from, to, 1)).unwrap_err();
