@@ -254,9 +254,12 @@ pub struct ParityShape {
     /// A command that prints how many clients the subject knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,
-    /// A command that prints what it knows of them: lines that are the same in every variant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub values: Option<String>,
+    /// Commands that print what it says of them, each value of which an independent reading must confirm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// Cause some frames from and to each client first.
+    #[serde(skip_serializing_if = "is_false")]
+    pub traffic: bool,
     /// Send one client away, and see everybody count one less.
     #[serde(skip_serializing_if = "is_false")]
     pub leave: bool,

@@ -15,6 +15,7 @@
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
 //! | 9 | how the load's first failed command ended |
+//! | 10 | what the subject, iw and hostapd say of the clients, as texts of their own |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -25,7 +26,7 @@ use crate::{
     identity::Identity,
     instrument::{Counts, Located, Piece, Recorded, Recorder, Records, Wanted},
     name::RelativePath,
-    parity::Parity,
+    parity::{Parity, Reading},
     pause::{Pauses, Peer},
     sample::{LoadFailure, Sample},
     span::Span,
@@ -38,7 +39,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 9;
+pub const PROTOCOL: u16 = 10;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -146,6 +147,8 @@ pub enum Frame {
     Completed(Box<completion::Measured>),
     /// The first command of the load that failed, after the last sample; sent where one did.
     LoadFailure(LoadFailure),
+    /// What somebody said of the clients, before [`Frame::Parity`], which has none then.
+    Reading(Reading),
 }
 
 /// What somebody said, behind a colon.

@@ -100,10 +100,10 @@ fn pause_spans(study: &Study, pause: &Pause, repetition: u32) -> Vec<PauseSpan> 
 /// One trial of each variant that asks whether the job is still done.
 pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     let Some(shape) = &study.parity else { return Vec::new() };
-    let words = |command: &Option<String>| command.as_deref().and_then(shlex::split);
     let order = ParityOrder {
-        clients: words(&shape.clients),
-        values: words(&shape.values),
+        clients: shape.clients.as_deref().and_then(shlex::split),
+        values: shape.values.iter().filter_map(|command| shlex::split(command)).collect(),
+        traffic: shape.traffic,
         leave: shape.leave,
     };
     let mut variants = plain(study);

@@ -62,12 +62,19 @@ impl Rules<'_> {
 
     fn parity(&self) -> Result<(), Fault> {
         let Some(parity) = &self.study.parity else { return Ok(()) };
-        if parity.clients.is_none() && parity.values.is_none() && !parity.leave {
+        if parity.clients.is_none() && parity.values.is_empty() && !parity.leave {
             let why = "nothing is asked; write `clients`, `values`, or `leave = true`";
             return self.fault(&["parity"], why.to_owned());
         }
-        for (key, command) in [("clients", &parity.clients), ("values", &parity.values)] {
-            if let Some(command) = command.as_ref().filter(|command| is_no_command(command)) {
+        if parity.traffic && parity.values.is_empty() {
+            let why =
+                "frames are caused for values to be read after them, but there are no `values`";
+            return self.fault(&["parity", "traffic"], why.to_owned());
+        }
+        let clients = parity.clients.iter().map(|command| ("clients", command));
+        let values = parity.values.iter().map(|command| ("values", command));
+        for (key, command) in clients.chain(values) {
+            if is_no_command(command) {
                 let why = format!("the command line is empty or has an open quote: `{command}`");
                 return self.fault(&["parity", key], why);
             }
@@ -307,6 +314,8 @@ mod tests {
             limit("no slower than baseline.json by much"),
             message("[parity]\nleave = false"),
             message("[parity]\nclients = \"'\""),
+            message("[parity]\nvalues = [\"one\", \"'\"]"),
+            message("[parity]\nleave = true\ntraffic = true"),
             message("[parity]\nleave = true\nvariants = [\"bluk\"]"),
             message("[pause]\nrepetitions = 1"),
             message("[pause]\nprocess = \"/usr/bin/m\""),
