@@ -37,7 +37,7 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
             parts.push(Part::invalid(format!("`{}` has no parity trial", variant.name)));
         }
         for id in ids {
-            parts.push(trial(evidence, id, shape, &mut agreements));
+            parts.push(trial(evidence, id, &shape.of(variant), &mut agreements));
         }
     }
     let mut gate = together(NAME, "trial", parts);

@@ -7,7 +7,7 @@ use model::{
     parity::ParityOrder,
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
-    study::{Pause, Study, Variant},
+    study::{ParityShape, Pause, Study, Variant},
     trial::{PlannedTrial, Purpose},
 };
 
@@ -100,7 +100,7 @@ fn pause_spans(study: &Study, pause: &Pause, repetition: u32) -> Vec<PauseSpan> 
 /// One trial of each variant that asks whether the job is still done.
 pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     let Some(shape) = &study.parity else { return Vec::new() };
-    let order = ParityOrder {
+    let order = |shape: &ParityShape| ParityOrder {
         clients: shape.clients.as_deref().and_then(shlex::split),
         values: shape.values.iter().filter_map(|command| shlex::split(command)).collect(),
         traffic: shape.traffic,
@@ -111,7 +111,7 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     let slots = slots(&variants, &counted(study, &[]), 1);
     let planned = slots.into_iter().map(|(repetition, clients, variant)| {
         let planned = planned(study, variant, clients, repetition);
-        short(with(planned, Instrument::Parity(order.clone())))
+        short(with(planned, Instrument::Parity(order(&shape.of(variant)))))
     });
     planned.collect()
 }

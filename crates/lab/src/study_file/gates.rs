@@ -82,6 +82,21 @@ impl Rules<'_> {
         self.known_variants(&parity.variants, &["parity", "variants"])
     }
 
+    /// How a variant is asked must be a command, and something must ask.
+    pub(super) fn asked(&self, variant: &Variant) -> Result<(), String> {
+        let Some(own) = &variant.parity else { return Ok(()) };
+        if self.study.parity.is_none() && !self.text.is_empty() {
+            return Err("it says how parity asks it, but there is no [parity]".to_owned());
+        }
+        let mut commands = own.clients.iter().chain(own.values.iter().flatten());
+        match commands.find(|command| is_no_command(command)) {
+            Some(command) => {
+                Err(format!("the command line is empty or has an open quote: `{command}`"))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn pause(&self) -> Result<(), Fault> {
         self.own_consumers()?;
         let Some(pause) = &self.study.pause else { return Ok(()) };
@@ -317,6 +332,8 @@ mod tests {
             message("[parity]\nvalues = [\"one\", \"'\"]"),
             message("[parity]\nleave = true\ntraffic = true"),
             message("[parity]\nleave = true\nvariants = [\"bluk\"]"),
+            message("parity = { values = [\"one\"] }"),
+            message("parity = { clients = \"'\" }\n[parity]\nleave = true"),
             message("[pause]\nrepetitions = 1"),
             message("[pause]\nprocess = \"/usr/bin/m\""),
             message("[pause]\nprocess = \"m\"\ngroup = \"g\""),
