@@ -37,6 +37,7 @@ mod hostile_inputs;
 mod image;
 mod interrupted;
 mod lab_faults;
+mod parity;
 mod pause;
 mod pause_weather;
 mod profile;

@@ -12,6 +12,7 @@ use lab::session::Transcript;
 use libfuzzer_sys::fuzz_target;
 use model::{
     instrument::{CountsOrder, Instrument, Scope, StacksOrder},
+    parity::{ParityOrder, Reading, Source},
     span::Span,
     wire::{Decoder, Frame, Measure, PROTOCOL, SubjectOrder, encode},
 };
@@ -33,6 +34,7 @@ fn frames() -> Vec<Frame> {
         Frame::Pauses(Box::default()),
         Frame::Parity(Box::default()),
         Frame::Peers(Vec::new()),
+        Frame::Reading(reading()),
         Frame::Located(Vec::new()),
         Frame::Contended(Box::default()),
         Frame::Completed(Box::default()),
@@ -47,12 +49,18 @@ fn frames() -> Vec<Frame> {
     frames
 }
 
+fn reading() -> Reading {
+    Reading { source: Source::Iw, interface: None, at_ns: 1, text: "x".repeat(40) }
+}
+
 fn order(kind: u8) -> Measure {
     let scope = Scope::Subject;
-    let instrument = match kind % 4 {
+    let asks = ParityOrder { values: vec![Vec::new()], ..ParityOrder::default() };
+    let instrument = match kind % 5 {
         0 => None,
         1 => Some(Instrument::Stacks(StacksOrder { scope, frequency: 99, stack_bytes: 1024 })),
         2 => Some(Instrument::Counts(CountsOrder::default())),
+        3 => Some(Instrument::Parity(asks)),
         _ => Some(Instrument::Peers),
     };
     Measure {
@@ -87,7 +95,9 @@ impl Came {
             Frame::Hello { .. } => self.hellos += 1,
             Frame::Census(_) => self.censuses += 1,
             Frame::Sample(_) => self.samples += 1,
-            Frame::Recorded(_) | Frame::Counts(_) | Frame::Peers(_) => self.answers += 1,
+            Frame::Recorded(_) | Frame::Counts(_) | Frame::Peers(_) | Frame::Parity(_) => {
+                self.answers += 1;
+            }
             _ => {}
         }
     }
@@ -115,8 +125,8 @@ fuzz_target!(|input: &[u8]| {
                     Err(_) => return,
                 };
                 came.count(&frame);
-                // Records alone may come without number.
-                let is_counted = !matches!(frame, Frame::Records(_));
+                // Records and readings alone may come without number.
+                let is_counted = !matches!(frame, Frame::Records(_) | Frame::Reading(_));
                 match transcript.take(frame) {
                     Err(_) => return,
                     Ok(true) => return judge(transcript, &order, &came),

@@ -20,6 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// An order is answered when the driver has carried it out.
 const ORDER_PATIENCE: Duration = Duration::from_secs(5);
 
+/// Stations of an access point, at most (IEEE 802.11 numbers them so).
+const MOST_STATIONS: usize = 2007;
+
+/// Letters of an address, as `02:00:00:00:01:0a`.
+const ADDRESS: usize = 17;
+
 /// Where hostapd keeps its sockets, by default and on older systems.
 const FOLDERS: [&str; 2] = ["/run/hostapd", "/var/run/hostapd"];
 
@@ -72,6 +78,26 @@ impl Control {
             "OK" => Ok(()),
             answer => Err(io::Error::other(format!("hostapd answers `{words}` with {answer}"))),
         }
+    }
+
+    /// What hostapd says of the interface (`STATUS`), and behind that of each of its stations, as
+    /// `hostapd_cli all_sta` prints it.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub(crate) fn all_stations(&self) -> io::Result<String> {
+        let mut all = ask(&self.socket, "STATUS", PATIENCE)?;
+        let mut words = "STA-FIRST".to_owned();
+        for _ in 0..MOST_STATIONS {
+            let station = ask(&self.socket, &words, PATIENCE)?;
+            // A station's words begin with its address; behind the last one comes nothing or `FAIL`.
+            let address = station.lines().next().filter(|line| line.len() == ADDRESS);
+            let Some(address) = address else { break };
+            words = format!("STA-NEXT {address}");
+            all += &station;
+        }
+        Ok(all)
     }
 }
 
@@ -177,6 +203,28 @@ mod tests {
         let (order, is_abstract, refused) = answering.join().unwrap();
         assert_eq!((order.as_slice(), is_abstract), (&b"STATUS"[..], true));
         assert_eq!(refused, io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn every_station_is_asked_for_by_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wlan0");
+        let hostapd = UnixDatagram::bind(&path).unwrap();
+        let first = "02:00:00:00:01:0a\nsignal=-30\n";
+        let answers = ["freq=5180\n", first, "02:00:00:00:01:0b\n", "FAIL\n"];
+        let answering = std::thread::spawn(move || {
+            answers.map(|answer| {
+                let mut asked = [0; 64];
+                let (length, from) = hostapd.recv_from(&mut asked).unwrap();
+                hostapd.send_to_addr(answer.as_bytes(), &from).unwrap();
+                String::from_utf8_lossy(&asked[..length]).into_owned()
+            })
+        });
+        let all = Control::at(path).all_stations().unwrap();
+        assert_eq!(all, format!("freq=5180\n{first}02:00:00:00:01:0b\n"));
+        let asked =
+            ["STATUS", "STA-FIRST", "STA-NEXT 02:00:00:00:01:0a", "STA-NEXT 02:00:00:00:01:0b"];
+        assert_eq!(answering.join().unwrap(), asked);
     }
 
     #[test]

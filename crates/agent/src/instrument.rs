@@ -198,7 +198,7 @@ impl InPlace {
     /// Reads the subject's own counters, where that was ordered.
     fn ask(&mut self, session: &mut Session) -> Result<(), End> {
         if let Self::Counts { read: Some(words), said, .. } = self {
-            said.push(reading::output(session, words)?);
+            said.push(reading::output(session, words, reading::COUNTERS)?);
         }
         Ok(())
     }

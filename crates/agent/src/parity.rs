@@ -1,8 +1,11 @@
 //! Does the subject still do its job: asked once the window has closed, while subject and load still run.
 //!
 //! Talks to hostapd and nl80211, and runs the commands that ask the subject. One client may be sent away: it is
-//! held away while everybody counts again, and let back in whatever happens. Whether the counts are right is
-//! not judged here.
+//! held away while everybody counts again, and let back in whatever happens. Whether counts and values are right
+//! is not judged here.
+
+mod readings;
+mod traffic;
 
 use linux::{
     nl80211::{Address, Nl80211},
@@ -34,14 +37,24 @@ const RETURN: Polling = Polling { for_ns: 10_000_000_000, every_ns: LOOK_NS };
 ///
 /// # Errors
 ///
-/// [`Refusal::Instrument`] where the command for values fails or hostapd does not send the client away, or
-/// what the session says.
+/// [`Refusal::Instrument`] where a command for values fails, no frame can be sent, or hostapd does not send the
+/// client away; or what the session says.
 pub(crate) fn ask(session: &mut Session, order: &ParityOrder) -> Result<Parity, End> {
     let clients = order.clients.as_deref();
     let before = count(session, clients)?;
-    let values = order.values.as_deref().map(|command| lines(session, command)).transpose()?;
+    let frames = order.traffic.then(traffic).transpose()?;
+    if !order.values.is_empty() {
+        readings::take(session, &order.values)?;
+    }
     let left = if order.leave { leave(session, clients, &before)? } else { None };
-    Ok(Parity { before, values, left })
+    Ok(Parity { before, frames, left, ..Parity::default() })
+}
+
+fn traffic() -> Result<u64, Refusal> {
+    traffic::cause().map_err(|error| Refusal::Instrument {
+        what: "cannot send frames from and to the clients".to_owned(),
+        why: error.to_string(),
+    })
 }
 
 /// Everybody's count at this moment.
@@ -53,7 +66,7 @@ fn count(session: &mut Session, clients: Option<&[String]>) -> Result<Count, End
 
 /// The subject's count; a command that fails or says no number is the subject's failure and not ours.
 fn subjects(session: &mut Session, command: &[String]) -> Result<Result<u32, String>, End> {
-    match reading::output(session, command) {
+    match reading::output(session, command, reading::COUNTERS) {
         Ok(text) => Ok(number(&text)),
         Err(End::Refused(refusal)) => Ok(Err(refusal.to_string())),
         Err(end) => Err(end),
@@ -68,18 +81,6 @@ fn number(text: &str) -> Result<u32, String> {
         "" => "it says nothing, where a number is expected".to_owned(),
         text => text.chars().take(TOLD).collect(),
     })
-}
-
-/// The lines of a command, sorted: the order of stations is nobody's promise.
-fn lines(session: &mut Session, command: &[String]) -> Result<Vec<String>, End> {
-    Ok(sorted(&reading::output(session, command)?))
-}
-
-fn sorted(text: &str) -> Vec<String> {
-    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
-    lines.sort_unstable();
-    lines
 }
 
 /// Sends a client away and counts until all agree on one less, or until patience ends.
@@ -258,11 +259,5 @@ mod tests {
         assert_eq!(number("114 clients\n"), Err("114 clients".to_owned()));
         assert!(number("").unwrap_err().contains("nothing"));
         assert_eq!(number(&"x".repeat(1000)).unwrap_err().len(), 200);
-    }
-
-    #[test]
-    fn values_are_sorted_lines() {
-        assert_eq!(sorted("b 2\n\na 1  \nb 1\n"), ["a 1", "b 1", "b 2"]);
-        assert!(sorted("").is_empty());
     }
 }

@@ -23,6 +23,7 @@
 //! - A run may be partial: whatever is absent is `None`, never 0 and never NaN.
 //! - An invalid trial is in no figure, and is listed with its reason.
 
+pub mod agreement;
 mod answer;
 mod calls;
 mod cells;

@@ -5,7 +5,10 @@
 
 use std::time::{Duration, Instant};
 
-use model::wire::{Frame, Measure, Order};
+use model::{
+    instrument::Instrument,
+    wire::{Frame, Measure, Order},
+};
 
 use crate::vm::Failure;
 
@@ -22,6 +25,9 @@ const SLOWEST_BYTES: u64 = 16 * 1024;
 const HELD: u64 = 4 << 20;
 const HELD_SAMPLE: u64 = 16 << 10;
 
+/// More where the subject, iw and hostapd tell of their clients, each in its own words: some 8 KiB a client.
+const HELD_READINGS: u64 = 16 << 20;
+
 /// What one order may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allowance {
@@ -31,6 +37,8 @@ pub(crate) struct Allowance {
     silence: Duration,
     /// Samples that it sends.
     samples: u64,
+    /// Whether values of clients are told.
+    reads: bool,
     /// Whether what moves takes as long as it is long. What is measured comes while it is measured.
     is_bulk: bool,
 }
@@ -71,7 +79,11 @@ impl Allowance {
         let half = measure.load.as_ref().map_or(0, |load| load.every.as_nanos() / 2);
         let spans = [measure.offset, measure.warm_up, measure.window].map(Duration::from);
         let span = sum([spans[0], spans[1], spans[2], Duration::from_nanos(half)]);
-        Self { span, silence: Duration::ZERO, samples: samples(measure) as u64, is_bulk: false }
+        let reads = match &measure.instrument {
+            Some(Instrument::Parity(order)) => !order.values.is_empty(),
+            _ => false,
+        };
+        Self { span, samples: samples(measure) as u64, reads, ..Self::default() }
     }
 
     /// Nothing is heard until the end.
@@ -81,7 +93,8 @@ impl Allowance {
     }
 
     fn held(&self) -> u64 {
-        HELD.saturating_add(self.samples.saturating_mul(HELD_SAMPLE))
+        let readings = if self.reads { HELD_READINGS } else { 0 };
+        (HELD + readings).saturating_add(self.samples.saturating_mul(HELD_SAMPLE))
     }
 }
 
@@ -225,6 +238,7 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Identity(_) => "an identity",
         Frame::Pauses(_) => "pauses",
         Frame::Parity(_) => "parity",
+        Frame::Reading(_) => "a reading",
         Frame::Peers(_) => "peers",
         Frame::Contended(_) => "a record of contention",
         Frame::Completed(_) => "counters of transmission",

@@ -258,6 +258,7 @@ impl Rules<'_> {
             .map_err(|fault| message("clients", fault.why))?;
         self.against(variant).map_err(|why| message("against", why))?;
         self.changes(variant).map_err(|why| message("changes", why))?;
+        self.asked(variant).map_err(|why| message("parity", why))?;
         let published = variant.published.as_ref();
         let percent = published.map_or(0.0, |published| published.percent_of_core);
         if !percent.is_finite() || percent < 0.0 {

@@ -3,6 +3,7 @@
 //! ```text
 //! (Hello Census)? Corrections? Hello Census Recorder? ─► Sample × ordered ─► answer of the instrument
 //!                                            Records… may come ─────────┘      Identity? Census Done
+//!                                                       Reading… come before the answer of parity
 //! ```
 //!
 //! An agent may say hello when it is greeted, and once more when it takes the order. Everything else has one
@@ -12,7 +13,7 @@ use model::{
     facts::Facts,
     identity::Identity,
     instrument::{Counts, Instrument, Recorded, Recorder, StacksOrder},
-    parity::Parity,
+    parity::{Parity, Reading},
     pause::{Pauses, Peer},
     sample::{LoadFailure, Sample},
     topology::Correction,
@@ -58,6 +59,7 @@ pub struct Transcript {
     identity: Option<Box<Identity>>,
     corrections: Option<Vec<Correction>>,
     pauses: Option<Box<Pauses>>,
+    readings: Vec<Reading>,
     parity: Option<Box<Parity>>,
     peers: Option<Vec<Peer>>,
     load_failure: Option<LoadFailure>,
@@ -82,6 +84,7 @@ impl Transcript {
             identity: None,
             corrections: None,
             pauses: None,
+            readings: Vec::new(),
             parity: None,
             peers: None,
             load_failure: None,
@@ -137,6 +140,7 @@ impl Transcript {
             Frame::Sample(sample) => self.may_sample(sample),
             Frame::Identity(_) => self.is_closed() && self.identifies && self.identity.is_none(),
             Frame::LoadFailure(_) => self.is_closed() && self.load_failure.is_none(),
+            Frame::Reading(_) => self.is_closed() && !self.is_answered() && self.instrument_reads(),
             Frame::Recorded(_)
             | Frame::Counts(_)
             | Frame::Pauses(_)
@@ -167,6 +171,7 @@ impl Transcript {
             Frame::Identity(identity) => self.identity = Some(identity),
             Frame::Corrections(corrections) => self.corrections = Some(corrections),
             Frame::Pauses(pauses) => self.pauses = Some(pauses),
+            Frame::Reading(reading) => self.readings.push(reading),
             Frame::Parity(parity) => self.parity = Some(parity),
             Frame::Peers(peers) => self.peers = Some(peers),
             Frame::LoadFailure(failure) => self.load_failure = Some(failure),
@@ -249,6 +254,11 @@ impl Transcript {
         most.saturating_add(MAPPINGS).min(LONGEST_RECORDING)
     }
 
+    /// Whether the subject is asked for values.
+    fn instrument_reads(&self) -> bool {
+        matches!(&self.instrument, Some(Instrument::Parity(order)) if !order.values.is_empty())
+    }
+
     /// Whether a frame is what the instrument answers.
     fn is_answer(&self, frame: &Frame) -> bool {
         matches!(
@@ -301,7 +311,9 @@ impl Transcript {
                 identity: self.identity,
                 corrections: self.corrections.unwrap_or_default(),
                 pauses: self.pauses,
-                parity: self.parity,
+                parity: self
+                    .parity
+                    .map(|parity| Box::new(Parity { readings: self.readings, ..*parity })),
                 peers: self.peers.unwrap_or_default(),
                 load_failure: self.load_failure,
             }),

@@ -9,8 +9,10 @@ use crate::census::Census;
 pub struct ParityOrder {
     /// A command that prints how many clients the subject knows: one number.
     pub clients: Option<Vec<String>>,
-    /// A command that prints what the subject knows of them: lines that must be the same in every variant.
-    pub values: Option<Vec<String>>,
+    /// Commands that print what the subject says of them, for each interface where one names `{interface}`.
+    pub values: Vec<Vec<String>>,
+    /// Cause some frames from and to each client first, so that its values are its own.
+    pub traffic: bool,
     /// Send one client away through hostapd, and count again.
     pub leave: bool,
 }
@@ -20,10 +22,39 @@ pub struct ParityOrder {
 pub struct Parity {
     /// Everybody's count before.
     pub before: Count,
-    /// The lines of `values`, sorted; `None` where they were not asked for.
-    pub values: Option<Vec<String>>,
+    /// Frames that were caused on purpose before the readings; `None` where none were ordered.
+    pub frames: Option<u64>,
+    /// What was said of the clients, in the order in which it was read; empty where no values were asked for.
+    pub readings: Vec<Reading>,
     /// Who was sent away, and everybody's count after.
     pub left: Option<Left>,
+}
+
+/// What somebody said of the clients, as it was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Who said it.
+    pub source: Source,
+    /// Of which interface; `None` where all were asked for at once.
+    pub interface: Option<String>,
+    /// When it had been said, CLOCK_MONOTONIC, ns.
+    pub at_ns: u64,
+    /// The words.
+    pub text: String,
+}
+
+/// Who is asked for values. The subject is asked once, all others before and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The subject, by the study's commands.
+    Subject,
+    /// `iw dev INTERFACE station dump`.
+    Iw,
+    /// `iw dev INTERFACE survey dump`.
+    Survey,
+    /// hostapd's `STA-FIRST` and `STA-NEXT`.
+    Hostapd,
 }
 
 /// Clients as each party counts them.

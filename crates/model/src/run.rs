@@ -21,6 +21,7 @@
 //! | 4 | identities, comparisons, pauses, gates |
 //! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
 //! | 6 | loads that run on are `long-running` (were `stays`) |
+//! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
 
 use std::fmt;
 
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

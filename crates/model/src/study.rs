@@ -251,15 +251,42 @@ pub struct ParityShape {
     /// A command that prints how many clients the subject knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<String>,
-    /// A command that prints what it knows of them: lines that are the same in every variant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub values: Option<String>,
+    /// Commands that print what it says of them, each value of which an independent reading must confirm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// Cause some frames from and to each client first.
+    #[serde(skip_serializing_if = "is_false")]
+    pub traffic: bool,
     /// Send one client away, and see everybody count one less.
     #[serde(skip_serializing_if = "is_false")]
     pub leave: bool,
     /// The variants that are asked; empty is every one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
+}
+
+impl ParityShape {
+    /// What is asked of a variant, which may have commands of its own.
+    pub fn of(&self, variant: &Variant) -> Self {
+        let own = variant.parity.clone().unwrap_or_default();
+        Self {
+            clients: own.clients.or_else(|| self.clients.clone()),
+            values: own.values.unwrap_or_else(|| self.values.clone()),
+            ..self.clone()
+        }
+    }
+}
+
+/// How a variant is asked, in place of the study's commands: another program tells its clients otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct VariantParity {
+    /// A command that prints how many clients the subject knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<String>,
+    /// Commands that print what it says of them; an empty list asks for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<String>>,
 }
 
 /// How close a comparison must look.
@@ -471,6 +498,9 @@ pub struct Variant {
     /// The process that trials which pause stop in this variant, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<String>,
+    /// How parity asks this variant, in place of the study's commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity: Option<VariantParity>,
     /// What somebody else published of the same thing, to be shown alongside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
@@ -491,6 +521,7 @@ impl Variant {
             against: Vec::new(),
             changes: Vec::new(),
             pause: None,
+            parity: None,
             published: None,
         }
     }

@@ -15,7 +15,7 @@
 //! | 7 | their bus, and commands whose end was put off |
 //! | 8 | what a subject said before it ended |
 //! | 9 | how the load's first failed command ended |
-//! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; the second readings of parity |
+//! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; what the subject, iw and hostapd say of the clients, as texts of their own |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -26,7 +26,7 @@ use crate::{
     identity::Identity,
     instrument::{Counts, Located, Piece, Recorded, Recorder, Records, Wanted},
     name::RelativePath,
-    parity::Parity,
+    parity::{Parity, Reading},
     pause::{Pauses, Peer},
     sample::{LoadFailure, Sample},
     span::Span,
@@ -147,6 +147,8 @@ pub enum Frame {
     Completed(Box<completion::Measured>),
     /// The first command of the load that failed, after the last sample; sent where one did.
     LoadFailure(LoadFailure),
+    /// What somebody said of the clients, before [`Frame::Parity`], which has none then.
+    Reading(Reading),
 }
 
 /// What somebody said, behind a colon.

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use model::wire::{Decoder, Frame, PROTOCOL};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
-const ALL: [&str; 19] = [
+const ALL: [&str; 20] = [
     "Census",
     "Completed",
     "Contended",
@@ -23,6 +23,7 @@ const ALL: [&str; 19] = [
     "Pauses",
     "Peers",
     "Piece",
+    "Reading",
     "Recorded",
     "Recorder",
     "Records",
@@ -46,6 +47,7 @@ fn kind(frame: &Frame) -> &'static str {
         Frame::Pauses(_) => "Pauses",
         Frame::Peers(_) => "Peers",
         Frame::Piece(_) => "Piece",
+        Frame::Reading(_) => "Reading",
         Frame::Recorded(_) => "Recorded",
         Frame::Recorder(_) => "Recorder",
         Frame::Records(_) => "Records",

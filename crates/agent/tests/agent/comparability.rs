@@ -5,7 +5,7 @@ use std::{fs, io::Write, path::Path};
 use model::{
     identity::{FileDoubt, Identity, ProcessIdentity, Role},
     instrument::Instrument,
-    parity::ParityOrder,
+    parity::{ParityOrder, Reading, Source},
     wire::{Frame, Measure, Order, PUT, Put, Refusal, State, encode},
 };
 
@@ -173,29 +173,46 @@ fn a_started_subject_has_the_states_padding_and_the_next_has_none() {
     eventually(|| (shell.running() == 0).then_some(()));
 }
 
+/// What the agent says after the window where it asks with these scripts, to the first frame of parity.
+fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame) {
+    let words = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
+    let order = ParityOrder {
+        clients: Some(words(clients)),
+        values: vec![words(values), words("echo more")],
+        traffic: false,
+        leave: true,
+    };
+    let instrument = Some(Instrument::Parity(order));
+    let mut agent = Agent::measuring(Measure { instrument, ..measure(&subject.name, 2) });
+    agent.hello();
+    agent.census();
+    (0..3).for_each(|_| drop(agent.sample()));
+    let mut readings = Vec::new();
+    loop {
+        match agent.frame() {
+            Frame::Reading(reading) => readings.push(reading),
+            other => return (readings, other),
+        }
+    }
+}
+
 #[test]
 fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let subject = Subject::idle();
-    let words = |script: &str| Some(["sh", "-c", script].map(str::to_owned).to_vec());
-    let asked = |clients: &str, values: &str| {
-        let order = ParityOrder { clients: words(clients), values: words(values), leave: true };
-        let instrument = Some(Instrument::Parity(order));
-        let mut agent = Agent::measuring(Measure { instrument, ..measure(&subject.name, 2) });
-        agent.hello();
-        agent.census();
-        (0..3).for_each(|_| drop(agent.sample()));
-        agent.frame()
-    };
-    let Frame::Parity(told) = asked("echo 38", "echo 'b 2'; echo 'a 1'") else { panic!("none") };
-    assert_eq!(told.before.subject, Some(Ok(38)));
-    assert_eq!(told.values.unwrap(), ["a 1", "b 2"]);
+    let (readings, told) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
+    let Frame::Parity(told) = told else { panic!("{told:?}") };
+    assert_eq!((told.before.subject, told.frames), (Some(Ok(38)), None));
+    let own = readings.iter().filter(|reading| reading.source == Source::Subject);
+    let own: Vec<&str> = own.map(|reading| reading.text.as_str()).collect();
+    assert_eq!(own, ["b 2\na 1\n", "more\n"], "each command's words as they were said");
     // A machine without an access point has nobody to send away.
     if told.before.census.interfaces.is_empty() {
-        assert_eq!(told.left, None);
+        assert_eq!((told.left, readings.len()), (None, 2));
     }
-    let Frame::Parity(told) = asked("exit 4", "true") else { panic!("none") };
+    let (_, told) = asked(&subject, "exit 4", "true");
+    let Frame::Parity(told) = told else { panic!("{told:?}") };
     let why = told.before.subject.unwrap().unwrap_err();
     assert!(why.contains("exit status: 4"), "{why}");
-    let refused = asked("echo 38", "exit 4");
+    let (_, refused) = asked(&subject, "echo 38", "exit 4");
     assert!(matches!(&refused, Frame::Refused(Refusal::Instrument { .. })), "{refused:?}");
 }

@@ -98,7 +98,9 @@ pub(super) fn agrees(census: &Census, clients: u32) -> Result<(), Disagreement> 
 
 /// Whether the subject itself counts what was planned, where it is asked.
 fn subject(evidence: &Evidence, id: &TrialId, recording: &Recording) -> Part {
-    let parity = evidence.run.study.parity.as_ref();
+    let study = &evidence.run.study;
+    let variant = study.variants.iter().find(|variant| id.variant == variant.name);
+    let parity = study.parity.as_ref().zip(variant).map(|(parity, variant)| parity.of(variant));
     if parity.is_none_or(|parity| parity.clients.is_none()) {
         return Part::pass(String::new());
     }

@@ -1,4 +1,6 @@
-//! Does every variant still do its job: hold its clients, give the same values, forget who left?
+//! Does every variant still do its job: hold its clients, give values that others confirm, forget who left?
+
+use std::collections::BTreeSet;
 
 use model::{
     parity::{Count, Left, Parity},
@@ -13,16 +15,13 @@ use super::{
     census::{self, Disagreement},
     nothing, together,
 };
-use crate::{quantity, verdicts::Gate};
+use crate::{
+    agreement::{self, Agreement},
+    quantity,
+    verdicts::Gate,
+};
 
 const NAME: &str = "parity";
-
-/// A trial that asked, and what it was answered.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    id: &'a TrialId,
-    parity: &'a Parity,
-}
 
 pub(super) fn gate(evidence: &Evidence) -> Gate {
     let Some(shape) = &evidence.run.study.parity else {
@@ -31,41 +30,65 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     let is_asked = |variant: &&Variant| variant.is_meant(&shape.variants);
     let variants: Vec<&Variant> = evidence.run.study.variants.iter().filter(is_asked).collect();
     let mut parts = Vec::new();
-    let mut first: Option<Asked> = None;
+    let mut agreements = Vec::new();
     for variant in &variants {
         let ids = evidence.planned(Purpose::Parity, &variant.name);
         if ids.is_empty() {
             parts.push(Part::invalid(format!("`{}` has no parity trial", variant.name)));
         }
         for id in ids {
-            parts.push(trial(evidence, id, shape, &mut first));
+            parts.push(trial(evidence, id, &shape.of(variant), &mut agreements));
         }
     }
     let mut gate = together(NAME, "trial", parts);
     if gate.verdict == Verdict::Pass {
-        gate.sentence = sentence(variants.len() as u32, shape, first);
+        gate.sentence = sentence(variants.len() as u32, shape, &agreements);
     }
     gate
 }
 
-fn sentence(variants: u32, shape: &ParityShape, first: Option<Asked>) -> String {
-    let lines = first.and_then(|first| first.parity.values.as_ref()).map(Vec::len);
-    let values = lines.map(|lines| {
-        format!(", gives the same {} of values", quantity::count(lines as u32, "line"))
-    });
+fn sentence(variants: u32, shape: &ParityShape, agreements: &[Agreement]) -> String {
     let leave = if shape.leave { ", and counts one less after one has left" } else { "" };
+    let each = quantity::count(variants, "variant");
+    format!("Each of {each} holds its clients{leave}.{}", confirmed(agreements))
+}
+
+/// How many values of how many clients are confirmed in each trial, and which keys nobody confirms.
+fn confirmed(agreements: &[Agreement]) -> String {
+    let Some(least) = agreements.iter().min_by_key(|one| one.values) else { return String::new() };
+    let all = |keys: fn(&Agreement) -> &BTreeSet<String>| {
+        agreements.iter().flat_map(keys).cloned().collect::<BTreeSet<String>>()
+    };
+    let (told, alone) = (all(|one| &one.confirmed), all(|one| &one.alone));
+    let is_alone = |key: &&String| !told.contains(*key);
+    let alone: Vec<&str> = alone.iter().filter(is_alone).map(String::as_str).collect();
+    let untold = all(|one| &one.untold);
+    let untold = untold.iter().filter(|key| !told.contains(*key) && !alone.contains(&key.as_str()));
+    let keys = |number: usize| quantity::count(number as u32, "key");
+    let second = match alone.as_slice() {
+        [] => String::new(),
+        [one] => format!("; 1 key has no second source: {one}"),
+        some => format!("; {} have no second source: {}", keys(some.len()), some.join(", ")),
+    };
+    let untold = match untold.count() {
+        0 => String::new(),
+        1 => "; 1 key is told by nobody here".to_owned(),
+        number => format!("; {} are told by nobody here", keys(number)),
+    };
     format!(
-        "Each of {} holds its clients{}{leave}.",
-        quantity::count(variants, "variant"),
-        values.unwrap_or_default()
+        " {}{} of {} in {} agree with iw and hostapd{second}{untold}.",
+        if agreements.iter().any(|one| one.values != least.values) { "At least " } else { "" },
+        quantity::count(least.values as u32, "value"),
+        quantity::count(least.clients.len() as u32, "client"),
+        keys(told.len()),
     )
 }
 
-fn trial<'a>(
-    evidence: &Evidence<'a>,
-    id: &'a TrialId,
+fn trial(
+    evidence: &Evidence,
+    id: &TrialId,
     shape: &ParityShape,
-    first: &mut Option<Asked<'a>>,
+    agreements: &mut Vec<Agreement>,
 ) -> Part {
     if let Some(fault) = evidence.fault(&[id]) {
         return Part::invalid(fault);
@@ -75,7 +98,7 @@ fn trial<'a>(
         return Part::invalid(format!("`{id}` asked nothing"));
     };
     let held = counts(&parity.before, id.clients, shape);
-    held.and_then(|()| values(Asked { id, parity }, shape, first))
+    held.and_then(|()| values(parity, id.clients, shape, agreements))
         .and_then(|()| left(parity.left.as_ref(), id.clients, shape))
         .map_or_else(
             |part| Part { sentence: format!("`{id}`: {}", part.sentence), ..part },
@@ -105,39 +128,31 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
     }
 }
 
-/// Whether the values are those of the first trial that has any, at the same client count.
-fn values<'a>(
-    asked: Asked<'a>,
+/// Whether iw and hostapd confirm the values of all clients.
+fn values(
+    parity: &Parity,
+    clients: u32,
     shape: &ParityShape,
-    first: &mut Option<Asked<'a>>,
+    agreements: &mut Vec<Agreement>,
 ) -> Result<(), Part> {
-    if shape.values.is_none() {
+    if shape.values.is_empty() {
         return Ok(());
     }
-    let Asked { id, parity } = asked;
-    let Some(own) = &parity.values else {
-        return Err(Part::invalid("the values were not asked for".to_owned()));
-    };
-    let Some(Asked { id: other, parity: expected }) = *first else {
-        *first = Some(asked);
-        return Ok(());
-    };
-    let expected = expected.values.as_deref().unwrap_or_default();
-    if other.clients != id.clients || own == expected {
-        return Ok(());
+    if shape.traffic && parity.frames.is_none_or(|frames| frames < u64::from(clients)) {
+        let why = "no frames came from and to every client before the values were read";
+        return Err(Part::invalid(why.to_owned()));
     }
-    let lines = own.iter().map(Some).chain(std::iter::repeat(None));
-    let theirs = expected.iter().map(Some).chain(std::iter::repeat(None));
-    let mut pairs = lines.zip(theirs).take(own.len().max(expected.len()));
-    let (mine, theirs) = pairs.find(|(mine, theirs)| mine != theirs).unwrap_or_default();
-    let line =
-        |line: Option<&String>| line.map_or("nothing".to_owned(), |text| format!("`{text}`"));
-    Err(Part::fail(format!(
-        "it gives {} where `{}` gives {}",
-        line(mine),
-        other.variant,
-        line(theirs)
-    )))
+    let agreement = agreement::of(&parity.readings).map_err(|disagreement| match disagreement {
+        agreement::Disagreement::Differs(why) => Part::fail(why),
+        agreement::Disagreement::Unable(why) => Part::invalid(why),
+    })?;
+    let told = agreement.clients.len() as u32;
+    if told != clients {
+        let told = plural::count(told, "client");
+        return Err(Part::fail(format!("values of {told} were told, {clients} were expected")));
+    }
+    agreements.push(agreement);
+    Ok(())
 }
 
 /// Whether everybody counts one less once one has left.

@@ -7,7 +7,7 @@ use model::{
     parity::ParityOrder,
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
-    study::{Pause, Study, Variant},
+    study::{ParityShape, Pause, Study, Variant},
     trial::{PlannedTrial, Purpose},
 };
 
@@ -102,10 +102,10 @@ fn pause_spans(study: &Study, pause: &Pause, repetition: u32) -> Vec<PauseSpan> 
 /// One trial of each variant that asks whether the job is still done.
 pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     let Some(shape) = &study.parity else { return Vec::new() };
-    let words = |command: &Option<String>| command.as_deref().and_then(shlex::split);
-    let order = ParityOrder {
-        clients: words(&shape.clients),
-        values: words(&shape.values),
+    let order = |shape: &ParityShape| ParityOrder {
+        clients: shape.clients.as_deref().and_then(shlex::split),
+        values: shape.values.iter().filter_map(|command| shlex::split(command)).collect(),
+        traffic: shape.traffic,
         leave: shape.leave,
     };
     let mut variants = plain(study);
@@ -113,7 +113,7 @@ pub(super) fn parity(study: &Study) -> Vec<PlannedTrial> {
     let slots = slots(&variants, &counted(study, &[]), 1);
     let planned = slots.into_iter().map(|(repetition, clients, variant)| {
         let planned = planned(study, variant, clients, repetition);
-        short(with(planned, Instrument::Parity(order.clone())))
+        short(with(planned, Instrument::Parity(order(&shape.of(variant)))))
     });
     planned.collect()
 }

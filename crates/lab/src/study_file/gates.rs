@@ -62,17 +62,39 @@ impl Rules<'_> {
 
     fn parity(&self) -> Result<(), Fault> {
         let Some(parity) = &self.study.parity else { return Ok(()) };
-        if parity.clients.is_none() && parity.values.is_none() && !parity.leave {
+        if parity.clients.is_none() && parity.values.is_empty() && !parity.leave {
             let why = "nothing is asked; write `clients`, `values`, or `leave = true`";
             return self.fault(&["parity"], why.to_owned());
         }
-        for (key, command) in [("clients", &parity.clients), ("values", &parity.values)] {
-            if let Some(command) = command.as_ref().filter(|command| is_no_command(command)) {
+        if parity.traffic && parity.values.is_empty() {
+            let why =
+                "frames are caused for values to be read after them, but there are no `values`";
+            return self.fault(&["parity", "traffic"], why.to_owned());
+        }
+        let clients = parity.clients.iter().map(|command| ("clients", command));
+        let values = parity.values.iter().map(|command| ("values", command));
+        for (key, command) in clients.chain(values) {
+            if is_no_command(command) {
                 let why = format!("the command line is empty or has an open quote: `{command}`");
                 return self.fault(&["parity", key], why);
             }
         }
         self.known_variants(&parity.variants, &["parity", "variants"])
+    }
+
+    /// How a variant is asked must be a command, and something must ask.
+    pub(super) fn asked(&self, variant: &Variant) -> Result<(), String> {
+        let Some(own) = &variant.parity else { return Ok(()) };
+        if self.study.parity.is_none() && !self.text.is_empty() {
+            return Err("it says how parity asks it, but there is no [parity]".to_owned());
+        }
+        let mut commands = own.clients.iter().chain(own.values.iter().flatten());
+        match commands.find(|command| is_no_command(command)) {
+            Some(command) => {
+                Err(format!("the command line is empty or has an open quote: `{command}`"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn pause(&self) -> Result<(), Fault> {
@@ -307,7 +329,11 @@ mod tests {
             limit("no slower than baseline.json by much"),
             message("[parity]\nleave = false"),
             message("[parity]\nclients = \"'\""),
+            message("[parity]\nvalues = [\"one\", \"'\"]"),
+            message("[parity]\nleave = true\ntraffic = true"),
             message("[parity]\nleave = true\nvariants = [\"bluk\"]"),
+            message("parity = { values = [\"one\"] }"),
+            message("parity = { clients = \"'\" }\n[parity]\nleave = true"),
             message("[pause]\nrepetitions = 1"),
             message("[pause]\nprocess = \"/usr/bin/m\""),
             message("[pause]\nprocess = \"m\"\ngroup = \"g\""),

@@ -10,7 +10,7 @@ use std::{
 use super::{
     check::Checker,
     flags::Reply,
-    reply::{self, Brief, Full, Station},
+    reply::{self, Brief, Full, Object, Station},
 };
 
 /// stationd answers within this, or not at all.
@@ -123,33 +123,60 @@ impl Consumer {
         self.answers(self.interfaces.len(), got, each);
     }
 
+    /// As [`Self::hear`], but each station with all that was told of it.
+    pub(super) fn hear_whole(
+        &mut self,
+        got: &mut Got,
+        mut each: impl FnMut(usize, Result<Vec<Object>, String>),
+    ) {
+        self.lines(self.interfaces.len(), |place, line| {
+            got.polls += 1;
+            each(place, line.and_then(|(line, id)| reply::read::<Object>(line, id)));
+        });
+    }
+
     fn answers(
         &mut self,
         asked: usize,
         got: &mut Got,
         mut each: impl FnMut(usize, Result<&[Station<'_>], String>),
     ) {
+        let which = self.reply;
+        let bytes = self.lines(asked, |place, line| {
+            let read = line.and_then(|(line, id)| {
+                got.polls += 1;
+                Ok(match which {
+                    Reply::Brief => in_short(reply::read::<Brief<'_>>(line, id)?),
+                    Reply::Full => in_short(reply::read::<Full<'_>>(line, id)?),
+                })
+            });
+            got.stations += read.as_ref().map_or(0, Vec::len) as u64;
+            each(place, read.as_deref().map_err(Clone::clone));
+        });
+        got.bytes += bytes;
+    }
+
+    /// Each answer's line with its id, or why there is none; behind that there are no more. How many bytes came.
+    fn lines(
+        &mut self,
+        asked: usize,
+        mut each: impl FnMut(usize, Result<(&[u8], u64), String>),
+    ) -> u64 {
+        let mut bytes = 0;
         for place in 0..asked {
             self.last_id += 1;
-            let line = match self.line(got) {
-                Ok(line) => line,
+            match self.line(&mut bytes) {
+                Ok((from, to)) => each(place, Ok((&self.buffer[from..to], self.last_id))),
                 Err(error) => {
                     // What comes later would be taken for the answer to the next question.
                     self.stream = None;
                     self.last_id += (asked - place - 1) as u64;
-                    return each(place, Err(format!("no answer: {error}")));
+                    each(place, Err(format!("no answer: {error}")));
+                    break;
                 }
-            };
-            let line = &self.buffer[line.0..line.1];
-            let mut stations = Vec::new();
-            let read = match self.reply {
-                Reply::Brief => reply::read::<Brief>(line, self.last_id, &mut stations),
-                Reply::Full => reply::read::<Full>(line, self.last_id, &mut stations),
-            };
-            got.polls += 1;
-            got.stations += stations.len() as u64;
-            each(place, read.map(|()| stations.as_slice()));
+            }
         }
+        bytes
     }
 
     /// Stations that began to count anew.
@@ -158,7 +185,7 @@ impl Consumer {
     }
 
     /// The next line, without its end: where it is in the buffer.
-    fn line(&mut self, got: &mut Got) -> io::Result<(usize, usize)> {
+    fn line(&mut self, bytes: &mut u64) -> io::Result<(usize, usize)> {
         let mut searched = self.read;
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..self.filled]) {
@@ -173,7 +200,7 @@ impl Consumer {
             };
             let count = some(stream, &mut self.buffer[self.filled..])?;
             self.filled += count;
-            got.bytes += count as u64;
+            *bytes += count as u64;
         }
     }
 
@@ -184,6 +211,10 @@ impl Consumer {
             self.buffer.resize(self.filled * 2, 0);
         }
     }
+}
+
+fn in_short<'a, S: Into<Station<'a>>>(stations: Vec<S>) -> Vec<Station<'a>> {
+    stations.into_iter().map(Into::into).collect()
 }
 
 /// Reads some bytes, never none. A signal meanwhile is for the next round to see; and a reading with a time-out is

@@ -37,7 +37,7 @@ pub enum Asks {
     Sense,
     /// How many stations there are, once.
     Clients,
-    /// The stations' values that stay, once.
+    /// All that is told of the stations, once.
     Values,
 }
 
@@ -160,14 +160,10 @@ Usage: station-monitor [FLAGS]
       --count NUMBER       Rounds; without it until SIGTERM
       --json               The summary as JSON
       --clients            Print how many stations there are, and end
-      --values             Print values of each station that stay on an idle
-                           network, and end
+      --values             Print all that is told of each station, and end
   -h, --help               Print this
 
---values prints a line for each value, INTERFACE ADDRESS NAME=VALUE: of the
-fourteen those that two variants of stationd must agree on. Left out, because
-they move by themselves: TxBytes, RxBytes, TxErrors, RxErrors, TxPacketCount,
-RxPacketCount, TxUnicastPacketCount, Tx_Retransmissions, LastDataUplinkRate.
+--values prints a line for each station, which is its JSON object of the reply.
 
 Examples:
   station-monitor --every 250ms --interfaces wlan0

@@ -1,36 +1,21 @@
-//! One question of each interface, and what the answers say together: how many clients, or their values.
+//! One question of each interface, and what the answers say together: how many clients, or all that is said of them.
 //!
-//! Anyone who compares two variants of stationd asks each of them so. Only values are told that do not move by
-//! themselves between two looks at an idle network; [`MOVING`] are the others.
+//! Anyone who wants to confirm stationd's values by others asks so: each station comes as it was told, on a line
+//! of its own.
 
-use std::{fmt::Write, os::fd::OwnedFd};
+use std::os::fd::OwnedFd;
+
+use serde_json::Value as Json;
 
 use super::{
     Error, begin,
     consumer::{Consumer, Got},
     flags::{Asks, Flags},
     listening,
-    reply::Station,
 };
-use crate::address;
 
 /// stationd runs, or it does not: the one that asks once does not wait for it for long.
 const BEGIN_NS: u64 = 2_000_000_000;
-
-/// Values of the brief reply that move also where no one sends anything: management frames, frames that say
-/// “I am here”, and what was sent again of them are counted, and the last of them has a rate and a strength
-/// of its own.
-pub const MOVING: [&str; 9] = [
-    "TxBytes",
-    "RxBytes",
-    "TxErrors",
-    "RxErrors",
-    "TxPacketCount",
-    "RxPacketCount",
-    "TxUnicastPacketCount",
-    "Tx_Retransmissions",
-    "LastDataUplinkRate",
-];
 
 /// What was heard.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,79 +36,29 @@ pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Answer>, Error> {
     let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else { return Ok(None) };
     let mut consumer = Consumer::new(&interfaces, flags.reply);
     consumer.ask(&flags.socket).map_err(|source| super::unreachable(&flags.socket, source))?;
-    let mut answer = Answer::default();
-    let mut clients = 0;
+    Ok(Some(match flags.asks {
+        Asks::Values => values(&mut consumer, &interfaces),
+        Asks::Clients | Asks::Sense => clients(&mut consumer, &interfaces),
+    }))
+}
+
+fn clients(consumer: &mut Consumer, interfaces: &[String]) -> Answer {
+    let (mut clients, mut faults) = (0, Vec::new());
     consumer.hear(&mut Got::default(), |place, heard| match heard {
-        Ok(stations) => {
-            clients += stations.len();
-            if flags.asks == Asks::Values {
-                stations.iter().for_each(|one| lines(&interfaces[place], one, &mut answer.text));
-            }
+        Ok(stations) => clients += stations.len(),
+        Err(wrong) => faults.push(format!("{}: {wrong}", interfaces[place])),
+    });
+    Answer { text: format!("{clients}\n"), faults }
+}
+
+fn values(consumer: &mut Consumer, interfaces: &[String]) -> Answer {
+    let mut answer = Answer::default();
+    consumer.hear_whole(&mut Got::default(), |place, heard| match heard {
+        Ok(objects) => {
+            let lines = objects.into_iter().map(|one| format!("{}\n", Json::Object(one)));
+            answer.text.extend(lines);
         }
         Err(wrong) => answer.faults.push(format!("{}: {wrong}", interfaces[place])),
     });
-    if flags.asks == Asks::Clients {
-        answer.text = format!("{clients}\n");
-    }
-    Ok(Some(answer))
-}
-
-/// A station's values that stay, a line each: `wlan0 02:00:00:00:01:0a SignalStrength=-30`.
-fn lines(interface: &str, station: &Station<'_>, out: &mut String) {
-    // One way of writing for all: what cannot be read as an address is told as it came.
-    let address = address::parse(station.address).map_or_else(
-        || station.address.to_owned(),
-        |bytes| bytes.map(|b| format!("{b:02x}")).join(":"),
-    );
-    let number = |value: Option<u64>| value.map_or_else(unknown, |value| value.to_string());
-    let level = |value: Option<i64>| value.map_or_else(unknown, |value| value.to_string());
-    let staying = [
-        ("LastDataDownlinkRate", number(station.downlink_rate)),
-        ("DownlinkBandwidth", number(station.bandwidth)),
-        ("SignalNoiseRatio", level(station.signal_noise_ratio)),
-        ("SignalStrength", level(station.signal)),
-    ];
-    for (key, value) in staying {
-        // Writing to a string does not fail.
-        let _ = writeln!(out, "{interface} {address} {key}={value}");
-    }
-}
-
-fn unknown() -> String {
-    "unknown".to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::monitor::flags::HELP;
-
-    #[test]
-    fn a_stations_lines_are_its_values_that_stay() {
-        let station = Station {
-            address: "02:00:00:00:01:0A",
-            counters: [Some(9); 8],
-            signal: Some(-30),
-            bandwidth: Some(80),
-            downlink_rate: Some(6000),
-            uplink_rate: Some(7),
-            signal_noise_ratio: None,
-        };
-        let mut text = String::new();
-        lines("wlan0", &station, &mut text);
-        assert_eq!(
-            text,
-            "wlan0 02:00:00:00:01:0a LastDataDownlinkRate=6000\n\
-             wlan0 02:00:00:00:01:0a DownlinkBandwidth=80\n\
-             wlan0 02:00:00:00:01:0a SignalNoiseRatio=unknown\n\
-             wlan0 02:00:00:00:01:0a SignalStrength=-30\n"
-        );
-    }
-
-    #[test]
-    fn the_help_says_which_values_are_left_out() {
-        for name in MOVING {
-            assert!(HELP.contains(name), "{name}");
-        }
-    }
+    answer
 }

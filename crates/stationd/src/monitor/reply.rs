@@ -42,16 +42,15 @@ pub struct Station<'a> {
     pub signal_noise_ratio: Option<i64>,
 }
 
-/// Reads a reply: its stations are added to the list.
+/// All that a reply tells of a station, by its keys.
+pub type Object = serde_json::Map<String, serde_json::Value>;
+
+/// Reads a reply: its stations.
 ///
 /// # Errors
 ///
 /// What is wrong with it, in words.
-pub fn read<'a, S: Deserialize<'a> + Into<Station<'a>>>(
-    line: &'a [u8],
-    id: u64,
-    stations: &mut Vec<Station<'a>>,
-) -> Result<(), String> {
+pub fn read<'a, S: Deserialize<'a>>(line: &'a [u8], id: u64) -> Result<Vec<S>, String> {
     let reply: Reply<'a, S> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     if reply.jsonrpc != "2.0" {
         return Err(format!("the reply speaks JSON-RPC {}", reply.jsonrpc));
@@ -63,8 +62,7 @@ pub fn read<'a, S: Deserialize<'a> + Into<Station<'a>>>(
         return Err(format!("stationd says {}: {}", error.code, error.message));
     }
     let [list] = reply.result.ok_or("the reply has no result")?;
-    stations.extend(list.into_iter().map(Into::into));
-    Ok(())
+    Ok(list)
 }
 
 #[derive(Deserialize)]
@@ -220,14 +218,13 @@ mod tests {
     }
 
     fn wrong(line: &str) -> String {
-        read::<Brief>(line.as_bytes(), 7, &mut Vec::new()).unwrap_err()
+        read::<Brief>(line.as_bytes(), 7).map(|_| ()).unwrap_err()
     }
 
     #[test]
     fn a_station_is_read() {
         let line = framed(&format!("[[{STATION}]]"));
-        let mut stations = Vec::new();
-        read::<Brief>(line.as_bytes(), 7, &mut stations).unwrap();
+        let [brief] = read::<Brief>(line.as_bytes(), 7).unwrap().try_into().ok().unwrap();
         let expected = Station {
             address: "02:00:00:00:01:00",
             counters: [1, 2, 5, 6, 7, 8, 3, 4].map(Some),
@@ -237,10 +234,11 @@ mod tests {
             uplink_rate: Some(10),
             signal_noise_ratio: None,
         };
-        assert_eq!(stations, [expected]);
-        stations.clear();
-        read::<Full>(line.as_bytes(), 7, &mut stations).unwrap();
-        assert_eq!(stations, [expected]);
+        assert_eq!(Station::from(brief), expected);
+        let [full] = read::<Full>(line.as_bytes(), 7).unwrap().try_into().ok().unwrap();
+        assert_eq!(Station::from(full), expected);
+        let [whole] = read::<Object>(line.as_bytes(), 7).unwrap().try_into().unwrap();
+        assert_eq!((whole.len(), &whole["SignalStrength"]), (14, &serde_json::json!(-40)));
     }
 
     #[test]
@@ -262,7 +260,7 @@ mod tests {
         assert!(wrong(&framed("[]")).contains("array of length 1"));
         assert!(wrong(&framed("[[],[]]")).contains("trailing"));
         assert!(wrong(&framed(&format!("[{STATION}]"))).contains("expected a sequence"));
-        assert_eq!(read::<Brief>(framed("[[]]").as_bytes(), 7, &mut Vec::new()), Ok(()));
+        assert!(read::<Brief>(framed("[[]]").as_bytes(), 7).unwrap().is_empty());
     }
 
     #[test]

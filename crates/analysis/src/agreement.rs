@@ -1,0 +1,292 @@
+//! Does what a subject says of its clients agree with what `iw` and hostapd say of them, value by value?
+//!
+//! ```text
+//! readings of a trial ─► station   iw's and hostapd's words, before and after ─┐
+//!                     └► subject   the subject's own, in between ──────────────┴─► table, value ─► agreement
+//! ```
+//!
+//! Pure. Each client that both readings around the subject's have must be there, with every key of its table: a
+//! value that a second source tells lies where the key's rule allows it, and one that the source does not know is
+//! unknown to the subject as well. Keys without a second source are named, never counted as compared.
+
+mod abilities;
+mod own;
+mod station;
+mod subject;
+mod table;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::parity::{Reading, Source as Reader};
+
+use self::{
+    station::Station,
+    subject::Said,
+    table::{Entry, Source, Table},
+    value::{Bracket, Value},
+};
+
+/// What agrees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    /// Values that a second source confirms.
+    pub(crate) values: u64,
+    /// Clients that have any.
+    pub(crate) clients: BTreeSet<(String, String)>,
+    /// Keys of which at least one value was confirmed.
+    pub(crate) confirmed: BTreeSet<String>,
+    /// Keys of which the subject tells a value, and nobody else does.
+    pub(crate) alone: BTreeSet<String>,
+    /// Keys that nobody here tells.
+    pub(crate) untold: BTreeSet<String>,
+}
+
+/// What speaks against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Disagreement {
+    /// A value, or a client, is another.
+    Differs(String),
+    /// It cannot be compared.
+    Unable(String),
+}
+
+/// Compares all that was said in a trial.
+///
+/// # Errors
+///
+/// The first disagreement, with client, key and both values.
+pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Disagreement> {
+    let witnesses = Witnesses::of(readings)?;
+    let mut agreement = Agreement::default();
+    let own = readings.iter().filter(|reading| reading.source == Reader::Subject);
+    for reading in own {
+        let said = subject::read(&reading.text).map_err(Disagreement::Unable)?;
+        witnesses.confirm(reading.interface.as_deref(), &said, &mut agreement)?;
+    }
+    if agreement.clients.is_empty() {
+        return Err(Disagreement::Unable("no value of any client was told".to_owned()));
+    }
+    let found: BTreeSet<String> = &agreement.confirmed | &agreement.alone;
+    agreement.untold.retain(|key| !found.contains(key));
+    Ok(agreement)
+}
+
+/// A client, by its interface and its address in small letters.
+type Client = (String, String);
+
+/// What iw and hostapd said before the subject, and after it.
+struct Witnesses {
+    before: BTreeMap<Client, Station>,
+    after: BTreeMap<Client, Station>,
+    seconds: i128,
+}
+
+impl Witnesses {
+    fn of(readings: &[Reading]) -> Result<Self, Disagreement> {
+        let is_own = |reading: &Reading| reading.source == Reader::Subject;
+        let first = readings.iter().position(is_own).unwrap_or(readings.len());
+        let (before, rest) = readings.split_at(first);
+        let last = rest.iter().rposition(is_own).map_or(0, |place| place + 1);
+        let after = &rest[last..];
+        for (side, when) in [(before, "before"), (after, "after")] {
+            for (reader, who) in [(Reader::Iw, "iw"), (Reader::Hostapd, "hostapd")] {
+                if !side.iter().any(|reading| reading.source == reader) {
+                    let why = format!("{who} said nothing of the clients {when} the subject did");
+                    return Err(Disagreement::Unable(why));
+                }
+            }
+        }
+        let span = |side: &[Reading]| {
+            (side.first().map_or(0, |one| one.at_ns), side.last().map_or(0, |one| one.at_ns))
+        };
+        let (begun, ended) = (span(before).0, span(after).1);
+        let seconds = i128::from(ended.saturating_sub(begun)) / 1_000_000_000 + 1;
+        Ok(Self { before: stations(before), after: stations(after), seconds })
+    }
+
+    /// Confirms one reading of the subject, of one interface or of all.
+    fn confirm(
+        &self,
+        interface: Option<&str>,
+        said: &Said,
+        agreement: &mut Agreement,
+    ) -> Result<(), Disagreement> {
+        let here = |client: &&Client| interface.is_none_or(|name| name == client.0);
+        let mut expected: BTreeMap<&str, &Client> = BTreeMap::new();
+        for client in self.before.keys().chain(self.after.keys()).filter(here) {
+            expected.insert(&client.1, client);
+        }
+        if let Some(stranger) = said.clients.keys().find(|one| !expected.contains_key(one.as_str()))
+        {
+            let why = format!("it tells of a client {stranger}, which neither iw nor hostapd has");
+            return Err(Disagreement::Differs(why));
+        }
+        for (address, client) in expected {
+            match (said.clients.get(address), self.before.get(client), self.after.get(client)) {
+                (Some(values), before, after) => {
+                    let (none, seconds) = (Station::default(), self.seconds);
+                    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+                    let told = Told { client, values, before, after, seconds };
+                    told.confirm(said.table, agreement)?;
+                }
+                (None, Some(_), Some(_)) => {
+                    let (interface, address) = client;
+                    let why = format!("it tells nothing of {address} on {interface}, which iw has");
+                    return Err(Disagreement::Differs(why));
+                }
+                // It came or left in between.
+                (None, ..) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What one side's readings say of each client.
+fn stations(readings: &[Reading]) -> BTreeMap<Client, Station> {
+    let mut all: BTreeMap<Client, Station> = BTreeMap::new();
+    for reading in readings {
+        let Some(interface) = &reading.interface else { continue };
+        match reading.source {
+            Reader::Iw => {
+                for (address, words) in station::iw(&reading.text) {
+                    entry(&mut all, interface, address).iw = Some(words);
+                }
+            }
+            Reader::Hostapd => {
+                let (status, stations) = station::hostapd(&reading.text);
+                for (address, words) in stations {
+                    let station = entry(&mut all, interface, address);
+                    (station.hostapd, station.status) = (Some(words), status.clone());
+                }
+            }
+            Reader::Subject | Reader::Survey => {}
+        }
+    }
+    for survey in readings.iter().filter(|reading| reading.source == Reader::Survey) {
+        let noise = station::noise(&survey.text);
+        let on = |client: &Client| Some(&client.0) == survey.interface.as_ref();
+        let there = all.iter_mut().filter(|(client, _)| on(client));
+        there.for_each(|(_, station)| station.noise_dbm = noise);
+    }
+    all
+}
+
+fn entry<'a>(
+    all: &'a mut BTreeMap<Client, Station>,
+    interface: &str,
+    address: String,
+) -> &'a mut Station {
+    let station = all.entry((interface.to_owned(), address.clone())).or_default();
+    station.address = address;
+    station
+}
+
+/// One client, as everybody tells of it.
+struct Told<'a> {
+    client: &'a Client,
+    values: &'a BTreeMap<String, Value>,
+    before: &'a Station,
+    after: &'a Station,
+    seconds: i128,
+}
+
+impl Told<'_> {
+    fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Disagreement> {
+        if let Some(key) =
+            self.values.keys().find(|key| table.is_whole && table.entry(key).is_none())
+        {
+            let why = format!("`{key}` is in no table of values, so nobody can confirm it");
+            return Err(Disagreement::Unable(why));
+        }
+        for entry in table.entries() {
+            let told = self.entry(entry)?;
+            let keys = match told {
+                Confirmed::Yes => &mut agreement.confirmed,
+                Confirmed::Alone => &mut agreement.alone,
+                Confirmed::Untold => &mut agreement.untold,
+            };
+            keys.insert(entry.key.to_owned());
+            agreement.values += u64::from(told == Confirmed::Yes);
+        }
+        agreement.clients.insert(self.client.clone());
+        Ok(())
+    }
+
+    /// One value: every source that knows it must agree.
+    fn entry(&self, entry: &Entry) -> Result<Confirmed, Disagreement> {
+        let own = match self.values.get(entry.key) {
+            Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
+            None => None,
+        };
+        let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Untold };
+        for source in entry.sources {
+            let [before, after] = [self.before, self.after].map(source.read);
+            if [&before, &after].contains(&&Some(Value::Unclear)) {
+                continue;
+            }
+            let bracket = Bracket { before, after, seconds: self.seconds };
+            if self.agrees(entry, own.as_ref(), &bracket) {
+                confirmed = if own.is_some() { Confirmed::Yes } else { confirmed };
+            } else {
+                return Err(self.differs(entry, own.as_ref(), (source, &bracket)));
+            }
+        }
+        Ok(confirmed)
+    }
+
+    fn agrees(&self, entry: &Entry, own: Option<&Value>, bracket: &Bracket) -> bool {
+        match own {
+            Some(own) => entry.rule.holds(own, bracket),
+            None => bracket.before.is_none() || bracket.after.is_none(),
+        }
+    }
+
+    fn unreadable(&self, entry: &Entry, value: &Value) -> Disagreement {
+        let (interface, address) = self.client;
+        let Entry { key, .. } = entry;
+        Disagreement::Differs(format!(
+            "{key} of {address} on {interface} is {value}, which cannot be read"
+        ))
+    }
+
+    fn differs(
+        &self,
+        entry: &Entry,
+        own: Option<&Value>,
+        told: (&Source, &Bracket),
+    ) -> Disagreement {
+        let ((interface, address), (source, bracket)) = (self.client, told);
+        let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
+        let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
+        let is_known = bracket.before.is_some() || bracket.after.is_some();
+        let unit = if is_known { unit } else { String::new() };
+        let (key, of) = (entry.key, source.of);
+        let why = format!("{key} of {address} on {interface} is {own}, {of} is {bracket}{unit}");
+        Disagreement::Differs(why)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Confirmed {
+    /// A second source says the same.
+    Yes,
+    /// The subject alone tells it.
+    Alone,
+    /// Nobody does.
+    Untold,
+}
+
+/// The table of a full reply as documentation has it: key, unit, second sources, rule or reason.
+pub fn documented() -> Vec<[String; 4]> {
+    let row = |entry: &Entry| {
+        let sources: Vec<&str> = entry.sources.iter().map(|source| source.of).collect();
+        let rule = if sources.is_empty() { entry.alone } else { entry.rule.words() };
+        [entry.key.to_owned(), entry.unit.to_owned(), sources.join(", "), rule.to_owned()]
+    };
+    table::FULL.entries().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

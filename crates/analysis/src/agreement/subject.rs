@@ -1,0 +1,162 @@
+//! What a subject says of its clients: any of the four ways in which programs tell it.
+//!
+//! | the text begins with | it is |
+//! | --- | --- |
+//! | `{` | a JSON object a line, each of one client, which `MACAddress` names |
+//! | `Station ` | `iw station dump` |
+//! | an address alone | `hostapd_cli all_sta` |
+//! | anything else | OpenMetrics; series with `mac_address` are of a client |
+//!
+//! Pure; what the names mean is the tables'.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::{
+    station::{self, as_address},
+    table::{self, Table},
+    value::Value,
+};
+
+/// Values by their names, of each client by its address in small letters. What is unknown has none.
+pub(super) type Clients = BTreeMap<String, BTreeMap<String, Value>>;
+
+/// What was said, and the table that its names are from.
+#[derive(Debug, PartialEq)]
+pub(super) struct Said {
+    pub(super) clients: Clients,
+    pub(super) table: &'static Table,
+}
+
+/// Reads it.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(super) fn read(text: &str) -> Result<Said, String> {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let said = |clients, table| Ok(Said { clients, table });
+    if first.starts_with('{') {
+        return json(text);
+    }
+    if first.starts_with("Station ") {
+        return said(in_words(station::iw(text)), &table::IW);
+    }
+    if as_address(first).is_some() {
+        return said(in_words(station::hostapd(text).1), &table::HOSTAPD);
+    }
+    said(metrics(text), &table::NODE_EXPORTER)
+}
+
+fn json(text: &str) -> Result<Said, String> {
+    let mut clients = Clients::new();
+    let mut table = &table::BRIEF;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let Ok(Json::Object(object)) = serde_json::from_str(line) else {
+            return Err(format!("it says `{}`, which is no JSON object", shortened(line)));
+        };
+        if object.keys().any(|key| table::BRIEF.entry(key).is_none()) {
+            table = &table::FULL;
+        }
+        let address = object.get(table::ADDRESS).and_then(Json::as_str).and_then(as_address);
+        let Some(address) = address else {
+            return Err(format!("`{}` has no address in {}", shortened(line), table::ADDRESS));
+        };
+        let values = object.into_iter().filter_map(|(key, value)| Some((key, of_json(value)?)));
+        if clients.insert(address.clone(), values.collect()).is_some() {
+            return Err(format!("it says {address} twice"));
+        }
+    }
+    Ok(Said { clients, table })
+}
+
+fn of_json(value: Json) -> Option<Value> {
+    Some(match value {
+        Json::Null => return None,
+        Json::Bool(flag) => Value::Flag(flag),
+        Json::String(text) => Value::Text(text),
+        Json::Number(number) => {
+            let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+            whole.map_or_else(|| Value::Text(number.to_string()), Value::Whole)
+        }
+        other => Value::Text(other.to_string()),
+    })
+}
+
+fn in_words(stations: station::Stations) -> Clients {
+    let values = |words: station::Words| {
+        words.into_iter().map(|(name, words)| (name, Value::Text(words))).collect()
+    };
+    stations.into_iter().map(|(address, words)| (address, values(words))).collect()
+}
+
+/// Series of clients: `name{device="wlan0",mac_address="02:…"} 1.5e+06`.
+fn metrics(text: &str) -> Clients {
+    let mut clients = Clients::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let Some((series, value)) = line.rsplit_once(' ') else { continue };
+        let Some((name, labels)) = series.split_once('{') else { continue };
+        let address = labels.split_once("mac_address=\"").and_then(|(_, rest)| rest.get(..17));
+        let Some(address) = address.and_then(as_address) else { continue };
+        let client = clients.entry(address).or_default();
+        client.insert(name.to_owned(), Value::Text(value.to_owned()));
+    }
+    clients
+}
+
+fn shortened(line: &str) -> String {
+    line.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const A: &str = "02:00:00:00:01:0a";
+
+    #[test]
+    fn four_ways_to_say_the_same_are_understood() {
+        let brief = read(
+            "{\"MACAddress\":\"02:00:00:00:01:0A\",\"TxBytes\":7,\"SignalNoiseRatio\":null}\n",
+        );
+        let brief = brief.unwrap();
+        assert_eq!(brief.table.name, table::BRIEF.name);
+        assert_eq!(brief.clients[A].get("TxBytes"), Some(&Value::Whole(7)));
+        assert_eq!(brief.clients[A].get("SignalNoiseRatio"), None);
+        let full = read("{\"MACAddress\":\"02:00:00:00:01:0A\",\"Active\":true}\n").unwrap();
+        assert_eq!(full.table.name, table::FULL.name);
+        let iw = read("Station 02:00:00:00:01:0a (on wlan0)\n\ttx bytes:\t7\n").unwrap();
+        assert_eq!(iw.clients[A]["tx bytes"], Value::from("7"));
+        let hostapd = read("02:00:00:00:01:0a\ntx_bytes=7\n").unwrap();
+        assert_eq!(hostapd.clients[A]["tx_bytes"], Value::from("7"));
+        let node = read(
+            "# HELP x y\nnode_wifi_interface_frequency_hertz{device=\"wlan0\"} 2.412e+09\n\
+             node_wifi_station_signal_dbm{device=\"wlan0\",mac_address=\"02:00:00:00:01:0a\"} -30\n",
+        );
+        let node = node.unwrap();
+        assert_eq!(node.clients.len(), 1);
+        assert_eq!(node.clients[A]["node_wifi_station_signal_dbm"], Value::from("-30"));
+    }
+
+    #[test]
+    fn what_is_no_client_is_refused() {
+        let why = |text: &str| read(text).unwrap_err();
+        assert_eq!(why("{\"TxBytes\":7}"), "`{\"TxBytes\":7}` has no address in MACAddress");
+        assert_eq!(why("{}\n7"), "`{}` has no address in MACAddress");
+        assert_eq!(why("{\"MACAddress\""), "it says `{\"MACAddress\"`, which is no JSON object");
+        let twice = format!("{{\"MACAddress\":\"{A}\"}}\n").repeat(2);
+        assert_eq!(why(&twice), format!("it says {A} twice"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text: String, tail in "[a-z_{}\"=:0-9 .\n]{0,120}") {
+            for text in [text.as_str(), &format!("{{{text}"), &format!("x{{mac_address=\"{tail}"), &tail] {
+                let _ = read(text);
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Whole trials: what iw, hostapd and a subject say of two clients, and one thing changed at a time.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const IW: &str = "Station 02:00:00:00:01:0a (on wlan0)\n\tinactive time:\t1500 ms\n\trx bytes:\t4321\n\
+    \trx packets:\t12\n\ttx bytes:\t987\n\ttx packets:\t7\n\ttx retries:\t1\n\ttx failed:\t0\n\
+    \trx drop misc:\t2\n\tsignal:  \t-30 dBm\n\tsignal avg:\t-31 dBm\n\
+    \ttx bitrate:\t72.2 MBit/s MCS 7 short GI\n\trx bitrate:\t6.0 MBit/s\n\tauthorized:\tyes\n\tauthenticated:\tyes\n\tassociated:\tyes\n\tWMM/WME:\tyes\n\
+    \tconnected time:\t90 seconds\n\tassociated at:\t1790000000500 ms\n\
+    Station 02:00:00:00:01:0b (on wlan0)\n\trx bytes:\t1\n";
+const HOSTAPD: &str = "freq=2412\n02:00:00:00:01:0a\nflags=[AUTH][ASSOC][AUTHORIZED][WMM][HT]\n\
+    rx_bytes=4321\ntx_bytes=987\nrx_packets=12\ntx_packets=7\nsignal=-30\ninactive_msec=1500\ntx_rate_info=722 mcs 7\n\
+    rx_rate_info=60\nconnected_time=90\n02:00:00:00:01:0b\nrx_bytes=1\n";
+const BRIEF: &str = r#"{"MACAddress":"02:00:00:00:01:0A","TxBytes":987,"RxBytes":4321,"TxErrors":0,"RxErrors":2,"TxPacketCount":7,"RxPacketCount":12,"TxUnicastPacketCount":7,"Tx_Retransmissions":1,"LastDataDownlinkRate":72200,"LastDataUplinkRate":6000,"DownlinkBandwidth":20,"SignalNoiseRatio":null,"SignalStrength":-30}
+{"MACAddress":"02:00:00:00:01:0B","TxBytes":null,"RxBytes":1}
+"#;
+
+fn reading(source: Reader, text: &str) -> Reading {
+    let of_all = source == Reader::Subject;
+    let interface = (!of_all).then(|| "wlan0".to_owned());
+    Reading { source, interface, at_ns: 0, text: text.to_owned() }
+}
+
+/// The readings around what a subject says.
+fn said(own: &str, after: (&str, &str)) -> Vec<Reading> {
+    let survey = "Survey data from wlan0\n\tfrequency:\t2412 MHz\n";
+    vec![
+        reading(Reader::Iw, IW),
+        reading(Reader::Survey, survey),
+        reading(Reader::Hostapd, HOSTAPD),
+        reading(Reader::Subject, own),
+        reading(Reader::Iw, after.0),
+        reading(Reader::Survey, survey),
+        reading(Reader::Hostapd, after.1),
+    ]
+}
+
+fn brief(own: &str) -> Result<Agreement, Disagreement> {
+    of(&said(own, (IW, HOSTAPD)))
+}
+
+#[track_caller]
+fn differs(own: &str, words: &str) {
+    let Err(Disagreement::Differs(why)) = brief(own) else { panic!("{:?}", brief(own)) };
+    assert_eq!(why, words);
+}
+
+#[test]
+fn values_that_agree_are_counted_and_the_others_named() {
+    let agreement = brief(BRIEF).unwrap();
+    assert_eq!((agreement.values, agreement.clients.len()), (13 + 2, 2));
+    assert_eq!(agreement.confirmed.len(), 13);
+    assert_eq!(agreement.untold, BTreeSet::from(["SignalNoiseRatio".to_owned()]));
+    assert!(agreement.alone.is_empty());
+}
+
+#[test]
+fn one_wrong_value_of_one_client_is_named_with_both_values() {
+    let wrong = |from, to| BRIEF.replacen(from, to, 1);
+    differs(
+        &wrong("\"RxBytes\":4321", "\"RxBytes\":4320"),
+        "RxBytes of 02:00:00:00:01:0a on wlan0 is 4320 B, iw's “rx bytes” is 4321 B",
+    );
+    differs(
+        &wrong("\"SignalStrength\":-30", "\"SignalStrength\":null"),
+        "SignalStrength of 02:00:00:00:01:0a on wlan0 is unknown, iw's “signal” is -30 dBm",
+    );
+    differs(
+        &wrong("\"SignalNoiseRatio\":null", "\"SignalNoiseRatio\":0"),
+        "SignalNoiseRatio of 02:00:00:00:01:0a on wlan0 is 0 dB, iw's “signal” and survey is nothing",
+    );
+    differs(
+        &wrong("\"TxBytes\":null", "\"TxBytes\":0"),
+        "TxBytes of 02:00:00:00:01:0b on wlan0 is 0 B, iw's “tx bytes” is nothing",
+    );
+}
+
+#[test]
+fn every_client_must_be_there_and_no_other() {
+    let first = BRIEF.lines().next().unwrap();
+    differs(first, "it tells nothing of 02:00:00:00:01:0b on wlan0, which iw has");
+    let third = format!("{BRIEF}{{\"MACAddress\":\"02:00:00:00:01:0C\"}}\n");
+    differs(&third, "it tells of a client 02:00:00:00:01:0c, which neither iw nor hostapd has");
+}
+
+#[test]
+fn a_value_that_moved_lies_between_both_readings() {
+    let after = (&*IW.replace("4321", "4400"), &*HOSTAPD.replace("4321", "4400"));
+    for (value, holds) in
+        [("4321", true), ("4390", true), ("4400", true), ("4401", false), ("4320", false)]
+    {
+        let own = BRIEF.replace("4321", value);
+        assert_eq!(of(&said(&own, after)).is_ok(), holds, "{value}");
+    }
+    let gone = "Station 02:00:00:00:01:0a (on wlan0)\n";
+    let without = IW.split("Station 02:00:00:00:01:0b").next().unwrap();
+    assert!(without.starts_with(gone));
+    let first = BRIEF.lines().next().unwrap();
+    let hostapd = HOSTAPD.split("02:00:00:00:01:0b").next().unwrap();
+    assert!(of(&said(first, (without, hostapd))).is_ok(), "who left in between may be missing");
+}
+
+#[test]
+fn hostapd_alone_can_object() {
+    let wrong = HOSTAPD.replace("tx_packets=7", "tx_packets=6");
+    let mut readings = said(BRIEF, (IW, &wrong));
+    readings[2].text = wrong.clone();
+    let Err(Disagreement::Differs(why)) = of(&readings) else { panic!("it agrees") };
+    assert!(why.ends_with("is 7, hostapd's “tx_packets” is 6"), "{why}");
+}
+
+#[test]
+fn a_full_reply_must_tell_what_is_known_and_may_tell_more() {
+    let full = |more: &str| {
+        let known = r#""Active":true,"AuthenticationState":true,"AssociationTime":"2026-09-21T14:13:21Z","AvgSignalStrength":-31,"ConnectionDuration":90,"DownlinkMCS":7,"DownlinkRateSpec":"ht 20MHz mcs7 1x sgi","DownlinkShortGuard":true,"Inactive":1,"LastStateChange":"2026-09-21T14:13:20Z","LinkBandwidth":"20MHz","UplinkBandwidth":20,"UplinkRateSpec":"legacy 20MHz","UplinkShortGuard":false,"FrequencyCapabilities":"2.4GHz","MaxBandwidthSupported":"20MHz","OperatingStandard":"n","Tx_RetransmissionsFailed":0,"DeviceType":"Data""#;
+        let first = BRIEF.lines().next().unwrap().replace('}', &format!(",{known}{more}}}"));
+        let second = r#"{"MACAddress":"02:00:00:00:01:0B","RxBytes":1,"Active":true,"FrequencyCapabilities":"2.4GHz"}"#;
+        brief(&format!("{first}\n{second}\n"))
+    };
+    let agreement = full("").unwrap();
+    assert_eq!(agreement.alone, BTreeSet::from(["DeviceType".to_owned()]));
+    assert!(agreement.values > 30 && agreement.untold.contains("VendorOUI"), "{agreement:?}");
+    let unknown = full(",\"Colour\":\"red\"").unwrap_err();
+    let why = "`Colour` is in no table of values, so nobody can confirm it";
+    assert_eq!(unknown, Disagreement::Unable(why.to_owned()));
+}
+
+#[test]
+fn programs_that_tell_clients_in_their_own_words_are_confirmed_by_each_other() {
+    let words = |own: &str| brief(own).unwrap();
+    let (iw, hostapd) = (words(IW), words(HOSTAPD.split_once('\n').unwrap().1));
+    assert!(iw.values >= 8 && hostapd.values >= 8, "{iw:?} {hostapd:?}");
+    let metric = |name: &str, mac: &str, value: &str| {
+        format!("node_wifi_station_{name}{{device=\"wlan0\",mac_address=\"{mac}\"}} {value}\n")
+    };
+    let known = [
+        ("connected_seconds_total", "90"),
+        ("inactive_seconds", "1.5"),
+        ("receive_bits_per_second", "6e+06"),
+        ("receive_bytes_total", "4321"),
+        ("received_packets_total", "12"),
+        ("signal_dbm", "-30"),
+        ("transmit_bits_per_second", "7.22e+07"),
+        ("transmit_bytes_total", "987"),
+        ("transmit_failed_total", "0"),
+        ("transmit_retries_total", "1"),
+        ("transmitted_packets_total", "7"),
+    ];
+    let first = known.map(|(name, value)| metric(name, "02:00:00:00:01:0a", value)).concat();
+    let second = metric("receive_bytes_total", "02:00:00:00:01:0b", "1");
+    assert_eq!(words(&(first + &second)).values, 12);
+}
+
+#[test]
+fn nothing_is_compared_with_nothing() {
+    let unable = |readings: &[Reading]| match of(readings) {
+        Err(Disagreement::Unable(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let all = said(BRIEF, (IW, HOSTAPD));
+    assert_eq!(unable(&all[..4]), "iw said nothing of the clients after the subject did");
+    assert_eq!(unable(&all[2..]), "iw said nothing of the clients before the subject did");
+    assert_eq!(unable(&[]), "iw said nothing of the clients before the subject did");
+    let mut empty = said("\n", ("", ""));
+    empty.iter_mut().for_each(|reading| reading.text.clear());
+    assert_eq!(unable(&empty), "no value of any client was told");
+}
+
+#[test]
+fn each_of_the_86_keys_has_a_second_source_or_a_reason() {
+    let keys = documented();
+    assert_eq!((keys.len(), table::BRIEF.entries().count()), (86, 14));
+    assert!(keys.is_sorted(), "by name");
+    for [key, _, sources, rule] in &keys {
+        assert!(!rule.is_empty(), "{key}: {sources}");
+    }
+    let table: String = keys.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
+    insta::assert_snapshot!(table);
+}
+
+proptest! {
+    #[test]
+    fn any_words_of_anyone_are_compared_without_a_panic(own: String, iw: String, hostapd: String) {
+        let _ = of(&said(&own, (&iw, &hostapd)));
+        let _ = of(&said(&format!("{BRIEF}{own}"), (&format!("{IW}{iw}"), &format!("{HOSTAPD}{hostapd}"))));
+    }
+}

@@ -1,0 +1,181 @@
+//! A value of a client, whoever says it, and what it may be where it was read between two other readings.
+
+use std::fmt;
+
+/// A value, in the unit of its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// A number.
+    Whole(i128),
+    /// Yes or no.
+    Flag(bool),
+    /// Words.
+    Text(String),
+    /// Its source has more to say than we understand: not to be compared.
+    Unclear,
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(number) => write!(out, "{number}"),
+            Self::Flag(flag) => write!(out, "{flag}"),
+            Self::Text(text) => write!(out, "“{text}”"),
+            Self::Unclear => out.write_str("unclear"),
+        }
+    }
+}
+
+/// What a source said before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Bracket {
+    pub(super) before: Option<Value>,
+    pub(super) after: Option<Value>,
+    /// From the first to the second, seconds, rounded up.
+    pub(super) seconds: i128,
+}
+
+impl fmt::Display for Bracket {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = |value: &Option<Value>| {
+            value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string)
+        };
+        let (before, after) = (said(&self.before), said(&self.after));
+        if before == after {
+            return out.write_str(&before);
+        }
+        write!(out, "{before} before and {after} after")
+    }
+}
+
+/// How a value may differ from what was read before and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// It stays, or lies between both: a level, a word.
+    Level,
+    /// It only rises, and begins again after this many bits.
+    Counter(u32),
+    /// It is a moment, which each source computes anew: as much as this beside them is the same.
+    Moment(i128),
+    /// Seconds since something that may have happened again.
+    Since,
+}
+
+impl Rule {
+    /// In words, for the table in the documentation.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Level => "equal, or between both readings",
+            Self::Counter(_) => "between both readings, modulo its width",
+            Self::Moment(_) => "as both readings, give or take a second",
+            Self::Since => "between both readings, or begun again",
+        }
+    }
+
+    /// Whether a value may have been read in between.
+    pub(super) fn holds(self, value: &Value, bracket: &Bracket) -> bool {
+        let (Some(before), Some(after)) = (&bracket.before, &bracket.after) else {
+            // It came or went meanwhile.
+            return bracket.before.iter().chain(&bracket.after).any(|known| known == value);
+        };
+        match (value, before, after) {
+            (Value::Whole(value), Value::Whole(before), Value::Whole(after)) => {
+                self.holds_number(*value, (*before, *after), bracket.seconds)
+            }
+            _ => value == before || value == after,
+        }
+    }
+
+    fn holds_number(self, value: i128, ends: (i128, i128), seconds: i128) -> bool {
+        let (before, after) = ends;
+        let (low, high) = (before.min(after), before.max(after));
+        match self {
+            Self::Level => (low..=high).contains(&value),
+            Self::Moment(beside) => (low - beside..=high + beside).contains(&value),
+            Self::Counter(bits) => {
+                let range = 1_i128 << bits.min(64);
+                let moved = |value: i128| (value - before).rem_euclid(range);
+                if moved(after) < range / 2 {
+                    // Of a value that has wrapped its reader may have kept count, or not.
+                    value >= 0 && moved(value) <= moved(after)
+                } else {
+                    // The client has come back: it counts from nothing.
+                    (0..=after).contains(&value) || value >= before
+                }
+            }
+            Self::Since if before <= after => (before..=after).contains(&value),
+            Self::Since => {
+                (0..=after.max(0)).contains(&value) || (before..=before + seconds).contains(&value)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(rule: Rule, value: i128, before: i128, after: i128) -> bool {
+        let [before, after] = [before, after].map(|value| Some(Value::Whole(value)));
+        rule.holds(&Value::Whole(value), &Bracket { before, after, seconds: 2 })
+    }
+
+    #[test]
+    fn a_counter_lies_between_what_was_read_before_and_after() {
+        let counter = |value, before, after| holds(Rule::Counter(32), value, before, after);
+        assert!(counter(10, 10, 10) && counter(11, 10, 12) && counter(12, 10, 12));
+        assert!(!counter(9, 10, 12) && !counter(13, 10, 12) && !counter(-1, 10, 12));
+    }
+
+    #[test]
+    fn a_counter_that_wraps_is_followed_whether_its_reader_kept_count_or_not() {
+        let counter = |value, before, after| holds(Rule::Counter(32), value, before, after);
+        let most = i128::from(u32::MAX);
+        assert!(counter(most, most - 1, 3) && counter(0, most - 1, 3) && counter(3, most - 1, 3));
+        assert!(counter(most + 1 + 2, most - 1, 3), "a reader that kept count");
+        assert!(!counter(4, most - 1, 3) && !counter(most - 2, most - 1, 3));
+    }
+
+    #[test]
+    fn a_client_that_came_back_counts_from_nothing() {
+        let counter = |value| holds(Rule::Counter(64), value, 1000, 3);
+        assert!(counter(0) && counter(3) && counter(1000) && counter(1001));
+        assert!(!counter(4) && !counter(999));
+    }
+
+    #[test]
+    fn a_level_stays_or_lies_between() {
+        let level = |value, before, after| holds(Rule::Level, value, before, after);
+        assert!(level(-30, -30, -30) && level(-31, -30, -32) && !level(-29, -30, -32));
+        let word = |text: &str| Value::from(text);
+        let bracket =
+            Bracket { before: Some(word("20MHz")), after: Some(word("80MHz")), seconds: 1 };
+        assert!(Rule::Level.holds(&word("80MHz"), &bracket));
+        assert!(!Rule::Level.holds(&word("40MHz"), &bracket));
+        assert!(!Rule::Level.holds(&Value::Whole(20), &bracket));
+    }
+
+    #[test]
+    fn moments_and_spans_have_their_slack_and_no_more() {
+        assert!(holds(Rule::Moment(1), 99, 100, 100) && !holds(Rule::Moment(1), 98, 100, 100));
+        let since = |value, before, after| holds(Rule::Since, value, before, after);
+        assert!(since(5, 5, 7) && since(7, 5, 7) && !since(8, 5, 7) && !since(4, 5, 7));
+        // A frame came in between: it is what it was, a little older, or has begun again.
+        assert!(since(300, 300, 0) && since(302, 300, 0) && since(0, 300, 0));
+        assert!(!since(303, 300, 0) && !since(150, 300, 0));
+    }
+
+    #[test]
+    fn what_came_or_went_meanwhile_is_what_was_known() {
+        let bracket = Bracket { before: None, after: Some(Value::Whole(3)), seconds: 1 };
+        assert!(Rule::Level.holds(&Value::Whole(3), &bracket));
+        assert!(!Rule::Level.holds(&Value::Whole(2), &bracket));
+        assert_eq!(bracket.to_string(), "nothing before and 3 after");
+    }
+}

@@ -1,0 +1,79 @@
+//! Values of clients, confirmed by the real iw and hostapd in real guests; and a wrong one, which is found.
+
+use std::collections::BTreeSet;
+
+use crate::harness::{Place, Study};
+
+const SUBJECT: &str = "subject = { process = \"stationd\", ready = \"/run/stationd.sock\", start = \"stationd\" }\n\
+    load = { run = \"station-monitor --every 1s\", long-running = true }";
+
+/// A study whose values these commands tell.
+fn study(values: &[&str]) -> String {
+    let values: Vec<String> = values.iter().map(|words| format!("'''{words}'''")).collect();
+    let parity = format!(
+        "\n[parity]\nclients = \"station-monitor --clients\"\nvalues = [{}]\ntraffic = true\nleave = true\n\
+         [gates]\nparity = true\n",
+        values.join(", ")
+    );
+    Study::small().process("stationd").variant("polled", SUBJECT).text() + &parity
+}
+
+const BRIEF: &str = "station-monitor --values --interfaces {interface}";
+const FULL: &str = "station-monitor --values --full --interfaces {interface}";
+
+#[test]
+fn iw_and_hostapd_confirm_every_value_of_every_client_after_traffic() {
+    let place = Place::with_guests();
+    let node = "sh -c 'prometheus-node-exporter --collector.disable-defaults --collector.wifi \
+        --web.listen-address=127.0.0.1:9100 2>/dev/null & sleep 1; busybox wget -q -O - http://127.0.0.1:9100/metrics; kill $!'";
+    let others = ["iw dev {interface} station dump", "hostapd_cli -i {interface} all_sta", node];
+    let values: Vec<&str> = [BRIEF, FULL].into_iter().chain(others).collect();
+    place.write("study.toml", &study(&values));
+    let words = ["run", "study.toml", "--only", "parity", "--out", "run", "--json"];
+    let ended = place.headroom(words).run();
+    let analysis = ended.code(0).last_json();
+    let gate = &analysis["gates"][0];
+    let sentence = gate["sentence"].as_str().unwrap();
+    eprintln!("{sentence}");
+    assert_eq!(gate["verdict"], "pass", "{sentence}");
+    assert!(sentence.contains(" of 6 clients in "), "{sentence}");
+    // Frames made the clients differ: else one client's values could be another's.
+    let recording = place.run().recordings().pop().unwrap();
+    let parity = recording.parity.unwrap();
+    assert!(parity.frames.unwrap() >= 12, "{:?}", parity.frames);
+    let iw = parity.readings.iter().filter(|reading| reading.source == model::parity::Source::Iw);
+    let bytes: BTreeSet<String> = iw
+        .flat_map(|reading| reading.text.lines())
+        .filter(|line| line.contains("rx bytes") || line.contains("tx bytes"))
+        .map(str::to_owned)
+        .collect();
+    assert!(bytes.len() > 6, "{bytes:?}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn one_wrong_value_of_one_client_fails_and_is_named() {
+    let place = Place::with_guests();
+    let wrong = "sh -c \"station-monitor --values --interfaces {interface} | \
+        sed '1s/.TxPacketCount.:/&1/'\"";
+    place.write("study.toml", &study(&[FULL, wrong]));
+    let words = ["run", "study.toml", "--only", "parity", "--out", "run", "--json"];
+    let analysis = place.headroom(words).run().code(1).last_json();
+    let sentence = analysis["gates"][0]["sentence"].as_str().unwrap();
+    eprintln!("{sentence}");
+    assert_eq!(analysis["gates"][0]["verdict"], "fail", "{sentence}");
+    assert!(
+        sentence.contains("TxPacketCount of 02:00:00:00:") && sentence.contains(" is 1"),
+        "{sentence}"
+    );
+    assert!(sentence.contains("iw's “tx packets” is "), "{sentence}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn every_parameter_of_stationd_is_in_the_table_of_values() {
+    let table: BTreeSet<String> =
+        analysis::agreement::documented().into_iter().map(|[key, ..]| key).collect();
+    let parameters = stationd::datamodel::parameters().map(|parameter| parameter.name.to_owned());
+    assert_eq!(table, parameters.collect());
+}
