@@ -173,7 +173,7 @@ fn what_is_wrong_is_one_line_and_nothing_is_done() {
     refused(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
     refused(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
     refused(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");
-    refused(STUDY, &["--window", "500ms"], "a window of 500ms is no whole number of seconds");
+    refused(STUDY, &["--window", "500ms"], "a window of 500ms is not a whole number of seconds");
     refused(STUDY, &["--clients", "18"], "--clients means nothing to a contention study");
 }
 

@@ -83,7 +83,7 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
             Case("run socket", 2, "it is a socket, not a regular file"),
             Case("run folder", 2, "it is a folder, not a regular file"),
             Case("run large.toml", 2, "cannot read the study large.toml: it is larger than 1 MiB"),
-            Case("run bytes.toml", 2, "it is no UTF-8 text"),
+            Case("run bytes.toml", 2, "it is not UTF-8 text"),
             Case(
                 "run repetitions.toml",
                 2,

@@ -13,7 +13,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
 use crate::source::Source;
 
-/// Folders that are made and not written.
+/// Folders that are generated.
 const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "target"];
 
 /// Everything that the rules look at.
@@ -25,6 +25,8 @@ pub(crate) struct Workspace {
     pub(crate) files: Vec<String>,
     /// The Rust ones.
     pub(crate) sources: Vec<Source>,
+    /// The documents: path and text.
+    pub(crate) pages: Vec<(String, String)>,
     /// The root's `Cargo.toml`.
     pub(crate) manifest: String,
     /// External dependencies of the workspace table.
@@ -75,7 +77,10 @@ impl Workspace {
         list(root, "", &mut files)?;
         let rust = files.iter().filter(|path| path.ends_with(".rs"));
         let sources = rust.map(|path| Ok(Source::new(path, read(root, path)?)));
+        let markdown = files.iter().filter(|path| path.ends_with(".md"));
+        let pages = markdown.map(|path| Ok((path.clone(), read(root, path)?)));
         Ok(Self {
+            pages: pages.collect::<Result<_>>()?,
             packages: packages(root, &metadata)?,
             sources: sources.collect::<Result<_>>()?,
             table: table(&manifest)?,

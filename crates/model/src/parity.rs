@@ -31,7 +31,7 @@ pub struct Parity {
 pub struct Count {
     /// By hostapd and by the kernel.
     pub census: Census,
-    /// By the subject; the text where it is no number.
+    /// By the subject; the text where it is not a number.
     pub subject: Option<Result<u32, String>>,
 }
 

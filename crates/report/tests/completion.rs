@@ -103,8 +103,8 @@ fn a_run_that_was_stopped_makes_a_page_without_figures_of_nothing() {
         assert!(!body.contains("NaN") && !body.contains("inf "), "after {end} trials");
     }
     let empty = page_of(&[]);
-    for told in ["No valid trial yet.", "No curve", "No task has been tried"] {
-        assert!(empty.contains(told), "{told}");
+    for reported in ["No valid trial yet.", "No curve", "No task has been tried"] {
+        assert!(empty.contains(reported), "{reported}");
     }
 }
 

@@ -98,19 +98,19 @@ fn each_harm_cell_has_a_plane_with_every_control() {
 }
 
 #[test]
-fn a_run_without_bouts_makes_a_page_that_says_so() {
+fn a_run_without_trials_makes_a_page_that_says_so() {
     let run = run(4);
     let contention =
         analysis::contention::analyse(&run, &[], &analysis::metrics::baseline::Baselines::new());
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
-    for told in [
+    for reported in [
         "No valid trial yet.",
         "No cell has valid trials both alone and without control yet",
         "there is nothing to improve",
         "there is no valid trial with guard",
     ] {
-        assert!(text.contains(told), "{told}");
+        assert!(text.contains(reported), "{reported}");
     }
     assert!(!text.contains("NaN") && !text.contains("inf"), "no figure is made of nothing");
     assert!(summary(&contention).lines().count() <= 30);

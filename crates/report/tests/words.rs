@@ -130,7 +130,7 @@ fn a_run_without_profiles_has_no_trace_of_them() {
 }
 
 #[test]
-fn a_published_figure_has_its_source_beside_it_and_no_place_on_our_scale() {
+fn a_published_figure_has_its_source_next_to_it_and_no_place_on_our_scale() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
     let figure = page.split("<figcaption>CPU of subject, load and hostapd at 114").nth(1).unwrap();
@@ -182,7 +182,7 @@ fn the_words_of_the_story() {
 }
 
 #[test]
-fn the_story_is_told_in_its_order() {
+fn the_story_is_reported_in_its_order() {
     let (run, analysis) = story::run();
     let page = report::html(&run, &analysis, "").unwrap();
     let order = [

@@ -261,7 +261,7 @@ impl Conclusion {
     /// [`Failure`] where a file cannot be written.
     pub(super) fn check(&self, options: &Options, outputs: &Outputs) -> Result<Verdict, Failure> {
         let text = check::plain(&self.lines, &self.overall);
-        self.tell(options, outputs, &text)
+        self.print(options, outputs, &text)
     }
 
     /// Writes its page and what CI reads, prints it, and gives its verdict.
@@ -276,14 +276,14 @@ impl Conclusion {
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
         run_folder::write_whole(wanted.page, html.map_err(Failure::Page)?.as_bytes())?;
-        let verdict = self.tell(options, wanted.outputs, &self.text)?;
+        let verdict = self.print(options, wanted.outputs, &self.text)?;
         if !options.json {
             output::line(format_args!("report: {}", wanted.page.display()));
         }
         Ok(verdict)
     }
 
-    fn tell(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
+    fn print(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
         check::write_files(outputs, || self.junit.clone(), || self.markdown.clone())?;
         if options.json {
             output::json_text(&self.json);
