@@ -2,6 +2,7 @@
 
 mod chromium;
 mod contended;
+mod keys;
 mod laid_out;
 mod offline;
 
@@ -233,4 +234,9 @@ fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
         Index { title: "runs".to_owned(), figure: "kept".to_owned(), runs, unread: Vec::new() };
     let page = html(&index).unwrap();
     assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+}
+
+#[test]
+fn every_key_of_the_json_is_snake_case() {
+    assert_eq!(keys::misspelt(&analysed(3).1), [""; 0]);
 }

@@ -1,5 +1,6 @@
 //! What the user reads, as snapshots: the terminal's table, and the bones of the page.
 
+mod keys;
 mod story;
 
 use analysis::{analyse, fixture};
@@ -254,4 +255,13 @@ fn the_words_of_the_index() {
     let all: String =
         ["runs", "history-0", "unread"].map(|section| words_of(&page, section)).concat();
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn every_key_of_the_json_is_snake_case() {
+    let (run, _) = story::run();
+    let troubled = analysis::analyse(&run, &fixture::troubled(&run));
+    for analysis in [story::run().1, fixture::profiled().1, troubled] {
+        assert_eq!(keys::misspelt(&analysis), [""; 0]);
+    }
 }
