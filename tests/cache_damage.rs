@@ -23,7 +23,7 @@ fn damage(path: &Path) {
 }
 
 /// A run in a copy of the cache that has been damaged; then another, which finds it repaired.
-fn mended(place: &Place, cache: &Path, message: &str) {
+fn repaired(place: &Place, cache: &Path, message: &str) {
     let study = Study::small().idle().repetitions(1);
     let ended = place.run_study(&study).env("HEADROOM_CACHE", cache).run();
     ended.code(0).says("note: damaged in the cache, made again: ").says(message);
@@ -45,7 +45,7 @@ fn a_damaged_snapshot_is_made_again() {
     snapshots.iter().for_each(|entry| damage(&entry.join("memory")));
     // By a relative path, as a person types it: what is made now is made from there, too.
     std::os::unix::fs::symlink(private.path(), place.path("cache")).unwrap();
-    mended(&place, Path::new("cache"), "memory is not what was written");
+    repaired(&place, Path::new("cache"), "memory is not what was written");
 }
 
 #[test]
@@ -53,5 +53,5 @@ fn a_damaged_image_is_made_again() {
     let place = Place::with_guests();
     let private = PrivateCache::copy(&place);
     private.entries("image").iter().for_each(|entry| damage(&entry.join("root.cpio")));
-    mended(&place, private.path(), "root.cpio is not what was written");
+    repaired(&place, private.path(), "root.cpio is not what was written");
 }

@@ -13,7 +13,7 @@ fn the_host_is_described_for_machines() {
 }
 
 #[test]
-fn what_is_missing_is_reported_with_how_to_mend_it() {
+fn what_is_missing_is_reported_with_how_to_repair_it() {
     let place = Place::without_guests();
     let device = place.folder("device");
     let ended = place.headroom(["doctor"]).env("HEADROOM_DEVICE", device).run();

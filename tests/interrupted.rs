@@ -94,7 +94,7 @@ fn after_kill_9_no_stress_is_left() {
 }
 
 #[test]
-fn ctrl_c_beside_stress_ends_the_stress_too() {
+fn ctrl_c_next_to_stress_ends_the_stress_too() {
     let place = Place::alone();
     let study = Study::small().repetitions(1).window("600s");
     let study = study.variant("loaded", "load = \"none\"\nhost-load = \"stress\"");

@@ -221,7 +221,7 @@ lives
 }
 
 #[test]
-fn without_privileges_it_tells_all_but_who_the_stations_are() {
+fn without_privileges_it_reports_all_but_who_the_stations_are() {
     let place = Place::with_guests();
     let script = r#"
 mkdir -m 777 /tmp/nobody

@@ -138,11 +138,36 @@ fn a_folder_without_a_run_has_no_report() {
 }
 
 #[test]
-fn a_run_of_another_format_is_not_read() {
+fn a_run_of_an_older_format_is_refused_with_what_to_do() {
     let place = Place::without_guests();
     place.folder("run");
-    place.write("run/run.json", "{}");
-    place.headroom(["report", "run"]).run().code(2).says("holds no run").in_one_line();
+    for (text, why) in [
+        ("{}", "holds no run"),
+        (r#"{ "format": 5, "kind": "clients" }"#, "its format is 5, this headroom reads"),
+        (r#"{ "format": 5, "kind": "clients" }"#, "run the study again"),
+    ] {
+        place.write("run/run.json", text);
+        for words in [&["report", "run"][..], &["check", "run"], &["run", "--resume", "run"]] {
+            place.headroom(words.iter().copied()).run().code(2).says(why).in_one_line();
+        }
+    }
+}
+
+#[test]
+fn a_kind_of_study_that_does_not_exist_is_refused_with_the_nearest_one() {
+    refused(
+        "question = \"?\"\n[contenton]\nrepetitions = 1\n",
+        "study.toml:2: unknown key `contenton`; did you mean `contention`?",
+    );
+}
+
+#[test]
+fn a_key_of_another_kind_of_study_is_refused_with_that_kind() {
+    refused(
+        &changed("[subject]", "[[cell]]\ntraffic = \"saturated\"\n\n[subject]"),
+        "`cell` is a key of contention studies, and [access-point] makes this a clients study; \
+         leave it out",
+    );
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub(super) fn target() -> PathBuf {
 
 /// The binary to drive.
 pub(crate) fn binary() -> PathBuf {
-    let beside = || target().join("release/headroom");
-    let binary = env::var_os("HEADROOM_BIN").map_or_else(beside, PathBuf::from);
+    let sibling = || target().join("release/headroom");
+    let binary = env::var_os("HEADROOM_BIN").map_or_else(sibling, PathBuf::from);
     assert!(binary.is_file(), "{} is not there: run make build", binary.display());
     binary
 }

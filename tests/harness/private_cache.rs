@@ -23,8 +23,8 @@ impl PrivateCache {
         place.write("warm.toml", &Study::small().idle().repetitions(1).text());
         place.headroom(["run", "warm.toml", "--out", "warm"]).run().code(0);
         let shared = cache();
-        let beside = shared.parent().unwrap();
-        let copy = tempfile::Builder::new().prefix("headroom-cache-").tempdir_in(beside).unwrap();
+        let parent = shared.parent().unwrap();
+        let copy = tempfile::Builder::new().prefix("headroom-cache-").tempdir_in(parent).unwrap();
         for kind in ["base", "image", "snapshot"] {
             for entry in entries(&shared.join(kind)) {
                 let to = copy.path().join(kind).join(entry.file_name().unwrap());

@@ -97,7 +97,7 @@ impl Parts {
     /// A part that is one number.
     pub(crate) fn number(&self, name: &str) -> u64 {
         let text = self.text(name).trim();
-        text.parse().unwrap_or_else(|_| panic!("`{name}` is no number: {text}\n{}", self.ended))
+        text.parse().unwrap_or_else(|_| panic!("`{name}` is not a number: {text}\n{}", self.ended))
     }
 
     /// The JSON objects of a part, one a line.

@@ -1,10 +1,14 @@
-//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints.
+//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints, the fuzz targets.
 //!
-//! All of it runs even where the first part fails, so that one call tells all.
+//! All of it runs even where the first part fails, so that one call reports everything.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
+use cargo_metadata::MetadataCommand;
 
 use crate::{rules, workspace::Workspace};
 
@@ -34,7 +38,26 @@ pub(crate) fn everything(root: &Path) -> Result<bool> {
     for tool in &TOOLS {
         fine &= tool.run(root)?;
     }
-    Ok(fine)
+    Ok(fine & fuzz_targets(root)?)
+}
+
+/// Whether the fuzz targets compile. Their workspace is not ours, so nothing else would notice that they no longer do.
+///
+/// Dependencies are shared with what clippy has checked. libFuzzer itself is not built: nothing is linked here.
+fn fuzz_targets(root: &Path) -> Result<bool> {
+    println!("check: fuzz targets");
+    let status = cargo(root)
+        .args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
+        .env("CARGO_TARGET_DIR", target(root)?)
+        .env("CUSTOM_LIBFUZZER_PATH", root.join("fuzz/libfuzzer.a"))
+        .status();
+    Ok(status.context("cannot run cargo check")?.success())
+}
+
+/// Where cargo builds the workspace.
+fn target(root: &Path) -> Result<PathBuf> {
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec();
+    Ok(metadata.context("cannot ask cargo for the workspace")?.target_directory.into())
 }
 
 /// Our rules alone; whether all are kept.

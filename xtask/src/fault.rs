@@ -12,7 +12,7 @@ pub(crate) struct Fault {
     /// What is so.
     pub(crate) what: String,
     /// What to do.
-    pub(crate) mend: String,
+    pub(crate) remedy: String,
 }
 
 impl Fault {
@@ -30,13 +30,13 @@ pub(crate) struct Place {
 
 impl Place {
     /// The breach: what is so, and what to do.
-    pub(crate) fn is(self, what: impl Into<String>, mend: impl Into<String>) -> Fault {
-        Fault { path: self.path, line: self.line, what: what.into(), mend: mend.into() }
+    pub(crate) fn is(self, what: impl Into<String>, remedy: impl Into<String>) -> Fault {
+        Fault { path: self.path, line: self.line, what: what.into(), remedy: remedy.into() }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.mend)
+        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.remedy)
     }
 }

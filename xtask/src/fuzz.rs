@@ -25,7 +25,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Where it cannot be built or started.
 pub(crate) fn run(root: &Path, target: &str, seconds: &str) -> Result<bool> {
     let seconds: u32 =
-        seconds.parse().with_context(|| format!("{seconds} is no number of seconds"))?;
+        seconds.parse().with_context(|| format!("{seconds} is not a number of seconds"))?;
     let folder = root.join("fuzz");
     let source = folder.join("fuzz_targets").join(format!("{target}.rs"));
     ensure!(source.is_file(), "no fuzz target {target}; they are in fuzz/fuzz_targets");

@@ -23,7 +23,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
 Commands:
-  check          the rules of CONTRIBUTING.md, formatting and lints
+  check          the rules of CONTRIBUTING.md, formatting, lints, and whether the fuzz targets compile
   check --rules  the rules alone, in a second
   against-perf   our recording of stacks alongside `perf record`, in one guest (needs `make build`)
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);

@@ -13,7 +13,7 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, PackageId};
 
 use crate::source::Source;
 
-/// Folders that are made and not written.
+/// Folders that are generated.
 const MADE: [&str; 5] = [".git", "fuzz/artifacts", "fuzz/target", "runs", "target"];
 
 /// Everything that the rules look at.
@@ -25,6 +25,10 @@ pub(crate) struct Workspace {
     pub(crate) files: Vec<String>,
     /// The Rust ones.
     pub(crate) sources: Vec<Source>,
+    /// The documents: path and text.
+    pub(crate) pages: Vec<(String, String)>,
+    /// The studies that ship: path and text.
+    pub(crate) studies: Vec<(String, String)>,
     /// The root's `Cargo.toml`.
     pub(crate) manifest: String,
     /// External dependencies of the workspace table.
@@ -75,7 +79,14 @@ impl Workspace {
         list(root, "", &mut files)?;
         let rust = files.iter().filter(|path| path.ends_with(".rs"));
         let sources = rust.map(|path| Ok(Source::new(path, read(root, path)?)));
+        let texts = |wanted: &dyn Fn(&str) -> bool| -> Result<Vec<(String, String)>> {
+            let paths = files.iter().filter(|path| wanted(path));
+            paths.map(|path| Ok((path.clone(), read(root, path)?))).collect()
+        };
+        let is_study = |path: &str| path.starts_with("studies/") && path.ends_with(".toml");
         Ok(Self {
+            pages: texts(&|path| path.ends_with(".md"))?,
+            studies: texts(&is_study)?,
             packages: packages(root, &metadata)?,
             sources: sources.collect::<Result<_>>()?,
             table: table(&manifest)?,

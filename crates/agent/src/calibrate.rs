@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_on_which_probes_are_proved_tells_what_a_hit_costs() {
+    fn a_kernel_on_which_probes_are_proved_reports_what_a_hit_costs() {
         assert_eq!(judge(&proof()).unwrap(), Some(2_000));
         assert_eq!(judge(&Proof { hits: None, ..proof() }).unwrap(), None);
     }

@@ -73,10 +73,10 @@ impl Drop for Companion {
 
 /// A program of this name: beside the agent, in the path, or where headroom puts files.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    let beside = env::current_exe().ok().and_then(|own| Some(own.parent()?.join(name)));
+    let sibling = env::current_exe().ok().and_then(|own| Some(own.parent()?.join(name)));
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).map(|folder| folder.join(name)).collect::<Vec<_>>();
-    let mut all = beside.into_iter().chain(folders).chain([Path::new(PUT).join(name)]);
+    let mut all = sibling.into_iter().chain(folders).chain([Path::new(PUT).join(name)]);
     all.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok())
 }
 

@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn an_interface_without_hostapd_is_reported_with_the_place_that_was_looked_at() {
-        let told = Control::of("headroom-none").unwrap_err().to_string();
-        assert_eq!(told, "hostapd has no control socket /run/hostapd/headroom-none");
+        let reported = Control::of("headroom-none").unwrap_err().to_string();
+        assert_eq!(reported, "hostapd has no control socket /run/hostapd/headroom-none");
     }
 
     #[test]

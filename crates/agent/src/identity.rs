@@ -45,14 +45,14 @@ pub(crate) fn of(processes: Processes<'_>) -> Identity {
     let of_role = |role| move |pid: &u32| (role, *pid);
     let pids = processes.subject.iter().map(of_role(Role::Subject));
     let pids = pids.chain(processes.others.iter().map(of_role(Role::Other)));
-    let mut told: Vec<ProcessIdentity> =
+    let mut reported: Vec<ProcessIdentity> =
         pids.filter_map(|(role, pid)| process(role, pid, &mut files)).collect();
     let commands = processes.load.map_or(&[][..], |load| load.work.commands());
-    told.extend(commands.iter().filter_map(|words| command(words, &mut files)));
+    reported.extend(commands.iter().filter_map(|words| command(words, &mut files)));
     Identity {
         agent: programs::digest("/proc/self/exe".as_ref()).ok(),
         kernel: kernel::running(),
-        parties: told,
+        processes: reported,
         interfaces: census::access_points_now().iter().map(interface).collect(),
         overlays: mounts.overlays(),
     }
@@ -62,12 +62,12 @@ pub(crate) fn of(processes: Processes<'_>) -> Identity {
 fn process(role: Role, pid: u32, files: &mut Files<'_>) -> Option<ProcessIdentity> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned();
     let command = words(&fs::read(format!("/proc/{pid}/cmdline")).ok()?);
-    let mut told = vec![files.executable(pid)];
+    let mut reported = vec![files.executable(pid)];
     if role == Role::Subject {
-        told.extend(files.mapped(pid));
+        reported.extend(files.mapped(pid));
     }
-    told.extend(files.named(&command, Some(pid)));
-    Some(ProcessIdentity { role, name, command, files: each_once(told) })
+    reported.extend(files.named(&command, Some(pid)));
+    Some(ProcessIdentity { role, name, command, files: each_once(reported) })
 }
 
 /// A command of a load, before it runs; `None` for one without words.
@@ -75,13 +75,13 @@ fn command(words: &[String], files: &mut Files<'_>) -> Option<ProcessIdentity> {
     let program = words.first()?;
     let path = programs::resolve(program);
     let name = path.as_deref().unwrap_or(program.as_ref()).file_name().unwrap_or_default();
-    let mut told: Vec<FileIdentity> = path.iter().map(|path| files.at(path)).collect();
-    told.extend(files.named(&words[1..], None));
+    let mut reported: Vec<FileIdentity> = path.iter().map(|path| files.at(path)).collect();
+    reported.extend(files.named(&words[1..], None));
     Some(ProcessIdentity {
         role: Role::Load,
         name: name.to_string_lossy().into_owned(),
         command: words.to_vec(),
-        files: each_once(told),
+        files: each_once(reported),
     })
 }
 
@@ -143,12 +143,12 @@ mod tests {
     #[test]
     fn our_own_process_is_known_by_its_file_and_its_libraries() {
         let own = [std::process::id()];
-        let told = of(Processes { subject: &own, others: &own, load: None });
-        let [subject, other] = &told.parties[..] else { panic!("{told:?}") };
+        let reported = of(Processes { subject: &own, others: &own, load: None });
+        let [subject, other] = &reported.processes[..] else { panic!("{reported:?}") };
         let path = std::env::current_exe().unwrap();
         assert_eq!(subject.files[0].path, path.to_str().unwrap());
         assert_eq!(subject.files[0].sha256, programs::digest(&path).ok());
-        assert_eq!(told.agent, subject.files[0].sha256);
+        assert_eq!(reported.agent, subject.files[0].sha256);
         assert_eq!(subject.command[0], std::env::args().next().unwrap());
         assert_eq!((other.role, other.files.len()), (Role::Other, 1));
         let mapped = fs::read_to_string("/proc/self/maps").unwrap();
@@ -163,8 +163,8 @@ mod tests {
         let words = vec!["true".to_owned(), format!("--config={path}")];
         let load =
             LoadOrder { work: Work::LongRunning(vec![words.clone()]), every: Span::default() };
-        let told = of(Processes { subject: &[], others: &[u32::MAX], load: Some(&load) });
-        let [command] = &told.parties[..] else { panic!("{told:?}") };
+        let reported = of(Processes { subject: &[], others: &[u32::MAX], load: Some(&load) });
+        let [command] = &reported.processes[..] else { panic!("{reported:?}") };
         assert_eq!((command.role, command.name.as_str()), (Role::Load, "true"));
         assert_eq!(command.command, words);
         assert!(command.files[0].path.ends_with("/true"));
@@ -189,9 +189,9 @@ mod tests {
             }),
             links: Vec::new(),
         };
-        let told = interface(&on_air);
-        assert_eq!((told.megahertz, told.width_megahertz), (Some(5180), Some(80)));
-        assert_eq!(told.address.as_deref(), Some("02:00:00:00:01:0a"));
+        let reported = interface(&on_air);
+        assert_eq!((reported.megahertz, reported.width_megahertz), (Some(5180), Some(80)));
+        assert_eq!(reported.address.as_deref(), Some("02:00:00:00:01:0a"));
         let silent = interface(&Interface { channel: None, ..on_air });
         assert_eq!((silent.megahertz, silent.width_megahertz), (None, None));
     }

@@ -75,11 +75,11 @@ fn subjects(session: &mut Session, command: &[String]) -> Result<Result<u32, Str
 
 fn number(text: &str) -> Result<u32, String> {
     /// So much of another answer is told, characters.
-    const TOLD: usize = 200;
+    const MOST_SHOWN: usize = 200;
     let text = text.trim();
     text.parse().map_err(|_| match text {
         "" => "it says nothing, where a number is expected".to_owned(),
-        text => text.chars().take(TOLD).collect(),
+        text => text.chars().take(MOST_SHOWN).collect(),
     })
 }
 

@@ -51,7 +51,7 @@ pub use self::{
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first wait between two looks, and the longest. On one CPU nobody stops before we sleep.
-const LOOKS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
+const POLLS: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(5));
 
 /// The window that the experiment is a part of.
 #[derive(Clone, Copy, Debug)]
@@ -407,7 +407,7 @@ impl Wanted {
 /// Waits until somebody is seen so, has ended, or patience is over: the last sight.
 fn wait_for(held: &Held, wanted: Wanted) -> Sight {
     let until = Instant::now() + PATIENCE;
-    let (mut pause, longest) = LOOKS;
+    let (mut pause, longest) = POLLS;
     loop {
         let sight = held.look();
         if wanted.is(sight) || sight.has_ended() || Instant::now() > until {

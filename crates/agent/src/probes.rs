@@ -83,7 +83,7 @@ impl Probes {
     ///
     /// [`Refusal::Instrument`] for the first that cannot be.
     pub(crate) fn prepare(order: &CountsOrder, scope: &Scope) -> Result<Self, Refusal> {
-        let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, tells: 0 };
+        let rings = Rings { bytes: RING_BYTES, watermark: WATERMARK, trailer: HIT, task_events: 0 };
         let (mut wanted, mut whiches) = (Vec::new(), Vec::new());
         let (mut definitions, mut hit_ns) = (None, None);
         let bystanders = Bystanders::watch(!order.probes.is_empty());
@@ -176,10 +176,10 @@ impl Probes {
             counted.lost += reading.lost.unwrap_or(0);
         }
         let mut room = SPANS_BYTES;
-        for ((counted, mut calls), told) in counted.iter_mut().zip(calls).zip(self.lost) {
+        for ((counted, mut calls), reported) in counted.iter_mut().zip(calls).zip(self.lost) {
             room -= calls.fit(room);
             let Calls { spans, unpaired, dropped } = calls;
-            counted.lost = counted.lost.max(told) + dropped;
+            counted.lost = counted.lost.max(reported) + dropped;
             (counted.spans, counted.unpaired) = (spans, unpaired);
         }
         Ok(Counts { probes: counted, hit_ns: self.hit_ns, read })

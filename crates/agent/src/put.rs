@@ -206,8 +206,11 @@ mod tests {
             assert!(name.parse::<RelativePath>().is_err(), "{name:?} does not even arrive");
         }
         for name in ["a/b/c", &long] {
-            let told = files.take(&piece(name, b"x", true, true)).unwrap_err().to_string();
-            assert!(told.starts_with("cannot put `") && told.contains("name"), "{told}");
+            let reported = files.take(&piece(name, b"x", true, true)).unwrap_err().to_string();
+            assert!(
+                reported.starts_with("cannot put `") && reported.contains("name"),
+                "{reported}"
+            );
         }
         assert_eq!(entries(folder.path()), 0);
     }
@@ -239,9 +242,12 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_reported_with_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let folder = file.path().join("put");
-        let told =
+        let reported =
             Files::below(&folder).take(&piece("tool", b"x", true, true)).unwrap_err().to_string();
-        assert!(told.contains(folder.to_str().unwrap()) && told.contains("Not a dir"), "{told}");
+        assert!(
+            reported.contains(folder.to_str().unwrap()) && reported.contains("Not a dir"),
+            "{reported}"
+        );
     }
 
     #[test]
@@ -250,17 +256,17 @@ mod tests {
         let real = place.path().join("real");
         fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink("real", place.path().join("link")).unwrap();
-        let told = |folder: &str| {
+        let reported = |folder: &str| {
             let mut files = Files::below(place.path().join(folder));
             files.take(&piece("tool", b"x", true, true)).unwrap_err().to_string()
         };
-        assert!(told("link").contains("is a symbolic link"));
+        assert!(reported("link").contains("is a symbolic link"));
         fs::set_permissions(&real, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(told("real").contains("may be written to by other users"));
-        assert!(told("real/put").contains("may be written to by other users"));
+        assert!(reported("real").contains("may be written to by other users"));
+        assert!(reported("real/put").contains("may be written to by other users"));
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(&real, Some(65534), None).unwrap();
-            assert!(told("real").contains("belongs to user 65534"));
+            assert!(reported("real").contains("belongs to user 65534"));
         }
         assert_eq!(entries(&real), 0);
     }

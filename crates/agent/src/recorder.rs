@@ -126,7 +126,7 @@ impl Stacks {
             bytes: RING_BYTES,
             watermark: WATERMARK,
             trailer: TRAILER,
-            tells: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
+            task_events: flag::MMAP | flag::MMAP2 | flag::COMM | flag::COMM_EXEC,
         };
         let bystanders = Bystanders::watch(false);
         Ok(Self {

@@ -198,12 +198,12 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_not_reported() {
-        for (keep, told) in
+        for (keep, reported) in
             [(Keep::Errors, "exit status: 0"), (Keep::Everything, "exit status: 0: hello")]
         {
             let mut resident = shell("echo hello", keep);
             wait(&mut resident);
-            assert_eq!(resident.obituary(), told);
+            assert_eq!(resident.obituary(), reported);
         }
     }
 

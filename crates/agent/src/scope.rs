@@ -97,7 +97,7 @@ fn folder_of(path: &str) -> Result<PathBuf, Refusal> {
         return Ok(folder);
     }
     Err(refused(format!(
-        "{} is no group; `cat /proc/PID/cgroup` shows a process's",
+        "{} is not a group; `cat /proc/PID/cgroup` shows a process's",
         folder.display()
     )))
 }

@@ -64,9 +64,12 @@ fn counts() -> Instrument {
 #[test]
 fn a_fork_that_fails_while_probes_are_on_ends_the_trial() {
     let _turn = turn();
-    let Some(told) = refused(counts(), CANNOT_FORK) else { return };
-    assert!(told.contains("(forks or threads failed: 1): `python3` (pid "), "{told}");
-    assert!(told.contains(") could not fork or start a thread (clone3: Bad address"), "{told}");
+    let Some(reported) = refused(counts(), CANNOT_FORK) else { return };
+    assert!(reported.contains("(forks or threads failed: 1): `python3` (pid "), "{reported}");
+    assert!(
+        reported.contains(") could not fork or start a thread (clone3: Bad address"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -79,9 +82,9 @@ fn a_subject_that_dies_by_a_fault_is_reported_with_its_signal() {
     };
     let pid = subject.pid();
     assert!(Command::new("kill").args(["-SEGV", &pid.to_string()]).status().unwrap().success());
-    let told = agent.refused().to_string();
-    assert!(told.contains(&format!("`{}` (pid {pid}) ended ", subject.name)), "{told}");
-    assert!(told.ends_with(&format!("(pid {pid}) ended by signal 11 (SIGSEGV)")), "{told}");
+    let reported = agent.refused().to_string();
+    assert!(reported.contains(&format!("`{}` (pid {pid}) ended ", subject.name)), "{reported}");
+    assert!(reported.ends_with(&format!("(pid {pid}) ended by signal 11 (SIGSEGV)")), "{reported}");
 }
 
 #[test]
@@ -89,8 +92,11 @@ fn a_process_that_dies_by_a_fault_ends_the_trial() {
     let _turn = turn();
     let stacks = StacksOrder { scope: Scope::Subject, frequency: 99, stack_bytes: 1024 };
     for instrument in [counts(), Instrument::Stacks(stacks)] {
-        let Some(told) = refused(instrument, DIES) else { return };
-        assert!(told.contains("(processes ended by a fault: 1): `python3` (pid "), "{told}");
-        assert!(told.contains(") ended by signal 11 (SIGSEGV)"), "{told}");
+        let Some(reported) = refused(instrument, DIES) else { return };
+        assert!(
+            reported.contains("(processes ended by a fault: 1): `python3` (pid "),
+            "{reported}"
+        );
+        assert!(reported.contains(") ended by signal 11 (SIGSEGV)"), "{reported}");
     }
 }

@@ -164,11 +164,11 @@ fn cell_price(run: &Run, cell: &Cell) -> Option<String> {
 fn in_whom(cell: &Cell) -> String {
     let load = cell.cpu.load.map(|load| (load, "the load's own programs"));
     let others = cell.others.iter().filter_map(|other| Some((other.cpu?, other.name.as_str())));
-    let beside: Vec<_> = load.into_iter().chain(others).collect();
-    let Some(subject) = cell.cpu.subject.filter(|_| !beside.is_empty()) else {
+    let companions: Vec<_> = load.into_iter().chain(others).collect();
+    let Some(subject) = cell.cpu.subject.filter(|_| !companions.is_empty()) else {
         return String::new();
     };
-    let parts = std::iter::once((subject, cell.subject.as_str())).chain(beside);
+    let parts = std::iter::once((subject, cell.subject.as_str())).chain(companions);
     let parts: Vec<_> =
         parts.map(|(cpu, whose)| format!("{} in {whose}", cpu_short(cpu.mean))).collect();
     format!(": {}", parts.join(", "))
@@ -218,8 +218,8 @@ fn ratios(analysis: &Analysis) -> Vec<String> {
 fn ratio(comparison: &Comparison) -> Option<String> {
     let sum = comparison.sum.as_ref()?;
     let ratio = sum.ratio.as_ref()?;
-    let told = sum.difference.differs_from_zero();
-    Some(if told {
+    let reported = sum.difference.differs_from_zero();
+    Some(if reported {
         format!(
             "At {} `{}` costs {} times what `{}` does.",
             count(comparison.clients, "client"),

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_by_second_by_client_and_by_call_of_another_function() {
+    fn calls_are_reported_by_second_by_client_and_by_call_of_another_function() {
         let (_, analysis) = fixture::profiled();
         let is = |one: &&CountFigures| one.variant == "found" && one.name == "hash";
         let found = analysis.counts.iter().find(is).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_subjects_own_counters_are_told_by_repetition() {
+    fn the_subjects_own_counters_are_reported_by_repetition() {
         let (_, analysis) = fixture::profiled();
         let found = &analysis.own_counters[0];
         assert_eq!(found.name, "polls_total{stage=\"found\"}");

@@ -152,7 +152,7 @@ impl<'a> Sides<'a> {
             }
             return;
         };
-        for process in &identity.parties {
+        for process in &identity.processes {
             let lines = process.files.iter().filter_map(|file| doubt(file, process));
             self.found.extend(lines);
         }
@@ -174,7 +174,7 @@ impl<'a> Sides<'a> {
         self.same("the kernel", kernels.map(|kernel| &kernel.notes), hash);
         self.same("the kernel's modules", kernels.map(|kernel| &kernel.modules), hash);
         self.same("the kernel's command line", kernels.map(|kernel| &kernel.command_line), shown);
-        self.processes(&one.parties, &other.parties);
+        self.processes(&one.processes, &other.processes);
         if let Difference::Program { name, base, variant } = self.allowed {
             let [first, second] = &self.names;
             self.found.extend(wrong_program(name, one, base, first));
@@ -301,7 +301,7 @@ impl<'a> Sides<'a> {
 /// What speaks against a side in which the named program must be, and be the one that was named.
 fn wrong_program(name: &str, identity: &Identity, named: &str, side: &str) -> Vec<String> {
     let (loads, others): (Vec<_>, Vec<_>) =
-        identity.parties.iter().partition(|process| process.role == Role::Load);
+        identity.processes.iter().partition(|process| process.role == Role::Load);
     let files = others.into_iter().chain(loads).flat_map(|process| &process.files);
     let mut found = files.filter(|file| is_program(&file.path, name)).peekable();
     if found.peek().is_none() {

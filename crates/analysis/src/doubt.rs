@@ -279,7 +279,7 @@ doubts! {
         /// Where.
         trials: Affected,
     }
-    Doubt: format!("Samples lie up to {} off their planned spacing in {trials}.", percent(*worst));
+    Doubt: format!("Samples are up to {} off their planned spacing in {trials}.", percent(*worst));
     GAPS;
 
     /// The control group and the sum over threads disagree.
@@ -377,7 +377,7 @@ doubts! {
     };
 
     /// Functions have names that were made from their addresses.
-    MadeUpNames {
+    SynthesisedNames {
         /// The cell, as `variant@clients`.
         cell: String,
         /// The share of samples with such a name and no unknown frame, 0 to 1.

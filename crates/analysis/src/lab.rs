@@ -58,9 +58,9 @@ pub struct Row {
 pub(crate) fn of(measured: &Measured) -> Lab {
     let variants = measured.variants();
     let modes = |mode| variants.iter().any(|variant| measured.mode(variant) == mode);
-    let beside = variants.iter().any(|variant| !variant.host_load.is_anything());
+    let loaded = variants.iter().any(|variant| !variant.host_load.is_anything());
     Lab {
-        asked: beside || (modes(Mode::Counted) && modes(Mode::RealTime)),
+        asked: loaded || (modes(Mode::Counted) && modes(Mode::RealTime)),
         rows: variants
             .iter()
             .flat_map(|variant| measured.counts().into_iter().map(move |count| (variant, count)))

@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn places_choose_points_and_the_nearest_is_told() {
+    fn places_choose_points_and_the_nearest_is_reported() {
         let table = [row("ap", "guard", &[0.96, 0.961]), row("host", "guard", &[0.91, 0.911])];
         let target = decided("guard: kept at harmed cells >= 90%", &table);
         assert_eq!(target.verdict, Verdict::Pass);

@@ -260,7 +260,7 @@ pub struct DifferenceNode {
     pub after: f64,
     /// Whether the repetitions tell the two apart: the change's 95 % interval leaves out 0. One repetition
     /// tells nothing.
-    pub told_apart: bool,
+    pub significant: bool,
 }
 
 /// What changed for a function, inclusively.
@@ -277,7 +277,7 @@ pub struct FunctionChange {
     /// The change's interval; `None` with one repetition.
     pub interval: Option<Interval>,
     /// Whether that leaves out 0.
-    pub told_apart: bool,
+    pub significant: bool,
 }
 
 /// Calls of one function in one variant at one client count.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Up to so many working variants, a study is reported variant by variant.
-const TOLD_ONE_BY_ONE: usize = 4;
+const LISTED_ONE_BY_ONE: usize = 4;
 
 /// The variants that work, at one client count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -99,7 +99,7 @@ pub(crate) fn of(
     }
     Stages {
         asked: !lab_asked
-            && (variants.len() > TOLD_ONE_BY_ONE
+            && (variants.len() > LISTED_ONE_BY_ONE
                 || variants.iter().any(|variant| is_stage(variant))),
         clients,
         rows,
@@ -140,7 +140,7 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn a_study_of_stages_is_told_from_one_of_two_loads() {
+    fn a_study_of_stages_is_distinguished_from_one_of_two_loads() {
         let (stations, scale) = (fixture::stations(), fixture::run());
         let check = fixture::self_check();
         assert!(!analyse(&check, &fixture::trials(&check)).stages.asked);

@@ -173,7 +173,7 @@ pub struct Judgement {
     pub level: f64,
     /// This look and all looks, where the comparison went on until it was decided.
     pub look: Option<(u32, u32)>,
-    /// What differs alongside what is named, one line each.
+    /// What differs besides what is named, one line each.
     pub strangers: Vec<String>,
     /// The functions that the variant changes, with their calls in one window.
     pub ran: Vec<Ran>,

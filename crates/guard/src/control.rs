@@ -31,7 +31,7 @@ pub fn ask(state: &Path, request: &str) -> Result<String, Failure> {
         Some(("refused", text)) => Err(Failure { code: INVALID, line: text.trim().to_owned() }),
         _ => Err(Failure {
             code: ENVIRONMENT,
-            line: format!("what answers at {} is no guard", socket(state).display()),
+            line: format!("what answers at {} is not a guard", socket(state).display()),
         }),
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_not_there_is_told_from_one_that_died() {
+    fn a_guard_that_is_not_there_is_distinguished_from_one_that_died() {
         let folder = tempfile::tempdir().unwrap();
         let none = ask(folder.path(), "status").unwrap_err();
         assert!(none.code == ENVIRONMENT && none.line.starts_with("no guard runs"), "{none}");

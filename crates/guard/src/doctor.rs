@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_told_to_people_line_by_line() {
+    fn findings_are_reported_to_people_line_by_line() {
         let wanted = "advice: irqbalance runs\n  found   process 7\n  why     it moves interrupts\n  do      stop it\n";
         assert_eq!(text(&[finding(Severity::Advice)]), wanted);
         assert!(text(&[]).starts_with("nothing is misplaced"));

@@ -129,14 +129,18 @@ impl Run {
     }
 }
 
-/// Metrics tell who runs what here; they are served to this device alone.
+/// Metrics show who runs what here; they are served to this device only.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =
-        text.parse().map_err(|_| format!("`{text}` is no address; write 127.0.0.1:9811"))?;
+        text.parse().map_err(|_| format!("`{text}` is not an address; write 127.0.0.1:9811"))?;
     if address.ip().is_loopback() {
         Ok(address)
     } else {
-        Err(format!("{} is no loopback address; write 127.0.0.1:{}", address.ip(), address.port()))
+        Err(format!(
+            "{} is not a loopback address; write 127.0.0.1:{}",
+            address.ip(),
+            address.port()
+        ))
     }
 }
 

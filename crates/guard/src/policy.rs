@@ -79,7 +79,7 @@ impl TryFrom<String> for Target {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let no_target = || format!("`{text}` is no target; write 95% or 400 Mb/s");
+        let no_target = || format!("`{text}` is not a target; write 95% or 400 Mb/s");
         let trimmed = text.trim();
         let Some(number) = trimmed.strip_suffix("b/s") else {
             return trimmed.parse().map(Target::Part).map_err(|_| no_target());

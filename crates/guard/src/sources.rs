@@ -59,7 +59,7 @@ fn read_curve(path: &Path) -> Result<Curve, Failure> {
         file::text(path, file::GENERATED).map_err(|error| Failure::unreadable(path, &error))?;
     let wrong = |why: &str| {
         Failure::usage(format!(
-            "{} is no curve of this guard ({why}): draw it again with `guard characterize`",
+            "{} is not a curve of this guard ({why}): draw it again with `guard characterize`",
             path.display()
         ))
     };

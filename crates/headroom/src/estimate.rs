@@ -82,7 +82,7 @@ impl Estimate {
     /// Says it before work begins, to people.
     pub(crate) fn say(&self, options: &Options, planned: usize) {
         if planned > 0 && !options.json && !options.quiet {
-            output::tell(format_args!(
+            output::note(format_args!(
                 "plan: {}, {}",
                 count(planned as u32, "trial"),
                 self.words()

@@ -127,18 +127,18 @@ impl Failure {
     }
 
     /// One line on the error output, the console's end below it where there is one.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn print(&self) -> ExitCode {
         match self {
             Failure::Lab(lab::Error::Interrupted) => {
-                output::tell("headroom: interrupted; finished trials are kept");
+                output::note("headroom: interrupted; finished trials are kept");
             }
-            failure => output::tell(format_args!("headroom: {}", failure.sentence())),
+            failure => output::note(format_args!("headroom: {}", failure.sentence())),
         }
         if let Failure::Lab(lab::Error::Machine(failure)) = self
             && !failure.console().is_empty()
         {
-            output::tell(format_args!("the end of its console:"));
-            failure.console().iter().for_each(|line| output::tell(format_args!("  | {line}")));
+            output::note(format_args!("the end of its console:"));
+            failure.console().iter().for_each(|line| output::note(format_args!("  | {line}")));
         }
         ExitCode::from(self.code())
     }

@@ -323,7 +323,7 @@ fn place(text: &str) -> Result<On, String> {
     }
     let unknown = |_| {
         format!(
-            "`{text}` is no access point; write vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT"
+            "`{text}` is not an access point; write vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT"
         )
     };
     text.parse().map(On::Device).map_err(unknown)

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
     match dispatch(Flags::parse()) {
         Ok(verdict) => verdict.exit_code(),
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.print(),
     }
 }
 

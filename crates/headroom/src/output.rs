@@ -37,7 +37,7 @@ pub(crate) fn json_text(text: &str) {
 }
 
 /// One line on the error output.
-pub(crate) fn tell(text: impl Display) {
+pub(crate) fn note(text: impl Display) {
     let text = text.to_string();
     let mut shown = inert::line(&text).into_owned();
     if shown.len() > LONGEST {

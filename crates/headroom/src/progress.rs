@@ -33,7 +33,7 @@ impl Progress {
         match self {
             Progress::Silent => Box::new(|event| {
                 if let Event::Doubt { text } = event {
-                    output::tell(format_args!("headroom: {text}"));
+                    output::note(format_args!("headroom: {text}"));
                 }
             }),
             Progress::Json => Box::new(|event| {
@@ -46,16 +46,16 @@ impl Progress {
 }
 
 /// Somebody who tells events, one at a time.
-trait Tell: Send + 'static {
-    fn tell(&mut self, event: Event);
+trait Show: Send + 'static {
+    fn show(&mut self, event: Event);
 }
 
 struct Teller;
 
 impl Teller {
-    fn with(teller: impl Tell) -> Events {
-        let teller = Mutex::new(teller);
-        Box::new(move |event| teller.lock().unwrap_or_else(PoisonError::into_inner).tell(event))
+    fn with(view: impl Show) -> Events {
+        let view = Mutex::new(view);
+        Box::new(move |event| view.lock().unwrap_or_else(PoisonError::into_inner).show(event))
     }
 }
 
@@ -71,17 +71,17 @@ impl Lines {
         self.done += 1;
         let tenth = self.trials.div_ceil(10).max(1);
         if self.done.is_multiple_of(tenth) || self.done == self.trials {
-            output::tell(format_args!("{what}: {} of {}", self.done, self.trials));
+            output::note(format_args!("{what}: {} of {}", self.done, self.trials));
         }
     }
 }
 
-impl Tell for Lines {
-    fn tell(&mut self, event: Event) {
+impl Show for Lines {
+    fn show(&mut self, event: Event) {
         match event {
             Event::RunStarted { folder, trials, done } => {
                 (self.trials, self.done) = (trials, done);
-                output::tell(format_args!(
+                output::note(format_args!(
                     "run: {folder}: {trials}, {done} done before",
                     trials = count(trials, "trial")
                 ));
@@ -90,10 +90,10 @@ impl Tell for Lines {
                 self.step("trials");
                 invalid
                     .into_iter()
-                    .for_each(|why| output::tell(format_args!("invalid: {name}: {why}")));
+                    .for_each(|why| output::note(format_args!("invalid: {name}: {why}")));
             }
-            Event::KvmStarted => output::tell("KVM: a guest is tried on it, for 8 s at most"),
-            other => sentence(&other).into_iter().for_each(output::tell),
+            Event::KvmStarted => output::note("KVM: a guest is tried on it, for 8 s at most"),
+            other => sentence(&other).into_iter().for_each(output::note),
         }
     }
 }
@@ -170,8 +170,8 @@ impl Bars {
     }
 }
 
-impl Tell for Bars {
-    fn tell(&mut self, event: Event) {
+impl Show for Bars {
+    fn show(&mut self, event: Event) {
         if let Some(line) = sentence(&event) {
             self.say(&line);
         }

@@ -143,7 +143,7 @@ impl Cache {
             if age.is_some_and(|age| age >= unused_for) {
                 freed += entries.bytes(&key);
                 entries.0.remove_tree(&key).map_err(entries.failed("remove", &key))?;
-                let _ = entries.0.remove_file(beside(&key, LOCK));
+                let _ = entries.0.remove_file(with_ending(&key, LOCK));
             }
         }
         Ok(freed)
@@ -171,7 +171,7 @@ impl Entries {
 
     /// Waits until no one else is at an entry; `None` where the cache cannot be written.
     fn lock(&self, key: &str) -> Result<Option<File>, Error> {
-        let name = beside(key, LOCK);
+        let name = with_ending(key, LOCK);
         let locked = || loop {
             let file = self.0.lock_file(&name)?;
             file.lock()?;
@@ -199,7 +199,7 @@ impl Entries {
     }
 
     fn fill(&self, key: &str, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
-        let name = beside(key, PARTIAL);
+        let name = with_ending(key, PARTIAL);
         self.0.remove_tree(&name).map_err(self.failed("remove", &name))?;
         let partial = self.0.new_folder(&name).map_err(self.failed("make", &name))?;
         let filled = make(partial.path()).and_then(|()| seal(&partial));
@@ -216,10 +216,10 @@ impl Entries {
     fn sweep(&self) {
         let entries = self.0.entries().unwrap_or_default();
         for key in entries.iter().filter_map(|entry| entry.name.strip_suffix(PARTIAL)) {
-            let lock = self.0.lock_file(beside(key, LOCK));
+            let lock = self.0.lock_file(with_ending(key, LOCK));
             if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
                 // It is in no one's way where it stays.
-                let _ = self.0.remove_tree(beside(key, PARTIAL));
+                let _ = self.0.remove_tree(with_ending(key, PARTIAL));
             }
         }
     }
@@ -248,7 +248,7 @@ impl Entries {
     }
 }
 
-fn beside(key: &str, ending: &str) -> String {
+fn with_ending(key: &str, ending: &str) -> String {
     format!("{key}{ending}")
 }
 
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_parts_apart() {
+    fn keys_distinguish_parts() {
         assert_ne!(key(["ab", "c"]), key(["a", "bc"]));
     }
 

@@ -109,7 +109,7 @@ fn plugin(lab: &Lab) -> Result<PathBuf, Error> {
     let texts = SOURCES.iter().map(|(_, text)| *text);
     let key = cache::key(texts.chain(FLAGS).chain([std::env::consts::ARCH]));
     let entry = lab.cache.obtain(Name { kind: "cache-model", key: &key }, build)?;
-    lab.tell_damage(&entry);
+    lab.report_damage(&entry);
     let library = entry.path.join(LIBRARY);
     std::path::absolute(&library).map_err(Error::file("find", library))
 }

@@ -92,7 +92,7 @@ impl Lab {
     }
 
     /// Tells of a cache entry that had to be thrown away.
-    pub(crate) fn tell_damage(&self, entry: &Entry) {
+    pub(crate) fn report_damage(&self, entry: &Entry) {
         if let Some(why) = &entry.damage {
             self.emit(Event::Doubt { text: format!("damaged in the cache, made again: {why}") });
         }

@@ -117,7 +117,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no access point; write local, ssh:USER@HOST or ssh://USER@HOST:PORT"
+                "`{text}` is not an access point; write local, ssh:USER@HOST or ssh://USER@HOST:PORT"
             )
         };
         match text.strip_prefix("ssh:").map(Destination::parse) {

@@ -121,7 +121,7 @@ impl<P: Procedure> Begun<P> {
         }
         let work = Work::of(procedure, &run, trials);
         let crew = Crew::of(lab, procedure, &folder, work.done);
-        crew.tell(Event::RunStarted {
+        crew.report(Event::RunStarted {
             folder: folder.path().display().to_string(),
             trials: run.plan.len() as u32,
             done: crew.done().len() as u32,
@@ -133,7 +133,7 @@ impl<P: Procedure> Begun<P> {
                 let site = Site { lab, folder: &folder, run: &run, ground: &ground };
                 crew.all(&site, work.rest, &work.copies)
             });
-        crew.tell(crew.ended(&result));
+        crew.report(crew.ended(&result));
         result?;
         drop(crew);
         let path = folder.path().to_owned();
@@ -279,7 +279,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
             return Ok(None);
         }
         let id = planned.id();
-        self.tell(Event::TrialStarted { id: id.clone() });
+        self.report(Event::TrialStarted { id: id.clone() });
         let (began_unix, began) = (host::unix_now(), Instant::now());
         let files = TrialFiles::of(self.folder, &id);
         let Finished { outcome, cost, idle_before } =
@@ -290,7 +290,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         self.keep(&site.run.study, &trial, began.elapsed().as_millis() as u64)?;
         let doubt = variant.and_then(|variant| self.hopes().see(variant, trial.why_invalid()));
         if let Some(text) = doubt {
-            self.tell(Event::Doubt { text });
+            self.report(Event::Doubt { text });
         }
         Ok(Some(trial))
     }
@@ -321,7 +321,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         self.folder.keep(trial)?;
         let id = trial.planned.id();
         let (name, invalid) = (trial.planned.name(study), trial.why_invalid().map(str::to_owned));
-        self.tell(Event::TrialEnded { id: id.clone(), name, took_ms, invalid });
+        self.report(Event::TrialEnded { id: id.clone(), name, took_ms, invalid });
         self.done().insert(id, trial.clone());
         Ok(())
     }
@@ -341,7 +341,7 @@ impl<'a, P: Procedure> Crew<'a, P> {
         self.hopes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, event: Event) {
+    fn report(&self, event: Event) {
         self.folder.log(&event);
         self.lab.emit(event);
     }

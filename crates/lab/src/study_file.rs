@@ -203,7 +203,7 @@ impl Rules<'_> {
             return self.fault(
                 &["trial", "window"],
                 format!(
-                    "a window of {} is no whole number of {} samples",
+                    "a window of {} is not a whole number of {} samples",
                     trial.window, trial.sample_every
                 ),
             );
@@ -262,7 +262,7 @@ impl Rules<'_> {
         let published = variant.published.as_ref();
         let percent = published.map_or(0.0, |published| published.percent_of_core);
         if !percent.is_finite() || percent < 0.0 {
-            return Err(message("published", format!("{percent} % of a core is no CPU time")));
+            return Err(message("published", format!("{percent} % of a core is not CPU time")));
         }
         Ok(())
     }
@@ -271,7 +271,7 @@ impl Rules<'_> {
     fn subject(&self, subject: &Subject) -> Result<(), (&'static str, String)> {
         if subject.process.is_empty() || subject.process.contains(['/', ' ']) {
             let why = format!(
-                "`{}` is no process name; it is the program's, without a folder and arguments",
+                "`{}` is not a process name; it is the program's, without a folder and arguments",
                 subject.process
             );
             return Err(("process", why));

@@ -105,7 +105,7 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 
 pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is no UTF-8 text"))
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
 }
 
 pub(crate) fn regular(of: &Metadata) -> io::Result<()> {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(refused(&path), "it is larger than 16 bytes");
         assert_eq!(too_large(WRITTEN).to_string(), "it is larger than 1 MiB");
         fs::write(&path, [0xff]).unwrap();
-        assert_eq!(text(&path, 16).unwrap_err().to_string(), "it is no UTF-8 text");
+        assert_eq!(text(&path, 16).unwrap_err().to_string(), "it is not UTF-8 text");
     }
 
     #[test]

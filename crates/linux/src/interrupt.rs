@@ -58,12 +58,12 @@ mod tests {
     #[test]
     fn a_read_that_blocks_ends_and_a_thread_that_has_ended_is_reported() {
         let (read, _write) = rustix::pipe::pipe().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let reader = thread::spawn(move || {
-            tell.send(this_thread().unwrap()).unwrap();
+            sender.send(this_thread().unwrap()).unwrap();
             rustix::io::read(&read, &mut [0; 1][..])
         });
-        let thread = told.recv().unwrap();
+        let thread = receiver.recv().unwrap();
         while !reader.is_finished() {
             let _ = thread.interrupt();
             thread::sleep(Duration::from_millis(1));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_queue_tells_what_waits_and_what_it_dropped() {
+    fn a_root_queue_reports_what_waits_and_what_it_dropped() {
         let queue = Queue {
             interface: 7,
             queues: true,

@@ -106,16 +106,16 @@ mod tests {
 
     #[test]
     fn another_threads_time_is_what_it_says_itself() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
         let worker = std::thread::spawn(move || {
             let begun = std::time::Instant::now();
             while begun.elapsed() < std::time::Duration::from_millis(2) {}
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            sender.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
             let _ = ends.recv();
             rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime)
         });
-        let tid = told.recv().unwrap();
+        let tid = receiver.recv().unwrap();
         let seen = cpu_time_ns(tid).unwrap();
         drop(end);
         let own = worker.join().unwrap();

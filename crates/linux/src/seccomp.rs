@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_has_no_purpose_is_denied() {
-        let told = confined(&ALL, || {
+        let reported = confined(&ALL, || {
             [
                 is_denied(fs::File::open("/etc/passwd")),
                 is_denied(fs::write("/tmp/never", "")),
@@ -326,7 +326,7 @@ mod tests {
                 is_denied(thread::Builder::new().spawn(|| ())),
             ]
         });
-        assert_eq!(told.unwrap_or([true; 5]), [true; 5]);
+        assert_eq!(reported.unwrap_or([true; 5]), [true; 5]);
     }
 
     #[test]
@@ -367,8 +367,8 @@ mod tests {
     #[test]
     fn a_purpose_that_was_not_named_is_none() {
         let without = &[Purpose::Transfer, Purpose::Memory, Purpose::Process, Purpose::End];
-        let told = confined(without, || is_denied(UnixDatagram::unbound()));
-        assert_ne!(told, Some(false));
+        let reported = confined(without, || is_denied(UnixDatagram::unbound()));
+        assert_ne!(reported, Some(false));
     }
 
     #[test]

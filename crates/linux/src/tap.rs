@@ -85,7 +85,7 @@ impl Tap {
             Err(Errno::OPNOTSUPP) => read(&self.fd, frame),
             result => result,
         };
-        told(result)
+        reported(result)
     }
 
     /// As [`Tap::receive`], but sleeps until there is one; `None` where a signal ended the sleep.
@@ -94,7 +94,7 @@ impl Tap {
     ///
     /// `EFAULT` where the interface is removed meanwhile, `EBADFD` where it was.
     pub fn receive_waiting(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
-        told(read(&self.fd, frame))
+        reported(read(&self.fd, frame))
     }
 
     /// Whether there is a frame, or the interface is gone.
@@ -124,7 +124,7 @@ impl Tap {
 }
 
 /// A frame's length, or that there is none.
-fn told(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
+fn reported(result: Result<usize, Errno>) -> io::Result<Option<usize>> {
     match result {
         Ok(length) => Ok(Some(length)),
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),

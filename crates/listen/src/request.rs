@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_and_methods_are_told_apart() {
+    fn other_paths_and_methods_are_distinguished() {
         let page = |first: &str| whole(&format!("{first}\r\n\r\n")).page;
         assert_eq!(page("GET / HTTP/1.1"), Page::Front);
         assert_eq!(page("GET /metrics?name=x HTTP/1.0"), Page::Metrics(Format::Prometheus));

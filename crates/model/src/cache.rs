@@ -49,7 +49,7 @@ impl fmt::Display for Size {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCache {
     /// A text that is no size.
-    #[error("`{0}` is no size: write a whole number and one of B, KiB, MiB, as in `32KiB`")]
+    #[error("`{0}` is not a size: write a whole number and one of B, KiB, MiB, as in `32KiB`")]
     Size(String),
     /// The lines of a cache are too short, too long or no power of two.
     #[error(
@@ -379,8 +379,10 @@ mod tests {
         assert!(
             with("32KiB", "48KiB").starts_with("48KiB in 2 ways and lines of 64 B is no cache")
         );
-        assert!(with("32KiB", "32KB").starts_with("`32KB` is no size"));
-        assert!(with("32KiB", "99999999999999MiB").starts_with("`99999999999999MiB` is no size"));
+        assert!(with("32KiB", "32KB").starts_with("`32KB` is not a size"));
+        assert!(
+            with("32KiB", "99999999999999MiB").starts_with("`99999999999999MiB` is not a size")
+        );
         assert!(with("32KiB", "0B").contains("is no cache"));
         assert!(with("32KiB", "512MiB").contains("at most 256MiB"));
         assert!(with(r#""line":64"#, r#""line":48"#).starts_with("lines of 48 B"));

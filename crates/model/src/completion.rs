@@ -83,7 +83,7 @@ pub const FIGURES: [(&str, &str); 13] = [
         "waiting, of rate × completion time, less 1; where all frames are carried and no task runs",
     ),
     ("path-ratio", "CPU of the transmit path, of the first strategy's"),
-    ("task-ratio", "the task's time, of that alongside the first strategy"),
+    ("task-ratio", "the task's time, as a share of that with the first strategy"),
     ("slowdown", "the task's time, of the task alone"),
     ("p50", "median latency of a frame"),
     ("p99", "99th percentile of it"),
@@ -168,7 +168,7 @@ pub struct Place {
     pub mode: Mode,
 }
 
-/// A load: frames at a rate, perhaps with a CPU task alongside it.
+/// A load: frames at a rate, perhaps with a CPU task with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Load {
@@ -178,7 +178,7 @@ pub struct Load {
     pub rates: Vec<u32>,
     /// Bytes of a frame, with its Ethernet header.
     pub bytes: u32,
-    /// A CPU task alongside it, of so much work as takes this many milliseconds alone at the place (measured there
+    /// A CPU task with it, of so much work as takes this many milliseconds alone at the place (measured there
     /// first). Also tried without any frames. The window then ends with the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_ms: Option<u32>,
@@ -237,7 +237,7 @@ pub struct Order {
     /// The agent waits this long before it starts `txd`, ns: the block's phase. `txd` never hears of it.
     #[serde(default)]
     pub offset_ns: u64,
-    /// Work of a CPU task alongside it, in rounds of `txd measure`'s own loop.
+    /// Work of a CPU task with it, in rounds of `txd measure`'s own loop.
     pub task_rounds: Option<u64>,
 }
 

@@ -15,7 +15,8 @@ pub struct Identity {
     /// The kernel that runs.
     pub kernel: KernelIdentity,
     /// Whose work is counted, and what makes it work.
-    pub parties: Vec<ProcessIdentity>,
+    #[serde(alias = "parties")]
+    pub processes: Vec<ProcessIdentity>,
     /// The access-point interfaces.
     pub interfaces: Vec<InterfaceIdentity>,
     /// File systems whose upper layer hides files of a lower one, as `/overlay/upper on /`; an access point

@@ -287,7 +287,7 @@ fn bound(rest: &str) -> Result<(At, Asked), String> {
         .ok_or("no <= and no >= in it; write for instance `cpu at 114 clients <= 2%`")?;
     let (metric, at) = at(figure)?;
     if metric.is_empty() || metric.contains(char::is_whitespace) {
-        return Err(format!("`{metric}` is no figure; known are {}", METRICS.join(", ")));
+        return Err(format!("`{metric}` is not a figure; known are {}", METRICS.join(", ")));
     }
     let metric = Metric::of(metric).with_value(value.trim());
     if at.clients.is_some() && metric.is_over_counts() {
@@ -306,7 +306,9 @@ fn at(text: &str) -> Result<(&str, At), String> {
         let name = |one: &str| one.trim().trim_end_matches(" cells").to_owned();
         let places: Vec<String> = place.split(" and ").map(name).collect();
         if places.iter().any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
-            return Err(format!("`at {place}` is no place; write for instance `at harmed cells`"));
+            return Err(format!(
+                "`at {place}` is not a place; write for instance `at harmed cells`"
+            ));
         }
         return Ok((before, At { clients: None, places }));
     };
@@ -316,7 +318,7 @@ fn at(text: &str) -> Result<(&str, At), String> {
 
 fn value_of(metric: &Metric, text: &str) -> Result<f64, String> {
     let wrong =
-        || format!("`{text}` is no value for {metric}; write for instance {}", metric.example());
+        || format!("`{text}` is not a value for {metric}; write for instance {}", metric.example());
     let signed = matches!(metric, Metric::Figure(_));
     let (sign, text) = match text.strip_prefix(['-', '−']).filter(|_| signed) {
         Some(rest) => (-1.0, rest),
@@ -452,7 +454,7 @@ fn known(all: &[String]) -> String {
 }
 
 fn no_count(place: &str) -> String {
-    format!("`at {place}` is no client count; write for instance `at 114 clients`")
+    format!("`at {place}` is not a client count; write for instance `at 114 clients`")
 }
 
 #[cfg(test)]
@@ -542,17 +544,17 @@ mod tests {
         let cases = [
             ("", "no <= and no >="),
             ("cpu", "no <= and no >="),
-            ("cpu <= a lot", "`a lot` is no value for cpu; write for instance 2%"),
+            ("cpu <= a lot", "`a lot` is not a value for cpu; write for instance 2%"),
             ("cpu <= 2", "is no value for cpu"),
             ("cpu <= -2%", "is no value for cpu"),
             ("memory <= 2%", "write for instance 12MiB"),
-            ("kept at <= 2", "`kept at` is no figure"),
+            ("kept at <= 2", "`kept at` is not a figure"),
             ("kept at harmed places too <= 2", "is no place"),
-            ("the cpu <= 2%", "`the cpu` is no figure; known are cpu, load, sum"),
-            ("cpu at many clients <= 2%", "`at many clients` is no client count"),
+            ("the cpu <= 2%", "`the cpu` is not a figure; known are cpu, load, sum"),
+            ("cpu at many clients <= 2%", "`at many clients` is not a client count"),
             ("slope at 18 clients <= 2us", "over all client counts"),
             ("no slower than x.json", "by how much"),
-            ("no slower than x.json by far", "`far` is no share"),
+            ("no slower than x.json by far", "`far` is not a share"),
         ];
         for (text, expected) in cases {
             let message = parse(text).unwrap_err();

@@ -62,7 +62,7 @@ pub enum Source {
 pub struct Count {
     /// By hostapd and by the kernel.
     pub census: Census,
-    /// By the subject; the text where it is no number.
+    /// By the subject; the text where it is not a number.
     pub subject: Option<Result<u32, String>>,
 }
 

@@ -164,7 +164,7 @@ mod tests {
             commands[1],
             r"headroom run study.toml --clients 18,60 --repetitions 2 --window 5s --variant idle --variant 'it'\''s one' --only cpu --package lldpd --package snmpd"
         );
-        let beside = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
-        assert_eq!(beside.map(|fact| fact.value), Some("peers = 3".to_owned()));
+        let changed = same(&run).into_iter().find(|fact| fact.name.starts_with("Changed"));
+        assert_eq!(changed.map(|fact| fact.value), Some("peers = 3".to_owned()));
     }
 }

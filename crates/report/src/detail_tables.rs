@@ -106,7 +106,7 @@ fn subject_words(subject: &Subject) -> String {
     let start = subject.start.as_ref().map(|start| format!(", started for each trial: {start}"));
     let others = match subject.others.as_slice() {
         [] => String::new(),
-        others => format!("; counted alongside it: {}", others.join(", ")),
+        others => format!("; also counted: {}", others.join(", ")),
     };
     format!("{}{}{others}", subject.process, start.unwrap_or_default())
 }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_tells_only_what_is_known() {
+    fn a_ledger_reports_only_what_is_known() {
         assert!(ledger(&Ledger::default()).is_empty());
         let facts = ledger(&Ledger {
             trials: (3, 54),

@@ -318,7 +318,7 @@ fn slices(difference: &Difference) -> Table {
         let changed = difference
             .functions
             .iter()
-            .filter(move |each| each.told_apart && is_kind(each) && each.before < TRUNK * whole);
+            .filter(move |each| each.significant && is_kind(each) && each.before < TRUNK * whole);
         changed.take(MOST_SLICES).map(move |each| (word, each))
     });
     Table::of("Slices of the profile, with all that they call", rows)

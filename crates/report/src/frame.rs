@@ -93,7 +93,7 @@ fn left_lead(counted: u32, left: usize) -> String {
     let counted = count(counted, "trial");
     match left {
         0 => format!("Nothing: {counted}, all valid."),
-        left => format!("{counted} count, {left} do not: they are in no figure."),
+        left => format!("{counted} count; {left} do not, and are excluded from results."),
     }
 }
 

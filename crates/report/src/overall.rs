@@ -98,9 +98,16 @@ fn passed(run: &Run, analysis: &Analysis) -> String {
         (0, Some(pause)) => pause,
         (1, Some(pause)) => format!("The one gate is kept; and {pause}"),
         (gates, Some(pause)) => format!("All {gates} gates are kept; and {pause}"),
-        (0, None) => format!(
-            "Everything was measured ({trials}, all valid). The study sets no limit, so nothing can pass or fail."
-        ),
+        (0, None) => {
+            let why = match run.study.gates {
+                // Trials of a part of a study: its other limits were left out with what they are on.
+                Some(_) => "None of the study's limits is on what was measured",
+                None => "The study sets no limit",
+            };
+            format!(
+                "Everything was measured ({trials}, all valid). {why}, so nothing can pass or fail."
+            )
+        }
         (1, None) => format!("The one gate is kept: {}", stopped(&kept[0].sentence)),
         (gates, None) => format!("All {gates} gates are kept ({trials}, all valid)."),
     }
@@ -178,9 +185,21 @@ mod tests {
 
     #[test]
     fn a_whole_run_without_limits_is_measured_and_says_that_nothing_was_asked() {
-        let run = fixture::run();
+        let mut run = fixture::run();
+        run.study.gates = None;
         let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
         assert_eq!(found.verdict, Verdict::Measured);
         assert!(found.sentence.contains("The study sets no limit"), "{}", found.sentence);
+    }
+
+    #[test]
+    fn limits_that_are_on_other_variants_are_not_called_absent() {
+        let mut run = fixture::run();
+        run.study.gates = Some(model::study::Gates::default());
+        let found = overall(&run, &analyse(&run, &fixture::trials(&run)));
+        assert_eq!(found.verdict, Verdict::Measured);
+        let why =
+            "None of the study's limits is on what was measured, so nothing can pass or fail.";
+        assert!(found.sentence.ends_with(why), "{}", found.sentence);
     }
 }

@@ -176,8 +176,8 @@ mod tests {
             (3.0, 1.0, "stopped"),
             (4.0, 9.0, "sham"),
         ]);
-        let told: Vec<_> = stretches(&pause).iter().map(|s| (s.from, s.to, s.state)).collect();
-        assert_eq!(told, [(0.0, 1.0, "runs"), (1.0, 3.0, "stopped"), (3.0, 4.0, "sham")]);
+        let reported: Vec<_> = stretches(&pause).iter().map(|s| (s.from, s.to, s.state)).collect();
+        assert_eq!(reported, [(0.0, 1.0, "runs"), (1.0, 3.0, "stopped"), (3.0, 4.0, "sham")]);
     }
 
     #[test]

@@ -109,9 +109,9 @@ pub(crate) fn changes(difference: &Difference) -> Table {
                 format!("[{}, {}]", signed(unit, interval.low), signed(unit, interval.high))
             })
         })
-        .text("significant", "", |function| yes(function.told_apart))
+        .text("significant", "", |function| yes(function.significant))
         .text("module", "", |function| function.module.clone())
-        .dim(|function| !function.told_apart)
+        .dim(|function| !function.significant)
         .table()
 }
 
@@ -139,15 +139,15 @@ pub(crate) fn elided(difference: &Difference) -> Table {
         .head("", "", |(what, _)| (*what).to_owned())
         .name("path", "its innermost calls", |(_, path)| path.name.clone())
         .number("cost", &format!("{}/s", unit.name), |(_, path)| unit.plain(path.cost))
-        .text("significant", "", |(_, path)| yes(path.told_apart))
-        .dim(|(_, path)| !path.told_apart)
+        .text("significant", "", |(_, path)| yes(path.significant))
+        .dim(|(_, path)| !path.significant)
         .table()
 }
 
 struct OneSided {
     name: String,
     cost: f64,
-    told_apart: bool,
+    significant: bool,
 }
 
 /// Where the paths of one side begin that the other does not have, dearest first.
@@ -169,7 +169,7 @@ fn one_sided(difference: &Difference, gone: bool) -> Vec<OneSided> {
         inside = begins.then_some(depth);
         if begins {
             let name = tail(&above);
-            found.push(OneSided { name, cost: here, told_apart: node.told_apart });
+            found.push(OneSided { name, cost: here, significant: node.significant });
         }
     }
     found.sort_by(|one, other| other.cost.total_cmp(&one.cost));

@@ -72,7 +72,7 @@
   function largestChange(tree) {
     var most = 0;
     for (var i = 1; i < tree.count; i++) {
-      if (tree.told[i]) { most = Math.max(most, Math.abs(tree.other[i] - tree.one[i])); }
+      if (tree.significant[i]) { most = Math.max(most, Math.abs(tree.other[i] - tree.one[i])); }
     }
     return most;
   }
@@ -145,7 +145,7 @@
     return [
       ["before", one > 0 ? cost(one) : "not there"], ["after", other > 0 ? cost(other) : "not there"],
       ["change", signed(other - one) + share], ["change per client", (other > one && view.clients && view.cpu ? "+" : "") + perClient(other - one)],
-      ["change is", of.told[node] ? "significant" : "not significant"]
+      ["change is", of.significant[node] ? "significant" : "not significant"]
     ];
   }
 

@@ -58,7 +58,7 @@ var flamesData = (function () {
     var read = reader(text), count = read.number() + 1;
     var of = {
       count: count, depth: new Uint16Array(count), frame: new Uint32Array(count), parent: new Int32Array(count),
-      end: new Uint32Array(count), told: new Uint8Array(count),
+      end: new Uint32Array(count), significant: new Uint8Array(count),
       one: new Float64Array(count), other: new Float64Array(count), isDifference: isDifference
     };
     var path = [0], below = 1, first = isDifference ? unit : 1;
@@ -67,7 +67,7 @@ var flamesData = (function () {
     for (var i = 1; i < count; i++) {
       var up = read.number(), depth = below - (up >> 1);
       while (path.length > depth) { of.end[path.pop()] = i; }
-      of.told[i] = up & 1;
+      of.significant[i] = up & 1;
       of.depth[i] = depth;
       of.parent[i] = path[depth - 1];
       path[depth] = i;
@@ -78,7 +78,7 @@ var flamesData = (function () {
         of.one[0] += of.one[i];
         of.other[0] += of.other[i];
         // What one root says holds for all of it; of several roots' sum nothing is known.
-        of.told[0] = i === 1 ? of.told[i] : 0;
+        of.significant[0] = i === 1 ? of.significant[i] : 0;
       }
       below = depth + 1;
     }

@@ -21,7 +21,7 @@ var flamesDraw = (function () {
     return "hsl(" + three[0] + " " + three[1] + "% " + Math.max(4, Math.min(97, three[2] + lighter)) + "%)";
   }
 
-  // A little lighter or darker by name, so that neighbours are told apart and a function looks alike everywhere.
+  // A little lighter or darker by name, so that neighbours differ and a function looks alike everywhere.
   function shade(name) {
     var hash = 0;
     for (var i = 0; i < name.length; i++) { hash = (hash * 31 + name.charCodeAt(i)) | 0; }
@@ -88,7 +88,7 @@ var flamesDraw = (function () {
     if (look.matched && look.matched[frame]) { return ink["f-match"]; }
     if (pane.change) {
       var change = of.other[i] - of.one[i];
-      if (!of.told[i] || change === 0 || !pane.largest) { return hsl(ink.same, 0); }
+      if (!of.significant[i] || change === 0 || !pane.largest) { return hsl(ink.same, 0); }
       var share = 0.35 + 0.65 * Math.sqrt(Math.min(1, Math.abs(change) / pane.largest));
       return hsl(mixed(ink.same, change > 0 ? ink.more : ink.less, share), 0);
     }
@@ -164,7 +164,7 @@ var flamesDraw = (function () {
       left += 12;
       room -= 12;
     }
-    var sign = !pane.change || !of.told[i] ? "" : of.other[i] > of.one[i] ? "+ " : of.other[i] < of.one[i] ? "− " : "";
+    var sign = !pane.change || !of.significant[i] ? "" : of.other[i] > of.one[i] ? "+ " : of.other[i] < of.one[i] ? "− " : "";
     var ahead = sign ? pen.measureText(sign).width : 0;
     text = ahead < room ? sign + fitted(pen, text, room - ahead) : "";
     if (text) { pen.fillText(text, left, middle); }

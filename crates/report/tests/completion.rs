@@ -1,6 +1,7 @@
 //! The page, the terminal's text and the Markdown of a completion run, whole, partial and empty.
 
 mod chromium;
+mod keys;
 mod laid_out;
 mod offline;
 
@@ -103,8 +104,8 @@ fn a_run_that_was_stopped_makes_a_page_without_figures_of_nothing() {
         assert!(!body.contains("NaN") && !body.contains("inf "), "after {end} trials");
     }
     let empty = page_of(&[]);
-    for told in ["No valid trial yet.", "No curve", "No task has been tried"] {
-        assert!(empty.contains(told), "{told}");
+    for reported in ["No valid trial yet.", "No curve", "No task has been tried"] {
+        assert!(empty.contains(reported), "{reported}");
     }
 }
 
@@ -153,4 +154,9 @@ fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
         Index { title: "runs".to_owned(), figure: "path".to_owned(), runs, unread: Vec::new() };
     let page = html(&index).unwrap();
     assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+}
+
+#[test]
+fn every_key_of_the_json_is_snake_case() {
+    assert_eq!(keys::misspelt(&analysed().1), [""; 0]);
 }

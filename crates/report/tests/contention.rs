@@ -2,6 +2,7 @@
 
 mod chromium;
 mod contended;
+mod keys;
 mod laid_out;
 mod offline;
 
@@ -98,19 +99,19 @@ fn each_harm_cell_has_a_plane_with_every_control() {
 }
 
 #[test]
-fn a_run_without_bouts_makes_a_page_that_says_so() {
+fn a_run_without_trials_makes_a_page_that_says_so() {
     let run = run(4);
     let contention =
         analysis::contention::analyse(&run, &[], &analysis::metrics::baseline::Baselines::new());
     let page = page(&contention, &run, STUDY).unwrap();
     let text = text_of(&page);
-    for told in [
+    for reported in [
         "No valid trial yet.",
         "No cell has valid trials both alone and without control yet",
         "there is nothing to improve",
         "there is no valid trial with guard",
     ] {
-        assert!(text.contains(told), "{told}");
+        assert!(text.contains(reported), "{reported}");
     }
     assert!(!text.contains("NaN") && !text.contains("inf"), "no figure is made of nothing");
     assert!(summary(&contention).lines().count() <= 30);
@@ -240,4 +241,9 @@ fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
         Index { title: "runs".to_owned(), figure: "kept".to_owned(), runs, unread: Vec::new() };
     let page = html(&index).unwrap();
     assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+}
+
+#[test]
+fn every_key_of_the_json_is_snake_case() {
+    assert_eq!(keys::misspelt(&analysed(3).1), [""; 0]);
 }

@@ -20,7 +20,7 @@ use installed::browser;
 use serde_json::Value;
 use tree::middle;
 
-const DESK: Size<u32> = Size { width: 1200, height: 900 };
+const DESKTOP: Size<u32> = Size { width: 1200, height: 900 };
 const TELEPHONE: Size<u32> = Size { width: 390, height: 844 };
 /// The most that a page may be, bytes.
 const BUDGET: usize = 10 * 1024 * 1024;
@@ -73,7 +73,7 @@ const LABEL: &str = "document.getElementById('flames-view').selectedOptions[0].t
 
 #[test]
 fn a_click_zooms_a_search_finds_and_the_figures_are_those_of_the_analysis() {
-    let Some((mut page, analysis)) = opened(DESK) else { return };
+    let Some((mut page, analysis)) = opened(DESKTOP) else { return };
     let label = page.text(LABEL);
     let difference = shown(&analysis, &label);
     let (node, share) = frame(difference, "station::run");
@@ -102,7 +102,7 @@ fn a_click_zooms_a_search_finds_and_the_figures_are_those_of_the_analysis() {
 
 #[test]
 fn tables_and_cards_say_what_the_json_says() {
-    let Some((mut page, analysis)) = opened(DESK) else { return };
+    let Some((mut page, analysis)) = opened(DESKTOP) else { return };
     let json = json(&analysis);
     let banner = page.text("document.querySelector('#verdict b').textContent");
     assert_eq!(banner, "fail");
@@ -185,6 +185,6 @@ fn it_fits_a_telephone() {
 #[test]
 fn an_error_on_the_page_would_be_seen() {
     let Some(browser) = browser() else { return };
-    let page = Page::open(&browser, "<script>throw new Error('as it should')</script>", DESK);
+    let page = Page::open(&browser, "<script>throw new Error('as it should')</script>", DESKTOP);
     assert!(page.wrong.iter().any(|wrong| wrong.contains("as it should")), "{:?}", page.wrong);
 }

@@ -17,15 +17,15 @@ use report::Recorded;
 use tree::middle;
 
 /// Words for the steps of the tests.
-const HANDS: &str = include_str!("gestures.js");
+const GESTURES: &str = include_str!("gestures.js");
 
 /// What the page says while the steps are done, and every error that it has on the way.
 fn said(page: &str, steps: &str) -> Option<Vec<String>> {
     let browser = browser()?;
     let watch = "<script>var wrong = []; window.onerror = (text) => { wrong.push(text); };\
                  console.error = (text) => { wrong.push(text); };</script>";
-    let hands = format!(
-        "<pre id=out></pre><script>{HANDS}{steps}\n\
+    let gestures = format!(
+        "<pre id=out></pre><script>{GESTURES}{steps}\n\
          document.getElementById('out').textContent = said.concat(wrong.map((e) => 'error: ' + e)).join('\\n');\
          </script></body>"
     );
@@ -34,7 +34,7 @@ fn said(page: &str, steps: &str) -> Option<Vec<String>> {
         "<script>\n// Flame",
         "<script>var opened = performance.now();</script><script>\n// Flame",
     );
-    let dom = dom_of(&browser, &page.replace("</body>", &hands));
+    let dom = dom_of(&browser, &page.replace("</body>", &gestures));
     let out = dom.split("<pre id=\"out\">").nth(1)?.split("</pre>").next()?;
     let out = out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     Some(out.lines().map(str::to_owned).collect())
@@ -158,7 +158,7 @@ fn zoom_and_search_act_on_before_after_and_difference() {
         format!("−{}/s", cpu_short(node.before - node.after))
     };
     let root = of("stationd");
-    assert!(dump.told_apart && gone.after == 0.0);
+    assert!(dump.significant && gone.after == 0.0);
     let expected = [
         "station::trace::line".to_owned(),
         format!(
@@ -265,7 +265,7 @@ fn a_page_of_400_000_paths_stays_small_and_opens_quickly() {
 }
 
 #[test]
-fn what_a_page_cannot_carry_is_folded_and_told() {
+fn what_a_page_cannot_carry_is_folded_and_reported() {
     let one = large(400_000);
     let profiles = [one.clone(), one.clone(), one];
     let page = page_of(&profiles, &[]);

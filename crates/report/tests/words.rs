@@ -1,5 +1,6 @@
 //! What the user reads, as snapshots: the terminal's table, and the bones of the page.
 
+mod keys;
 mod story;
 
 use analysis::{analyse, fixture};
@@ -130,7 +131,7 @@ fn a_run_without_profiles_has_no_trace_of_them() {
 }
 
 #[test]
-fn a_published_figure_has_its_source_beside_it_and_no_place_on_our_scale() {
+fn a_published_figure_has_its_source_next_to_it_and_no_place_on_our_scale() {
     let run = fixture::stations();
     let page = report::html(&run, &analyse(&run, &fixture::trials(&run)), "").unwrap();
     let figure = page.split("<figcaption>CPU of subject, load and hostapd at 114").nth(1).unwrap();
@@ -182,7 +183,7 @@ fn the_words_of_the_story() {
 }
 
 #[test]
-fn the_story_is_told_in_its_order() {
+fn the_story_is_reported_in_its_order() {
     let (run, analysis) = story::run();
     let page = report::html(&run, &analysis, "").unwrap();
     let order = [
@@ -254,4 +255,13 @@ fn the_words_of_the_index() {
     let all: String =
         ["runs", "history-0", "unread"].map(|section| words_of(&page, section)).concat();
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn every_key_of_the_json_is_snake_case() {
+    let (run, _) = story::run();
+    let troubled = analysis::analyse(&run, &fixture::troubled(&run));
+    for analysis in [story::run().1, fixture::profiled().1, troubled] {
+        assert_eq!(keys::misspelt(&analysis), [""; 0]);
+    }
 }

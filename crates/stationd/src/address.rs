@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_party_gets_its_own_case_and_both_are_read() {
+    fn each_process_gets_its_own_case_and_both_are_read() {
         let address = [2, 0, 0xAB, 0xCD, 0xEF, 0xFF];
         assert_eq!(&upper(address), b"02:00:AB:CD:EF:FF");
         assert_eq!(&lower(address), b"02:00:ab:cd:ef:ff");

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_changed_since_is_told_and_everybody_who_is_there_is_named() {
+    fn only_what_has_changed_since_is_reported_and_everybody_who_is_there_is_named() {
         let mut table = table(&[reading(1), reading(2)]);
         let seen = table.generation();
         read(&mut table, &[reading(1), StationReading { tx_failed: Some(1), ..reading(2) }]);

@@ -131,7 +131,7 @@ enum StationEvent {
 
 impl StationEvent {
     /// Tells the table, where the interface is one of ours; else it comes back.
-    fn tell(self, table: &mut Table, points: &Points, now_ns: u64) -> Option<Self> {
+    fn report(self, table: &mut Table, points: &Points, now_ns: u64) -> Option<Self> {
         let (Self::Joined(reading) | Self::Left(reading, _)) = &self;
         let Some(point) = points.of_interface(reading.interface) else { return Some(self) };
         match &self {
@@ -484,7 +484,7 @@ impl Engine {
                 };
                 // An event must not overtake an earlier one of the same station.
                 if news.late.is_empty() {
-                    news.late.extend(event.tell(table, points, now_ns));
+                    news.late.extend(event.report(table, points, now_ns));
                 } else {
                     news.late.push(event);
                 }
@@ -504,7 +504,7 @@ impl Engine {
         }
         for event in late {
             // What is about an interface that is still unknown is about none of ours.
-            let _ = event.tell(&mut self.table, &self.points, now_ns);
+            let _ = event.report(&mut self.table, &self.points, now_ns);
         }
         if lost {
             self.read_all(now_ns);

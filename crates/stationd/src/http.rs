@@ -233,7 +233,7 @@ impl Scraper {
                 self.refuse(431, "a request's head has at most 8 KiB\n", &mut responder.letter);
             }
             Parsed::Rubbish => {
-                self.refuse(400, "this is no HTTP request for here\n", &mut responder.letter);
+                self.refuse(400, "this is not an HTTP request for here\n", &mut responder.letter);
             }
         }
     }

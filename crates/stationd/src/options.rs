@@ -224,7 +224,7 @@ impl Options {
             return Ok(());
         }
         let Some((key, value)) = line.split_once('=') else {
-            return Err(format!("\"{line}\" is no setting: write key = value"));
+            return Err(format!("\"{line}\" is not a setting: write key = value"));
         };
         self.set(key.trim(), value.trim())
     }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_what_would_be_right() {
+    fn a_wrong_value_is_reported_with_what_would_be_right() {
         let wrong = |key, text| set(key, text).unwrap_err();
         insta::assert_snapshot!(
             [
@@ -341,17 +341,17 @@ mod tests {
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
         unknown key "colour": there are socket, socket-mode, metrics, hosts, max-age, sample-every, hostapd, interfaces, trace, trace-check, write-back, pull, ask-hostapd, consumers, request-limit, seccomp
-        max-age: "soon" is no duration: write it as 500ms, 2s or 0
+        max-age: "soon" is not a duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
-        metrics: "localhost" is no address: write 127.0.0.1:9810, unix:PATH or off
-        socket: "run/s" is no path from the root: begin it with /
-        socket-mode: "rw" is no permission: write it in octal, as 0660
+        metrics: "localhost" is not an address: write 127.0.0.1:9810, unix:PATH or off
+        socket: "run/s" is not a path from the root: begin it with /
+        socket-mode: "rw" is not a permission: write it in octal, as 0660
         pull: unknown "bluk": did you mean "bulk"?
         consumers: "0" is not a number from 1 to 4096
         request-limit: "1GiB" is not a size from 1KiB to 16384KiB
         trace: trace setting `rpc` has no level; write zone=level, as all=400
         interfaces: "" misses a name: write wlan0,wlan1 or all
-        hosts: "http://router.lan" is no list of names: write router.lan,ap.lan
+        hosts: "http://router.lan" is not a list of names: write router.lan,ap.lan
         seccomp: unknown "no": did you mean "on"?
         sample-every: "0" is shorter than 10ms: write it as 500ms or 2s, or off
         ask-hostapd: unknown "never": there are on-association, each-poll
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_told_with_its_file_and_number() {
+    fn a_wrong_line_is_reported_with_its_file_and_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stationd.conf");
         fs::write(&path, "# ours\n\nmax-age = 1s # fresh\nconsumer = 4\n").unwrap();
@@ -371,7 +371,10 @@ mod tests {
         assert_eq!(options.max_age, Duration::from_secs(1));
         fs::write(&path, "max-age 1s\n").unwrap();
         let error = options.take_file(&path).unwrap_err().to_string();
-        assert!(error.ends_with(":1: \"max-age 1s\" is no setting: write key = value"), "{error}");
+        assert!(
+            error.ends_with(":1: \"max-age 1s\" is not a setting: write key = value"),
+            "{error}"
+        );
         let error = linux::error::chain(&options.take_file(Path::new("/none")).unwrap_err());
         assert!(error.starts_with("cannot read /none: No such file"), "{error}");
     }

@@ -41,7 +41,7 @@ pub struct Point {
 pub struct EndedTotals {
     /// How many.
     pub sessions: u64,
-    /// Of them: those whose last counters the kernel told.
+    /// Of them: those whose last counters the kernel reported.
     pub exact: u64,
     /// Bytes from stations.
     pub rx_bytes: u64,

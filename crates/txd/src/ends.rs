@@ -28,7 +28,7 @@ const AHEAD: (u64, u64) = (128, 4096);
 /// Without a rate, and where this many are on their way, it looks again after this, ns.
 const AHEAD_NS: u64 = 1_000_000;
 /// The sink looks into its socket so often, ns.
-const LOOKS_NS: u64 = 20_000_000;
+const POLLS_NS: u64 = 20_000_000;
 /// Frames may wait in the sink's socket for some hundreds of milliseconds, bytes.
 const SINK_ROOM: usize = 16 << 20;
 
@@ -122,6 +122,6 @@ pub fn sink(socket: &OwnedFd, talk: &Arc<Talk>) -> Ledger {
         if last {
             return ledger;
         }
-        sleep_until_ns(monotonic_ns() + LOOKS_NS);
+        sleep_until_ns(monotonic_ns() + POLLS_NS);
     }
 }

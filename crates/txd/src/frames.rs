@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_tells_what_became_of_frames() {
+    fn a_ledger_reports_what_became_of_frames() {
         let mut ledger = Ledger::default();
         for number in [0, 1, 3, 2, 3, 70] {
             ledger.take(&frame(number, 100));

@@ -97,19 +97,19 @@ fn costs(ours: &Recording, counters: f64, theirs: &Recording) -> bool {
 fn functions(compared: &[Compared]) -> bool {
     println!("  inclusive share, %    ours    perf   standard errors apart");
     for one in compared.iter().take(TOP) {
-        tell(one);
+        report(one);
     }
     let agree = |compared: &[Compared]| compared.iter().filter(|one| one.agrees()).count();
     let top = compared.get(..TOP).unwrap_or(compared);
     println!("  {} of {} agree within 3 standard errors", agree(top), top.len());
     println!("  {} of {} functions with 1 % or more do", agree(compared), compared.len());
     for one in compared.iter().skip(TOP).filter(|one| !one.agrees()) {
-        tell(one);
+        report(one);
     }
     agree(top) == top.len()
 }
 
-fn tell(one: &Compared) {
+fn report(one: &Compared) {
     let mark = if one.agrees() { "" } else { "   DIFFERS" };
     let (ours, perf, apart) = (one.ours * 100.0, one.perf * 100.0, one.apart);
     println!("  {:20} {ours:7.2} {perf:7.2} {apart:6.1}   {}{mark}", "", one.name);

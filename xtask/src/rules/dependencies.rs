@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_beside_the_table_is_a_fault() {
+    fn a_dependency_next_to_the_table_is_a_fault() {
         let package = package("lab", &[("clap", false), ("rand", true)]);
         assert_eq!(outside_the_table(&table(&["clap"]), &package).len(), 1);
     }

@@ -117,15 +117,15 @@ impl Snapshot {
     /// Who ran and who waited from `before` to this.
     pub(super) fn threads_since(&self, before: &Self) -> Vec<ThreadTime> {
         let least_ns = self.at_ns.saturating_sub(before.at_ns) / PART;
-        let mut told: Vec<ThreadTime> = Vec::new();
+        let mut reported: Vec<ThreadTime> = Vec::new();
         for (tid, (name, after)) in &self.kernel {
             let earlier = before.kernel.get(tid).map(|(_, time)| *time);
             let time = passed(earlier, *after);
             if time.run_ns >= least_ns || carries(name) {
-                told.push(thread(name.clone(), time));
+                reported.push(thread(name.clone(), time));
             }
         }
-        told.sort_by(|one, other| one.name.cmp(&other.name));
+        reported.sort_by(|one, other| one.name.cmp(&other.name));
         for (name, threads) in &self.sets {
             let earlier = before.sets.iter().find(|(set, _)| set == name);
             let mut sum = SchedStat { run_ns: 0, wait_ns: 0 };
@@ -135,9 +135,9 @@ impl Snapshot {
                 sum.run_ns += time.run_ns;
                 sum.wait_ns += time.wait_ns;
             }
-            told.push(thread(name.clone(), sum));
+            reported.push(thread(name.clone(), sum));
         }
-        told
+        reported
     }
 
     /// The PMU's counters from `before` to this.
@@ -227,11 +227,12 @@ mod tests {
 
     #[test]
     fn carriers_are_always_reported_and_others_where_they_ran() {
-        let told = |ran| snapshot(ran, 1_000_000).threads_since(&snapshot(0, 0));
-        let names = |told: Vec<ThreadTime>| told.into_iter().map(|t| t.name).collect::<Vec<_>>();
-        assert_eq!(names(told(10)), ["ksoftirqd/0", "sender"]);
-        assert_eq!(names(told(5000)), ["ksoftirqd/0", "kworker/0:1", "sender"]);
-        assert_eq!(told(10)[1].waited_ns, Some(20));
+        let reported = |ran| snapshot(ran, 1_000_000).threads_since(&snapshot(0, 0));
+        let names =
+            |reported: Vec<ThreadTime>| reported.into_iter().map(|t| t.name).collect::<Vec<_>>();
+        assert_eq!(names(reported(10)), ["ksoftirqd/0", "sender"]);
+        assert_eq!(names(reported(5000)), ["ksoftirqd/0", "kworker/0:1", "sender"]);
+        assert_eq!(reported(10)[1].waited_ns, Some(20));
     }
 
     #[test]

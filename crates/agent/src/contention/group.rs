@@ -78,7 +78,7 @@ impl Group {
         let roots = Roots::of(&text);
         let folders: Vec<PathBuf> =
             roots.all.iter().map(|root| root.join(path.trim_start_matches('/'))).collect();
-        let mut made = Made(Vec::new());
+        let mut made = CreatedFolders(Vec::new());
         for (root, folder) in roots.all.iter().zip(&folders) {
             cgroup::create(folder).map_err(refused("cannot make the application's group"))?;
             made.0.push(folder.clone());
@@ -227,9 +227,9 @@ impl Drop for Group {
 }
 
 /// Folders that are removed again where the next one cannot be made.
-struct Made(Vec<PathBuf>);
+struct CreatedFolders(Vec<PathBuf>);
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         take_away(&self.0);
     }

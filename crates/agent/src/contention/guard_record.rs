@@ -114,9 +114,9 @@ mod tests {
         ]);
         let moments =
             Moments { opens_ns: 2 * SECOND, closes_ns: 3 * SECOND, began_ns: Some(SECOND) };
-        let told = summary(&ticks, moments);
-        assert_eq!(told.writes, 4);
-        assert_eq!(told.decisions, [(200, "at 1200".to_owned()), (1200, "at 2200".to_owned())]);
+        let reported = summary(&ticks, moments);
+        assert_eq!(reported.writes, 4);
+        assert_eq!(reported.decisions, [(200, "at 1200".to_owned()), (1200, "at 2200".to_owned())]);
     }
 
     #[test]

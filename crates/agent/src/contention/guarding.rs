@@ -20,7 +20,7 @@ use linux::{
     proc,
     system::{boottime_ns, monotonic_ns, page_size},
 };
-use model::{contention::Guarding as Told, wire::Refusal};
+use model::{contention::Guarding as GuardRecord, wire::Refusal};
 use rustix::process::Signal;
 
 use super::{
@@ -132,7 +132,7 @@ impl Guarding {
     }
 
     /// Ends it, and tells what it did: in a window, and since the application began, ns of the monotonic clock.
-    pub(super) fn finish(mut self, group: Option<&Group>, moments: Moments) -> Told {
+    pub(super) fn finish(mut self, group: Option<&Group>, moments: Moments) -> GuardRecord {
         let resident_kib = self.resident_kib();
         self.end();
         let after = group.map(Group::bounds).unwrap_or_default();
@@ -144,8 +144,8 @@ impl Guarding {
             closes_ns: moments.closes_ns + slept_ns,
             began_ns: moments.began_ns.map(|began_ns| began_ns + slept_ns),
         };
-        let told = guard_record::summary(&ticks, moments);
-        Told { resident_kib, restored: after == self.before, ..told }
+        let reported = guard_record::summary(&ticks, moments);
+        GuardRecord { resident_kib, restored: after == self.before, ..reported }
     }
 
     /// Its record: the older half first.

@@ -159,12 +159,12 @@ impl Shared {
     fn take(&self, seat: &Seat, open: impl FnOnce() -> io::Result<UdpSocket>) -> Option<UdpSocket> {
         let opened = seat.take().and_then(|()| open());
         let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-        let (told, socket) = match opened {
+        let (reported, socket) = match opened {
             Ok(socket) => (Ok(tid), Some(socket)),
             Err(error) => (Err(refused("cannot probe the road")(error)), None),
         };
         // Nobody listens where the trial is given up.
-        let _ = self.born.send(told);
+        let _ = self.born.send(reported);
         socket
     }
 }

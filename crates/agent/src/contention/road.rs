@@ -98,6 +98,6 @@ fn counted(links: &mut Links, name: &str) -> Result<Counters, Refusal> {
     let found = links.counters(name).map_err(refused("cannot read a link's counters"))?;
     found.ok_or_else(|| Refusal::Contention {
         what: format!("the link {name} is gone"),
-        why: "somebody took it away in the middle of the trial".to_owned(),
+        why: "it was removed in the middle of the trial".to_owned(),
     })
 }

@@ -63,9 +63,9 @@ impl Ended {
     /// Adds it to what was counted.
     pub(super) fn complete(self, record: &mut Record) {
         record.round_trips = self.round_trips;
-        record.guard = self.guarding.map(|told| model::contention::Guarding {
+        record.guard = self.guarding.map(|reported| model::contention::Guarding {
             ran_ns: record.guard.as_ref().map(|guard| guard.ran_ns).unwrap_or_default(),
-            ..told
+            ..reported
         });
         if let (Some(work), Some(ended)) = (&mut record.application, self.work) {
             work.operations = ended.operations;

@@ -71,20 +71,20 @@ mod tests {
     #[test]
     fn modules_are_known_by_their_names_and_their_notes() {
         let root = tempfile::tempdir().unwrap();
-        let told = || modules(root.path()).unwrap();
-        let none = told();
+        let reported = || modules(root.path()).unwrap();
+        let none = reported();
         module(root.path(), "mac80211", "one");
-        let one = told();
+        let one = reported();
         module(root.path(), "cfg80211", "two");
-        let two = told();
+        let two = reported();
         assert!(none != one && one != two);
         module(root.path(), "mac80211", "another build");
-        assert_ne!(told(), two);
+        assert_ne!(reported(), two);
         module(root.path(), "mac80211", "one");
-        assert_eq!(told(), two);
+        assert_eq!(reported(), two);
         // Built in: it has parameters and no state.
         fs::create_dir(root.path().join("printk")).unwrap();
-        assert_eq!(told(), two);
+        assert_eq!(reported(), two);
     }
 
     #[test]

@@ -55,11 +55,11 @@ impl Mounts {
     /// Overlays with an upper layer that can be seen from here.
     pub(super) fn overlays(&self) -> Vec<Overlay> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let told = |mount: &Mount| {
+        let reported = |mount: &Mount| {
             let upper = mount.upper.as_ref()?;
             Some(Overlay { at: text(&mount.at), upper: text(upper), files: files_in(upper)? })
         };
-        self.all.iter().filter_map(told).collect()
+        self.all.iter().filter_map(reported).collect()
     }
 
     /// The last mount at the longest part of a path.

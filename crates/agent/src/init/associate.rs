@@ -45,11 +45,11 @@ impl Association<'_> {
                 Supplicant::connect(self.topology, radio)?.associate()?;
             }
         }
-        let mut told = None;
+        let mut reported = None;
         loop {
             self.services.reap_required()?;
             let counts = self.count()?;
-            self.tell(&mut told, counts.iter().sum());
+            self.report(&mut reported, counts.iter().sum());
             if self.agree(&counts, &hostapd)? && self.stays_so(&hostapd)? {
                 return Ok(());
             }
@@ -99,10 +99,10 @@ impl Association<'_> {
         Ok(true)
     }
 
-    fn tell(&self, told: &mut Option<u32>, associated: u32) {
-        if *told != Some(associated) {
+    fn report(&self, reported: &mut Option<u32>, associated: u32) {
+        if *reported != Some(associated) {
             say(format_args!("associated {associated}/{}", self.topology.clients));
-            *told = Some(associated);
+            *reported = Some(associated);
         }
     }
 

@@ -52,17 +52,17 @@ fn begin() -> Result<Machine, Error> {
     };
     let topology = plan()?;
     say("booted");
-    let is_up = told(machine.bring_up(&topology));
-    told(machine.start_console(topology.console));
+    let is_up = reported(machine.bring_up(&topology));
+    reported(machine.start_console(topology.console));
     // A machine that failed is no state to come back to.
     if topology.hold && is_up {
-        told(hold::stop_here());
+        reported(hold::stop_here());
     }
     Ok(machine)
 }
 
 /// Tells the host what failed. The machine stays: it can still be looked at, and turned off.
-fn told(result: Result<(), Error>) -> bool {
+fn reported(result: Result<(), Error>) -> bool {
     result.map_err(|error| say(format_args!("failed: {}", error.line()))).is_ok()
 }
 

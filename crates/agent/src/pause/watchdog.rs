@@ -77,9 +77,9 @@ impl Watchdog {
     pub(crate) fn hold(&mut self, held: &Held) -> io::Result<usize> {
         match held {
             Held::Process(process) => {
-                self.tell(&format!("process {} {}", process.pid(), process.born()))?;
+                self.send(&format!("process {} {}", process.pid(), process.born()))?;
             }
-            Held::Group(group) => self.tell(&format!("group {}", group.folder().display()))?,
+            Held::Group(group) => self.send(&format!("group {}", group.folder().display()))?,
         }
         self.held += 1;
         Ok(self.held - 1)
@@ -91,7 +91,7 @@ impl Watchdog {
     ///
     /// That it is gone.
     pub(crate) fn sweep(&mut self, folder: &Path) -> io::Result<()> {
-        self.tell(&format!("sweep {}", folder.display()))
+        self.send(&format!("sweep {}", folder.display()))
     }
 
     /// Tells it that somebody is about to be stopped.
@@ -100,7 +100,7 @@ impl Watchdog {
     ///
     /// That it is gone: nobody may be stopped then.
     pub(crate) fn stops(&mut self, place: usize) -> io::Result<()> {
-        self.tell(&format!("stops {place}"))
+        self.send(&format!("stops {place}"))
     }
 
     /// Tells it that somebody runs again.
@@ -109,7 +109,7 @@ impl Watchdog {
     ///
     /// That it is gone.
     pub(crate) fn runs(&mut self, place: usize) -> io::Result<()> {
-        self.tell(&format!("runs {place}"))
+        self.send(&format!("runs {place}"))
     }
 
     /// Becomes readable when it has something to say unasked, or has ended.
@@ -135,7 +135,7 @@ impl Watchdog {
         Ok(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
     }
 
-    fn tell(&mut self, line: &str) -> io::Result<()> {
+    fn send(&mut self, line: &str) -> io::Result<()> {
         let mut to = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
         to.write_all(format!("{line}\n").as_bytes())?;
         self.hear()

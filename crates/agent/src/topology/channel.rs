@@ -12,14 +12,14 @@ const ANNOUNCED: u32 = 5;
 
 /// What must stay as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct Preserved {
     /// The channel's width, MHz.
     pub(super) width: u32,
     /// 802.11n, ac and ax.
     pub(super) standards: [bool; 3],
 }
 
-impl Kept {
+impl Preserved {
     /// A width, and the standards that hostapd says are on.
     pub(super) fn of(width: u32, status: &Status) -> Self {
         let on = |key| status.value(key) == Some("1");
@@ -29,7 +29,7 @@ impl Kept {
 
 /// The order to go to a primary channel, MHz. Where its band has no place for the width, hostapd is asked for
 /// 20 MHz.
-pub(super) fn switch(megahertz: u32, kept: Kept) -> String {
+pub(super) fn switch(megahertz: u32, kept: Preserved) -> String {
     let mut words = format!("CHAN_SWITCH {ANNOUNCED} {megahertz}");
     let mut width = 20;
     if let Some(centre) = centre(megahertz, kept.width) {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn words(megahertz: u32, width: u32, standards: [bool; 3]) -> String {
-        switch(megahertz, Kept { width, standards })
+        switch(megahertz, Preserved { width, standards })
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Repair<'_> {
         }
         let name = self.process.name.as_str();
         if self.session.until(SIGNALLED, || now(name).filter(State::runs))?.is_none() {
-            let why = "it is stopped again after SIGCONT; somebody else stops it";
+            let why = "it is stopped again after SIGCONT; another program stops it";
             return Err(self.fault("stopped").refused(why).into());
         }
         self.done("stopped", "resumed");

@@ -14,7 +14,7 @@ use model::{
 
 use super::{
     Fault,
-    channel::{Kept, switch},
+    channel::{Preserved, switch},
 };
 use crate::{
     census,
@@ -97,7 +97,7 @@ impl Radio<'_> {
             Err(_) => return Ok(()),
         };
         let Some(how) = not_enabled(status.state()) else { return Ok(()) };
-        if how.must_be_told {
+        if how.must_be_enabled {
             let enabled = Control::of(name).and_then(|hostapd| hostapd.order("ENABLE"));
             enabled.map_err(|why| self.fault(&how.words).refused(why))?;
         }
@@ -106,7 +106,7 @@ impl Radio<'_> {
             let why = format!("it is not enabled after {} s", ENABLED.for_ns / 1_000_000_000);
             return Err(self.fault(&how.words).refused(why).into());
         }
-        let done = if how.must_be_told { "enabled" } else { "waited for" };
+        let done = if how.must_be_enabled { "enabled" } else { "waited for" };
         self.repaired(&how.words, done);
         Ok(())
     }
@@ -143,7 +143,7 @@ impl Radio<'_> {
         let how = format!("on {megahertz} MHz");
         let refused = |why: String| self.fault(&how).refused(why);
         let status = hostapd::status(name).map_err(|error| refused(error.to_string()))?;
-        let words = switch(wanted, Kept::of(width, &status));
+        let words = switch(wanted, Preserved::of(width, &status));
         let ordered = Control::of(name).and_then(|hostapd| hostapd.order(&words));
         ordered.map_err(|error| refused(error.to_string()))?;
         let there = || on_air_at(name, wanted);
@@ -165,7 +165,7 @@ struct NotEnabled {
     /// For people.
     words: String,
     /// It stays so until it is told otherwise; others are on the way.
-    must_be_told: bool,
+    must_be_enabled: bool,
 }
 
 fn is_enabled(state: Option<&str>) -> bool {
@@ -180,7 +180,7 @@ fn not_enabled(state: Option<&str>) -> Option<NotEnabled> {
     let state = state.unwrap_or("without a state");
     Some(NotEnabled {
         words: format!("{state} in hostapd"),
-        must_be_told: matches!(state, "DISABLED" | "UNINITIALIZED"),
+        must_be_enabled: matches!(state, "DISABLED" | "UNINITIALIZED"),
     })
 }
 
@@ -211,15 +211,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_right_on_the_way_or_waits_to_be_told() {
+    fn a_state_is_right_on_the_way_or_waits_to_be_enabled() {
         assert_eq!(not_enabled(Some("ENABLED")), None);
-        assert!(not_enabled(Some("DISABLED")).unwrap().must_be_told);
+        assert!(not_enabled(Some("DISABLED")).unwrap().must_be_enabled);
         let on_the_way = not_enabled(Some("COUNTRY_UPDATE")).unwrap();
         assert_eq!(
-            (on_the_way.words.as_str(), on_the_way.must_be_told),
+            (on_the_way.words.as_str(), on_the_way.must_be_enabled),
             ("COUNTRY_UPDATE in hostapd", false)
         );
-        assert!(!not_enabled(None).unwrap().must_be_told);
+        assert!(!not_enabled(None).unwrap().must_be_enabled);
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn identity(order: Measure) -> Identity {
 }
 
 fn of_role(identity: &Identity, role: Role) -> &ProcessIdentity {
-    identity.parties.iter().find(|party| party.role == role).unwrap()
+    identity.processes.iter().find(|process| process.role == role).unwrap()
 }
 
 fn put(name: &str, bytes: &[u8], first: bool, last: bool) -> Order {
@@ -35,21 +35,24 @@ fn put(name: &str, bytes: &[u8], first: bool, last: bool) -> Order {
 #[test]
 fn subject_load_and_agent_are_known_by_their_files() {
     let subject = Subject::idle();
-    let told = identity(loaded(&subject.name, 2, &["sleep", "0.01"]));
+    let reported = identity(loaded(&subject.name, 2, &["sleep", "0.01"]));
     let agent = sha256_of(env!("CARGO_BIN_EXE_headroom-agent"));
-    assert_eq!(told.agent, Some(agent));
-    let party = of_role(&told, Role::Subject);
-    assert_eq!((party.name.as_str(), party.command[1].as_str()), (subject.name.as_str(), "600"));
-    let executable = &party.files[0];
+    assert_eq!(reported.agent, Some(agent));
+    let process = of_role(&reported, Role::Subject);
+    assert_eq!(
+        (process.name.as_str(), process.command[1].as_str()),
+        (subject.name.as_str(), "600")
+    );
+    let executable = &process.files[0];
     assert_eq!(executable.sha256, Some(sha256_of(&executable.path)));
     // It was copied a moment ago.
     assert!(matches!(executable.doubt, Some(FileDoubt::ChangedSinceBoot(_))), "{executable:?}");
-    let load = of_role(&told, Role::Load);
+    let load = of_role(&reported, Role::Load);
     assert_eq!(load.command, ["sleep", "0.01"]);
     assert_eq!(load.files[0].sha256, executable.sha256, "a copy has the same content");
     let line = fs::read_to_string("/proc/cmdline").unwrap();
-    assert_eq!(told.kernel.command_line.as_deref(), Some(line.trim_end_matches('\n')));
-    assert_eq!(told.kernel.notes, Some(sha256_of("/sys/kernel/notes")));
+    assert_eq!(reported.kernel.command_line.as_deref(), Some(line.trim_end_matches('\n')));
+    assert_eq!(reported.kernel.notes, Some(sha256_of("/sys/kernel/notes")));
 }
 
 #[test]
@@ -60,15 +63,15 @@ fn a_program_that_was_replaced_is_known_by_what_runs() {
     let new = path.with_extension("new");
     fs::write(&new, "another build").unwrap();
     fs::rename(&new, &path).unwrap();
-    let told = identity(measure(&subject.name, 2));
-    let executable = &of_role(&told, Role::Subject).files[0];
+    let reported = identity(measure(&subject.name, 2));
+    let executable = &of_role(&reported, Role::Subject).files[0];
     assert_eq!(Path::new(&executable.path), path);
     assert_eq!(executable.sha256, Some(original.clone()));
     assert_eq!(executable.doubt, Some(FileDoubt::Replaced));
 
     fs::remove_file(&path).unwrap();
-    let told = identity(measure(&subject.name, 2));
-    let executable = &of_role(&told, Role::Subject).files[0];
+    let reported = identity(measure(&subject.name, 2));
+    let executable = &of_role(&reported, Role::Subject).files[0];
     assert_eq!(
         (&executable.sha256, &executable.doubt),
         (&Some(original), &Some(FileDoubt::Replaced))
@@ -83,24 +86,24 @@ fn a_configuration_that_the_words_name_is_part_of_it() {
     let option = format!("--config={}", config.display());
     let program = shell.path();
     let words = [program.to_str().unwrap(), "-c", "sleep 60; :", &option];
-    let told = |interval: &str| {
+    let reported = |interval: &str| {
         fs::write(&config, interval).unwrap();
-        let told = identity(starting(&shell.name, 2, &words));
-        let party = of_role(&told, Role::Subject).clone();
-        party.files.into_iter().find(|file| Path::new(&file.path) == config).unwrap()
+        let reported = identity(starting(&shell.name, 2, &words));
+        let process = of_role(&reported, Role::Subject).clone();
+        process.files.into_iter().find(|file| Path::new(&file.path) == config).unwrap()
     };
-    let one = told("interval 1\n");
+    let one = reported("interval 1\n");
     assert_eq!(one.sha256, Some(sha256_of(&config)));
-    assert_ne!(told("interval 2\n").sha256, one.sha256);
+    assert_ne!(reported("interval 2\n").sha256, one.sha256);
 }
 
 #[test]
 fn others_are_known_by_their_executable() {
     let (subject, other) = (Subject::idle(), Subject::idle());
     let order = Measure { others: vec![other.name.clone()], ..measure(&subject.name, 2) };
-    let told = identity(order);
-    let party = of_role(&told, Role::Other);
-    assert_eq!((party.name.as_str(), party.files.len()), (other.name.as_str(), 1));
+    let reported = identity(order);
+    let process = of_role(&reported, Role::Other);
+    assert_eq!((process.name.as_str(), process.files.len()), (other.name.as_str(), 1));
 }
 
 #[test]
@@ -123,8 +126,8 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
     agent.hello();
     agent.census();
     (0..3).for_each(|_| drop(agent.sample()));
-    let Frame::Identity(told) = agent.frame() else { panic!("no identity") };
-    let executable = &of_role(&told, Role::Subject).files[0];
+    let Frame::Identity(reported) = agent.frame() else { panic!("no identity") };
+    let executable = &of_role(&reported, Role::Subject).files[0];
     assert_eq!((&executable.sha256, &executable.doubt), (&Some(sha256_of(&path)), &None));
     agent.census();
     assert_eq!(agent.frame(), Frame::Done);
@@ -137,8 +140,8 @@ fn a_file_is_put_in_pieces_runs_and_goes_with_the_stream() {
 fn a_file_that_would_lie_elsewhere_is_refused() {
     let mut agent = Agent::start().0;
     agent.order(&put("a/b/tool", b"x", true, true));
-    let told = agent.refused();
-    assert!(matches!(&told, Refusal::Machine(why) if why.contains("its name")), "{told}");
+    let reported = agent.refused();
+    assert!(matches!(&reported, Refusal::Machine(why) if why.contains("its name")), "{reported}");
     // A name that leads out is no name: the order is not understood, and the stream of no further use.
     let mut bytes = encode(&put("aa/tool", b"x", true, true)).unwrap();
     let at = bytes.windows(7).position(|name| name == b"aa/tool").unwrap();

@@ -154,16 +154,17 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
 
 /// Where guard's program is: beside the agent, if it has been built.
 fn guard_is_built() -> bool {
-    let beside = std::path::Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
-    let built = beside.is_file();
+    let sibling =
+        std::path::Path::new(env!("CARGO_BIN_EXE_headroom-agent")).with_file_name("guard");
+    let built = sibling.is_file();
     if !built {
-        skip::skip!("{} is not built: cargo build --package guard", beside.display());
+        skip::skip!("{} is not built: cargo build --package guard", sibling.display());
     }
     built
 }
 
 #[test]
-fn guard_is_a_control_that_tells_what_it_did_and_leaves_the_group_as_it_was() {
+fn guard_is_a_control_that_reports_what_it_did_and_leaves_the_group_as_it_was() {
     if !guard_is_built() {
         return;
     }

@@ -340,7 +340,7 @@ fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
         sha256: sha256.parse().unwrap(),
         offset,
     };
-    for (place, told) in [
+    for (place, reported) in [
         (user(&path, &"0".repeat(64), 0), "look them up again"),
         (user("/no/such/file", &sha256, 0), "No such file"),
         (user(&path, &sha256, 1 << 40), "put the probe `work`"),
@@ -353,7 +353,7 @@ fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
         let text = refusal.to_string();
         eprintln!("{text}");
         assert!(
-            text.contains(told) || text.contains("KPROBE") || text.contains("kallsyms"),
+            text.contains(reported) || text.contains("KPROBE") || text.contains("kallsyms"),
             "{text}"
         );
     }
@@ -362,10 +362,10 @@ fn another_file_a_place_outside_and_an_absent_file_are_refused_by_name() {
 #[test]
 fn a_reading_that_fails_or_says_too_much_is_refused() {
     let subject = Subject::idle();
-    for (script, told) in [("exit 3", "exit status: 3"), ("yes", "exit status")] {
+    for (script, reported) in [("exit 3", "exit status: 3"), ("yes", "exit status")] {
         let read = Some(["sh", "-c", script].map(str::to_owned).to_vec());
         let order = CountsOrder { scope: Scope::Subject, probes: Vec::new(), read };
         let refusal = Agent::ordered(&ordered(order, measure(&subject.name, 2))).refused();
-        assert!(refusal.to_string().contains(told), "{refusal}");
+        assert!(refusal.to_string().contains(reported), "{refusal}");
     }
 }

@@ -243,7 +243,7 @@ fn every_login_succeeds_under_every_instrument() {
     let mut again = 3;
     let mut left: Vec<_> = instruments.into_iter().rev().collect();
     while let Some(instrument) = left.pop() {
-        let told = format!("{instrument:?}");
+        let reported = format!("{instrument:?}");
         let same = instrument.clone();
         let measure = Measure { instrument, ..measure(&sshd.copy.name, 40) };
         let mut agent = match Agent::opened(&Order::measure(measure)) {
@@ -251,7 +251,7 @@ fn every_login_succeeds_under_every_instrument() {
             Err(refusal) => return assert!(skipped::<()>(&refusal).is_none()),
         };
         let succeeded = (0..LOGINS).filter(|_| sshd.log_in()).count();
-        assert_eq!(succeeded, LOGINS, "{told}");
+        assert_eq!(succeeded, LOGINS, "{reported}");
         let counted = loop {
             match agent.frame() {
                 Frame::Counts(counts) => break Some(counts.probes[0].hits),
@@ -292,8 +292,11 @@ fn returns_of_a_program_of_go_are_not_watched_and_its_calls_are_counted() {
         ordered(counts, measure(&subject.name, 2))
     };
     let refusal = Agent::ordered(&order(Detail::Spans(None))).refused();
-    let told = refusal.to_string();
-    assert!(told.contains("a program of Go") || skipped::<()>(&refusal).is_none(), "{told}");
+    let reported = refusal.to_string();
+    assert!(
+        reported.contains("a program of Go") || skipped::<()>(&refusal).is_none(),
+        "{reported}"
+    );
     counted(&order(Detail::Hits));
 }
 

@@ -106,7 +106,7 @@ fn answer(agent: &mut Agent) -> (Vec<Sample>, Pauses) {
     loop {
         match agent.frame() {
             Frame::Sample(sample) => samples.push(*sample),
-            Frame::Pauses(told) => pauses = Some(*told),
+            Frame::Pauses(reported) => pauses = Some(*reported),
             Frame::Done => return (samples, pauses.expect("pauses are told")),
             Frame::Refused(refusal) => panic!("{refusal}"),
             _ => {}
@@ -310,8 +310,8 @@ fn the_load_itself_is_stopped_and_ends_after_the_window() {
     });
     linux::process::kill(consumer).unwrap();
     let refusal = agent.refused();
-    let told = matches!(refusal, Refusal::ConsumerEnded { pid, .. } if pid == consumer);
-    assert!(told, "{refusal:?}, where pid {consumer} was killed");
+    let reported = matches!(refusal, Refusal::ConsumerEnded { pid, .. } if pid == consumer);
+    assert!(reported, "{refusal:?}, where pid {consumer} was killed");
 }
 
 #[test]

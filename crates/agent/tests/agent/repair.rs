@@ -54,8 +54,8 @@ fn a_stopped_process_that_must_run_is_resumed_and_reported() {
     stop(&manager);
     let order = Order::measure(wanting(&subject, &manager.name, Must::Run, None));
     let mut agent = Agent::ordered(&order);
-    let told = corrections(&mut agent);
-    assert_eq!(told, [correction(&manager.name, "was stopped", "resumed")]);
+    let reported = corrections(&mut agent);
+    assert_eq!(reported, [correction(&manager.name, "was stopped", "resumed")]);
     assert_ne!(state(&manager), 'T');
     finish(&mut agent);
     // Once it is right there is nothing to tell.
@@ -68,8 +68,8 @@ fn a_stopped_process_that_must_run_is_resumed_and_reported() {
 fn a_process_that_must_rest_is_stopped_for_the_trial_and_resumed_after_it() {
     let (subject, manager) = (Subject::idle(), Subject::idle());
     let mut agent = Agent::measuring(wanting(&subject, &manager.name, Must::Rest, None));
-    let told = corrections(&mut agent);
-    assert_eq!(told, [correction(&manager.name, "was running", "stopped for the trial")]);
+    let reported = corrections(&mut agent);
+    assert_eq!(reported, [correction(&manager.name, "was running", "stopped for the trial")]);
     assert_eq!(state(&manager), 'T');
     finish(&mut agent);
     assert_ne!(state(&manager), 'T');
@@ -130,9 +130,9 @@ fn a_command_starts_and_ends_a_manager() {
     let command = format!("{path} 60 &");
     let order = wanting(&subject, &manager.name, Must::Run, Some(command.clone()));
     let mut agent = Agent::measuring(order);
-    let told = corrections(&mut agent);
+    let reported = corrections(&mut agent);
     let done = format!("started with `{command}`");
-    assert_eq!(told, [correction(&manager.name, "was not running", &done)]);
+    assert_eq!(reported, [correction(&manager.name, "was not running", &done)]);
     finish(&mut agent);
     assert_eq!(manager.running(), 1, "what must run is left running");
 
@@ -157,14 +157,14 @@ fn what_cannot_be_repaired_is_refused() {
             other => panic!("{other}"),
         }
     };
-    let told = refused(wanting(&subject, "no-such-manager", Must::Run, None));
-    assert!(told.starts_with("no-such-manager is not running, and cannot be "), "{told}");
-    assert!(told.ends_with(": no `command` says how to start it"), "{told}");
-    let told = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
-    assert!(told.contains("headroom's own agent"), "{told}");
+    let reported = refused(wanting(&subject, "no-such-manager", Must::Run, None));
+    assert!(reported.starts_with("no-such-manager is not running, and cannot be "), "{reported}");
+    assert!(reported.ends_with(": no `command` says how to start it"), "{reported}");
+    let reported = refused(wanting(&subject, "headroom-agent", Must::Rest, None));
+    assert!(reported.contains("headroom's own agent"), "{reported}");
     let interfaces =
         vec![model::topology::InterfaceOrder { name: "headroom-none".to_owned(), megahertz: None }];
     let topology = Some(TopologyOrder { interfaces, processes: Vec::new() });
-    let told = refused(Measure { topology, ..measure(&subject.name, 2) });
-    assert!(told.starts_with("headroom-none is not there, and cannot be "), "{told}");
+    let reported = refused(Measure { topology, ..measure(&subject.name, 2) });
+    assert!(reported.starts_with("headroom-none is not there, and cannot be "), "{reported}");
 }

@@ -106,8 +106,9 @@ fn one_of_another_name_is_refused_with_the_name_it_has() {
     let mut agent =
         Agent::measuring(starting("another-name", 3, &[sleep.path().to_str().unwrap(), "60"]));
     let why = why(&mut agent);
-    let told = format!("none of its processes is named `another-name`; they are: {}", sleep.name);
-    assert_eq!(why, told);
+    let reported =
+        format!("none of its processes is named `another-name`; they are: {}", sleep.name);
+    assert_eq!(why, reported);
     assert_nothing_left(&agent, &sleep);
 }
 
@@ -126,8 +127,8 @@ fn a_child_of_what_is_started_may_have_the_name() {
 fn a_name_that_runs_already_is_refused_and_left_alone() {
     let mut subject = Subject::idle();
     let mut agent = Agent::measuring(starting(&subject.name, 3, &["sleep", "60"]));
-    let told = format!("`{}` already runs as pid {}", subject.name, subject.pid());
-    assert_eq!(why(&mut agent), told);
+    let reported = format!("`{}` already runs as pid {}", subject.name, subject.pid());
+    assert_eq!(why(&mut agent), reported);
     assert_eq!(subject.child.try_wait().unwrap(), None);
 }
 

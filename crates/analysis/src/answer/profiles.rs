@@ -32,7 +32,7 @@ fn change(difference: &Difference) -> Option<String> {
     let (before, after) = difference.totals()?;
     let size = |change: &FunctionChange| (change.after - change.before).abs();
     let worth = |change: &&FunctionChange| {
-        change.told_apart
+        change.significant
             && size(change) >= WORTH_SAYING * before.max(after)
             && change.before < EVERYTHING * before
             && change.after < EVERYTHING * after
@@ -139,7 +139,7 @@ mod tests {
     fn one_repetition_says_nothing_of_a_change() {
         let (_, mut analysis) = fixture::profiled();
         for change in analysis.differences.iter_mut().flat_map(|one| &mut one.functions) {
-            change.told_apart = false;
+            change.significant = false;
         }
         assert!(super::of(&analysis).iter().all(|one| !one.contains("not seen")));
     }

@@ -62,8 +62,8 @@ fn slopes(analysis: &Analysis) -> Option<String> {
 }
 
 fn per_client(slope: &Slope, variant: &str) -> String {
-    let told = slope.per_client.differs_from_zero() || slope.per_client.interval.is_none();
-    let doubt = if told { "" } else { " (not measurably different from 0)" };
+    let reported = slope.per_client.differs_from_zero() || slope.per_client.interval.is_none();
+    let doubt = if reported { "" } else { " (not measurably different from 0)" };
     let per_client = Unit::MICROS.with_interval(&slope.per_client);
     format!("{per_client} of CPU a second to `{variant}`{doubt}")
 }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_told_by_how_much_it_rose_in_each_repetition() {
+    fn a_counter_is_reported_by_how_much_it_rose_in_each_repetition() {
         let found =
             rises(&[["polls_total 3", "polls_total 23"], ["polls_total 5", "polls_total 26"]]);
         assert_eq!(found, [("polls_total".to_owned(), vec![20.0, 21.0])]);

@@ -18,7 +18,7 @@ fn file(path: &str, digit: &str) -> FileIdentity {
 }
 
 fn identity() -> Identity {
-    let party = |role, name: &str, files| ProcessIdentity {
+    let process = |role, name: &str, files| ProcessIdentity {
         role,
         name: name.to_owned(),
         command: vec![format!("/usr/bin/{name}"), "--every".to_owned(), "1s".to_owned()],
@@ -31,13 +31,13 @@ fn identity() -> Identity {
             modules: Some(sum("c")),
             command_line: Some("console=ttyS0".to_owned()),
         },
-        parties: vec![
-            party(
+        processes: vec![
+            process(
                 Role::Subject,
                 "stationd",
                 vec![file("/run/headroom/put/stationd", "1"), file("/lib/libc.so.6", "2")],
             ),
-            party(Role::Load, "monitor", vec![file("/usr/bin/monitor", "3")]),
+            process(Role::Load, "monitor", vec![file("/usr/bin/monitor", "3")]),
         ],
         interfaces: vec![InterfaceIdentity {
             name: "wlan0".to_owned(),
@@ -104,10 +104,10 @@ fn each_thing_that_differs_is_named_and_only_an_image_may_bring_it() {
             "the kernel's command line: console=ttyS0 in `before`, quiet in `after`",
         ),
         (
-            |of| of.parties[0].files[1].sha256 = Some(sum("9")),
+            |of| of.processes[0].files[1].sha256 = Some(sum("9")),
             "/lib/libc.so.6 of `stationd`: 222222222222 in `before`, 999999999999 in `after`",
         ),
-        (|of| drop(of.parties.pop()), "`monitor` was measured in `before` alone"),
+        (|of| drop(of.processes.pop()), "`monitor` was measured in `before` alone"),
     ];
     for (change, line) in changes {
         for allowed in [Difference::Nothing, Difference::Variants, program("1", "1")] {
@@ -130,8 +130,8 @@ fn a_channel_may_never_differ() {
 #[test]
 fn words_may_differ_between_variants_only_and_bring_files_of_their_own() {
     let change = |of: &mut Identity| {
-        of.parties[0].command.push("--config".to_owned());
-        of.parties[0].files.push(file("/etc/other.toml", "7"));
+        of.processes[0].command.push("--config".to_owned());
+        of.processes[0].files.push(file("/etc/other.toml", "7"));
     };
     assert_eq!(after(&Difference::Variants, change), [""; 0]);
     let found = after(&Difference::Nothing, change);
@@ -142,20 +142,20 @@ fn words_may_differ_between_variants_only_and_bring_files_of_their_own() {
     );
     assert_eq!(found[1], "/etc/other.toml is a file of `stationd` in `after` alone");
     let only_the_file =
-        after(&Difference::Variants, |of| of.parties[0].files.push(file("/lib/x.so", "7")));
+        after(&Difference::Variants, |of| of.processes[0].files.push(file("/lib/x.so", "7")));
     assert_eq!(only_the_file, ["/lib/x.so is a file of `stationd` in `after` alone"]);
 }
 
 #[test]
 fn the_named_program_may_differ_and_must_be_the_one_that_was_named() {
-    let new = |of: &mut Identity| of.parties[0].files[0].sha256 = Some(sum("4"));
+    let new = |of: &mut Identity| of.processes[0].files[0].sha256 = Some(sum("4"));
     assert_eq!(after(&program("1", "4"), new), [""; 0]);
     assert_eq!(
         after(&program("1", "5"), new),
         ["`stationd` in `after` is 444444444444, and 555555555555 was to be measured"]
     );
     assert_eq!(after(&Difference::Variants, new).len(), 1);
-    let gone = after(&program("1", "4"), |of| of.parties[0].files.remove(0).path.clear());
+    let gone = after(&program("1", "4"), |of| of.processes[0].files.remove(0).path.clear());
     assert!(
         gone.contains(&"nothing that was measured in `after` has `stationd` in it".to_owned()),
         "{gone:?}"
@@ -165,7 +165,7 @@ fn the_named_program_may_differ_and_must_be_the_one_that_was_named() {
 #[test]
 fn overlays_that_differ_and_files_that_changed_speak_against_a_side_but_for_our_own() {
     let doubtful = |doubt: FileDoubt| {
-        move |of: &mut Identity| of.parties[0].files[1].doubt = Some(doubt.clone())
+        move |of: &mut Identity| of.processes[0].files[1].doubt = Some(doubt.clone())
     };
     let of = |doubt| after(&Difference::Nothing, doubtful(doubt));
     assert_eq!(
@@ -179,7 +179,7 @@ fn overlays_that_differ_and_files_that_changed_speak_against_a_side_but_for_our_
     );
     assert_eq!(of(FileDoubt::InOverlay("/overlay/upper".to_owned())).len(), 1);
     let ours = after(&Difference::Nothing, |of| {
-        of.parties[0].files[0].doubt = Some(FileDoubt::ChangedSinceBoot(40));
+        of.processes[0].files[0].doubt = Some(FileDoubt::ChangedSinceBoot(40));
     });
     assert_eq!(ours, [""; 0]);
     let overlay = after(&Difference::Nothing, |of| of.overlays[0].files = 3);
@@ -215,7 +215,7 @@ fn an_identity_is_missed_only_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_line_that_many_pairs_share_is_told_once_and_a_side_must_agree_with_itself() {
+fn a_line_that_many_pairs_share_is_reported_once_and_a_side_must_agree_with_itself() {
     let [base, variant] = twins();
     let mut later = variant.clone();
     recording(&mut later).identity.as_mut().unwrap().agent = Some(sum("9"));
@@ -234,16 +234,16 @@ fn a_line_that_many_pairs_share_is_told_once_and_a_side_must_agree_with_itself()
 fn of_several_processes_of_one_name_those_with_the_same_words_are_compared() {
     let [mut base, mut variant] = twins();
     let second = |of: &mut Identity| {
-        let mut party = of.parties[1].clone();
-        party.command = vec!["monitor".to_owned(), "wlan1".to_owned()];
-        of.parties.push(party);
+        let mut process = of.processes[1].clone();
+        process.command = vec!["monitor".to_owned(), "wlan1".to_owned()];
+        of.processes.push(process);
     };
     second(recording(&mut base).identity.as_mut().unwrap());
     let of = recording(&mut variant).identity.as_mut().unwrap();
     second(of);
-    of.parties.reverse();
+    of.processes.reverse();
     assert_eq!(strangers(&base, &variant, &Difference::Nothing), [""; 0]);
-    recording(&mut variant).identity.as_mut().unwrap().parties.remove(0);
+    recording(&mut variant).identity.as_mut().unwrap().processes.remove(0);
     let found = strangers(&base, &variant, &Difference::Nothing);
     assert_eq!(found, ["`monitor` was measured in `before` alone"]);
 }

@@ -80,7 +80,7 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
         .into_iter()
         .filter_map(|strategy| {
             let slowdown = with_task(completion, place, strategy, false)?.task.as_ref()?.slowdown?;
-            Some(format!("{:.3} × alongside {}", slowdown.mean, strategy.name()))
+            Some(format!("{:.3} × with {}", slowdown.mean, strategy.name()))
         })
         .collect();
     let rate = Strategy::ALL
@@ -99,7 +99,7 @@ fn of_task(completion: &Completion, place: &str) -> Option<String> {
 fn of_bus(completion: &Completion, place: &str) -> Option<String> {
     let each = Strategy::ALL.into_iter().filter_map(|strategy| {
         let slowdown = with_task(completion, place, strategy, true)?.task.as_ref()?.slowdown?;
-        Some(format!("{:.2} × alongside {}", slowdown.mean, strategy.name()))
+        Some(format!("{:.2} × with {}", slowdown.mean, strategy.name()))
     });
     let each: Vec<String> = each.collect();
     let point =

@@ -84,7 +84,7 @@ impl Question {
     fn what(&self) -> &'static str {
         match self.by {
             By::Path => "transmit path",
-            By::Task => "task alongside it",
+            By::Task => "task with it",
         }
     }
 

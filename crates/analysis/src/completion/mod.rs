@@ -128,7 +128,7 @@ pub struct Point {
     /// Share of the window in which interrupts are masked.
     pub masked: Estimate,
     /// CPU of the trial's own threads alongside the driver, which make the frames and stand for the air.
-    pub beside: Estimate,
+    pub harness: Estimate,
     /// Frames a second that came out.
     pub sent: Estimate,
     /// Megabits a second that came out.
@@ -147,7 +147,7 @@ pub struct Point {
     pub error: Option<Estimate>,
     /// How long a word of 16 bits takes on the bus to the card, ns; 0: no longer than its copy.
     pub bus_word_ns: u64,
-    /// The task alongside it.
+    /// The task with it.
     pub task: Option<Task>,
     /// Frames that came out twice, out of order or damaged, and those that are in none of sent, dropped and queued,
     /// over all blocks.
@@ -203,7 +203,7 @@ pub struct Alone {
 pub enum By {
     /// CPU of the transmit path.
     Path,
-    /// The time that the task alongside it takes.
+    /// The time that the task with it takes.
     Task,
 }
 

@@ -133,7 +133,7 @@ fn point(groups: &Groups<'_>, setting: Setting, strategy: Strategy) -> Option<Po
         waiting: share(|one| one.spun_ns)?,
         rest_us: a_frame(|one| one.driver_ns.saturating_sub(one.spun_ns) as f64 / 1e3),
         masked: share(|one| one.masked_ns)?,
-        beside: share(|one| one.source_ns + one.air_ns)?,
+        harness: share(|one| one.source_ns + one.air_ns)?,
         sent: each(&|one| Some(a_second(one, one.sent)))?,
         megabits: each(&|one| Some(a_second(one, one.sent) * f64::from(bytes) * 8.0 / 1e6))?,
         dropped: each(&|one| Some(a_second(one, dropped(one))))?,

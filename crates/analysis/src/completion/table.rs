@@ -76,9 +76,9 @@ fn of_saturation(completion: &Completion, one: &Saturation) -> Vec<Metric> {
     let cause = point.rest_us.map(|rest| {
         format!(
             "1 ÷ completion time is of the command alone; here each frame also costs the driver {:.0} µs of copies \
-             and system calls, and the trial’s own source and air take {} of a core alongside the path’s {}",
+             and system calls, and the trial’s own source and air take {} of a core, next to the path’s {}",
             rest.mean,
-            percent(point.beside.mean),
+            percent(point.harness.mean),
             percent(point.path.mean)
         )
     });
@@ -108,7 +108,7 @@ fn slowed(point: &Tried) -> Option<String> {
          interrupts and switches between them come on top",
         percent(point.waiting.mean),
         percent(point.path.mean - point.waiting.mean),
-        percent(point.beside.mean)
+        percent(point.harness.mean)
     ))
 }
 

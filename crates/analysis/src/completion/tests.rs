@@ -82,9 +82,9 @@ fn any_two_sides_are_judged_by_what_is_to_be_shown_of_them() {
     assert_eq!(verdict(Expect::Same, much), Verdict::Fail);
     assert_eq!(verdict(Expect::NoSlower, much), Verdict::Fail);
     assert_eq!(verdict(Expect::Same, [0, 40, 0, 30, 0, 10]), Verdict::Invalid);
-    let told = asked(Expect::Same, little).sentence;
+    let reported = asked(Expect::Same, little).sentence;
     let claim = "pass: the transmit path takes more time under `new` than under `old`, and by less than the margin of 1.0 %, at 440 frames/s of full: 1.001";
-    assert!(told.starts_with(claim), "{told}");
+    assert!(reported.starts_with(claim), "{reported}");
     let before = asked(Expect::Same, little).before.unwrap();
     assert!((before.mean - 0.10025).abs() < 1e-9, "a share of one core");
 }
@@ -113,7 +113,7 @@ fn the_task_is_compared_with_itself_alone_and_strategies_by_its_time() {
 #[test]
 fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
     let completion = analysed();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         completion.targets.iter().map(|one| (one.name.as_str(), one.verdict)).collect();
     let expected: Vec<_> = test_data::LIMITS
         .iter()
@@ -123,7 +123,7 @@ fn limits_are_decided_by_bounds_and_a_miss_has_its_cause() {
             (*text, if is_missed { Verdict::Fail } else { Verdict::Pass })
         })
         .collect();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let cause = |at: usize| completion.targets[at].cause.as_deref().unwrap_or_default();
     assert!(cause(2).contains("also costs the driver 8 µs"), "{}", cause(2));
     assert!(completion.targets[0].cause.is_none());
@@ -172,7 +172,7 @@ fn the_census_adds_up_over_trials() {
 }
 
 #[test]
-fn what_was_published_stands_beside_ours_as_the_study_says() {
+fn what_was_published_stands_next_to_ours_as_the_study_says() {
     let mut run = test_data::run();
     let mut absent = run.study.published[3].clone();
     absent.ours = "busy: slowdown at bus".to_owned();

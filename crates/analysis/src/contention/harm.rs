@@ -26,7 +26,7 @@ pub(super) fn of(cell: &Cell, blocks: &[Block<'_>]) -> Option<Harm> {
     let endpoints_waited = mean(blocks, |block| seconds::waited(block.under(NONE)?, sender));
     let waited_alone = mean(blocks, |block| seconds::waited(block.alone.first()?.1, sender));
     let offered = mean(blocks, |block| block.ratio(NONE, seconds::offered_packets));
-    let more = endpoints_waited.zip(waited_alone).map(|(beside, alone)| beside - alone);
+    let more = endpoints_waited.zip(waited_alone).map(|(loaded, alone)| loaded - alone);
     let fair = more.is_none_or(|more| more <= WAITED);
     let lost = upper(kept).is_some_and(|upper| upper <= KEPT);
     let slower = arm.p99_ratio.as_ref().and_then(lower).is_some_and(|lower| lower >= SLOWER);

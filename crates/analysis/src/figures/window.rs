@@ -135,9 +135,9 @@ impl<'a> Window<'a> {
     }
 
     /// Several parties as one; `None` where there is none, or where one more ran uncounted.
-    fn together(&self, parties: impl Iterator<Item = Cpu>, uncounted: bool) -> Option<Cpu> {
-        let sum = parties.reduce(|sum, party| {
-            self.of_ns(sum.spent_ns.saturating_add(party.spent_ns), sum.source)
+    fn together(&self, shares: impl Iterator<Item = Cpu>, uncounted: bool) -> Option<Cpu> {
+        let sum = shares.reduce(|sum, share| {
+            self.of_ns(sum.spent_ns.saturating_add(share.spent_ns), sum.source)
         });
         sum.filter(|_| !uncounted)
     }

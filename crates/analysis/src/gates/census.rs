@@ -44,11 +44,11 @@ fn part(evidence: &Evidence, id: &TrialId) -> Part {
     };
     let sides = [(&recording.before, "before the warm-up"), (&recording.after, "after the window")];
     for (census, when) in sides {
-        let told = |why: String| format!("in `{id}`, {when}, {why}");
+        let reported = |why: String| format!("in `{id}`, {when}, {why}");
         match agrees(census, id.clients) {
             Ok(()) => {}
-            Err(Disagreement::Counts(why)) => return Part::fail(told(why)),
-            Err(Disagreement::Silence(why)) => return Part::invalid(told(why)),
+            Err(Disagreement::Counts(why)) => return Part::fail(reported(why)),
+            Err(Disagreement::Silence(why)) => return Part::invalid(reported(why)),
         }
     }
     if id.purpose == Purpose::Parity {

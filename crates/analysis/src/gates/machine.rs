@@ -99,14 +99,14 @@ fn fit(facts: &Facts, counted: bool) -> Result<(), Part> {
                 "the governor is `{other}`; figures need `performance`"
             )));
         }
-        None => return Err(Part::invalid("the machine does not tell its governor".to_owned())),
+        None => return Err(Part::invalid("the machine does not report its governor".to_owned())),
     }
     match facts.turbo {
         Some(false) => Ok(()),
         Some(true) => {
             Err(Part::fail("the CPU may clock above its base; turn turbo off".to_owned()))
         }
-        None => Err(Part::invalid("the machine does not tell whether turbo is off".to_owned())),
+        None => Err(Part::invalid("the machine does not report whether turbo is off".to_owned())),
     }
 }
 

@@ -174,7 +174,7 @@ fn only_gates_that_the_trials_can_answer_are_asked() {
 }
 
 #[test]
-fn clients_that_two_parties_count_differently_fail_and_a_silent_party_is_invalid() {
+fn clients_that_two_processes_count_differently_fail_and_a_silent_process_is_invalid() {
     let gates = || Gates { clients_agree: true, ..Gates::default() };
     says(one(gates(), nothing_changed), Verdict::Pass, "In 54 trials the kernel and hostapd");
     let change = |to: Option<u32>| {
@@ -360,7 +360,7 @@ fn a_limit_is_kept_broken_or_too_close_to_call() {
 }
 
 #[test]
-fn what_the_run_does_not_have_is_invalid_and_told() {
+fn what_the_run_does_not_have_is_invalid_and_reported() {
     says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "unknown variant `bulk`; known are idle");
     says(limit("cpu at 7 clients <= 2%"), Verdict::Invalid, "7 clients are not among");
     says(limit("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`; known are cpu");

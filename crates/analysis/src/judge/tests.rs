@@ -56,7 +56,7 @@ fn what_is_dearer_by_more_than_the_margin_fails() {
 }
 
 #[test]
-fn what_is_dearer_by_less_than_the_margin_is_told_and_passes() {
+fn what_is_dearer_by_less_than_the_margin_is_reported_and_passes() {
     let values = pairs(8, 0.002, 0.000_2, 3);
     let found = of(&values, Expect::Same);
     assert_eq!((found.finding, found.verdict), (Finding::Dearer, Verdict::Pass));
@@ -126,7 +126,7 @@ fn five_pairs_are_too_few() {
 }
 
 #[test]
-fn an_invalid_trial_takes_its_pair_with_it_and_is_told() {
+fn an_invalid_trial_takes_its_pair_with_it_and_is_reported() {
     let (run, mut trials) = compared(&pairs(8, -0.2, 0.001, 1));
     trials[3].outcome = Outcome::Invalid { why: "it died".to_owned(), console: Vec::new() };
     let found = judged(&run, &trials);
@@ -161,7 +161,7 @@ fn a_change_that_never_ran_is_a_no_op_whatever_the_figures_say() {
 }
 
 #[test]
-fn what_is_counted_on_both_sides_is_told_as_rates_and_found_by_its_symbol() {
+fn what_is_counted_on_both_sides_is_reported_as_rates_and_found_by_its_symbol() {
     let (mut run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     versus(&mut run).changes = vec!["model::apply".to_owned()];
     let function = Function {
@@ -191,7 +191,7 @@ fn what_is_counted_on_both_sides_is_told_as_rates_and_found_by_its_symbol() {
 }
 
 #[test]
-fn what_differs_beside_the_named_makes_it_invalid() {
+fn what_differs_next_to_the_named_makes_it_invalid() {
     let (run, mut trials) = compared(&pairs(6, -0.2, 0.001, 1));
     recording(&mut trials[5]).facts.governor = Some("powersave".to_owned());
     let found = judged(&run, &trials);
@@ -204,12 +204,12 @@ fn what_differs_beside_the_named_makes_it_invalid() {
 fn a_study_judges_fixes_and_no_rivals() {
     let run = fixture::stations();
     let found = analyse(&run, &fixture::trials(&run)).judgements;
-    let told: Vec<_> = found
+    let reported: Vec<_> = found
         .iter()
         .map(|one| (one.variant.as_str(), one.base.as_str(), one.part, one.finding))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("trace-gate", "found", Part::Subject, Finding::Cheaper),
             ("write-on-change", "trace-gate", Part::Subject, Finding::Cheaper),
@@ -267,7 +267,7 @@ fn interrupts(pair: usize, second: usize) -> [f64; 2] {
 }
 
 #[test]
-fn a_small_cost_is_found_beside_rare_events() {
+fn a_small_cost_is_found_next_to_rare_events() {
     let found = by_periods(&rounds(2.0, interrupts), Expect::Same);
     assert_eq!(
         (found.finding, found.basis),

@@ -165,7 +165,7 @@ fn one_trial_has_no_interval_and_one_that_stopped_nobody_no_share() {
 }
 
 #[test]
-fn spans_that_leave_no_two_samples_are_told() {
+fn spans_that_leave_no_two_samples_are_reported() {
     let (run, mut trials) = paused(&USUAL);
     for trial in &mut trials {
         for span in &mut recording(trial).pauses.as_mut().unwrap().spans {

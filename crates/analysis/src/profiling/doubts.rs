@@ -22,7 +22,7 @@ const UNKNOWN: f64 = 0.001;
 const EXPECTED: f64 = 5.0;
 
 /// Above this share of samples with a made-up name it is not known what a profile's functions are.
-const MADE_UP: f64 = 0.1;
+const MOST_SYNTHESISED: f64 = 0.1;
 /// With fewer samples a share of one half is not known to ± 14 points.
 const FEW: u64 = 50;
 
@@ -33,7 +33,7 @@ pub(super) fn of(profile: &ProfileFigures, seen: &[SeenCapture]) -> Vec<Doubt> {
         None => profile.variant.clone(),
     };
     let mut doubts: Vec<Doubt> = unknown(profile, &cell).into_iter().collect();
-    doubts.extend(made_up(profile, &cell));
+    doubts.extend(synthesised_share(profile, &cell));
     doubts.extend(few(profile, &cell));
     doubts.extend(capture_doubts(profile, seen));
     doubts.extend(file_doubts(seen, &cell));
@@ -54,11 +54,11 @@ fn unknown(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     })
 }
 
-fn made_up(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
+fn synthesised_share(profile: &ProfileFigures, cell: &str) -> Option<Doubt> {
     let found = &profile.unknown;
     let share = found.synthesised as f64 / found.samples.max(1) as f64;
     let most = found.by_module.iter().max_by_key(|module| module.synthesised)?;
-    (share > MADE_UP).then(|| Doubt::MadeUpNames {
+    (share > MOST_SYNTHESISED).then(|| Doubt::SynthesisedNames {
         cell: cell.to_owned(),
         share,
         module: most.module.clone(),
@@ -136,7 +136,7 @@ mod tests {
     };
 
     /// What is doubted of a profile of `hostapd` with so many samples, these of them with a made-up name.
-    fn told(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
+    fn reported(samples: u64, synthesised: u64, build_id: Option<&str>) -> Vec<String> {
         let mut profile = fixture::profiled().1.profiles.remove(0);
         (profile.variant, profile.clients) = ("as-it-runs".to_owned(), Some(18));
         let module = "/usr/sbin/hostapd".to_owned();
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn twelve_samples_with_made_up_names_are_doubted_with_what_to_do() {
-        let [names, few] = told(12, 12, Some("4f3ac0")).try_into().unwrap();
+        let [names, few] = reported(12, 12, Some("4f3ac0")).try_into().unwrap();
         assert!(names.starts_with(
             "100 % of the samples in as-it-runs@18 have a name in them that was made"
         ));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn who_has_no_build_id_can_be_found_by_its_file_only() {
-        let [names] = told(5000, 5000, None).try_into().unwrap();
+        let [names] = reported(5000, 5000, None).try_into().unwrap();
         assert!(names.contains("--symbols DIR") && !names.contains("debuginfod"), "{names}");
     }
 
@@ -186,6 +186,6 @@ mod tests {
 
     #[test]
     fn many_samples_with_symbols_are_not_doubted() {
-        assert_eq!(told(5000, 12, None), [""; 0]);
+        assert_eq!(reported(5000, 12, None), [""; 0]);
     }
 }

@@ -49,7 +49,7 @@ struct Change {
 }
 
 impl Change {
-    fn told_apart(&self) -> bool {
+    fn significant(&self) -> bool {
         self.estimate.is_some_and(|change| change.differs_from_zero())
     }
 }
@@ -114,8 +114,8 @@ fn tree(before: Side, after: Side, pairing: &Pairing) -> DifferenceTree {
         for frame in &frames[path.len()..] {
             let samples = captures.map(|captures| vec![0; captures]);
             let (node, depth) = (nodes.len(), path.len() as u32);
-            let (before, after, told_apart) = (0.0, 0.0, false);
-            nodes.push(DifferenceNode { frame: *frame, depth, before, after, told_apart });
+            let (before, after, significant) = (0.0, 0.0, false);
+            nodes.push(DifferenceNode { frame: *frame, depth, before, after, significant });
             path.push(Open { node, samples });
         }
         for open in &mut path {
@@ -139,7 +139,7 @@ fn close(path: &mut Vec<Open>, depth: usize, nodes: &mut [DifferenceNode], pairi
         let change = pairing.change(open.samples.each_ref().map(Vec::as_slice));
         let node = &mut nodes[open.node];
         (node.before, node.after) = (change.before, change.after);
-        node.told_apart = change.told_apart();
+        node.significant = change.significant();
     }
 }
 
@@ -170,7 +170,7 @@ fn function_change(pair: [Option<&Function>; 2], pairing: &Pairing) -> Option<Fu
         before: change.before,
         after: change.after,
         interval: change.estimate.and_then(|change| change.interval),
-        told_apart: change.told_apart(),
+        significant: change.significant(),
     })
 }
 
@@ -202,7 +202,7 @@ mod tests {
         let name = |node: &DifferenceNode| tree.frames[node.frame as usize].name.as_str();
         tree.nodes
             .iter()
-            .map(|node| (node.depth, name(node), node.before, node.after, node.told_apart))
+            .map(|node| (node.depth, name(node), node.before, node.after, node.significant))
             .collect()
     }
 
@@ -225,17 +225,17 @@ mod tests {
     #[test]
     fn functions_come_by_the_size_of_their_change() {
         let (_, functions) = found([BEFORE, AFTER], [&[1, 2, 3]; 2]);
-        let names: Vec<_> = functions.iter().map(|each| (&*each.name, each.told_apart)).collect();
+        let names: Vec<_> = functions.iter().map(|each| (&*each.name, each.significant)).collect();
         assert_eq!(names, [("deep", true), ("gone", true), ("new", true), ("kept", false)]);
         let gone = functions[0].interval.unwrap();
         assert!(gone.low < -41.0 && gone.high < -35.0 && gone.high > -41.0);
     }
 
     #[test]
-    fn one_repetition_tells_nothing_apart() {
+    fn one_repetition_distinguishes_nothing() {
         let (tree, functions) = found([&[("d;a", &[900])], &[("d;a", &[1])]], [&[1]; 2]);
-        assert!(tree.nodes.iter().all(|node| !node.told_apart));
-        assert_eq!((functions[0].interval, functions[0].told_apart), (None, false));
+        assert!(tree.nodes.iter().all(|node| !node.significant));
+        assert_eq!((functions[0].interval, functions[0].significant), (None, false));
         assert_eq!((functions[0].before, functions[0].after), (900.0, 1.0));
     }
 

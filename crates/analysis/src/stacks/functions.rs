@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_a_function_most_is_told() {
+    fn what_calls_a_function_most_is_reported() {
         let functions =
             Functions::of(&profile(&[("d;a;spin", &[2]), ("d;b;spin", &[3]), ("d;spin", &[9])]));
         let spin = functions.all.iter().find(|each| each.name == "spin").unwrap();

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_told_with_its_caller_and_its_own_cost() {
+    fn waiting_is_reported_with_its_caller_and_its_own_cost() {
         let profile =
             profile(&[("d;main;k:read;k:delay_tsc", &[2]), ("d;main;k:delay_tsc;k:irq", &[8])]);
         let functions = Functions::of(&profile);

@@ -37,47 +37,51 @@ fn no_samples_are_an_error_that_says_what_to_do() {
 #[test]
 fn a_recording_that_breaks_off_keeps_what_came_before() {
     let whole = file(&[sample(1), sample(2), round(), sample(3)]);
-    let (seen, told, outcome) = read(&whole[..whole.len() - 10]);
+    let (seen, reported, outcome) = read(&whole[..whole.len() - 10]);
     assert!(outcome.is_ok());
     assert_eq!(seen, ["7 at 1", "7 at 2"]);
     let last = whole.len() - sample(3).len();
     let expected = format!("it breaks off within the record at byte {last}");
-    assert!(told.faults.contains(&expected), "{:?}", told.faults);
+    assert!(reported.faults.contains(&expected), "{:?}", reported.faults);
 }
 
 #[test]
 fn a_recorder_that_was_killed_leaves_a_file_without_a_length_that_is_read() {
     let mut file = file(&[sample(1), sample(2)]);
     file[48..56].copy_from_slice(&[0; 8]);
-    let (seen, told, _) = read(&file);
+    let (seen, reported, _) = read(&file);
     assert_eq!(seen.len(), 2);
-    assert_eq!(told.faults, ["it is incomplete: the recording program was killed"]);
+    assert_eq!(reported.faults, ["it is incomplete: the recording program was killed"]);
 }
 
 #[test]
 fn a_record_shorter_than_its_header_ends_the_recording() {
     let mut bad = record(9, 0, &[]);
     bad[6] = 3;
-    let (seen, told, _) = read(&file(&[sample(1), bad, sample(2)]));
+    let (seen, reported, _) = read(&file(&[sample(1), bad, sample(2)]));
     assert_eq!(seen, ["7 at 1"]);
-    assert!(told.faults[0].ends_with("is shorter than its own header"), "{:?}", told.faults);
+    assert!(
+        reported.faults[0].ends_with("is shorter than its own header"),
+        "{:?}",
+        reported.faults
+    );
 }
 
 #[test]
 fn a_sample_that_is_too_short_is_counted_and_left_out() {
     let mut body = SampleRecord::at(2).bytes();
     body.truncate(60);
-    let (seen, told, _) = read(&file(&[sample(1), record(9, 0, &body[8..]), sample(3)]));
+    let (seen, reported, _) = read(&file(&[sample(1), record(9, 0, &body[8..]), sample(3)]));
     assert_eq!(seen, ["7 at 1", "7 at 3"]);
-    assert_eq!(told.faults, ["1 of its records are shorter than they should be"]);
+    assert_eq!(reported.faults, ["1 of its records are shorter than they should be"]);
 }
 
 #[test]
 fn a_chain_that_claims_to_be_endless_is_left_out() {
     let mut endless = sample(2);
     endless[48..56].copy_from_slice(&u64::MAX.to_le_bytes());
-    let (seen, told, _) = read(&file(&[sample(1), endless]));
-    assert_eq!((seen.len(), told.faults.len()), (1, 1));
+    let (seen, reported, _) = read(&file(&[sample(1), endless]));
+    assert_eq!((seen.len(), reported.faults.len()), (1, 1));
 }
 
 /// Reads as far as that goes.

@@ -44,8 +44,8 @@ fn seen(name: &str) -> (Head, Summary, Seen) {
 
 #[test]
 fn chains_by_frame_pointers_are_read() {
-    let (head, told, seen) = seen("chains");
-    assert_eq!((told.samples, told.faults), (10, vec![]));
+    let (head, reported, seen) = seen("chains");
+    assert_eq!((reported.samples, reported.faults), (10, vec![]));
     assert_eq!(
         (head.event.as_str(), head.frequency, head.stack_bytes),
         ("cpu-clock", Some(1999), 0)
@@ -59,28 +59,28 @@ fn chains_by_frame_pointers_are_read() {
 
 #[test]
 fn copies_of_stacks_are_read() {
-    let (head, told, seen) = seen("copies");
-    assert_eq!((told.samples, seen.registers, seen.stack), (10, 10, 5_120));
-    assert_eq!((head.stack_bytes, told.faults), (512, vec![]));
+    let (head, reported, seen) = seen("copies");
+    assert_eq!((reported.samples, seen.registers, seen.stack), (10, 10, 5_120));
+    assert_eq!((head.stack_bytes, reported.faults), (512, vec![]));
 }
 
 #[test]
 fn compressed_records_are_read() {
-    let (head, told, seen) = seen("packed");
-    assert_eq!((told.samples, seen.registers, head.stack_bytes), (13, 13, 4_096));
-    assert_eq!(told.faults, Vec::<String>::new());
+    let (head, reported, seen) = seen("packed");
+    assert_eq!((reported.samples, seen.registers, head.stack_bytes), (13, 13, 4_096));
+    assert_eq!(reported.faults, Vec::<String>::new());
 }
 
 #[test]
 fn a_pipe_is_read() {
-    let (head, told, seen) = seen("pipe");
-    assert_eq!((told.samples, head.event.as_str()), (9, "cpu-clock"));
-    assert!(head.command.is_some() && seen.chain > 0 && told.faults.is_empty());
+    let (head, reported, seen) = seen("pipe");
+    assert_eq!((reported.samples, head.event.as_str()), (9, "cpu-clock"));
+    assert!(head.command.is_some() && seen.chain > 0 && reported.faults.is_empty());
 }
 
 #[test]
-fn of_several_events_the_first_one_is_told_and_the_others_are_named() {
-    let (head, told, _) = seen("several");
-    assert_eq!((told.samples, head.event.as_str()), (9, "cpu-clock"));
-    assert_eq!(told.faults, ["of several events only cpu-clock is shown, not page-faults"]);
+fn of_several_events_the_first_one_is_reported_and_the_others_are_named() {
+    let (head, reported, _) = seen("several");
+    assert_eq!((reported.samples, head.event.as_str()), (9, "cpu-clock"));
+    assert_eq!(reported.faults, ["of several events only cpu-clock is shown, not page-faults"]);
 }

@@ -19,7 +19,7 @@ fn the_head_says_what_was_sampled() {
 }
 
 #[test]
-fn a_sample_is_told_with_all_its_parts() {
+fn a_sample_is_reported_with_all_its_parts() {
     let record = SampleRecord {
         misc: KERNEL,
         chain: vec![CONTEXT_KERNEL, 0xffff_8001, 0xffff_8002, CONTEXT_USER, 0x1000, 0x2000],
@@ -28,7 +28,7 @@ fn a_sample_is_told_with_all_its_parts() {
         filled: 32,
         ..SampleRecord::at(9)
     };
-    let mut told = 0;
+    let mut reported = 0;
     let file = file(&[record.bytes()]);
     let mut recording = Recording::open(Cursor::new(&file)).unwrap();
     recording
@@ -45,10 +45,10 @@ fn a_sample_is_told_with_all_its_parts() {
                 (REGISTERS, 10, 17, 18, 25)
             );
             assert_eq!(sample.stack, (0..32).collect::<Vec<u8>>());
-            told += 1;
+            reported += 1;
         })
         .unwrap();
-    assert_eq!((told, recording.summary().period), (1, 2_004_008));
+    assert_eq!((reported, recording.summary().period), (1, 2_004_008));
 }
 
 /// The stack's length and whether it was cut, and whether there are registers.
@@ -100,28 +100,28 @@ fn a_sample_in_the_kernel_without_a_chain_is_one_frame_of_it() {
 }
 
 #[test]
-fn records_of_two_rings_are_told_in_order_of_time() {
+fn records_of_two_rings_are_reported_in_order_of_time() {
     let records = [
         // One ring after the other, as a recorder empties them.
         vec![sample(10), sample(30), sample(20), sample(25), round()],
         vec![sample(40), sample(35), round(), sample(50), sample(45)],
     ];
-    let (seen, told, _) = read(&file(&records.concat()));
+    let (seen, reported, _) = read(&file(&records.concat()));
     let expected = [10, 20, 25, 30, 35, 40, 45, 50].map(|time| format!("7 at {time}"));
     assert_eq!(seen, expected);
-    assert_eq!((told.samples, told.span_ns, told.faults), (8, Some((10, 50)), vec![]));
+    assert_eq!((reported.samples, reported.span_ns, reported.faults), (8, Some((10, 50)), vec![]));
 }
 
 #[test]
-fn a_late_record_is_told_late_and_that_is_said() {
+fn a_late_record_is_reported_late_and_that_is_said() {
     let rounds = [sample(50), round(), sample(60), round(), sample(70), round(), sample(10)];
-    let (seen, told, _) = read(&file(&rounds));
+    let (seen, reported, _) = read(&file(&rounds));
     assert_eq!(seen, [50, 60, 10, 70].map(|time| format!("7 at {time}")));
-    assert_eq!(told.faults, ["1 of its records come too late to be in order"]);
+    assert_eq!(reported.faults, ["1 of its records come too late to be in order"]);
 }
 
 #[test]
-fn what_happens_to_processes_is_told() {
+fn what_happens_to_processes_is_reported() {
     let records = [
         name(7, "stationd", 0),
         map(7, 5, "/usr/bin/stationd"),
@@ -136,7 +136,7 @@ fn what_happens_to_processes_is_told() {
         record(99, 0, &[1, 2, 3]),
         record(21, 0, &trailer(7)),
     ];
-    let (seen, told, _) = read(&file(&records));
+    let (seen, reported, _) = read(&file(&records));
     let expected = [
         "7 is stationd, exec true",
         "map None 0x8 [kernel.kallsyms]_text",
@@ -149,7 +149,7 @@ fn what_happens_to_processes_is_told() {
         "7 at 7",
     ];
     assert_eq!(seen, expected);
-    assert_eq!((told.lost, told.throttled, told.faults), (15, 1, vec![]));
+    assert_eq!((reported.lost, reported.throttled, reported.faults), (15, 1, vec![]));
 }
 
 /// As perf makes it up, without a time.
@@ -159,7 +159,7 @@ fn kernel_map() -> Vec<u8> {
 }
 
 #[test]
-fn a_build_id_in_a_mapping_is_told_and_never_longer_than_twenty_bytes() {
+fn a_build_id_in_a_mapping_is_reported_and_never_longer_than_twenty_bytes() {
     for (said, length) in [(20, 20), (8, 8), (255, 20), (0, 0)] {
         let mut body = words(&[pair(7, 7), 0x1000, 0x2000, 0]);
         body.extend([said, 0, 0, 0]);
@@ -181,10 +181,10 @@ fn a_build_id_in_a_mapping_is_told_and_never_longer_than_twenty_bytes() {
 
 #[test]
 fn the_cpu_of_a_clock_is_the_sum_of_its_periods_over_its_time() {
-    let (_, told, _) = read(&file(&[sample(1_000_000_000), sample(1_020_040_080)]));
+    let (_, reported, _) = read(&file(&[sample(1_000_000_000), sample(1_020_040_080)]));
     // Two samples of 2.004 ms in 20.04 ms.
-    assert_eq!(told.cpu_us_per_s("cpu-clock").map(f64::round), Some(200_000.0));
-    assert_eq!(told.cpu_us_per_s("cycles"), None, "cycles are no time");
-    let (_, told, _) = read(&file(&[sample(5)]));
-    assert_eq!(told.cpu_us_per_s("cpu-clock"), None, "one sample spans no time");
+    assert_eq!(reported.cpu_us_per_s("cpu-clock").map(f64::round), Some(200_000.0));
+    assert_eq!(reported.cpu_us_per_s("cycles"), None, "cycles are no time");
+    let (_, reported, _) = read(&file(&[sample(5)]));
+    assert_eq!(reported.cpu_us_per_s("cpu-clock"), None, "one sample spans no time");
 }

@@ -118,7 +118,7 @@ fn a_frame_is_taken_down_and_the_signature_too() {
 }
 
 #[test]
-fn the_end_and_what_is_missing_are_told_apart() {
+fn the_end_and_what_is_missing_are_distinguished() {
     assert_eq!(caller(TEXT + 4, &[0, 0], false), Err(End::Whole));
     assert_eq!(caller(TEXT + 4, &[0x7020], true), Err(End::Lost(Cause::ShortCopy)));
     assert_eq!(caller(TEXT + 4, &[0x7020], false), Err(End::Lost(Cause::Broken)));

@@ -139,7 +139,7 @@ fn code_without_any_tables_is_unwound_by_its_calls() {
 }
 
 #[test]
-fn inlined_functions_are_told_from_their_callers() {
+fn inlined_functions_are_distinguished_from_their_callers() {
     let Some(program) = build("inlined", "cc", &["-O2", "-g"]) else { return };
     let seen = ProcessDump::by(&program, &["plain"]).unwound(&Here::default());
     // What was put into `middle` stands behind it.
@@ -193,7 +193,7 @@ fn a_packed_mini_symbol_table_gives_names() {
 }
 
 #[test]
-fn a_copy_that_is_too_short_is_told() {
+fn a_copy_that_is_too_short_is_reported() {
     let Some(program) = build("short", "cc", &["-O2"]) else { return };
     let seen = ProcessDump::by(&program, &["recursion", "4096"]).unwound(&Here::default());
     assert_eq!(seen.frames[1], "?stack copy too short", "{seen:?}");
@@ -202,7 +202,7 @@ fn a_copy_that_is_too_short_is_told() {
 }
 
 #[test]
-fn a_missing_file_is_told() {
+fn a_missing_file_is_reported() {
     let Some(program) = build("missing", "cc", &["-O2"]) else { return };
     let dump = ProcessDump::by(&program, &["plain"]);
     let seen = dump.unwound(&Here { without: vec!["libc".into()], ..Here::default() });

@@ -267,7 +267,7 @@ fn a_real_time_process_in_a_group_is_named_where_version_2_refuses_the_cpu() {
 }
 
 #[test]
-fn what_a_person_changes_is_left_and_told_until_it_is_put_back() {
+fn what_a_person_changes_is_left_and_reported_until_it_is_put_back() {
     let mut device = Device::on(Fake::v1());
     device.bound(weight(512));
     let file = format!("{OWN}/cpu.shares");

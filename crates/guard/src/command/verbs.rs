@@ -231,7 +231,7 @@ pub fn replay(flags: &flags::Replay) -> Output {
 }
 
 /// Differences that are told in words.
-const MOST_TOLD: usize = 20;
+const MOST_LISTED: usize = 20;
 
 fn replayed(report: &recorder::Report) -> String {
     let mut out = format!(
@@ -245,7 +245,7 @@ fn replayed(report: &recorder::Report) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(out, "fault: {fault}");
     }
-    for one in report.differences.iter().take(MOST_TOLD) {
+    for one in report.differences.iter().take(MOST_LISTED) {
         let _ = writeln!(
             out,
             "at {:.1} s of the boot's clock\n  recorded: {}\n  now:      {}",

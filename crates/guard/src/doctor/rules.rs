@@ -24,7 +24,7 @@ const RULES: [Rule; 15] = [
     no_groups,
     drops,
     one_core,
-    transmit_beside_receive,
+    transmit_next_to_receive,
     real_time_groups,
     strays,
     irqbalance,
@@ -114,7 +114,7 @@ fn mask(facts: &Facts) -> u64 {
     facts.cpus.iter().filter_map(|cpu| 1_u64.checked_shl(cpu.cpu)).fold(0, |mask, bit| mask | bit)
 }
 
-fn transmit_beside_receive(facts: &Facts) -> Option<Finding> {
+fn transmit_next_to_receive(facts: &Facts) -> Option<Finding> {
     let receive = napi_core(facts).or_else(|| carrier(facts).map(|(cpu, _)| cpu))?;
     let mut transmit =
         of_kind(facts, WorkerKind::Driver).filter(|thread| thread.name.contains("-tx"));
@@ -334,7 +334,7 @@ fn squeezed(facts: &Facts) -> Option<Finding> {
     let budget = facts.budget.unwrap_or(300);
     let found =
         format!("receive work was cut short {squeezed} times in one second (budget {budget})");
-    let why = "what is left over goes to ksoftirqd, which waits its turn beside the applications";
+    let why = "what is left over goes to ksoftirqd, which waits its turn like the applications";
     let advice = format!("sysctl -w net.core.netdev_budget={}", budget.saturating_mul(2));
     Some(finding(Severity::Advice, "receive work is cut short", found).because(why).advise(advice))
 }
@@ -342,10 +342,10 @@ fn squeezed(facts: &Facts) -> Option<Finding> {
 fn blind(facts: &Facts) -> Option<Finding> {
     let found = match (facts.pressure, facts.schedstat) {
         (true, true) => return None,
-        (false, true) => "the kernel tells no pressure (PSI)",
-        (true, false) => "the kernel tells no waiting times of threads (schedstat)",
+        (false, true) => "the kernel does not report pressure (PSI)",
+        (true, false) => "the kernel does not report how long threads wait (schedstat)",
         (false, false) => {
-            "the kernel tells neither pressure (PSI) nor waiting times of threads (schedstat)"
+            "the kernel reports neither pressure (PSI) nor how long threads wait (schedstat)"
         }
     };
     let why = match facts.schedstat {
@@ -357,7 +357,7 @@ fn blind(facts: &Facts) -> Option<Finding> {
     let advice = "build the kernel with CONFIG_PSI and CONFIG_TASK_DELAY_ACCT (OpenWrt: KERNEL_PSI, KERNEL_TASK_DELAY_ACCT); \
                   where they are built in and off, boot with psi=1 delayacct";
     Some(
-        finding(Severity::Note, "the kernel tells little of waiting", found.to_owned())
+        finding(Severity::Note, "the kernel reports little about waiting", found.to_owned())
             .because(why)
             .advise(advice),
     )

@@ -74,7 +74,7 @@ fn threads_of_napi_that_share_a_cpu_are_found_without_traffic() {
 }
 
 #[test]
-fn a_transmit_thread_beside_napi_is_found() {
+fn a_transmit_thread_next_to_napi_is_found() {
     let mut facts = healthy();
     facts.threads = vec![thread(7, "napi/phy0-1", &[1], 1), thread(8, "mt76-tx phy0", &[0, 1], 1)];
     let finding = only(&facts);
@@ -102,7 +102,7 @@ fn a_real_time_thread_in_a_child_group_is_named() {
 }
 
 #[test]
-fn hierarchies_of_both_versions_one_version_or_none_are_told() {
+fn hierarchies_of_both_versions_one_version_or_none_are_reported() {
     let mut facts = Facts { version_1: vec!["cpu".into(), "memory".into()], ..healthy() };
     assert!(only(&facts).found.starts_with("version 1 has cpu, memory; version 2 is at /sys/fs"));
     facts.unified = None;
@@ -124,7 +124,7 @@ fn drops_come_first_and_say_the_limit_to_set() {
 }
 
 #[test]
-fn small_things_are_told_too() {
+fn small_things_are_reported_too() {
     let with = |change: fn(&mut Facts)| {
         let mut facts = healthy();
         change(&mut facts);
@@ -137,7 +137,7 @@ fn small_things_are_told_too() {
     );
     assert_eq!(with(|facts| facts.threaded = vec![("eth0".into(), false)]), "threaded NAPI is off");
     assert_eq!(with(|facts| facts.offload = Some("x".into())), "flows are offloaded");
-    assert_eq!(with(|facts| facts.pressure = false), "the kernel tells little of waiting");
+    assert_eq!(with(|facts| facts.pressure = false), "the kernel reports little about waiting");
     assert_eq!(with(|facts| facts.packet_steering = Some("0".into())), "packets are not steered");
     assert_eq!(
         with(|facts| facts.strays = vec![task(5, "dnsmasq", "/")]),
@@ -146,7 +146,7 @@ fn small_things_are_told_too() {
 }
 
 #[test]
-fn small_things_that_are_in_order_are_not_told() {
+fn small_things_that_are_in_order_are_not_reported() {
     let mut facts = healthy();
     facts.governors = vec![(0, "performance".into())];
     facts.threaded = vec![("eth0".into(), true)];
@@ -156,9 +156,9 @@ fn small_things_that_are_in_order_are_not_told() {
 }
 
 #[test]
-fn a_device_that_tells_nothing_gives_no_false_alarm_but_for_its_groups() {
+fn a_device_that_reports_nothing_gives_no_false_alarm_but_for_its_groups() {
     assert_eq!(
         titles(&Facts::default()),
-        ["no control groups", "the kernel tells little of waiting"]
+        ["no control groups", "the kernel reports little about waiting"]
     );
 }

@@ -278,7 +278,7 @@ fn below_root(path: &str) -> Result<&str, String> {
         return Err("the root group holds the whole device; name a group below it".to_owned());
     }
     if inner.split('/').any(|part| matches!(part, "" | "." | "..")) {
-        return Err(format!("`{path}` is no path below the root of the groups"));
+        return Err(format!("`{path}` is not a path below the root of the groups"));
     }
     Ok(inner)
 }

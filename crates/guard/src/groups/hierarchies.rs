@@ -67,7 +67,7 @@ impl Shape {
             Self::None => "no control groups",
             Self::V1 => "control groups of version 1",
             Self::V2 => "control groups of version 2",
-            Self::Hybrid => "control groups of version 1 with a unified tree beside them",
+            Self::Hybrid => "control groups of version 1 with a unified tree next to them",
         }
     }
 }

@@ -170,7 +170,7 @@ impl Places {
         let is_own = place.below.to_str().is_some_and(|name| {
             name.starts_with(OWN) && !name.contains('/') && place.kind.is_some()
         });
-        if is_own { Ok(place.folder) } else { Err("it is no group of guard's") }
+        if is_own { Ok(place.folder) } else { Err("it is not a group of guard's") }
     }
 
     /// Where a path leads to, if guard may change anything there. The innermost mount counts.

@@ -27,15 +27,15 @@ impl Report {
 }
 
 /// Refused entries that are told one by one.
-const MOST_TOLD: usize = 16;
+const MOST_LISTED: usize = 16;
 
 impl Report {
     /// Takes in what is refused: each once, and not more than a person reads.
     pub(super) fn refuse(&mut self, lines: impl IntoIterator<Item = String>) {
         let all: BTreeSet<String> = lines.into_iter().collect();
-        self.refused.extend(all.iter().take(MOST_TOLD).cloned());
-        if all.len() > MOST_TOLD {
-            self.refused.push(format!("and {} more", all.len() - MOST_TOLD));
+        self.refused.extend(all.iter().take(MOST_LISTED).cloned());
+        if all.len() > MOST_LISTED {
+            self.refused.push(format!("and {} more", all.len() - MOST_LISTED));
         }
     }
 }
@@ -44,7 +44,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             ("restored", &self.restored),
-            ("left, changed by somebody since", &self.left),
+            ("left, because it was changed since", &self.left),
             ("gone meanwhile", &self.vanished),
             ("NOT restored", &self.failed),
             ("refused", &self.refused),

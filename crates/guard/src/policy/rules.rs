@@ -80,14 +80,14 @@ fn protected(policy: &Policy) -> Result<(), Wrong> {
             && name.len() < INTERFACE_NAME
             && !stem.contains(|c: char| c == '*' || c == '/' || c.is_whitespace());
         if !is_name {
-            let why = format!("`{name}` is no interface; write wlan0, or wlan* for all such");
+            let why = format!("`{name}` is not an interface; write wlan0, or wlan* for all such");
             return fault(&["protect", "interfaces"], why);
         }
     }
     for name in &policy.protect.daemons {
         if name.trim().is_empty() || name.contains('/') {
             let why =
-                format!("`{name}` is no name of a process; write it as /proc/PID/comm has it");
+                format!("`{name}` is not the name of a process; write it as /proc/PID/comm has it");
             return fault(&["protect", "daemons"], why);
         }
     }

@@ -21,7 +21,7 @@ fn an_empty_policy_protects_every_wireless_interface_and_bounds_no_one() {
 }
 
 #[test]
-fn a_misspelt_key_is_told_with_its_line_and_the_nearest_one() {
+fn a_misspelt_key_is_reported_with_its_line_and_the_nearest_one() {
     let line = refused("application-floor = \"10%\"\nagressiveness = 3\n");
     assert_eq!(line, "guard.toml:2: unknown key `agressiveness`; did you mean `aggressiveness`?");
     let line = refused(&application("servise = \"backup\""));
@@ -37,12 +37,12 @@ fn values_out_of_range_are_refused() {
     for (text, why) in [
         ("aggressiveness = 101\n", ":1: aggressiveness 101 is above 100; write 0 to 100"),
         ("aggressiveness = 300\n", ":1: aggressiveness is a whole number from 0 to 100"),
-        ("application-floor = \"a lot\"\n", ":1: `a lot` is no share"),
+        ("application-floor = \"a lot\"\n", ":1: `a lot` is not a share"),
         ("application-floor = \"90\"\n", ":1: a floor of more than 64 CPUs"),
         ("[protect]\ntarget = \"120%\"\n", ":2: a target of 120% of what Wi-Fi asks for"),
         ("[protect]\ntarget = \"0%\"\n", ":2: a target of 0%"),
-        ("[protect]\ntarget = \"fast\"\n", "`fast` is no target; write 95% or 400 Mb/s"),
-        ("\n[protect]\ninterfaces = [\"wl*an\"]\n", ":3: `wl*an` is no interface"),
+        ("[protect]\ntarget = \"fast\"\n", "`fast` is not a target; write 95% or 400 Mb/s"),
+        ("\n[protect]\ninterfaces = [\"wl*an\"]\n", ":3: `wl*an` is not an interface"),
         ("[protect]\ndaemons = [\"/usr/sbin/hostapd\"]\n", ":2: `/usr/sbin/hostapd` is no name"),
     ] {
         let line = refused(text);
@@ -119,7 +119,7 @@ fn names_are_plain_and_there_are_no_two_of_one_kind() {
 }
 
 #[test]
-fn files_beside_the_policy_are_laid_over_it_in_the_order_of_their_names() {
+fn files_next_to_the_policy_are_laid_over_it_in_the_order_of_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guard.toml");
     let drop_ins = folder.path().join("guard.d");

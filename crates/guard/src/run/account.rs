@@ -16,7 +16,7 @@ const MARK_EVERY_NS: u64 = 5_000_000_000;
 /// Marks are kept so long, ns: a minute is what the status tells.
 const MARKS_NS: u64 = 60_000_000_000;
 /// Refusals and overruled values that are told; more of them say nothing new.
-const MOST_TOLD: usize = 32;
+const MOST_LISTED: usize = 32;
 
 /// What guard itself had cost at a moment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,12 +139,12 @@ impl Account {
     }
 
     fn shown(&mut self, outcome: &Outcome) {
-        let refused = outcome.refused.iter().take(MOST_TOLD);
+        let refused = outcome.refused.iter().take(MOST_LISTED);
         let refused = refused.map(|(whose, lever, why)| {
             format!("{whose}: {}: {why}", format!("{lever:?}").to_lowercase())
         });
         self.status.refused = refused.collect();
-        self.status.overruled = outcome.overruled.iter().take(MOST_TOLD).cloned().collect();
+        self.status.overruled = outcome.overruled.iter().take(MOST_LISTED).cloned().collect();
     }
 
     fn mark(&mut self) {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_as_long_as_it_stands() {
+    fn a_refusal_is_reported_as_long_as_it_stands() {
         let mut account = Account::new(Status::default(), 0);
         let refused = ("backup".to_owned(), Lever::Quota, "EINVAL".to_owned());
         let outcome = Outcome { refused: vec![refused], ..Outcome::default() };

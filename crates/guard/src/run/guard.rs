@@ -9,7 +9,7 @@ use linux::{error::chain, system::boottime_ns};
 use super::{
     account::Account,
     actuator::Actuator,
-    log::Log,
+    log::{self, Log},
     selfcare,
     sockets::{Answer, Request},
 };
@@ -167,7 +167,7 @@ impl Guard {
         let names: Vec<&str> =
             self.applications.list().iter().map(|one| one.name.as_str()).collect();
         for line in self.log.lines(&decision, &self.outcome, &names) {
-            self.say(&line);
+            self.say(&log::stamped(linux::system::wall_ns(), &line));
         }
         self.account.tick(&reading, &decision, &self.outcome);
         let next_ns = decide::next_tick_ns(&reading, &decision);

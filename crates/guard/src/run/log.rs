@@ -80,6 +80,13 @@ impl Log {
     }
 }
 
+/// A line with the time of day (UTC) before it: `14:03:27Z Wi-Fi is …`.
+pub(super) fn stamped(wall_ns: i64, line: &str) -> String {
+    let seconds = wall_ns.div_euclid(1_000_000_000).rem_euclid(86_400);
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!("{hours:02}:{minutes:02}:{:02}Z {line}", seconds % 60)
+}
+
 /// What a condition says of Wi-Fi; traffic that begins and ends, and a tick that decides nothing, are no news.
 const fn concern(condition: Condition) -> Option<Condition> {
     match condition {
@@ -113,6 +120,13 @@ mod tests {
             "Wi-Fi is starved by applications: backup took 90 % of what it lost: backup: none → weight 512 of 1024"
         );
         assert!(said(&served).ends_with("backup: weight 512 of 1024 → none"));
+    }
+
+    #[test]
+    fn a_line_begins_with_the_time_of_day() {
+        // 2026-11-24 14:03:27.9 UTC, and the last second before 1970.
+        assert_eq!(stamped(1_795_529_007_900_000_000, "Wi-Fi"), "14:03:27Z Wi-Fi");
+        assert_eq!(stamped(-1, ""), "23:59:59Z ");
     }
 
     #[test]

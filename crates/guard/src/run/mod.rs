@@ -45,7 +45,7 @@ pub fn run(flags: &flags::Run, name: &str) -> Output {
     match lived {
         Err(_) => {
             return Err(Failure::invalid(
-                "it failed by a fault of its own, printed above; what it had changed is put back",
+                "it failed because of a fault in guard, printed above; what it had changed is restored",
             ));
         }
         Ok(lived) => lived?,

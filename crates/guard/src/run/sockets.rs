@@ -319,7 +319,7 @@ fn control_request(said: &[u8]) -> Asked {
         Some(request) => Asked::Whole { request, head_only: false },
         None => Asked::Wrong(
             format!(
-                "refused\n`{}` is no request; there are status, set 0…100 and reload\n",
+                "refused\n`{}` is not a request; there are status, set 0…100 and reload\n",
                 line.trim()
             )
             .into_bytes(),
@@ -332,7 +332,7 @@ fn metrics_request(said: &[u8], hosts: &Hosts) -> Asked {
     let request = match listen::parse(said, hosts) {
         Parsed::Whole(request, _) => request,
         Parsed::Partial => return Asked::Partial,
-        Parsed::Rubbish => return wrong(400, "this is no HTTP request for here\n"),
+        Parsed::Rubbish => return wrong(400, "this is not an HTTP request for here\n"),
     };
     match request.page {
         Page::Metrics(format) => {

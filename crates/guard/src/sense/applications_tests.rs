@@ -29,7 +29,7 @@ fn watched(folders: Vec<PathBuf>, pids: &[u32]) -> [Watched; 1] {
 }
 
 #[test]
-fn version_one_tells_cpus_apart() {
+fn version_one_distinguishes_cpus() {
     let tree = Tree::new(&[
         ("cpuacct/app/cpuacct.usage_percpu", "1000 2000 \n"),
         ("cpuacct/app/tasks", ""),

@@ -57,7 +57,7 @@ fn senses(tree: &Tree, policy: &Policy) -> Senses {
 }
 
 #[test]
-fn a_router_without_psi_and_schedstat_is_read_as_far_as_it_tells() {
+fn a_router_without_psi_and_schedstat_is_read_as_far_as_it_reports() {
     let tree = router();
     let mut senses = senses(&tree, &policy(&[], &[]));
     let watched = [backup(&tree)];
@@ -103,7 +103,7 @@ fn a_router_without_psi_and_schedstat_is_read_as_far_as_it_tells() {
 }
 
 #[test]
-fn what_a_device_lacks_is_told_in_words() {
+fn what_a_device_lacks_is_reported_in_words() {
     let tree = router();
     let absent = senses(&tree, &policy(&["eth7"], &[])).absent();
     let lines = [
@@ -157,7 +157,7 @@ fn a_clock_that_jumps_back_gives_no_span() {
 }
 
 #[test]
-fn a_queue_that_waits_beside_a_resting_cpu_waits_for_its_link() {
+fn a_queue_that_waits_next_to_a_resting_cpu_waits_for_its_link() {
     let cpu = |cpu, packets, idle_ns| Cpu { cpu, packets, idle_ns, user_ns: 80, ..Cpu::default() };
     assert!(carriers_rest(&[cpu(0, 100, 20), cpu(1, 2, 0)]), "CPU 1 hardly takes part");
     assert!(!carriers_rest(&[cpu(0, 100, 2), cpu(1, 0, 120)]));

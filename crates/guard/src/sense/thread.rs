@@ -110,7 +110,7 @@ mod tests {
     };
 
     #[test]
-    fn a_thread_tells_what_it_ran_and_waited_and_where() {
+    fn a_thread_reports_what_it_ran_and_waited_and_where() {
         let tree = Tree::new(&[
             ("proc/7/stat", &kernel_stat(7, "napi/phy0-3", 5, 1)),
             ("proc/7/schedstat", "1000 500 9\n"),

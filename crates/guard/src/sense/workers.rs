@@ -209,7 +209,7 @@ mod tests {
     };
 
     #[test]
-    fn names_tell_who_carries_wifis_work() {
+    fn names_report_who_carries_wifis_work() {
         let kinds = [
             ("ksoftirqd/1", Some(WorkerKind::Ksoftirqd)),
             ("napi/phy0-8193", Some(WorkerKind::Napi)),

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_bounding_costs_is_told_against_the_fair_share() {
+    fn what_bounding_costs_is_reported_against_the_fair_share() {
         let mut application = Application { cpus: 0.5, ..Application::default() };
         assert_eq!(application.cost(), None);
         application.fair_cpus = Some(2.0);

@@ -155,7 +155,7 @@ const APPLICATIONS: [Metric<Application>; 10] = [
 const OWN: [Metric<Status>; 7] = [
     (family("headroom_guard_refused_levers", "", Gauge, "Levers that this device refused."),
         |status| Some(status.refused.len() as f64)),
-    (family("headroom_guard_overruled_values", "", Gauge, "Values that somebody else wrote since."),
+    (family("headroom_guard_overruled_values", "", Gauge, "Values that another program wrote since."),
         |status| Some(status.overruled.len() as f64)),
     (family("headroom_guard_uptime_seconds", "seconds", Counter, "How long guard runs."),
         |status| Some(status.uptime_s)),

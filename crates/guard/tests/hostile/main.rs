@@ -86,7 +86,7 @@ fn a_user_who_exchanges_the_folder_while_guard_starts_wins_nothing() {
 }
 
 #[test]
-fn an_honest_entry_beside_a_forged_one_is_put_back() {
+fn an_honest_entry_next_to_a_forged_one_is_put_back() {
     let Some(group) = device::Group::make() else { return };
     let device = Device::new();
     device.journal(&[device.change(&device.victim(), "forged\n"), group.shares("700\n", "1024\n")]);

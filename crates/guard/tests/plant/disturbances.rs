@@ -111,7 +111,7 @@ fn interfaces_that_vanish_release_and_their_return_starts_again() {
 }
 
 #[test]
-fn a_kernel_that_tells_no_waiting_is_steered_by_the_canary_or_by_drops() {
+fn a_kernel_that_reports_no_waiting_is_steered_by_the_canary_or_by_drops() {
     for canary in [true, false] {
         for split in [true, false] {
             let mut machine = harm();

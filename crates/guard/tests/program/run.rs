@@ -57,7 +57,7 @@ fn the_knob_turns_while_it_runs() {
 }
 
 #[test]
-fn a_policy_is_read_again_when_asked_and_a_bad_one_is_told_and_not_taken() {
+fn a_policy_is_read_again_when_asked_and_a_bad_one_is_reported_and_not_taken() {
     let device = device!();
     let path = device.policy("aggressiveness = 20");
     let guard = device.run(&[path.to_str().unwrap()]);
@@ -105,7 +105,7 @@ fn a_dry_run_decides_and_writes_nothing() {
 }
 
 #[test]
-fn its_time_is_over_when_it_was_told_so() {
+fn its_time_is_over_when_it_was_reported_so() {
     let device = device!();
     let policy = device.policy("");
     let begin = Instant::now();

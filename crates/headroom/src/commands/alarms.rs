@@ -34,7 +34,7 @@ struct Known {
 /// # Errors
 ///
 /// [`Failure`] where the note cannot be written.
-pub(crate) fn tell(options: &Options, recorded: &Recorded) -> Result<(), Failure> {
+pub(crate) fn print(options: &Options, recorded: &Recorded) -> Result<(), Failure> {
     let Some(versus) = &recorded.run.versus else { return Ok(()) };
     let file = options.cache().join("false-alarms.json");
     if versus.difference == Difference::Nothing {

@@ -56,7 +56,7 @@ pub(super) fn of_clients(
         save(file, valid, planned, || baseline::of(&recorded.run, &analysis.table))?;
     }
     write(&recorded.run, &analysis, &flags.outputs)?;
-    tell(options, &recorded.run, &analysis);
+    print(options, &recorded.run, &analysis);
     Ok(verdict_of(&recorded.run, &analysis))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn write_files(
 }
 
 /// Prints every verdict.
-pub(crate) fn tell(options: &Options, run: &Run, analysis: &Analysis) {
+pub(crate) fn print(options: &Options, run: &Run, analysis: &Analysis) {
     let lines = verdict_lines::all(run, analysis);
     let overall = report::overall(run, analysis);
     if options.json {
@@ -239,7 +239,7 @@ fn read_baseline(path: &Path) -> Result<Baseline, String> {
     let name = path.display();
     let text = file::text(path, file::GENERATED)
         .map_err(|error| format!("cannot read the baseline {name}: {error}"))?;
-    let wrong = |error| format!("{name} is no baseline: {error}");
+    let wrong = |error| format!("{name} is not a baseline: {error}");
     let value: Value = serde_json::from_str(&text).map_err(wrong)?;
     // A later format may have other keys, and that is what is to be reported then.
     match value.get("format").and_then(Value::as_u64) {

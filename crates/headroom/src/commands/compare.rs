@@ -62,7 +62,7 @@ pub(super) fn of_clients(
     let page = recorded.path.join(PAGE);
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
-    alarms::tell(options, &recorded)?;
+    alarms::print(options, &recorded)?;
     publish::publish(options, &recorded, &wanted)
 }
 
@@ -249,7 +249,7 @@ fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, F
     let there = |folder: &Path| folder.is_dir();
     if !there(folder) {
         return Err(Failure::Usage(format!(
-            "{} is no folder of device programs",
+            "{} is not a folder of device programs",
             folder.display()
         )));
     }

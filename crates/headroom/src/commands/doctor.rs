@@ -43,24 +43,24 @@ struct Finding {
     state: State,
     what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mend: Option<String>,
+    remedy: Option<String>,
 }
 
 impl Finding {
     fn works(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Works, what: what.into(), mend: None }
+        Self { about, state: State::Works, what: what.into(), remedy: None }
     }
 
     fn absent(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Absent, what: what.into(), mend: None }
+        Self { about, state: State::Absent, what: what.into(), remedy: None }
     }
 
     fn missing(about: &'static str, what: impl Into<String>) -> Self {
-        Self { about, state: State::Missing, what: what.into(), mend: None }
+        Self { about, state: State::Missing, what: what.into(), remedy: None }
     }
 
-    fn mend(mut self, how: impl Into<String>) -> Self {
-        self.mend = Some(how.into());
+    fn remedy(mut self, how: impl Into<String>) -> Self {
+        self.remedy = Some(how.into());
         self
     }
 }
@@ -127,7 +127,7 @@ fn program(about: &'static str, name: &str, package: &str) -> Finding {
     match host::find(name) {
         Some(path) => Finding::works(about, path.display().to_string()),
         None => Finding::missing(about, format!("{name} is not installed"))
-            .mend(format!("apt-get install {package}")),
+            .remedy(format!("apt-get install {package}")),
     }
 }
 
@@ -136,7 +136,7 @@ fn stress() -> Finding {
     match host::find("stress-ng") {
         Some(path) => Finding::works(about, path.display().to_string()),
         None => Finding::absent(about, "stress-ng is not installed; self-check needs it")
-            .mend("apt-get install stress-ng"),
+            .remedy("apt-get install stress-ng"),
     }
 }
 
@@ -146,7 +146,7 @@ fn device_programs(options: &Options) -> Finding {
     match found.and_then(|folder| folder.canonicalize().ok()) {
         Some(folder) => Finding::works(about, folder.display().to_string()),
         None => Finding::missing(about, "the device's static programs are not next to headroom")
-            .mend("make build, or name their folder with --device"),
+            .remedy("make build, or name their folder with --device"),
     }
 }
 
@@ -166,7 +166,7 @@ fn memory() -> Finding {
     let about = "memory";
     match kib.map(|kib| kib >> 10) {
         Some(mib) if mib < 1500 => Finding::missing(about, format!("{mib} MiB available"))
-            .mend("a guest needs 1 GiB: end something, or use fewer --jobs"),
+            .remedy("a guest needs 1 GiB: end something, or use fewer --jobs"),
         Some(mib) => Finding::works(about, format!("{mib} MiB available")),
         None => Finding::absent(about, "the kernel does not say"),
     }
@@ -178,7 +178,7 @@ fn kvm() -> Finding {
         Ok(_) => Finding::works(about, "/dev/kvm opens; a guest is tried on it before it is used"),
         Err(error) => {
             Finding::absent(about, format!("/dev/kvm: {error}; real-time mode is emulated"))
-                .mend("counted mode does not need it")
+                .remedy("counted mode does not need it")
         }
     }
 }
@@ -194,19 +194,19 @@ fn cache(options: &Options) -> Finding {
             let why = written.err().map(|error| error.to_string()).unwrap_or_default();
             let what = format!("{} cannot be written to: {why}", folder.display());
             Finding::absent(about, what)
-                .mend("what is in it is used; for what is not, --cache DIR that you may write to")
+                .remedy("what is in it is used; for what is not, --cache DIR that you may write to")
         }
         Ok(room) => {
             let free = room.f_bavail * room.f_frsize / 1_000_000;
             let what = format!("{}, {free} MB free", folder.display());
             if free < 1500 {
                 return Finding::missing(about, what)
-                    .mend("1.5 GB for image and snapshots, or --cache DIR");
+                    .remedy("1.5 GB for image and snapshots, or --cache DIR");
             }
             Finding::works(about, what)
         }
         Err(error) => {
-            Finding::missing(about, format!("{}: {error}", folder.display())).mend("--cache DIR")
+            Finding::missing(about, format!("{}: {error}", folder.display())).remedy("--cache DIR")
         }
     }
 }
@@ -289,7 +289,7 @@ fn turbo(turbo: Option<bool>) -> Finding {
         None => Finding::absent("turbo", "the kernel does not say"),
         Some(false) => Finding::works("turbo", "off"),
         Some(true) => Finding::works("turbo", "on: CPU time depends on heat and neighbours")
-            .mend("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or its like"),
+            .remedy("echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or its like"),
     }
 }
 
@@ -316,7 +316,7 @@ fn print_part(title: &str, findings: &[Finding]) {
         let what = inert::lines(&finding.what);
         output::painted(format_args!("  {word} {:<30} {what}", finding.about));
         finding
-            .mend
+            .remedy
             .iter()
             .for_each(|how| output::line(format_args!("           {:<30} → {how}", "")));
     }

@@ -30,7 +30,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     let folder = &flags.runs;
     if !folder.is_dir() {
         return Err(Failure::Usage(format!(
-            "{} is no folder; name the one that runs are in",
+            "{} is not a folder; name the one that runs are in",
             folder.display()
         )));
     }
@@ -44,7 +44,7 @@ pub(crate) fn write(options: &Options, flags: &flags::Index) -> Result<Verdict, 
     if options.json {
         output::json(&index);
     } else {
-        tell(&index);
+        print(&index);
         output::line(format_args!("index: {}", page.display()));
     }
     Ok(Verdict::Pass)
@@ -143,7 +143,7 @@ fn encoded(path: &str) -> String {
     path.bytes().map(byte).collect()
 }
 
-fn tell(index: &Index) {
+fn print(index: &Index) {
     for run in &index.runs {
         output::line(format_args!(
             "{:<8} {:<20} {}  {}",

@@ -35,7 +35,7 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
         let path = Path::new(&place.what);
         let Any::Clients(file) = kinds::loaded(path, &place.on)? else {
             return Err(Failure::Usage(format!(
-                "{} is no study of clients and subjects, which this verb is for",
+                "{} is not a study of clients and subjects, which this verb is for",
                 path.display()
             )));
         };

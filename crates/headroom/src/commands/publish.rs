@@ -63,8 +63,8 @@ pub(crate) fn publish(
         output::json(&analysis);
     } else {
         output::line(format_args!("{}", report::text::table(&analysis)));
-        tell_instruments(&analysis);
-        check::tell(options, &recorded.run, &analysis);
+        report_instruments(&analysis);
+        check::print(options, &recorded.run, &analysis);
         output::line(format_args!("report: {}", page.display()));
     }
     check::write(&recorded.run, &analysis, outputs)?;
@@ -106,7 +106,7 @@ pub(super) fn keep_effort(run: &Path, said: &flags::Effort) -> Result<(), Failur
 const MOST_PROFILES: usize = 3;
 
 /// Stacks and counts, as far as a terminal shows them.
-fn tell_instruments(analysis: &Analysis) {
+fn report_instruments(analysis: &Analysis) {
     if analysis.profiles.len() <= MOST_PROFILES {
         for profile in &analysis.profiles {
             output::line(report::text::functions(profile));

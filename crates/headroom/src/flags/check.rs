@@ -35,7 +35,7 @@ pub(crate) struct Check {
     pub(crate) symbols: Symbols,
 }
 
-/// Limits alongside those of the study.
+/// Limits in addition to those of the study.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Limits {
     /// A limit that the run must keep, besides the study's; may be given again

@@ -167,7 +167,7 @@ pub(crate) struct Spans {
     /// Each of the five spans [default: the study's, or 10s]
     #[arg(long, value_name = "TIME")]
     pub(crate) span: Option<Span>,
-    /// The beginning of each span that is in no figure [default: the study's, or 2s]
+    /// The beginning of each span, left out of every figure [default: the study's, or 2s]
     #[arg(long, value_name = "TIME")]
     pub(crate) settle: Option<Span>,
 }

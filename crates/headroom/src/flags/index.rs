@@ -56,7 +56,7 @@ impl Effort {
 
 fn hours(text: &str) -> Result<f64, String> {
     let hours = text.parse::<f64>().ok().filter(|hours| hours.is_finite() && *hours >= 0.0);
-    hours.ok_or_else(|| format!("`{text}` is no number of hours; write for instance 3.5"))
+    hours.ok_or_else(|| format!("`{text}` is not a number of hours; write for instance 3.5"))
 }
 
 #[cfg(test)]

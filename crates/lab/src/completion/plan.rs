@@ -143,12 +143,12 @@ pub fn is_base(versus: &Versus, trial: &PlannedTrial) -> bool {
 /// Every strategy at every rate, and the task of a load alone, which a comparison does without.
 fn tried(study: &Study, load: &Load) -> Vec<(Option<Strategy>, u32)> {
     let strategies = &study.completion.strategies;
-    let beside = load
+    let loaded = load
         .rates
         .iter()
         .flat_map(|rate| strategies.iter().map(move |strategy| (Some(*strategy), *rate)));
     let alone = load.task_ms.filter(|_| study.completion.versus.is_none());
-    alone.map(|_| (None, 0)).into_iter().chain(beside).collect()
+    alone.map(|_| (None, 0)).into_iter().chain(loaded).collect()
 }
 
 /// Whether a trial has the host for itself.
@@ -166,10 +166,10 @@ pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration 
             + if task > 0 { f64::from(task) / 1e3 } else { window };
         AROUND + guest * if is_alone(study, trial) { 1.0 } else { COUNTED_COST }
     };
-    let (alone, beside): (Vec<_>, Vec<_>) = plan.iter().partition(|trial| is_alone(study, trial));
+    let (alone, loaded): (Vec<_>, Vec<_>) = plan.iter().partition(|trial| is_alone(study, trial));
     let sum = |trials: &[&PlannedTrial]| trials.iter().map(|trial| of(trial)).sum::<f64>();
-    let together = cores.min(beside.len()).max(1) as f64;
-    Duration::from_secs_f64(sum(&alone) + sum(&beside) / together)
+    let together = cores.min(loaded.len()).max(1) as f64;
+    Duration::from_secs_f64(sum(&alone) + sum(&loaded) / together)
 }
 
 #[cfg(test)]

@@ -330,10 +330,10 @@ pub fn estimate(study: &Study, plan: &[PlannedTrial], cores: usize) -> Duration 
     let repeats = repeats(study, plan);
     let made =
         plan.iter().filter(|trial| !repeats.iter().any(|(one, _)| one.number == trial.number));
-    let (alone, beside): (Vec<_>, Vec<_>) = made.partition(|trial| is_alone(study, trial));
+    let (alone, loaded): (Vec<_>, Vec<_>) = made.partition(|trial| is_alone(study, trial));
     let sum = |trials: &[&PlannedTrial]| trials.iter().map(|trial| of(trial)).sum::<f64>();
-    let together = cores.min(beside.len()).max(1) as f64;
-    Duration::from_secs_f64(sum(&alone) + sum(&beside) / together)
+    let together = cores.min(loaded.len()).max(1) as f64;
+    Duration::from_secs_f64(sum(&alone) + sum(&loaded) / together)
 }
 
 #[cfg(test)]

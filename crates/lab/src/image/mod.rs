@@ -86,7 +86,7 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let obtain_base = || {
         let cache = lab.cache.trusting_nothing();
         let base = cache.obtain(base_name, |folder| make_base(lab, &more, folder))?;
-        lab.tell_damage(&base);
+        lab.report_damage(&base);
         Ok::<_, Error>(base.path)
     };
     // A base is held against its sums only where an image is made of it.
@@ -96,7 +96,7 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let name = Name { kind: IMAGE, key: &key };
     let entry =
         lab.cache.obtain(name, |folder| make_image(lab, &obtain_base()?, &programs, folder))?;
-    lab.tell_damage(&entry);
+    lab.report_damage(&entry);
     let image = open(&entry.path, &programs)?;
     lab.emit(Event::ImageReady {
         image: image.id.clone(),

@@ -123,7 +123,7 @@ impl Rules<'_> {
         let span = pause.span.as_nanos();
         // A step of 0 has been refused before.
         if span == 0 || !span.is_multiple_of(every.as_nanos().max(1)) {
-            let why = format!("a span of {} is no whole number of {every} samples", pause.span);
+            let why = format!("a span of {} is not a whole number of {every} samples", pause.span);
             return self.fault(&at("span"), why);
         }
         let shortest = shortest_span(pause.settle, every);
@@ -202,7 +202,7 @@ impl Rules<'_> {
             let refused = |why: String| self.fault(&["access-point", "interface"], why);
             let name = interface.name.as_str();
             if name.is_empty() || name.contains(['/', ' ']) {
-                return refused(format!("`{name}` is no interface"));
+                return refused(format!("`{name}` is not an interface"));
             }
             if !seen.insert(name) {
                 return refused(format!("the interface `{name}` stands there twice"));
@@ -289,7 +289,7 @@ fn is_no_process(name: &str) -> bool {
 }
 
 fn no_process(name: &str) -> String {
-    format!("`{name}` is no process name; it is the program's, without a folder and arguments")
+    format!("`{name}` is not a process name; it is the program's, without a folder and arguments")
 }
 
 /// The shortest span in which two samples are left: the first one after settling, and the last one before the end.

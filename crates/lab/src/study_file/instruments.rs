@@ -59,7 +59,7 @@ impl Rules<'_> {
             let message =
                 |why: String| self.fault(&at("function"), format!("function `{name}`: {why}"));
             if name.is_empty() || !seen.insert(name) {
-                return message("each function has a name of its own".to_owned());
+                return message("each function needs a name of its own".to_owned());
             }
             self.function(function).or_else(message)?;
         }

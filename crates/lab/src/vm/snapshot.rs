@@ -62,7 +62,7 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
     let key = key(lab, image, shape);
     let name = Name { kind: KIND, key: &key };
     let entry = lab.cache.obtain(name, |folder| make(lab, image, shape, folder))?;
-    lab.tell_damage(&entry);
+    lab.report_damage(&entry);
     let memory = entry.path.join(MEMORY);
     let born: Born = read_born(&entry.path)?;
     let bytes = fs::metadata(&memory).map_err(Error::file("read", &memory))?.len();
@@ -110,7 +110,7 @@ pub fn after(
         machine.write_snapshot(MEMORY).map_err(|error| unwritten(folder, error))?;
         write_born(folder, &born)
     })?;
-    lab.tell_damage(&entry);
+    lab.report_damage(&entry);
     let born = read_born(&entry.path)?;
     Ok(Snapshot { memory: entry.path.join(MEMORY), shape: snapshot.shape.clone(), born })
 }

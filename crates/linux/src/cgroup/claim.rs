@@ -83,8 +83,8 @@ mod tests {
                 Err(error) => skip::skip!("{}", crate::error::chain(&error)),
             }
             remove(&group).expect("it is empty");
-            let told = claim(&group).expect_err("it is gone");
-            assert!(crate::error::chain(&told).contains("headroom-claim"), "{told:?}");
+            let reported = claim(&group).expect_err("it is gone");
+            assert!(crate::error::chain(&reported).contains("headroom-claim"), "{reported:?}");
         }
         if tried == 0 {
             skip::skip!("no control group can be made here");

@@ -168,11 +168,11 @@ fn a_file_is_believed_only_where_no_other_user_can_have_written_it() {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::open(place.path()).unwrap();
     fs::write(place.path().join("file"), "x").unwrap();
-    let told = || folder.trusted_file("file").map(drop).map_err(|error| error.to_string());
-    assert_eq!(told(), Ok(()));
+    let reported = || folder.trusted_file("file").map(drop).map_err(|error| error.to_string());
+    assert_eq!(reported(), Ok(()));
     fs::set_permissions(place.path().join("file"), fs::Permissions::from_mode(0o620)).unwrap();
-    assert_eq!(told().unwrap_err(), "other users may write to it");
+    assert_eq!(reported().unwrap_err(), "other users may write to it");
     fs::set_permissions(place.path().join("file"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::hard_link(place.path().join("file"), place.path().join("other")).unwrap();
-    assert!(told().unwrap_err().contains("second name"));
+    assert!(reported().unwrap_err().contains("second name"));
 }

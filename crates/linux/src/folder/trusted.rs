@@ -213,8 +213,8 @@ mod tests {
         symlink(&folder, place.path().join("last")).unwrap();
         symlink("loop", place.path().join("loop")).unwrap();
         Folder::open_trusted(place.path().join("way/state")).unwrap();
-        let told = Folder::open_trusted(place.path().join("last")).unwrap_err().to_string();
-        assert!(told.ends_with("last is a symbolic link"), "{told}");
+        let reported = Folder::open_trusted(place.path().join("last")).unwrap_err().to_string();
+        assert!(reported.ends_with("last is a symbolic link"), "{reported}");
         assert!(Folder::open_trusted(place.path().join("loop/x")).is_err());
         mode(place.path(), 0o1777);
         assert!(Folder::open_trusted(place.path().join("way/state")).is_err());
@@ -224,9 +224,9 @@ mod tests {
     fn what_is_no_folder_or_not_there_is_named() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("file"), "").unwrap();
-        let told = Folder::open_trusted(place.path().join("file")).unwrap_err();
-        assert!(told.to_string().contains("file: Not a directory"), "{told}");
-        let told = Folder::open_trusted(place.path().join("none")).unwrap_err();
-        assert_eq!(told.kind(), io::ErrorKind::NotFound);
+        let reported = Folder::open_trusted(place.path().join("file")).unwrap_err();
+        assert!(reported.to_string().contains("file: Not a directory"), "{reported}");
+        let reported = Folder::open_trusted(place.path().join("none")).unwrap_err();
+        assert_eq!(reported.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -68,7 +68,7 @@ pub struct Rings {
     /// What a record ends with: bits of [`sample`] that samples have as well.
     pub trailer: u64,
     /// What is told from the first moment: bits of [`flag`], as [`flag::MMAP`].
-    pub tells: u64,
+    pub task_events: u64,
 }
 
 /// Open events.
@@ -278,7 +278,7 @@ impl Rings {
         Wanted {
             what: "follow births and mappings".to_owned(),
             purpose: Purpose::Sample,
-            attributes: self.silent().flags(flag::INHERIT | flag::TASK | self.tells),
+            attributes: self.silent().flags(flag::INHERIT | flag::TASK | self.task_events),
             writes: true,
             everywhere: false,
         }

@@ -116,7 +116,7 @@ pub fn advice(errno: Option<Errno>, purpose: Purpose, limits: &Limits) -> Option
             None => return None,
         },
         (Errno::INVAL | Errno::NOTSUP | Errno::IO, Purpose::UserProbe) => {
-            "the place is no instruction that this kernel can probe, or the file lies on a file \
+            "the place is not an instruction that this kernel can probe, or the file lies on a file \
              system without executable pages"
                 .to_owned()
         }
@@ -155,27 +155,29 @@ fn forbidden(limits: &Limits) -> String {
 mod tests {
     use super::*;
 
-    fn told(errno: Errno, purpose: Purpose) -> String {
+    fn reported(errno: Errno, purpose: Purpose) -> String {
         let limits = Limits { paranoid: Some(3), rate: Some(50_000) };
         advice(Some(errno), purpose, &limits).unwrap_or_default()
     }
 
     #[test]
     fn every_bad_weather_says_what_to_do() {
-        assert!(told(Errno::ACCESS, Purpose::Sample).contains("perf_event_paranoid=-1` (it is 3)"));
-        assert!(told(Errno::PERM, Purpose::UserProbe).contains("container"));
-        assert!(told(Errno::PERM, Purpose::Ring).contains("perf_event_mlock_kb"));
-        assert!(told(Errno::NOSYS, Purpose::Sample).contains("CONFIG_PERF_EVENTS"));
-        assert!(told(Errno::MFILE, Purpose::UserProbe).contains("ulimit -n"));
-        assert!(told(Errno::INVAL, Purpose::Sample).contains("50000 samples a second"));
-        assert!(told(Errno::NOTSUP, Purpose::UserProbe).contains("no instruction"));
-        assert!(told(Errno::NOENT, Purpose::KernelProbe).contains("kallsyms"));
-        assert!(told(Errno::NODEV, Purpose::KernelProbe).contains("CONFIG_KPROBE_EVENTS"));
-        assert!(told(Errno::NODEV, Purpose::Tracing).contains("without probes"));
-        assert!(told(Errno::PERM, Purpose::Tracing).contains("as root"));
-        assert!(told(Errno::NOSYS, Purpose::Tracing).contains("mount -t tracefs"));
-        assert!(told(Errno::INVAL, Purpose::Group).contains("CONFIG_CGROUP_PERF"));
-        assert_eq!(told(Errno::AGAIN, Purpose::Sample), "");
+        assert!(
+            reported(Errno::ACCESS, Purpose::Sample).contains("perf_event_paranoid=-1` (it is 3)")
+        );
+        assert!(reported(Errno::PERM, Purpose::UserProbe).contains("container"));
+        assert!(reported(Errno::PERM, Purpose::Ring).contains("perf_event_mlock_kb"));
+        assert!(reported(Errno::NOSYS, Purpose::Sample).contains("CONFIG_PERF_EVENTS"));
+        assert!(reported(Errno::MFILE, Purpose::UserProbe).contains("ulimit -n"));
+        assert!(reported(Errno::INVAL, Purpose::Sample).contains("50000 samples a second"));
+        assert!(reported(Errno::NOTSUP, Purpose::UserProbe).contains("no instruction"));
+        assert!(reported(Errno::NOENT, Purpose::KernelProbe).contains("kallsyms"));
+        assert!(reported(Errno::NODEV, Purpose::KernelProbe).contains("CONFIG_KPROBE_EVENTS"));
+        assert!(reported(Errno::NODEV, Purpose::Tracing).contains("without probes"));
+        assert!(reported(Errno::PERM, Purpose::Tracing).contains("as root"));
+        assert!(reported(Errno::NOSYS, Purpose::Tracing).contains("mount -t tracefs"));
+        assert!(reported(Errno::INVAL, Purpose::Group).contains("CONFIG_CGROUP_PERF"));
+        assert_eq!(reported(Errno::AGAIN, Purpose::Sample), "");
     }
 
     #[test]

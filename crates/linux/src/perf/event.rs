@@ -90,7 +90,7 @@ pub struct Reading {
 #[derive(Debug)]
 pub struct Event {
     fd: OwnedFd,
-    tells_lost: bool,
+    counts_lost: bool,
 }
 
 impl Event {
@@ -102,10 +102,10 @@ impl Event {
     pub fn open(attributes: &Attributes, target: Target) -> io::Result<Self> {
         let whole = attributes.clone().read_format(FORMAT_LOST);
         match open(&whole, target) {
-            Ok(fd) => Ok(Self { fd, tells_lost: true }),
+            Ok(fd) => Ok(Self { fd, counts_lost: true }),
             // An older kernel does not know the format; of another fault it complains again.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
-                Ok(Self { fd: open(attributes, target)?, tells_lost: false })
+                Ok(Self { fd: open(attributes, target)?, counts_lost: false })
             }
             Err(error) => Err(error),
         }
@@ -113,7 +113,7 @@ impl Event {
 
     /// The attributes as the kernel took them.
     pub fn taken(&self, attributes: &Attributes) -> Attributes {
-        let format = if self.tells_lost { FORMAT_LOST } else { 0 };
+        let format = if self.counts_lost { FORMAT_LOST } else { 0 };
         attributes.clone().read_format(format)
     }
 
@@ -180,7 +180,7 @@ impl Event {
             let word = bytes[..length].get(place * 8..place * 8 + 8)?;
             word.try_into().ok().map(u64::from_ne_bytes)
         };
-        let lost = self.tells_lost.then(|| word(1)).flatten();
+        let lost = self.counts_lost.then(|| word(1)).flatten();
         Ok(Reading { count: word(0).ok_or(Errno::IO)?, lost })
     }
 

@@ -136,7 +136,7 @@ fn a_datagram_longer_than_the_buffer_is_malformed_and_not_read_in_part() {
 }
 
 #[test]
-fn a_socket_tells_the_true_length_of_a_datagram_that_it_cut() {
+fn a_socket_reports_the_true_length_of_a_datagram_that_it_cut() {
     let (mut ours, mut theirs) = Wire::pair().unwrap();
     theirs.send(&[7; 100]).unwrap();
     assert_eq!(ours.receive(&mut [0; 10], Patience::Wait), Ok(100));

@@ -126,7 +126,7 @@ fn a_flag_counts_only_where_the_kernel_knows_it() {
 }
 
 #[test]
-fn a_station_of_today_tells_the_link_that_it_associated_over() {
+fn a_station_of_today_reports_the_link_that_it_associated_over() {
     let both = message(19, 1, &attributes()).attribute(313, &[2]).attribute(314, &address(9));
     let reading = station(both.body()).unwrap();
     assert_eq!((reading.association_link, reading.link), (Some(2), None));
@@ -222,7 +222,7 @@ fn an_interface_is_read_among_unknown_attributes() {
 }
 
 #[test]
-fn an_interface_tells_its_network_and_channel() {
+fn an_interface_reports_its_network_and_channel() {
     let air = |request: Request| request.number(38, 5955).number(159, 13).number(160, 6105);
     let found = interface(air(wlan0().attribute(52, b"caf\xe9").attribute(83, &[1])).body());
     let found = found.unwrap();

@@ -85,7 +85,7 @@ impl<'a> Page<'a> {
                 (true, "answer", "Answer"),
                 (true, "published", "The report’s figures"),
                 (true, "rates", "Against rate"),
-                (true, "task", "A task alongside it"),
+                (true, "task", "A task on the same CPU"),
                 (true, "versus", "A/B"),
                 (true, "census", "Commands"),
                 (true, "targets", "Limits"),

@@ -108,7 +108,7 @@ pub(super) fn tasks(completion: &Completion) -> Table {
     };
     Table::of("", rows)
         .head("place", "", |(alone, _)| alone.place.clone())
-        .text("alongside", "", |(_, other)| match other {
+        .text("with", "", |(_, other)| match other {
             Some((point, _)) => format!("{}, {}/s", point.strategy.name(), point.rate),
             None => "nothing".to_owned(),
         })
@@ -219,7 +219,7 @@ pub(super) fn loads(run: &Run) -> Table {
             };
             load.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
         })
-        .text("alongside a task of", "", |load| {
+        .text("with a task of", "", |load| {
             load.task_ms.map_or(ABSENT.to_owned(), |ms| format!("{ms} ms alone"))
         })
         .text("16 bits on the bus", "", |load| {

@@ -73,7 +73,7 @@ pub(super) fn table(cells: &[&Cell]) -> Table {
         .number("alone", "Mb/s", |cell| {
             figures::mean(Unit::ONE, cell.alone.as_ref().map(|alone| &alone.megabits))
         })
-        .number("alongside it", "Mb/s", |cell| {
+        .number("with it", "Mb/s", |cell| {
             figures::mean(Unit::ONE, cell.arm(NONE).and_then(|arm| arm.megabits.as_ref()))
         })
         .number("Wi-Fi kept", "%", |cell| figures::mean(Unit::PER_CENT, kept(cell).as_ref()))
@@ -87,7 +87,7 @@ pub(super) fn table(cells: &[&Cell]) -> Table {
         .number("sender waited alone", "% of window", |cell| {
             figures::percent(cell.harm.as_ref().and_then(|harm| harm.endpoints_waited_alone), 2)
         })
-        .number("alongside it", "% of window", |cell| {
+        .number("with it", "% of window", |cell| {
             figures::percent(cell.harm.as_ref().and_then(|harm| harm.endpoints_waited), 2)
         })
         .number("offered", "% of alone", |cell| {

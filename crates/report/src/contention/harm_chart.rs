@@ -24,14 +24,14 @@ struct Frame {
     /// From a row's top to its bar's.
     bar_top: f64,
     /// Whether names stand before the bar instead of above it.
-    beside: bool,
+    is_wide: bool,
 }
 
 const WIDE: Frame =
-    Frame { width: 1040.0, row: 30.0, top: 24.0, bar: 340.0..800.0, bar_top: 7.0, beside: true };
+    Frame { width: 1040.0, row: 30.0, top: 24.0, bar: 340.0..800.0, bar_top: 7.0, is_wide: true };
 /// For a telephone.
 const NARROW: Frame =
-    Frame { width: 344.0, row: 54.0, top: 24.0, bar: 0.0..250.0, bar_top: 24.0, beside: false };
+    Frame { width: 344.0, row: 54.0, top: 24.0, bar: 0.0..250.0, bar_top: 24.0, is_wide: false };
 const BAR: f64 = 14.0;
 /// Height below the rows, for the scale.
 const BOTTOM: f64 = 24.0;
@@ -83,7 +83,7 @@ fn chart(cells: &[Uncontrolled<'_>], frame: &Frame, size: &str) -> String {
 fn grid(frame: &Frame, x: Scale, floor: f64) -> String {
     let line = |percent: u32| {
         let at = x.at(f64::from(percent) / 100.0);
-        let anchor = if percent == 0 && !frame.beside { "" } else { " mid" };
+        let anchor = if percent == 0 && !frame.is_wide { "" } else { " mid" };
         format!(
             r#"<path class="grid" d="M{at:.1} {:.1}V{floor:.1}"/><text class="axis{anchor}" x="{at:.1}" y="{:.1}">{percent} %</text>"#,
             frame.top,
@@ -132,7 +132,7 @@ impl Uncontrolled<'_> {
         let slower = self.arm.p99_ratio.as_ref().map(|ratio| format!("p99 {:.2} ×", ratio.mean));
         let slower = slower.unwrap_or_default();
         let y = top + frame.bar_top + 11.5;
-        if frame.beside {
+        if frame.is_wide {
             return format!(
                 r#"<text class="name end" x="{:.1}" y="{y:.1}">{name}</text><text class="figure" x="{:.1}" y="{y:.1}">{kept}</text><text class="figure end" x="{}" y="{y:.1}">{slower}</text>"#,
                 frame.bar.start - 12.0,

@@ -161,7 +161,7 @@ fn others(contention: &Contention, run: &Run) -> Vec<Others> {
 }
 
 fn decisions(contention: &Contention) -> Vec<Decisions> {
-    let told = |(at_ms, words): &(i64, String)| {
+    let reported = |(at_ms, words): &(i64, String)| {
         let seconds = format!("{:.1} s", *at_ms as f64 / 1000.0).replace('-', "−");
         (seconds, words.clone())
     };
@@ -169,7 +169,7 @@ fn decisions(contention: &Contention) -> Vec<Decisions> {
         let settings: Vec<(String, Vec<_>)> = arm_tables::guarded(&[cell])
             .into_iter()
             .map(|(_, arm, guard)| {
-                (arm.control.clone(), guard.decisions.iter().map(told).collect())
+                (arm.control.clone(), guard.decisions.iter().map(reported).collect())
             })
             .collect();
         let all = settings.iter().map(|(_, lines)| lines.len()).sum::<usize>();

@@ -43,7 +43,7 @@ struct Path {
     frame: u32,
     depth: u32,
     values: [f64; 2],
-    told_apart: bool,
+    significant: bool,
     /// What decides whether it is left out.
     weight: f64,
 }
@@ -85,7 +85,7 @@ impl<'a> Flat<'a> {
             frame: node.frame,
             depth: node.depth,
             values: [node.samples as f64, node.us_per_s],
-            told_apart: false,
+            significant: false,
             weight: node.us_per_s,
         };
         let paths: Vec<_> = tree.nodes.iter().map(path).collect();
@@ -99,7 +99,7 @@ impl<'a> Flat<'a> {
             frame: node.frame,
             depth: node.depth,
             values: [node.before, node.after],
-            told_apart: node.told_apart,
+            significant: node.significant,
             weight: node.before.max(node.after),
         };
         let paths: Vec<_> = tree.nodes.iter().map(path).collect();
@@ -247,7 +247,7 @@ fn nodes(paths: &[Path], units: [f64; 2], number: impl Fn(&Path) -> u64) -> Stri
     let mut below = 0;
     for path in paths {
         let up = u64::from(below).saturating_sub(u64::from(path.depth));
-        put(&mut bytes, 2 * up + u64::from(path.told_apart));
+        put(&mut bytes, 2 * up + u64::from(path.significant));
         put(&mut bytes, number(path));
         for (value, unit) in path.values.iter().zip(units) {
             put(&mut bytes, (value / unit).round() as u64);
@@ -379,9 +379,9 @@ mod tests {
         let encoded = encode(&[Flat::of_profile(&tree)], usize::MAX);
         let found = decoded(&encoded, 0);
         assert_eq!(found.len(), tree.nodes.len());
-        for (node, (name, depth, told_apart, [samples, cost])) in tree.nodes.iter().zip(found) {
+        for (node, (name, depth, significant, [samples, cost])) in tree.nodes.iter().zip(found) {
             assert_eq!(name, tree.frames[node.frame as usize].name);
-            assert_eq!((node.depth, false, node.samples as f64), (depth, told_apart, samples));
+            assert_eq!((node.depth, false, node.samples as f64), (depth, significant, samples));
             assert!((node.us_per_s - cost).abs() <= node.us_per_s * 1e-4, "{cost} of {node:?}");
         }
         assert_eq!(encoded.trees[0].folded.paths, 0);
@@ -389,26 +389,26 @@ mod tests {
 
     #[test]
     fn a_difference_keeps_both_costs_and_what_repetitions_say() {
-        let node = |depth, before, after, told_apart| analysis::profiles::DifferenceNode {
+        let node = |depth, before, after, significant| analysis::profiles::DifferenceNode {
             frame: depth,
             depth,
             before,
             after,
-            told_apart,
+            significant,
         };
         let tree = DifferenceTree {
             frames: tree().frames,
             nodes: vec![node(0, 10.0, 20.0, true), node(1, 0.0, 20.0, false)],
         };
         let found = decoded(&encode(&[Flat::of_difference(&tree)], usize::MAX), 0);
-        for (node, (_, depth, told_apart, [before, after])) in tree.nodes.iter().zip(found) {
-            assert_eq!((node.depth, node.told_apart), (depth, told_apart));
+        for (node, (_, depth, significant, [before, after])) in tree.nodes.iter().zip(found) {
+            assert_eq!((node.depth, node.significant), (depth, significant));
             assert!((node.before - before).abs() < 1e-3 && (node.after - after).abs() < 1e-3);
         }
     }
 
     #[test]
-    fn the_smallest_subtrees_go_first_and_are_told() {
+    fn the_smallest_subtrees_go_first_and_are_reported() {
         let tree = tree();
         let whole = encode(&[Flat::of_profile(&tree)], usize::MAX);
         let size = whole.names.len() + whole.trees[0].nodes.len();

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_stand_below_their_callers_and_beside_each_other() {
+    fn frames_stand_below_their_callers_and_next_to_each_other() {
         let node = |depth, us_per_s| Node { frame: 0, depth, samples: 1, us_per_s };
         let nodes = [node(0, 60.0), node(1, 20.0), node(1, 30.0), node(0, 39.9), node(1, 0.1)];
         let found: Vec<_> =

@@ -45,6 +45,9 @@ fn six(mean: f64, spread: f64) -> Estimate {
 
 fn cheaper() -> Judgement {
     Judgement {
+        basis: analysis::verdicts::Basis::Steady,
+        split: None,
+        together: None,
         base: "found".to_owned(),
         variant: "write-on-change".to_owned(),
         clients: 114,
@@ -88,6 +91,9 @@ fn cheaper() -> Judgement {
 
 fn no_op() -> Judgement {
     Judgement {
+        basis: analysis::verdicts::Basis::Steady,
+        split: None,
+        together: None,
         base: "write-on-change".to_owned(),
         variant: "bulk".to_owned(),
         verdict: Verdict::Invalid,
@@ -115,6 +121,9 @@ fn no_op() -> Judgement {
 
 fn strange() -> Judgement {
     Judgement {
+        basis: analysis::verdicts::Basis::Steady,
+        split: None,
+        together: None,
         base: "found".to_owned(),
         variant: "bulk".to_owned(),
         verdict: Verdict::Invalid,

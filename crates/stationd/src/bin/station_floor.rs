@@ -3,7 +3,7 @@
 //! What is left of a station-statistics daemon when everything that can be left out is: the kernel's own
 //! work. It prints nothing and serves no one; it exists to be measured beside stationd.
 
-#![expect(clippy::print_stderr, reason = "a program talks to whoever started it")]
+#![expect(clippy::print_stderr, reason = "a program talks to the one that started it")]
 
 use std::{process::ExitCode, thread::sleep, time::Duration};
 

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vht_station_is_told_in_words() {
+    fn a_vht_station_is_reported_in_words() {
         let station = vht_station();
         assert_eq!(
             (security(&station), encryption(&station)),
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hostapd_did_not_tell_is_absent() {
+    fn what_hostapd_did_not_report_is_absent() {
         let nothing = Identity::default();
         assert_eq!(security(&nothing), None);
         assert_eq!(standard(&nothing, Some(2412)), None);

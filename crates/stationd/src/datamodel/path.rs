@@ -16,7 +16,7 @@ use crate::address;
 
 /// A text that is no path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` is no path: at character {at}, instead of `{found}`, {right} would be right")]
+#[error("`{path}` is not a path: at character {at}, instead of `{found}`, {right} would be right")]
 pub struct PathError {
     /// The text; of a very long one, its beginning.
     pub path: Box<str>,
@@ -301,21 +301,21 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_path_is_told_with_its_place_and_what_would_be_right() {
+    fn a_wrong_path_is_reported_with_its_place_and_what_would_be_right() {
         let said = |text: &str| Path::parse(text).unwrap_err().to_string();
         assert_eq!(
             said("WiFi.AccessPoint.x.SSID"),
-            "`WiFi.AccessPoint.x.SSID` is no path: at character 18, instead of `x.SSID`, a number, `*` \
+            "`WiFi.AccessPoint.x.SSID` is not a path: at character 18, instead of `x.SSID`, a number, `*` \
              or `[MACAddress==\"02:00:00:00:00:01\"]`, and a dot would be right"
         );
         assert_eq!(
             said("WiFi.AccessPoint.1.AssociatedDevice.3.TxByte"),
-            "`WiFi.AccessPoint.1.AssociatedDevice.3.TxByte` is no path: at character 39, instead of \
+            "`WiFi.AccessPoint.1.AssociatedDevice.3.TxByte` is not a path: at character 39, instead of \
              `TxByte`, a parameter, as `SignalStrength` or `TxBytes`, would be right"
         );
         assert_eq!(
             said(""),
-            "`` is no path: at character 1, instead of `the end`, `WiFi.` or `Device.WiFi.` would be right"
+            "`` is not a path: at character 1, instead of `the end`, `WiFi.` or `Device.WiFi.` would be right"
         );
         for text in [
             "WiFi",

@@ -95,7 +95,7 @@ fn paths_may_leave_the_instance_open_or_name_the_address() {
 }
 
 #[test]
-fn what_two_paths_have_is_told_once() {
+fn what_two_paths_have_is_reported_once() {
     let fixture = Fixture::with_stations(2);
     let mut out = Vec::new();
     let paths = ["WiFi.AccessPoint.1.AssociatedDevice.2.", "WiFi.", "WiFi.AccessPoint.1.SSID"];
@@ -113,7 +113,7 @@ fn a_wrong_path_among_right_ones_writes_nothing() {
     let paths = ["WiFi.", "WiFi.AccessPoint.1.Nonsense"];
     let error = fixture.model.get(&paths, &fixture.view(), &mut out).unwrap_err();
     assert!(
-        error.to_string().contains("`WiFi.AccessPoint.1.Nonsense` is no path: at character 20")
+        error.to_string().contains("`WiFi.AccessPoint.1.Nonsense` is not a path: at character 20")
     );
     let many = vec!["WiFi."; 65];
     assert_eq!(fixture.model.get(&many, &fixture.view(), &mut out), Err(GetError::TooMany(65)));
@@ -121,7 +121,7 @@ fn a_wrong_path_among_right_ones_writes_nothing() {
 }
 
 #[test]
-fn a_transaction_tells_what_really_changed() {
+fn a_transaction_reports_what_really_changed() {
     let mut fixture = Fixture::with_stations(1);
     let mut transaction = Transaction::begin(object(1, 1));
     transaction.set("DevicePriority", Value::Unsigned(1));
@@ -248,7 +248,7 @@ fn kinds(notifications: &[(u64, Json)]) -> Vec<(&str, &Json)> {
 }
 
 #[test]
-fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
+fn a_station_that_comes_and_goes_is_reported_with_its_last_counters() {
     let mut fixture = Fixture::new();
     let wanted = Kinds { value_change: false, ..ALL };
     let id =
@@ -282,7 +282,7 @@ fn a_station_that_comes_and_goes_is_told_with_its_last_counters() {
 }
 
 #[test]
-fn static_changes_are_told_at_once_and_only_what_changed() {
+fn static_changes_are_reported_at_once_and_only_what_changed() {
     let mut fixture = Fixture::new();
     fixture.poll(&[reading(1)]);
     fixture.model.subscribe(owner(7), "Device.WiFi.AccessPoint.1.AssociatedDevice.", ALL).unwrap();
@@ -305,7 +305,7 @@ fn static_changes_are_told_at_once_and_only_what_changed() {
 }
 
 #[test]
-fn volatile_changes_are_told_at_the_reading_that_shows_them() {
+fn volatile_changes_are_reported_at_the_reading_that_shows_them() {
     let mut fixture = Fixture::with_stations(1);
     let path = "WiFi.AccessPoint.1.AssociatedDevice.*.SignalStrength";
     fixture.model.subscribe(owner(7), path, ALL).unwrap();
@@ -320,7 +320,7 @@ fn volatile_changes_are_told_at_the_reading_that_shows_them() {
 }
 
 #[test]
-fn a_change_is_told_once_whichever_way_static_values_are_written() {
+fn a_change_is_reported_once_whichever_way_static_values_are_written() {
     let mut fixture = Fixture::with_stations(1);
     fixture.write_back = WriteBack::EachPoll;
     let path = "WiFi.AccessPoint.1.AssociatedDevice.1.AvgSignalStrength";
@@ -349,7 +349,7 @@ fn an_access_points_number_of_stations_can_be_watched() {
 }
 
 #[test]
-fn who_has_gone_or_wants_no_more_is_told_no_more() {
+fn who_has_gone_or_wants_no_more_is_reported_no_more() {
     let mut fixture = Fixture::new();
     let id = fixture.model.subscribe(owner(7), "WiFi.", ALL).unwrap();
     fixture.model.subscribe(owner(8), "WiFi.", ALL).unwrap();

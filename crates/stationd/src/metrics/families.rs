@@ -228,7 +228,7 @@ const POINT: [Family; 9] = [
     family(
         "stationd_access_point_sessions_ended_exact",
         Counter,
-        "Of the associations that have ended: those whose last counters the kernel told.",
+        "Of the associations that have ended: those whose last counters the kernel reported.",
         Of::Point(|_, point| Some(Number::count(point.ended.exact))),
     ),
     family(

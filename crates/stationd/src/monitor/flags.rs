@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_told() {
+    fn a_wrong_word_is_reported() {
         let message = |words| linux::error::chain(&parse(words).unwrap_err());
         assert_eq!(message("--evry 1s"), "--evry: unknown flag: did you mean \"--every\"?");
         assert!(message("--colour red").starts_with("--colour: unknown flag: there are --socket"));

@@ -72,7 +72,7 @@ impl Flags {
 
 fn setting(text: &str) -> Result<(String, String), Error> {
     let pair = text.split_once('=').map(|(key, value)| (key.trim().into(), value.trim().into()));
-    pair.ok_or_else(|| wrong("--set", format!("\"{text}\" is no setting: write KEY=VALUE")))
+    pair.ok_or_else(|| wrong("--set", format!("\"{text}\" is not a setting: write KEY=VALUE")))
 }
 
 /// What `--help` prints.
@@ -142,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_word_is_told_with_what_would_be_right() {
+    fn a_wrong_word_is_reported_with_what_would_be_right() {
         let message = |words: &[&str]| linux::error::chain(&parse(words).unwrap_err());
         assert_eq!(message(&["--onec"]), "--onec: unknown flag: did you mean \"--once\"?");
         let missing = "cannot read the command line (--help shows examples): missing argument for option '--set'";
         assert_eq!(message(&["--set"]), missing);
-        assert_eq!(message(&["--set", "x"]), "--set: \"x\" is no setting: write KEY=VALUE");
+        assert_eq!(message(&["--set", "x"]), "--set: \"x\" is not a setting: write KEY=VALUE");
         let flags = parse(&["--set", "pull=bluk"]).unwrap();
         let error = flags.options().unwrap_err().to_string();
         assert_eq!(error, "--set: pull: unknown \"bluk\": did you mean \"bulk\"?");

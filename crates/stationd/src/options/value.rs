@@ -9,7 +9,7 @@ use crate::trace::{Trace, Way};
 pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     match text.starts_with('/') {
         true => Ok(PathBuf::from(text)),
-        false => Err(format!("\"{text}\" is no path from the root: begin it with /")),
+        false => Err(format!("\"{text}\" is not a path from the root: begin it with /")),
     }
 }
 
@@ -19,7 +19,7 @@ pub(super) fn path_or_off(text: &str) -> Result<Option<PathBuf>, String> {
 
 pub(super) fn mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
-    mode.ok_or_else(|| format!("\"{text}\" is no permission: write it in octal, as 0660"))
+    mode.ok_or_else(|| format!("\"{text}\" is not a permission: write it in octal, as 0660"))
 }
 
 /// An address that only this machine can reach: the page tells who is where.
@@ -37,13 +37,15 @@ pub(super) fn metrics(text: &str) -> Result<Metrics, String> {
             address.ip(),
             address.port()
         )),
-        Err(_) => Err(format!("\"{text}\" is no address: write 127.0.0.1:9810, unix:PATH or off")),
+        Err(_) => {
+            Err(format!("\"{text}\" is not an address: write 127.0.0.1:9810, unix:PATH or off"))
+        }
     }
 }
 
 /// A duration with its unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("\"{text}\" is no duration: write it as 500ms, 2s or 0");
+    let wrong = || format!("\"{text}\" is not a duration: write it as 500ms, 2s or 0");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: u32 = digits.parse().map_err(|_| wrong())?;
     match &text[digits.len()..] {
@@ -87,7 +89,7 @@ pub(super) fn hosts(text: &str) -> Result<Vec<String>, String> {
     };
     match names.iter().all(is_name) {
         true => Ok(names),
-        false => Err(format!("\"{text}\" is no list of names: write router.lan,ap.lan")),
+        false => Err(format!("\"{text}\" is not a list of names: write router.lan,ap.lan")),
     }
 }
 

@@ -87,7 +87,7 @@ fn a_station_that_leaves_and_returns_between_two_polls_is_two_sessions() {
 }
 
 #[test]
-fn a_younger_connection_is_another_one_where_the_kernel_tells_no_moment() {
+fn a_younger_connection_is_another_one_where_the_kernel_reports_no_moment() {
     let mut table = Table::default();
     let since =
         |connected, packets| StationReading { connected_s: Some(connected), ..reading(1, packets) };
@@ -158,7 +158,7 @@ fn who_joins_while_a_poll_is_under_way_is_there_at_its_end() {
 }
 
 #[test]
-fn a_slot_is_used_again_and_its_generation_tells() {
+fn a_slot_is_used_again_and_its_generation_reports() {
     let mut table = Table::default();
     poll(&mut table, 0, &[reading(1, 5)]);
     let seen = table.generation();

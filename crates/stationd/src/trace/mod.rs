@@ -83,7 +83,7 @@ pub enum Error {
     NoLevel(Box<str>),
     /// The level is none.
     #[error(
-        "`{level}` is no level of trace zone `{zone}`; it may be none, error, warning, notice, info, debug or a number"
+        "`{level}` is not a level of trace zone `{zone}`; it may be none, error, warning, notice, info, debug or a number"
     )]
     BadLevel {
         /// The zone.

@@ -42,7 +42,7 @@ fn the_fall_back_zone_speaks_for_those_that_are_not_in_the_list() {
 }
 
 #[test]
-fn the_daemon_has_eighty_zones_and_is_quiet_unless_told() {
+fn the_daemon_has_eighty_zones_and_is_quiet_unless_asked() {
     let mut names: Vec<_> = ZONES.into_iter().chain([ALL]).collect();
     names.sort_unstable();
     names.dedup();
@@ -66,7 +66,7 @@ fn settings_are_taken_all_or_none() {
     );
     assert_eq!(
         said("dm=info,rpc=loud"),
-        "`loud` is no level of trace zone `rpc`; it may be none, error, warning, notice, info, debug \
+        "`loud` is not a level of trace zone `rpc`; it may be none, error, warning, notice, info, debug \
          or a number"
     );
     assert!(trace.configure("dm=info,rpc=loud").is_err());

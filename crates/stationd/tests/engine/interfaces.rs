@@ -109,7 +109,7 @@ fn a_renamed_interface_keeps_stations_and_what_was_to_be_asked() {
 }
 
 #[test]
-fn an_error_of_the_kernel_is_told_and_no_one_leaves_because_of_it() {
+fn an_error_of_the_kernel_is_reported_and_no_one_leaves_because_of_it() {
     let world = Shared::with_points(1);
     world.lock().arrive(3, 1);
     let mut setup = Setup::new(&world);

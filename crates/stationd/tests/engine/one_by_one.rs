@@ -52,7 +52,7 @@ fn who_is_not_known_to_the_kernel_has_left() {
 }
 
 #[test]
-fn what_hostapd_told_is_written_down_once() {
+fn what_hostapd_reported_is_written_down_once() {
     let world = Shared::with_points(1);
     let control = Control::of("wlan0");
     let mut setup = Setup::asking(&world, asking_each_poll(), control);

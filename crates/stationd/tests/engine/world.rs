@@ -114,7 +114,7 @@ impl World {
     }
 
     fn add(&mut self, interface: Interface) {
-        self.tell(kernel::interface_event(true, interface.index));
+        self.report(kernel::interface_event(true, interface.index));
         self.interfaces.push(interface);
     }
 
@@ -124,7 +124,7 @@ impl World {
             self.leave(station.address);
         }
         self.interfaces.retain(|one| one.index != index);
-        self.tell(kernel::interface_event(false, index));
+        self.report(kernel::interface_event(false, index));
     }
 
     pub(crate) fn arrive(&mut self, interface: u32, number: u16) {
@@ -139,7 +139,7 @@ impl World {
             signal: -40,
             links: Vec::new(),
         };
-        self.tell(kernel::joined(&station, self.generation));
+        self.report(kernel::joined(&station, self.generation));
         self.stations.push(station);
     }
 
@@ -149,7 +149,7 @@ impl World {
         };
         self.generation += 1;
         let station = self.stations.remove(place);
-        self.tell(kernel::left(&station, self.generation, self.narrow));
+        self.report(kernel::left(&station, self.generation, self.narrow));
     }
 
     pub(crate) fn station(&mut self, number: u16) -> &mut Station {
@@ -175,7 +175,7 @@ impl World {
         on.map(|one| one.address).collect()
     }
 
-    fn tell(&mut self, event: Vec<u8>) {
+    fn report(&mut self, event: Vec<u8>) {
         if !self.silent {
             self.events.push_back(Ok(event));
         }

@@ -45,7 +45,7 @@ fn a_request_of_100_mb_is_not_read() {
 }
 
 #[test]
-fn a_long_request_is_told_its_limit() {
+fn a_long_request_is_reported_its_limit() {
     let daemon = Daemon::start(&["request-limit=1KiB"]);
     let mut client = daemon.client();
     client.send(&[b' '; 1000]);

@@ -45,7 +45,7 @@ fn the_brief_reply_has_fourteen_keys_and_the_fields_nesting() {
 }
 
 #[test]
-fn brief_and_full_tell_the_same() {
+fn brief_and_full_say_the_same() {
     let daemon = Daemon::start(&["max-age=1min"]);
     let mut client = daemon.client();
     let brief = client.result("getStationStatsBrief", json!({"interface": "wlan1"}));

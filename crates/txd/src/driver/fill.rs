@@ -7,7 +7,7 @@ use crate::card::register::{BUSY, OFFSET_ERROR, Register, descriptor};
 
 /// The path may be busy for so long, ns (Host AP gives it 5 ms), and is looked at so often at most.
 const PATIENCE_NS: u64 = 5_000_000;
-const LOOKS: u32 = 1_000_000;
+const POLLS: u32 = 1_000_000;
 
 /// The path is wrong, or stays busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn open(bus: &mut impl Bus, number: u16) -> Result<(), NoPath> {
     bus.write(Register::Select0, number);
     bus.write(Register::Offset0, 0);
     let mut begun = None;
-    for _ in 0..LOOKS {
+    for _ in 0..POLLS {
         let offset = bus.read(Register::Offset0);
         if offset & BUSY == 0 {
             return if offset & OFFSET_ERROR == 0 { Ok(()) } else { Err(NoPath) };

@@ -42,7 +42,7 @@ const SINK: Priority = Priority::RoundRobin(1);
 /// The card comes up within this, and frames that are under way arrive within this, ns.
 const SETTLES_NS: u64 = 5_000_000_000;
 /// So often is looked whether they have, ns.
-const LOOKS_NS: u64 = 5_000_000;
+const POLLS_NS: u64 = 5_000_000;
 
 /// What is tried.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ pub fn measure(trial: &Trial) -> Result<Measured, Error> {
             let done = spend(trial)?;
             let mut measured =
                 Measured { window_ns: monotonic_ns() - begun, ..Measured::default() };
-            tell_task(&mut measured, done);
+            record_task(&mut measured, done);
             Ok(measured)
         }
     }
@@ -108,7 +108,7 @@ fn spend(trial: &Trial) -> Result<Option<Done>, Error> {
     Ok(work.map_err(Error::Thread)?.join().ok())
 }
 
-fn tell_task(measured: &mut Measured, done: Option<Done>) {
+fn record_task(measured: &mut Measured, done: Option<Done>) {
     measured.task_wall_ns = done.map(|done| done.wall_ns);
     measured.task_ran_ns = done.map(|done| done.ran_ns);
     measured.task_rounds = done.map(|done| done.rounds);
@@ -186,7 +186,7 @@ impl Stage {
         measured.missing = emitted.saturating_sub(ledger.received + ledger.damaged);
         let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
         measured.latency = quantiles(&mut latencies);
-        tell_task(&mut measured, done);
+        record_task(&mut measured, done);
         Ok(measured)
     }
 }
@@ -255,7 +255,7 @@ fn quantiles(all: &mut [u64]) -> Option<Latency> {
 fn until(mut so: impl FnMut() -> bool) {
     let end = monotonic_ns() + SETTLES_NS;
     while !so() && monotonic_ns() < end {
-        sleep_until_ns(monotonic_ns() + LOOKS_NS);
+        sleep_until_ns(monotonic_ns() + POLLS_NS);
     }
 }
 

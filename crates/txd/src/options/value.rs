@@ -39,12 +39,12 @@ pub(super) fn air(text: &str) -> Result<Option<Rate>, String> {
     let found = Rate::ALL.into_iter().find(|rate| rate.name() == text);
     found
         .map(Some)
-        .ok_or_else(|| format!("\"{text}\" is no rate of 802.11b: take 1, 2, 5.5, 11 or off"))
+        .ok_or_else(|| format!("\"{text}\" is not a rate of 802.11b: take 1, 2, 5.5, 11 or off"))
 }
 
 /// `fixed`, `uniform:20us`, `tail:20us`.
 pub(super) fn spread(text: &str) -> Result<Spread, String> {
-    let wrong = || format!("\"{text}\" is no spread: write fixed, uniform:20us or tail:20us");
+    let wrong = || format!("\"{text}\" is not a spread: write fixed, uniform:20us or tail:20us");
     match text.split_once(':') {
         None if text == "fixed" => Ok(Spread::Fixed),
         Some(("uniform", width)) => Ok(Spread::Uniform(span(width)?)),
@@ -58,7 +58,9 @@ pub(super) fn faults(text: &str) -> Result<Rates, String> {
     let mut rates = Rates { late_by_ns: 5_000_000, ..Rates::default() };
     for word in text.split(',').filter(|word| !word.is_empty()) {
         let Some((name, value)) = word.split_once('=') else {
-            return Err(format!("\"{word}\" is no fault: write late=1%,lost=1%,error=1%,stuck=1%"));
+            return Err(format!(
+                "\"{word}\" is not a fault: write late=1%,lost=1%,error=1%,stuck=1%"
+            ));
         };
         match name {
             "late" => rates.late = percent(value)?,
@@ -83,7 +85,8 @@ pub(super) fn faults(text: &str) -> Result<Rates, String> {
 fn percent(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let number = number.filter(|number| (0.0..=100.0).contains(number));
-    let number = number.ok_or_else(|| format!("\"{text}\" is no share: write it as 1% or 0.5%"))?;
+    let number =
+        number.ok_or_else(|| format!("\"{text}\" is not a share: write it as 1% or 0.5%"))?;
     Ok((number * f64::from(MILLION) / 100.0).round() as u32)
 }
 

@@ -99,7 +99,7 @@ pub type Observer = Box<dyn FnMut(&[u8], u64) + Send>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An interface is not there any more.
-    #[error("interface {name} is gone: somebody removed it")]
+    #[error("interface {name} is gone: it was removed")]
     Interface {
         /// Its name.
         name: String,

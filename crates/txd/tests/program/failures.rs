@@ -69,7 +69,7 @@ fn an_interface_that_somebody_removes_ends_it_with_one_line() {
     });
     let (status, _, errors) = stage.ended();
     assert_eq!(status.code(), Some(4), "{errors}");
-    assert!(errors.starts_with("txd: interface txd0 is gone: somebody removed it: "), "{errors}");
+    assert!(errors.starts_with("txd: interface txd0 is gone: it was removed: "), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
 }
 

@@ -108,7 +108,7 @@ fn faults_over_real_interfaces_leave_no_frame_unaccounted() {
 }
 
 #[test]
-fn a_task_is_measured_alone_and_beside() {
+fn a_task_is_measured_alone_and_with_the_driver() {
     if !has_taps() {
         return;
     }

@@ -12,7 +12,7 @@ fn refused(words: &[&str]) -> String {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told_with_what_would_be_right() {
+fn what_cannot_be_meant_is_reported_with_what_would_be_right() {
     for (words, message) in [
         ("--strategy buzy", "there is no strategy \"buzy\": did you mean \"busy\"?"),
         (
@@ -27,9 +27,9 @@ fn what_cannot_be_meant_is_told_with_what_would_be_right() {
         ("--bytes 40", "\"40\" is not a whole number from 66 to 1514"),
         ("--bytes 9000", "\"9000\" is not a whole number from 66 to 1514"),
         ("--rate fast", "\"fast\" is not a whole number from 0 to 10000000"),
-        ("--air 54", "\"54\" is no rate of 802.11b: take 1, 2, 5.5, 11 or off"),
+        ("--air 54", "\"54\" is not a rate of 802.11b: take 1, 2, 5.5, 11 or off"),
         ("--faults lots=1%", "there is no fault \"lots\": did you mean \"lost\"?"),
-        ("--faults lost=2", "\"2\" is no share: write it as 1% or 0.5%"),
+        ("--faults lost=2", "\"2\" is not a share: write it as 1% or 0.5%"),
     ] {
         let (flag, value) = words.split_once(' ').expect("a flag and its value");
         assert_eq!(refused(&["measure", flag, value]), format!("txd: {flag}: {message}"));

@@ -80,7 +80,7 @@ fn a_fixed_number_is_waited_for() {
 }
 
 #[test]
-fn what_more_pairs_cannot_mend_ends_at_once() {
+fn what_more_pairs_cannot_change_ends_at_once() {
     let (run, mut trials) = up_to(&pairs(24, -0.2, 0.001, 1), Expect::Faster);
     recording(&mut trials[1]).facts.clk_tck = 250;
     let found = decide(&run, &trials[..2]);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_module_is_told_beside_the_function() {
+    fn the_module_is_reported_next_to_the_function() {
         let found = parsed(&profile(&[("d;libc.so.6!memcpy", &[1])]));
         assert_eq!(found["libs"][0]["name"], "libc.so.6");
         assert!(says(&found, "memcpy"));

@@ -170,10 +170,11 @@ impl Functions {
             return self.place(*address, one.readable.clone());
         }
         let Some(first) = found.first().filter(|_| starts.is_empty()) else {
-            let told = |(address, one): (&u64, &&Named)| format!("{} ({address:#x})", one.readable);
+            let reported =
+                |(address, one): (&u64, &&Named)| format!("{} ({address:#x})", one.readable);
             return Err(Refused::Several {
                 asked: asked.to_owned(),
-                found: starts.iter().take(MOST_LISTED).map(told).collect(),
+                found: starts.iter().take(MOST_LISTED).map(reported).collect(),
                 more: starts.len().saturating_sub(MOST_LISTED),
             });
         };

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_from_other_instructions() {
+    fn calls_are_distinguished_from_other_instructions() {
         let call = |bytes: [u8; 8]| call_before(Cpu::X86_64, &bytes, 0x1000);
         assert_eq!(call([0, 0, 0, 0xe8, 0xf0, 0xff, 0xff, 0xff]), Some(Call::Direct(0xff0)));
         // call *%rax; call *%r12; call *0x10(%rbx); call *0x2fe2(%rip); call *(%r12)

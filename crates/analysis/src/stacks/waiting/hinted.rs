@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_is_hardly_ever_seen_is_not_told() {
+    fn a_loop_that_is_hardly_ever_seen_is_not_reported() {
         assert_eq!(found(&[("d;slow~~", &[3]), ("d;work", &[400])]), []);
     }
 

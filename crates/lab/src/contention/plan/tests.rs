@@ -128,7 +128,7 @@ fn orders_differ_from_block_to_block_and_not_from_plan_to_plan() {
 }
 
 #[test]
-fn every_bout_of_a_block_has_its_phase_and_time_that_is_real_has_none() {
+fn every_trial_of_a_block_has_its_phase_and_time_that_is_real_has_none() {
     let plan = trials(&study(), &Rates::default());
     for number in 0..3 {
         let phases: Vec<Span> =
@@ -169,7 +169,7 @@ fn of_one_alone_the_baseline_is_itself() {
 }
 
 #[test]
-fn caches_are_modelled_in_bouts_of_their_own_behind_all_others() {
+fn caches_are_modelled_in_trials_of_their_own_behind_all_others() {
     let mut study = study();
     let plan = trials(&study, &Rates::default());
     let (plain, modelled): (Vec<_>, Vec<_>) = plan.iter().partition(|one| !one.order.marks);
@@ -264,7 +264,7 @@ fn a_counted_order_is_given_once_and_one_in_real_time_every_time() {
 }
 
 #[test]
-fn counted_bouts_share_the_cores_and_real_time_has_them_alone() {
+fn counted_trials_share_the_cores_and_real_time_has_them_alone() {
     let study = study();
     let plan = trials(&study, &Rates::default());
     assert!(plan.iter().all(|planned| is_alone(&study, planned) == (planned.cell == 1)));

@@ -80,7 +80,7 @@ impl Rules<'_> {
         let shape = &self.study.contention;
         let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000_000);
         if shape.window.as_nanos() == 0 || !whole(shape.window) {
-            let why = format!("a window of {} is no whole number of seconds", shape.window);
+            let why = format!("a window of {} is not a whole number of seconds", shape.window);
             return Err(("window", why));
         }
         for (key, span) in [("window", shape.window), ("warm-up", shape.warm_up)] {
@@ -209,7 +209,7 @@ fn bursts(traffic: &Traffic, window: Span) -> Checked {
     let round = on.as_nanos().saturating_add(off.as_nanos());
     if !window.as_nanos().is_multiple_of(round) {
         let round = Span::from_nanos(round);
-        let why = format!("a window of {window} is no whole number of rounds of {round}");
+        let why = format!("a window of {window} is not a whole number of rounds of {round}");
         return Err(("bursts", why));
     }
     Ok(())
@@ -242,7 +242,7 @@ fn stressor(key: &'static str, word: &str) -> Checked {
     };
     match word.strip_prefix("--") {
         Some(name) if plain(name) => Ok(()),
-        _ => Err((key, format!("`{word}` is no stressor; write stress-ng's word, as --stream"))),
+        _ => Err((key, format!("`{word}` is not a stressor; write stress-ng's word, as --stream"))),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) static LEAVES: [Leaf; 26] = [
     is("OperatingStandard", "OperatingStandard"),
     is("Retransmissions", "Retransmissions"),
     is("SNR", "SignalNoiseRatio"),
-    no_one_tells("SetStaATF"),
+    unknown("SetStaATF"),
     is("SignalStrength", "SignalStrength"),
     is("Stats.BytesReceived", "RxBytes"),
     is("Stats.BytesSent", "TxBytes"),
@@ -34,10 +34,10 @@ pub(super) static LEAVES: [Leaf; 26] = [
     is("Stats.PacketsSent", "TxPacketCount"),
     is("Stats.RetransCount", "Tx_Retransmissions"),
     is("Stats.RetryCount", "RetryCount"),
-    no_one_tells("Type"),
+    unknown("Type"),
 ];
 
-const fn no_one_tells(name: &'static str) -> Leaf {
+const fn unknown(name: &'static str) -> Leaf {
     Leaf { name, number: None }
 }
 

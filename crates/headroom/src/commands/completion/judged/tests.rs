@@ -83,7 +83,7 @@ fn a_strategy_that_costs_less_passes_and_is_reported_as_other_comparisons_are() 
 }
 
 #[test]
-fn beside_a_task_its_time_is_compared() {
+fn next_to_a_task_its_time_is_compared() {
     let (comparison, _) = compared(&recorded(Strategy::Busy, Some(Strategy::Hybrid), 2));
     assert_eq!((comparison.by, comparison.verdict), (By::Task, Verdict::Pass));
     assert!(comparison.sentence.contains(" s before, "), "{}", comparison.sentence);
