@@ -79,6 +79,7 @@ fn hostapd() -> Subject {
 
 fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
     Variant {
+        parity: None,
         name: VariantName::literal(name),
         about: Some(about.to_owned()),
         subject: None,

@@ -5,8 +5,7 @@
 use analysis::{
     Analysis, Estimate, Part, fixture,
     verdicts::{
-        Basis, Corrected, Effort, Finding, Gate, Judgement, Ledger, NoPeriods, PauseFigures, Ran,
-        RateChange,
+        Corrected, Effort, Finding, Gate, Judgement, Ledger, PauseFigures, Ran, RateChange,
     },
 };
 use model::{
@@ -61,9 +60,6 @@ fn cheaper() -> Judgement {
             "`write-on-change` takes 53.30 % [53.26, 53.34] less CPU than `found` at 114 clients."
                 .to_owned(),
         pairs: 6,
-        basis: Basis::Mean(NoPeriods::NoRounds),
-        split: None,
-        together: None,
         differences: vec![-191_420.0, -191_300.0, -191_260.0, -191_180.0, -191_210.0, -191_350.0],
         before: Some(six(359_000.0, 90.0)),
         after: Some(six(167_700.0, 60.0)),
