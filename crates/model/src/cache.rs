@@ -283,21 +283,25 @@ impl Add for Accesses {
 
 /// What the modelled caches counted. An access that touches two lines is one access, and one miss at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Counts {
     /// Executed instructions, the unit of counted time.
     pub instructions: u64,
     /// Instruction fetches: as many as instructions.
     pub l1i: Accesses,
     /// Loads from memory; of a device none.
+    #[serde(alias = "l1d-loads")]
     pub l1d_loads: Accesses,
     /// Stores to memory; a line that is not there is fetched, too.
+    #[serde(alias = "l1d-stores")]
     pub l1d_stores: Accesses,
     /// What the L1i did not have.
+    #[serde(alias = "l2-fetches")]
     pub l2_fetches: Accesses,
     /// What the L1d did not have for a load.
+    #[serde(alias = "l2-loads")]
     pub l2_loads: Accesses,
     /// What the L1d did not have for a store.
+    #[serde(alias = "l2-stores")]
     pub l2_stores: Accesses,
 }
 

@@ -189,7 +189,7 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
     analysis.gates = vec![
         gate("monotonic", Verdict::Pass, "The CPU rises <with> the clients & more."),
         gate("cpu at 114 clients <= 2%", Verdict::Fail, "It takes \"too much\" | really."),
-        gate("machine", Verdict::Invalid, "The machine does not tell its governor."),
+        gate("machine", Verdict::Invalid, "The machine does not report its governor."),
     ];
     analysis.pauses.clear();
     analysis.judgements = vec![Judgement {

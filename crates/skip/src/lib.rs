@@ -26,3 +26,30 @@ pub fn said(why: fmt::Arguments<'_>) {
     // A test without listeners is skipped all the same.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process::Command};
+
+    #[test]
+    #[ignore = "it is run by the test below"]
+    fn a_test_that_skips_itself() {
+        skip!("it is only an example");
+    }
+
+    #[test]
+    fn a_skip_is_a_failure_where_nothing_may_be_left_out() {
+        let passes = |value: Option<&str>| {
+            let mut command = Command::new(env::current_exe().unwrap());
+            command.args(["--ignored", "--exact", "tests::a_test_that_skips_itself"]);
+            command
+                .env_remove("HEADROOM_NO_SKIP")
+                .envs(value.map(|value| ("HEADROOM_NO_SKIP", value)));
+            let output = command.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("1 passed") || said.contains("1 failed"), "{said}");
+            output.status.success()
+        };
+        assert_eq!([None, Some("0"), Some("1")].map(passes), [true, true, false]);
+    }
+}

@@ -111,9 +111,10 @@ fn subject(evidence: &Evidence, id: &TrialId, recording: &Recording) -> Part {
             id.clients,
             clients = count(clients, "client")
         )),
-        Some(Err(text)) => {
-            Part::invalid(format!("in `{id}` the subject's count is no number: `{}`", text.trim()))
-        }
+        Some(Err(text)) => Part::invalid(format!(
+            "in `{id}` the subject's count is not a number: `{}`",
+            text.trim()
+        )),
         None => Part::invalid(format!("in `{id}` the subject was not asked for its clients")),
     }
 }

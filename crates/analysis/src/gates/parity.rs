@@ -122,7 +122,7 @@ fn counts(count: &Count, clients: u32, shape: &ParityShape) -> Result<(), Part> 
             Err(Part::fail(format!("the subject counts {own}, {clients} were expected")))
         }
         Some(Err(text)) => {
-            Err(Part::invalid(format!("the subject's count is no number: `{}`", text.trim())))
+            Err(Part::invalid(format!("the subject's count is not a number: `{}`", text.trim())))
         }
         None => Err(Part::invalid("the subject was not asked for its clients".to_owned())),
     }

@@ -211,7 +211,7 @@ fn counted_time_needs_one_clock_and_real_time_a_pinned_one() {
     says(one(gates(), real(Some("performance"), Some(false))), Verdict::Pass, "turbo off");
     says(one(gates(), real(Some("powersave"), Some(false))), Verdict::Fail, "`powersave`");
     says(one(gates(), real(Some("performance"), Some(true))), Verdict::Fail, "turn turbo off");
-    says(one(gates(), real(None, None)), Verdict::Invalid, "does not tell its governor");
+    says(one(gates(), real(None, None)), Verdict::Invalid, "does not report its governor");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
     let stays = but(|parity| parity.left.as_mut().unwrap().after.subject = Some(Ok(114)));
     says(one(gates(), stays), Verdict::Fail, "had left wlan0, the subject counts 114");
     let mute = but(|parity| parity.before.subject = Some(Err("many".to_owned())));
-    says(one(gates(), mute), Verdict::Invalid, "no number: `many`");
+    says(one(gates(), mute), Verdict::Invalid, "not a number: `many`");
     let missing = |run: &mut Run, trials: &mut Vec<Trial>| {
         with_parity(run, trials);
         trials.pop();
@@ -364,7 +364,7 @@ fn what_the_run_does_not_have_is_invalid_and_reported() {
     says(limit("bulk: cpu <= 2%"), Verdict::Invalid, "unknown variant `bulk`; known are idle");
     says(limit("cpu at 7 clients <= 2%"), Verdict::Invalid, "7 clients are not among");
     says(limit("calls <= 2/s"), Verdict::Invalid, "unknown figure `calls`; known are cpu");
-    says(limit("cpu <= much"), Verdict::Invalid, "no value for cpu");
+    says(limit("cpu <= much"), Verdict::Invalid, "not a value for cpu");
     says(limit("no slower than gone.json by 1%"), Verdict::Invalid, "gone.json was not read");
     let one_repetition = |run: &mut Run, trials: &mut Vec<Trial>| {
         run.plan.retain(|planned| planned.id.repetition == 1);

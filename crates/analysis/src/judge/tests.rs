@@ -316,7 +316,7 @@ fn one_burst_that_takes_everything_back_leaves_it_undecided() {
     for expect in [Expect::Faster, Expect::NoSlower] {
         let found = by_periods(&rounds(-400.0, burst), expect);
         assert_eq!((found.finding, found.verdict), (Finding::Undecided, Verdict::Invalid));
-        assert!(found.sentence.contains("more pairs tell"), "{}", found.sentence);
+        assert!(found.sentence.contains("more pairs show"), "{}", found.sentence);
     }
 }
 

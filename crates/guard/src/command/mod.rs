@@ -65,6 +65,6 @@ mod tests {
         };
         assert!(parse("127.0.0.1:9811").is_ok() && parse("[::1]:9811").is_ok());
         assert!(parse("0.0.0.0:9811").unwrap_err().contains("no loopback address"));
-        assert!(parse("9811").unwrap_err().contains("no address"));
+        assert!(parse("9811").unwrap_err().contains("not an address"));
     }
 }

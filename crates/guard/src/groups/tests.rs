@@ -173,7 +173,7 @@ fn a_group_above_somebody_protected_is_refused() {
     for path in ["/", "", "///"] {
         assert!(refused(&fake, group(path)).contains("the whole device"), "{path}");
     }
-    assert!(refused(&fake, group("/a/../..")).contains("no path below the root"));
+    assert!(refused(&fake, group("/a/../..")).contains("not a path below the root"));
 }
 
 #[test]
