@@ -38,8 +38,8 @@ pub(crate) struct Agreement {
     pub(crate) confirmed: BTreeSet<String>,
     /// Keys of which the subject tells a value, and nobody else does.
     pub(crate) alone: BTreeSet<String>,
-    /// Keys that nobody here tells.
-    pub(crate) untold: BTreeSet<String>,
+    /// Keys that no source here has.
+    pub(crate) unreported: BTreeSet<String>,
 }
 
 /// What speaks against it.
@@ -65,10 +65,10 @@ pub(crate) fn of(readings: &[Reading]) -> Result<Agreement, Disagreement> {
         witnesses.confirm(reading.interface.as_deref(), &said, &mut agreement)?;
     }
     if agreement.clients.is_empty() {
-        return Err(Disagreement::Unable("no value of any client was told".to_owned()));
+        return Err(Disagreement::Unable("no value of any client was reported".to_owned()));
     }
     let found: BTreeSet<String> = &agreement.confirmed | &agreement.alone;
-    agreement.untold.retain(|key| !found.contains(key));
+    agreement.unreported.retain(|key| !found.contains(key));
     Ok(agreement)
 }
 
@@ -127,8 +127,8 @@ impl Witnesses {
                 (Some(values), before, after) => {
                     let (none, seconds) = (Station::default(), self.seconds);
                     let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
-                    let told = Told { client, values, before, after, seconds };
-                    told.confirm(said.table, agreement)?;
+                    let reported = Reported { client, values, before, after, seconds };
+                    reported.confirm(said.table, agreement)?;
                 }
                 (None, Some(_), Some(_)) => {
                     let (interface, address) = client;
@@ -184,7 +184,7 @@ fn entry<'a>(
 }
 
 /// One client, as everybody tells of it.
-struct Told<'a> {
+struct Reported<'a> {
     client: &'a Client,
     values: &'a BTreeMap<String, Value>,
     before: &'a Station,
@@ -192,7 +192,7 @@ struct Told<'a> {
     seconds: i128,
 }
 
-impl Told<'_> {
+impl Reported<'_> {
     fn confirm(&self, table: &Table, agreement: &mut Agreement) -> Result<(), Disagreement> {
         if let Some(key) =
             self.values.keys().find(|key| table.is_whole && table.entry(key).is_none())
@@ -201,14 +201,14 @@ impl Told<'_> {
             return Err(Disagreement::Unable(why));
         }
         for entry in table.entries() {
-            let told = self.entry(entry)?;
-            let keys = match told {
+            let reported = self.entry(entry)?;
+            let keys = match reported {
                 Confirmed::Yes => &mut agreement.confirmed,
                 Confirmed::Alone => &mut agreement.alone,
-                Confirmed::Untold => &mut agreement.untold,
+                Confirmed::Unreported => &mut agreement.unreported,
             };
             keys.insert(entry.key.to_owned());
-            agreement.values += u64::from(told == Confirmed::Yes);
+            agreement.values += u64::from(reported == Confirmed::Yes);
         }
         agreement.clients.insert(self.client.clone());
         Ok(())
@@ -220,7 +220,7 @@ impl Told<'_> {
             Some(value) => Some((entry.own)(value).ok_or_else(|| self.unreadable(entry, value))?),
             None => None,
         };
-        let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Untold };
+        let mut confirmed = if own.is_some() { Confirmed::Alone } else { Confirmed::Unreported };
         for source in entry.sources {
             let [before, after] = [self.before, self.after].map(source.read);
             if [&before, &after].contains(&&Some(Value::Unclear)) {
@@ -255,9 +255,9 @@ impl Told<'_> {
         &self,
         entry: &Entry,
         own: Option<&Value>,
-        told: (&Source, &Bracket),
+        reported: (&Source, &Bracket),
     ) -> Disagreement {
-        let ((interface, address), (source, bracket)) = (self.client, told);
+        let ((interface, address), (source, bracket)) = (self.client, reported);
         let unit = if entry.unit.is_empty() { String::new() } else { format!(" {}", entry.unit) };
         let own = own.map_or_else(|| "unknown".to_owned(), |own| format!("{own}{unit}"));
         let is_known = bracket.before.is_some() || bracket.after.is_some();
@@ -275,7 +275,7 @@ enum Confirmed {
     /// The subject alone tells it.
     Alone,
     /// Nobody does.
-    Untold,
+    Unreported,
 }
 
 /// The table of a full reply as documentation has it: key, unit, second sources, rule or reason.

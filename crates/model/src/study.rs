@@ -4,6 +4,7 @@
 //! lines are in `lab::study_file`; this file is only the meaning of the keys.
 
 mod known;
+mod variant;
 mod variant_load;
 
 use serde::{Deserialize, Serialize};
@@ -504,37 +505,6 @@ pub struct Variant {
     /// What somebody else published of the same thing, to be shown alongside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-}
-
-impl Variant {
-    /// The study's subject under the study's load.
-    pub fn named(name: VariantName) -> Self {
-        Self {
-            name,
-            about: None,
-            subject: None,
-            load: None,
-            background: None,
-            clients: Vec::new(),
-            mode: None,
-            host_load: HostLoad::default(),
-            against: Vec::new(),
-            changes: Vec::new(),
-            pause: None,
-            parity: None,
-            published: None,
-        }
-    }
-
-    /// Whether it is measured at so many clients.
-    pub fn is_at(&self, clients: u32) -> bool {
-        self.clients.is_empty() || self.clients.contains(&clients)
-    }
-
-    /// Whether a list of variants means this one; an empty list means all.
-    pub fn is_meant(&self, names: &[String]) -> bool {
-        names.is_empty() || names.iter().any(|name| self.name == *name)
-    }
 }
 
 /// A figure from elsewhere: shown alongside ours and never calculated with.

@@ -202,19 +202,19 @@ fn asked(subject: &Subject, clients: &str, values: &str) -> (Vec<Reading>, Frame
 #[test]
 fn the_subject_is_asked_for_its_clients_and_values_after_the_window() {
     let subject = Subject::idle();
-    let (readings, told) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
-    let Frame::Parity(told) = told else { panic!("{told:?}") };
-    assert_eq!((told.before.subject, told.frames), (Some(Ok(38)), None));
+    let (readings, reported) = asked(&subject, "echo 38", "echo 'b 2'; echo 'a 1'");
+    let Frame::Parity(reported) = reported else { panic!("{reported:?}") };
+    assert_eq!((reported.before.subject, reported.frames), (Some(Ok(38)), None));
     let own = readings.iter().filter(|reading| reading.source == Source::Subject);
     let own: Vec<&str> = own.map(|reading| reading.text.as_str()).collect();
     assert_eq!(own, ["b 2\na 1\n", "more\n"], "each command's words as they were said");
     // A machine without an access point has nobody to send away.
-    if told.before.census.interfaces.is_empty() {
-        assert_eq!((told.left, readings.len()), (None, 2));
+    if reported.before.census.interfaces.is_empty() {
+        assert_eq!((reported.left, readings.len()), (None, 2));
     }
-    let (_, told) = asked(&subject, "exit 4", "true");
-    let Frame::Parity(told) = told else { panic!("{told:?}") };
-    let why = told.before.subject.unwrap().unwrap_err();
+    let (_, reported) = asked(&subject, "exit 4", "true");
+    let Frame::Parity(reported) = reported else { panic!("{reported:?}") };
+    let why = reported.before.subject.unwrap().unwrap_err();
     assert!(why.contains("exit status: 4"), "{why}");
     let (_, refused) = asked(&subject, "echo 38", "exit 4");
     assert!(matches!(&refused, Frame::Refused(Refusal::Instrument { .. })), "{refused:?}");

@@ -232,7 +232,7 @@ mod tests {
 
     /// VHT, 80 MHz, two streams down, one up, MCS 9: 866.7 and 433.3 Mbit/s in every data sheet.
     #[test]
-    fn an_802_11ac_client_is_told_in_words() {
+    fn an_802_11ac_client_is_reported_in_words() {
         let client = of("flags=[AUTH][ASSOC][AUTHORIZED][WMM][HT][VHT]\ncapability=0x1011\n\
              supported_rates=8c 12 98 24 b0 48 60 6c\nht_caps_info=0x006e\n\
              ht_mcs_bitmask=ffff0000000000000000\nvht_caps_info=0x00001820\n\

@@ -1,6 +1,6 @@
 //! Every key that programs tell of a client: its unit, its second sources, and how it may differ from them.
 //!
-//! Four tables, one for each way in which clients are told ([`super::subject`]). A key without a second source has
+//! Four tables, one for each way in which clients are reported ([`super::subject`]). A key without a second source has
 //! the reason. Pure data; [`super::abilities`] and [`super::station`] read the sources.
 //!
 //! The 86 keys are the field's; they mean what they mean there: “Tx” and “downlink” are from the access point.
@@ -24,8 +24,8 @@ pub(super) struct Table {
     /// For people.
     pub(super) name: &'static str,
     all: &'static [Entry],
-    /// The keys out of these that are told; empty is all.
-    told: &'static [&'static str],
+    /// The keys out of these that are reported; empty is all.
+    reported: &'static [&'static str],
     /// Whether there are no others: `iw` and hostapd tell much more, of which no other program knows.
     pub(super) is_whole: bool,
 }
@@ -38,8 +38,8 @@ impl Table {
 
     /// All keys.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> {
-        let (all, told) = (self.all, self.told);
-        all.iter().filter(move |entry| told.is_empty() || told.contains(&entry.key))
+        let (all, reported) = (self.all, self.reported);
+        all.iter().filter(move |entry| reported.is_empty() || reported.contains(&entry.key))
     }
 }
 
@@ -251,13 +251,13 @@ static PARAMETERS: [Entry; 86] = [
 
 /// `getStationStats`: 86 parameters.
 pub(super) static FULL: Table =
-    Table { name: "full reply", all: &PARAMETERS, told: &[], is_whole: true };
+    Table { name: "full reply", all: &PARAMETERS, reported: &[], is_whole: true };
 
 /// `getStationStatsBrief`: fourteen of them.
 pub(super) static BRIEF: Table = Table {
     name: "brief reply",
     all: &PARAMETERS,
-    told: &[
+    reported: &[
         "DownlinkBandwidth",
         "LastDataDownlinkRate",
         "LastDataUplinkRate",
@@ -277,15 +277,15 @@ pub(super) static BRIEF: Table = Table {
 };
 
 /// `iw station dump`, which hostapd confirms.
-pub(super) static IW: Table = Table { name: "iw", all: &OF_IW, told: &[], is_whole: false };
+pub(super) static IW: Table = Table { name: "iw", all: &OF_IW, reported: &[], is_whole: false };
 
 /// `hostapd_cli all_sta`, which iw confirms.
 pub(super) static HOSTAPD: Table =
-    Table { name: "hostapd_cli", all: &OF_HOSTAPD, told: &[], is_whole: false };
+    Table { name: "hostapd_cli", all: &OF_HOSTAPD, reported: &[], is_whole: false };
 
 /// node_exporter's collector `wifi`.
 pub(super) static NODE_EXPORTER: Table =
-    Table { name: "node_exporter", all: &OF_NODE_EXPORTER, told: &[], is_whole: true };
+    Table { name: "node_exporter", all: &OF_NODE_EXPORTER, reported: &[], is_whole: true };
 
 #[rustfmt::skip]
 static OF_IW: [Entry; 13] = [

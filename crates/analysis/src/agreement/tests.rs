@@ -52,7 +52,7 @@ fn values_that_agree_are_counted_and_the_others_named() {
     let agreement = brief(BRIEF).unwrap();
     assert_eq!((agreement.values, agreement.clients.len()), (13 + 2, 2));
     assert_eq!(agreement.confirmed.len(), 13);
-    assert_eq!(agreement.untold, BTreeSet::from(["SignalNoiseRatio".to_owned()]));
+    assert_eq!(agreement.unreported, BTreeSet::from(["SignalNoiseRatio".to_owned()]));
     assert!(agreement.alone.is_empty());
 }
 
@@ -112,7 +112,7 @@ fn hostapd_alone_can_object() {
 }
 
 #[test]
-fn a_full_reply_must_tell_what_is_known_and_may_tell_more() {
+fn a_full_reply_must_hold_what_is_known_and_may_hold_more() {
     let full = |more: &str| {
         let known = r#""Active":true,"AuthenticationState":true,"AssociationTime":"2026-09-21T14:13:21Z","AvgSignalStrength":-31,"ConnectionDuration":90,"DownlinkMCS":7,"DownlinkRateSpec":"ht 20MHz mcs7 1x sgi","DownlinkShortGuard":true,"Inactive":1,"LastStateChange":"2026-09-21T14:13:20Z","LinkBandwidth":"20MHz","UplinkBandwidth":20,"UplinkRateSpec":"legacy 20MHz","UplinkShortGuard":false,"FrequencyCapabilities":"2.4GHz","MaxBandwidthSupported":"20MHz","OperatingStandard":"n","Tx_RetransmissionsFailed":0,"DeviceType":"Data""#;
         let first = BRIEF.lines().next().unwrap().replace('}', &format!(",{known}{more}}}"));
@@ -121,14 +121,14 @@ fn a_full_reply_must_tell_what_is_known_and_may_tell_more() {
     };
     let agreement = full("").unwrap();
     assert_eq!(agreement.alone, BTreeSet::from(["DeviceType".to_owned()]));
-    assert!(agreement.values > 30 && agreement.untold.contains("VendorOUI"), "{agreement:?}");
+    assert!(agreement.values > 30 && agreement.unreported.contains("VendorOUI"), "{agreement:?}");
     let unknown = full(",\"Colour\":\"red\"").unwrap_err();
     let why = "`Colour` is in no table of values, so nobody can confirm it";
     assert_eq!(unknown, Disagreement::Unable(why.to_owned()));
 }
 
 #[test]
-fn programs_that_tell_clients_in_their_own_words_are_confirmed_by_each_other() {
+fn programs_that_report_clients_in_their_own_words_are_confirmed_by_each_other() {
     let words = |own: &str| brief(own).unwrap();
     let (iw, hostapd) = (words(IW), words(HOSTAPD.split_once('\n').unwrap().1));
     assert!(iw.values >= 8 && hostapd.values >= 8, "{iw:?} {hostapd:?}");
@@ -165,7 +165,7 @@ fn nothing_is_compared_with_nothing() {
     assert_eq!(unable(&[]), "iw said nothing of the clients before the subject did");
     let mut empty = said("\n", ("", ""));
     empty.iter_mut().for_each(|reading| reading.text.clear());
-    assert_eq!(unable(&empty), "no value of any client was told");
+    assert_eq!(unable(&empty), "no value of any client was reported");
 }
 
 #[test]

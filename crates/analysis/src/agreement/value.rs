@@ -61,7 +61,7 @@ pub(super) enum Rule {
     Level,
     /// It only rises, and begins again after this many bits.
     Counter(u32),
-    /// It is a moment, which each source computes anew: as much as this beside them is the same.
+    /// It is a moment, which each source computes anew: values that differ by no more than this are the same.
     Moment(i128),
     /// Seconds since something that may have happened again.
     Since,
@@ -97,7 +97,7 @@ impl Rule {
         let (low, high) = (before.min(after), before.max(after));
         match self {
             Self::Level => (low..=high).contains(&value),
-            Self::Moment(beside) => (low - beside..=high + beside).contains(&value),
+            Self::Moment(tolerance) => (low - tolerance..=high + tolerance).contains(&value),
             Self::Counter(bits) => {
                 let range = 1_i128 << bits.min(64);
                 let moved = |value: i128| (value - before).rem_euclid(range);

@@ -59,28 +59,29 @@ fn confirmed(agreements: &[Agreement]) -> String {
     let all = |keys: fn(&Agreement) -> &BTreeSet<String>| {
         agreements.iter().flat_map(keys).cloned().collect::<BTreeSet<String>>()
     };
-    let (told, alone) = (all(|one| &one.confirmed), all(|one| &one.alone));
-    let is_alone = |key: &&String| !told.contains(*key);
+    let (reported, alone) = (all(|one| &one.confirmed), all(|one| &one.alone));
+    let is_alone = |key: &&String| !reported.contains(*key);
     let alone: Vec<&str> = alone.iter().filter(is_alone).map(String::as_str).collect();
-    let untold = all(|one| &one.untold);
-    let untold = untold.iter().filter(|key| !told.contains(*key) && !alone.contains(&key.as_str()));
+    let unreported = all(|one| &one.unreported);
+    let unreported =
+        unreported.iter().filter(|key| !reported.contains(*key) && !alone.contains(&key.as_str()));
     let keys = |number: usize| quantity::count(number as u32, "key");
     let second = match alone.as_slice() {
         [] => String::new(),
         [one] => format!("; 1 key has no second source: {one}"),
         some => format!("; {} have no second source: {}", keys(some.len()), some.join(", ")),
     };
-    let untold = match untold.count() {
+    let unreported = match unreported.count() {
         0 => String::new(),
-        1 => "; 1 key is told by nobody here".to_owned(),
-        number => format!("; {} are told by nobody here", keys(number)),
+        1 => "; 1 key is not reported here".to_owned(),
+        number => format!("; {} are not reported here", keys(number)),
     };
     format!(
-        " {}{} of {} in {} agree with iw and hostapd{second}{untold}.",
+        " {}{} of {} in {} agree with iw and hostapd{second}{unreported}.",
         if agreements.iter().any(|one| one.values != least.values) { "At least " } else { "" },
         quantity::count(least.values as u32, "value"),
         quantity::count(least.clients.len() as u32, "client"),
-        keys(told.len()),
+        keys(reported.len()),
     )
 }
 
@@ -146,10 +147,12 @@ fn values(
         agreement::Disagreement::Differs(why) => Part::fail(why),
         agreement::Disagreement::Unable(why) => Part::invalid(why),
     })?;
-    let told = agreement.clients.len() as u32;
-    if told != clients {
-        let told = plural::count(told, "client");
-        return Err(Part::fail(format!("values of {told} were told, {clients} were expected")));
+    let reported = agreement.clients.len() as u32;
+    if reported != clients {
+        let reported = plural::count(reported, "client");
+        return Err(Part::fail(format!(
+            "values of {reported} were reported, {clients} were expected"
+        )));
     }
     agreements.push(agreement);
     Ok(())

@@ -308,7 +308,7 @@ fn a_variant_holds_its_clients_gives_values_that_others_confirm_and_forgets_who_
         one(gates(), with_parity),
         Verdict::Pass,
         "Each of 3 variants holds its clients, and counts one less after one has left. 342 values of 114 clients \
-         in 3 keys agree with iw and hostapd; 1 key has no second source: DeviceType; 82 keys are told by nobody here.",
+         in 3 keys agree with iw and hostapd; 1 key has no second source: DeviceType; 82 keys are not reported here.",
     );
     let but = |change: fn(&mut Parity)| {
         move |run: &mut Run, trials: &mut Vec<Trial>| {

@@ -167,7 +167,7 @@ impl<K: AtPlaces> Verbs for K {
         }
         run_folder::write_whole(wanted.page, html.as_bytes())?;
         let run = Concluded::of(recorded, &figures);
-        let verdict = run.tell(options, wanted.outputs, &run.said.text)?;
+        let verdict = run.print(options, wanted.outputs, &run.said.text)?;
         if !options.json {
             output::line(format_args!("report: {}", wanted.page.display()));
         }
@@ -187,7 +187,7 @@ impl<K: AtPlaces> Verbs for K {
         }
         let run = Concluded::of(recorded, &figures);
         let text = check::plain(&run.said.lines, &run.said.overall);
-        run.tell(options, &flags.outputs, &text)
+        run.print(options, &flags.outputs, &text)
     }
 
     fn compare(
@@ -236,7 +236,7 @@ impl<'a, K: AtPlaces> Concluded<'a, K> {
     }
 
     /// Writes what CI reads, prints this text, and gives the verdict.
-    fn tell(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
+    fn print(&self, options: &Options, outputs: &Outputs, text: &str) -> Result<Verdict, Failure> {
         let Self { recorded, figures, said } = self;
         let question = K::decided(figures, &recorded.run.study).question;
         let junit = || junit::document(&recorded.run, question, &said.lines, took(recorded));

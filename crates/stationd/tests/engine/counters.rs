@@ -58,7 +58,7 @@ fn a_narrow_driver_that_is_polled_anyway_costs_nothing_more() {
 }
 
 #[test]
-fn who_wants_samples_has_them_though_no_one_asks_and_none_beside_questions() {
+fn who_wants_samples_has_them_though_no_one_asks_and_none_on_top_of_questions() {
     let world = Shared::with_points(2);
     world.lock().arrive(3, 1);
     let sampling = stationd::engine::Settings { sample_every_ns: Some(2 * SECOND), ..settings() };

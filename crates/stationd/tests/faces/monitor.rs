@@ -131,7 +131,7 @@ fn clients_are_counted_once_for_anyone_who_compares() {
 }
 
 #[test]
-fn every_value_of_either_reply_is_printed_as_it_was_told() {
+fn every_value_of_either_reply_is_printed_as_it_was_reported() {
     let daemon = Daemon::start(&[]);
     let [brief, full] = ["--values --brief", "--values --full"].map(|words| {
         let output = monitor(&daemon, words);
