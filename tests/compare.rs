@@ -112,5 +112,5 @@ fn what_cannot_be_compared_is_reported_before_anything_is_done() {
     refused(&["bulk", "one-by-one", "--pairs", "5"], "5 is not in 6..=10000");
     refused(&["bulk", "--with", "hostapd=/bin/true"], "starts no program `hostapd`");
     refused(&["bulk", "one-by-one", "--margin=-1%"], "`-1%` is not a share");
-    refused(&["bulk", "--other-device", "nowhere"], "nowhere is no folder of device programs");
+    refused(&["bulk", "--other-device", "nowhere"], "nowhere is not a folder of device programs");
 }

@@ -90,7 +90,7 @@ mod tests {
     fn an_answer_is_its_text() {
         assert_eq!(answered("done\n{}\n"), Ok("{}\n".to_owned()));
         assert_eq!(answered("refused\nno\n").unwrap_err().line, "no");
-        assert!(answered("SSH-2.0\n").unwrap_err().line.contains("is no guard"));
+        assert!(answered("SSH-2.0\n").unwrap_err().line.contains("is not a guard"));
     }
 
     #[test]

@@ -64,7 +64,7 @@ mod tests {
                 .map_err(|error| error.to_string())
         };
         assert!(parse("127.0.0.1:9811").is_ok() && parse("[::1]:9811").is_ok());
-        assert!(parse("0.0.0.0:9811").unwrap_err().contains("no loopback address"));
+        assert!(parse("0.0.0.0:9811").unwrap_err().contains("not a loopback address"));
         assert!(parse("9811").unwrap_err().contains("not an address"));
     }
 }
