@@ -194,7 +194,11 @@ fn what_is_wrong_is_one_line_and_nothing_is_done() {
     place.refuses(&with("weight = 2", "weight = 1"), &[], "control `shares-2`: a weight of 1");
     place.refuses(STUDY, &["--cell", "3"], "the study has no cell 3; it has 1 to 2");
     place.refuses(STUDY, &["--variant", "shares-3"], "the study has no control `shares-3`");
-    place.refuses(STUDY, &["--window", "500ms"], "a window of 500ms is no whole number of seconds");
+    place.refuses(
+        STUDY,
+        &["--window", "500ms"],
+        "a window of 500ms is not a whole number of seconds",
+    );
     place.refuses(STUDY, &["--clients", "18"], "--clients means nothing to a contention study");
 }
 

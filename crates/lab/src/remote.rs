@@ -297,7 +297,10 @@ mod tests {
             "ssh:@ap",
             "telnet:ap",
         ] {
-            assert!(wrong.parse::<Address>().unwrap_err().contains("no access point"), "{wrong}");
+            assert!(
+                wrong.parse::<Address>().unwrap_err().contains("not an access point"),
+                "{wrong}"
+            );
         }
     }
 }

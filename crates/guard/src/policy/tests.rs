@@ -43,7 +43,10 @@ fn values_out_of_range_are_refused() {
         ("[protect]\ntarget = \"0%\"\n", ":2: a target of 0%"),
         ("[protect]\ntarget = \"fast\"\n", "`fast` is not a target; write 95% or 400 Mb/s"),
         ("\n[protect]\ninterfaces = [\"wl*an\"]\n", ":3: `wl*an` is not an interface"),
-        ("[protect]\ndaemons = [\"/usr/sbin/hostapd\"]\n", ":2: `/usr/sbin/hostapd` is not the name"),
+        (
+            "[protect]\ndaemons = [\"/usr/sbin/hostapd\"]\n",
+            ":2: `/usr/sbin/hostapd` is not the name",
+        ),
     ] {
         let line = refused(text);
         assert!(line.contains(why), "{line}");

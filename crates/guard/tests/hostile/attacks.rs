@@ -136,7 +136,7 @@ attacks! {
         let (old, new) = ("-100".to_owned(), "0".to_owned());
         s.journal(&[Record::Change { path: "/proc/1/nice".into(), inode: 1, knob: Knob::Nice, old, new }]);
     };
-    "a group of somebody else's": "restore", 3 "no group of guard's",
+    "a group of somebody else's": "restore", 3 "not a group of guard's",
         |s| s.journal(&[Record::Made { folder: "/sys/fs/cgroup/cpu/apps".into() }]);
     "a folder outside": "restore", 3 "no hierarchy is mounted there",
         |s| s.journal(&[Record::Made { folder: s.path("shared") }]);

@@ -170,7 +170,7 @@ mod tests {
         assert!(reported(Errno::NOSYS, Purpose::Sample).contains("CONFIG_PERF_EVENTS"));
         assert!(reported(Errno::MFILE, Purpose::UserProbe).contains("ulimit -n"));
         assert!(reported(Errno::INVAL, Purpose::Sample).contains("50000 samples a second"));
-        assert!(reported(Errno::NOTSUP, Purpose::UserProbe).contains("no instruction"));
+        assert!(reported(Errno::NOTSUP, Purpose::UserProbe).contains("not an instruction"));
         assert!(reported(Errno::NOENT, Purpose::KernelProbe).contains("kallsyms"));
         assert!(reported(Errno::NODEV, Purpose::KernelProbe).contains("CONFIG_KPROBE_EVENTS"));
         assert!(reported(Errno::NODEV, Purpose::Tracing).contains("without probes"));
