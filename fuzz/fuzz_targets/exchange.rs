@@ -64,6 +64,7 @@ fn order(kind: u8) -> Measure {
         _ => Some(Instrument::Peers),
     };
     Measure {
+        background: None,
         subject: SubjectOrder::default(),
         others: Vec::new(),
         load: None,

@@ -155,7 +155,7 @@ fn total(analysis: &Analysis, judgement: &Judgement) -> Option<Figure> {
     let relative = judgement.together.and_then(|together| together.relative);
     let relative = relative.map(|effect| format!(", {}", with_interval(Unit::PER_CENT, &effect)));
     let value = format!("{before} → {after}{}", relative.unwrap_or_default());
-    (judgement.part == Part::Subject).then(|| Figure { name: "With load and others", value })
+    (judgement.part == Part::Subject).then_some(Figure { name: "With load and others", value })
 }
 
 fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Card {
