@@ -13,7 +13,8 @@
 //! - Whether events differ between the sides is the exact sign-flip test on what they add, pair by pair
 //!   ([`sign_flip`]): where they come to both sides alike, their difference is as often below 0 as above.
 //! - An event is counted where a period is off the steady difference by [`EVENT_SPREADS`] robust spreads (median
-//!   absolute deviation × 1.4826; ibid., §5.1) and by [`EVENT_SHARE`] of what a period costs; the dearer side has it.
+//!   absolute deviation × 1.4826; ibid., §5.1), by [`EVENT_SHARE`] of what a period costs and by [`EVENT_LEAST_US`]; the
+//!   dearer side has it.
 
 use crate::{
     paired::sign_flip,
@@ -25,6 +26,8 @@ use crate::{
 const EVENT_SPREADS: f64 = 10.0;
 /// And by so much of what a period of the base costs: less is no event that anybody looks for.
 const EVENT_SHARE: f64 = 0.001;
+/// And by so much at least, µs: a control group counts whole microseconds, and both sides round.
+const EVENT_LEAST_US: f64 = 10.0;
 /// The robust spread of normal values by their median absolute deviation.
 const SPREAD_BY_DEVIATION: f64 = 1.4826;
 /// Fewer periods have no median that one event leaves alone.
@@ -50,7 +53,7 @@ impl Periods {
 
     /// The median of the periods' differences.
     fn steady(&self) -> f64 {
-        median(self.differences()).unwrap_or(0.0)
+        counted(median(self.differences()).unwrap_or(0.0))
     }
 
     /// By how much each period is off the steady difference.
@@ -69,11 +72,10 @@ pub(crate) fn differences(pairs: &[Periods]) -> Vec<f64> {
 /// without pairs or periods.
 pub(crate) fn split(pairs: &[Periods], period_s: f64, level: f64) -> Option<Split> {
     let steady = differences(pairs);
-    let total: Vec<f64> = pairs.iter().map(|pair| pair.total).collect();
-    let added: Vec<f64> = total.iter().zip(&steady).map(|(total, steady)| total - steady).collect();
-    // What is below the counters' grain is rounding, and has signs, too.
-    let counted = |added: &f64| if added.abs() < GRAIN { 0.0 } else { *added };
-    let p = sign_flip(&added.iter().map(counted).collect::<Vec<_>>());
+    let total: Vec<f64> = pairs.iter().map(|pair| counted(pair.total)).collect();
+    let added: Vec<f64> =
+        total.iter().zip(&steady).map(|(total, steady)| counted(total - steady)).collect();
+    let p = sign_flip(&added);
     let [variant, base] = sides(pairs, period_s)?;
     Some(Split {
         period_s,
@@ -94,6 +96,7 @@ fn sides(pairs: &[Periods], period_s: f64) -> Option<[Events; 2]> {
     let costs = pairs.iter().flat_map(|pair| &pair.each).map(|(_, base)| *base).collect::<Vec<_>>();
     let spread = SPREAD_BY_DEVIATION * median(off.iter().map(|one| one.abs()).collect())?;
     let least = (EVENT_SPREADS * spread).max(EVENT_SHARE * median(costs)?.abs());
+    let least = least.max(EVENT_LEAST_US / period_s);
     let of = |sign: f64| {
         let sizes = off.iter().map(|one| one * sign).filter(|one| *one > least);
         Events::of(sizes.map(|rate| rate * period_s).collect())
@@ -124,4 +127,9 @@ impl Split {
         let usual = fewer.largest_us.unwrap_or(0.0) * OUTGROWN;
         turned && largest > usual.max(base_us_per_second * self.period_s)
     }
+}
+
+/// A rate as counters have it: what is finer than their grain is rounding, and has signs, too.
+fn counted(us_per_second: f64) -> f64 {
+    (us_per_second / GRAIN).round() * GRAIN
 }
