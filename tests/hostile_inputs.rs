@@ -80,7 +80,7 @@ fn a_study_that_would_fill_or_hang_this_machine_is_refused() {
             ("run socket", "it is a socket, not a regular file"),
             ("run folder", "it is a folder, not a regular file"),
             ("run large.toml", "cannot read the study large.toml: it is larger than 1 MiB"),
-            ("run bytes.toml", "it is no UTF-8 text"),
+            ("run bytes.toml", "it is not UTF-8 text"),
             (
                 "run repetitions.toml",
                 "repetitions.toml:7: `repetitions`: 4294967295; a study has at most 1000",

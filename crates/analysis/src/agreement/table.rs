@@ -285,7 +285,7 @@ pub(super) static HOSTAPD: Table =
 
 /// node_exporter's collector `wifi`.
 pub(super) static NODE_EXPORTER: Table =
-    Table { name: "node_exporter", all: &OF_NODE_EXPORTER, reported: &[], is_whole: true };
+    Table { name: "node_exporter", all: &OF_NODE_EXPORTER, reported: &[], is_whole: false };
 
 #[rustfmt::skip]
 static OF_IW: [Entry; 13] = [
@@ -318,17 +318,15 @@ static OF_HOSTAPD: [Entry; 9] = [
 ];
 
 #[rustfmt::skip]
-static OF_NODE_EXPORTER: [Entry; 12] = [
+static OF_NODE_EXPORTER: [Entry; 10] = [
     entry!("node_wifi_station_beacon_loss_total", "a client tells it of its access point, and no access point of a client"),
     entry!("node_wifi_station_connected_seconds_total", "s", Counter(32), own::metric, "iw's “connected time”" => |s| whole(s.iw("connected time"))),
     entry!("node_wifi_station_inactive_seconds", "s", Since, own::metric, "iw's “inactive time”" => |s| parts(s.iw("inactive time"), 1000)),
     entry!("node_wifi_station_receive_bits_per_second", "kbit/s", Level, own::metric_kbps, "iw's “rx bitrate”" => |s| kbps(s, RX), "hostapd's “rx_rate_info”" => |s| times(s.hostapd("rx_rate_info"), 100)),
     entry!("node_wifi_station_receive_bytes_total", "B", Counter(64), own::metric, "iw's “rx bytes”" => |s| whole(s.iw("rx bytes")), "hostapd's “rx_bytes”" => |s| whole(s.hostapd("rx_bytes"))),
-    entry!("node_wifi_station_received_packets_total", "", Counter(32), own::metric, "iw's “rx packets”" => |s| whole(s.iw("rx packets")), "hostapd's “rx_packets”" => |s| whole(s.hostapd("rx_packets"))),
     entry!("node_wifi_station_signal_dbm", "dBm", Level, own::metric, "iw's “signal”" => |s| whole(s.iw("signal")), "hostapd's “signal”" => |s| whole(s.hostapd("signal"))),
     entry!("node_wifi_station_transmit_bits_per_second", "kbit/s", Level, own::metric_kbps, "iw's “tx bitrate”" => |s| kbps(s, TX), "hostapd's “tx_rate_info”" => |s| times(s.hostapd("tx_rate_info"), 100)),
     entry!("node_wifi_station_transmit_bytes_total", "B", Counter(64), own::metric, "iw's “tx bytes”" => |s| whole(s.iw("tx bytes")), "hostapd's “tx_bytes”" => |s| whole(s.hostapd("tx_bytes"))),
     entry!("node_wifi_station_transmit_failed_total", "", Counter(32), own::metric, "iw's “tx failed”" => |s| whole(s.iw("tx failed"))),
     entry!("node_wifi_station_transmit_retries_total", "", Counter(32), own::metric, "iw's “tx retries”" => |s| whole(s.iw("tx retries"))),
-    entry!("node_wifi_station_transmitted_packets_total", "", Counter(32), own::metric, "iw's “tx packets”" => |s| whole(s.iw("tx packets")), "hostapd's “tx_packets”" => |s| whole(s.hostapd("tx_packets"))),
 ];
