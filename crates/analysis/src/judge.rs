@@ -202,9 +202,11 @@ impl Evidence {
         question: &Question,
         pairs: &[[&TrialFigures; 2]],
     ) -> Option<PairValues> {
+        if question.part == Part::Sum || pairs.is_empty() {
+            return None;
+        }
         let together = PairValues::of(measured, Part::Sum, pairs);
-        let is_whole = together.whole.len() == pairs.len() && !pairs.is_empty();
-        (question.part != Part::Sum && is_whole).then_some(together)
+        (together.whole.len() == pairs.len()).then_some(together)
     }
 
     /// Whether the named functions were counted, and none was executed.
@@ -275,13 +277,14 @@ impl Effect {
             Ok(in_step) => in_step,
             Err(why) => return means(*why),
         };
-        let periods: Vec<Periods> = places.iter().map(|at| all[*at].clone()).collect();
+        let periods: Vec<&Periods> = places.iter().map(|at| &all[*at]).collect();
         let Some(split) = steady::split(&periods, *period_s, level) else {
             return means(NoPeriods::TooFew);
         };
+        let steady = || periods.iter().map(|pair| pair.steady()).collect();
         let (paired, basis) = match split.differ {
             true => (Paired::of(&pairs, level), Basis::Total),
-            false => (Paired::by(&pairs, steady::differences(&periods), level), Basis::Steady),
+            false => (Paired::by(&pairs, steady(), level), Basis::Steady),
         };
         Self { paired, split: Some(split), basis }
     }

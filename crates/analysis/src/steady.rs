@@ -51,8 +51,8 @@ impl Periods {
         self.each.iter().map(|(variant, base)| variant - base).collect()
     }
 
-    /// The median of the periods' differences.
-    fn steady(&self) -> f64 {
+    /// The median of the periods' differences, µs of CPU a second.
+    pub(crate) fn steady(&self) -> f64 {
         counted(median(self.differences()).unwrap_or(0.0))
     }
 
@@ -63,15 +63,10 @@ impl Periods {
     }
 }
 
-/// The steady difference of each pair, µs of CPU a second.
-pub(crate) fn differences(pairs: &[Periods]) -> Vec<f64> {
-    pairs.iter().map(Periods::steady).collect()
-}
-
 /// Steady cost, events and total of pairs whose periods last so many seconds, with intervals at `level`; `None`
 /// without pairs or periods.
-pub(crate) fn split(pairs: &[Periods], period_s: f64, level: f64) -> Option<Split> {
-    let steady = differences(pairs);
+pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Split> {
+    let steady: Vec<f64> = pairs.iter().map(|pair| pair.steady()).collect();
     let total: Vec<f64> = pairs.iter().map(|pair| counted(pair.total)).collect();
     let added: Vec<f64> =
         total.iter().zip(&steady).map(|(total, steady)| counted(total - steady)).collect();
@@ -91,8 +86,8 @@ pub(crate) fn split(pairs: &[Periods], period_s: f64, level: f64) -> Option<Spli
 }
 
 /// The events of the variant and of the base.
-fn sides(pairs: &[Periods], period_s: f64) -> Option<[Events; 2]> {
-    let off: Vec<f64> = pairs.iter().flat_map(Periods::deviations).collect();
+fn sides(pairs: &[&Periods], period_s: f64) -> Option<[Events; 2]> {
+    let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
     let costs = pairs.iter().flat_map(|pair| &pair.each).map(|(_, base)| *base).collect::<Vec<_>>();
     let spread = SPREAD_BY_DEVIATION * median(off.iter().map(|one| one.abs()).collect())?;
     let least = (EVENT_SPREADS * spread).max(EVENT_SHARE * median(costs)?.abs());
