@@ -1,6 +1,7 @@
 //! The page, the terminal's text and the Markdown of a completion run, whole, partial and empty.
 
 mod chromium;
+mod followed;
 mod keys;
 mod laid_out;
 mod offline;
@@ -13,7 +14,10 @@ use model::{
     completion::{Run, Trial},
     trial::Outcome,
 };
-use report::completion::{markdown, page, summary};
+use report::{
+    completion::{markdown, page, summary},
+    index::Limited,
+};
 
 /// The study file: what looks like markup must stay text.
 const STUDY: &str = "question = \"<made up>\"";
@@ -129,31 +133,15 @@ fn the_page_lays_out_and_fits_a_narrow_screen() {
 
 #[test]
 fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
-    use report::index::{Index, Limited, Place, by_targets, html};
     let (run, analysed) = analysed();
-    let entry = |name: &str| {
-        let wanted = name.parse().unwrap();
-        let place = Place { folder: "run", report: None };
-        let limited = Limited {
-            question: &analysed.question,
-            targets: &analysed.targets,
-            counted: analysed.counted,
-            table: &analysed.table,
-            known: run.study.known(),
-        };
-        by_targets(&run, limited, &wanted, place)
+    let limited = Limited {
+        question: &analysed.question,
+        targets: &analysed.targets,
+        counted: analysed.counted,
+        table: &analysed.table,
+        known: run.study.known(),
     };
-    for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
-        let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);
-        let figures = entry(&row.name).figures;
-        assert_eq!(figures.iter().any(|one| Some(one.estimate) == row.estimate), finite, "{row:?}");
-    }
-    assert!(entry("no-such-figure").figures.is_empty());
-    let runs = vec![entry("path"), entry("path")];
-    let index =
-        Index { title: "runs".to_owned(), figure: "path".to_owned(), runs, unread: Vec::new() };
-    let page = html(&index).unwrap();
-    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+    followed::every_figure(&run, &limited, "path");
 }
 
 #[test]

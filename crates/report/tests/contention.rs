@@ -2,6 +2,7 @@
 
 mod chromium;
 mod contended;
+mod followed;
 mod keys;
 mod laid_out;
 mod offline;
@@ -13,7 +14,10 @@ use analysis::{
 };
 use contended::{analysed, run, trials};
 use model::{contention::Role, verdict::Verdict};
-use report::contention::{markdown, page, summary};
+use report::{
+    contention::{markdown, page, summary},
+    index::Limited,
+};
 
 /// The study file: what looks like markup must stay text.
 const STUDY: &str = "question = \"<made up>\"";
@@ -216,31 +220,15 @@ fn text_of(page: &str) -> String {
 
 #[test]
 fn every_figure_of_its_table_can_be_followed_from_run_to_run() {
-    use report::index::{Index, Limited, Place, by_targets, html};
     let (run, analysed) = analysed(4);
-    let entry = |name: &str| {
-        let wanted = name.parse().unwrap();
-        let place = Place { folder: "run", report: None };
-        let limited = Limited {
-            question: &analysed.question,
-            targets: &analysed.targets,
-            counted: analysed.counted,
-            table: &analysed.table,
-            known: run.study.known(),
-        };
-        by_targets(&run, limited, &wanted, place)
+    let limited = Limited {
+        question: &analysed.question,
+        targets: &analysed.targets,
+        counted: analysed.counted,
+        table: &analysed.table,
+        known: run.study.known(),
     };
-    for row in analysed.table.iter().filter(|row| row.estimate.is_some()) {
-        let finite = row.estimate.is_some_and(|estimate| estimate.mean.abs() < f64::MAX);
-        let figures = entry(&row.name).figures;
-        assert_eq!(figures.iter().any(|one| Some(one.estimate) == row.estimate), finite, "{row:?}");
-    }
-    assert!(entry("no-such-figure").figures.is_empty());
-    let runs = vec![entry("kept"), entry("kept")];
-    let index =
-        Index { title: "runs".to_owned(), figure: "kept".to_owned(), runs, unread: Vec::new() };
-    let page = html(&index).unwrap();
-    assert!(page.contains("class=\"history\"") && !page.contains("NaN"), "no picture");
+    followed::every_figure(&run, &limited, "kept");
 }
 
 #[test]
