@@ -32,6 +32,8 @@ use super::{
     topology::{Client, Topology, access_point_address},
 };
 
+use crate::identity;
+
 /// The word that makes the agent this program.
 pub const WORD: &str = "--move-clients";
 
@@ -178,7 +180,7 @@ impl Clients {
                 let packet = echo_request(client, *point, access_point_address(radio));
                 all.push(Moved { client, radio: radios.len(), socket, packet });
             }
-            radios.push((control, written(*point)));
+            radios.push((control, identity::address(*point)));
         }
         match all.is_empty() {
             true => Err(Error::Unexpected("no client is there to be moved".to_owned())),
@@ -251,10 +253,6 @@ fn access_points() -> Result<Vec<(String, [u8; 6])>, Error> {
     let listed = Nl80211::open().and_then(|mut nl80211| nl80211.interfaces());
     let all = listed.doing(|| "list the interfaces".into())?;
     Ok(all.into_iter().map(|one| (one.name, one.address)).collect())
-}
-
-fn written(address: [u8; 6]) -> String {
-    address.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// An Ethernet frame with an echo request (RFC 792) of 16 bytes; the kernel of the access point answers it.

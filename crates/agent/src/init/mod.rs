@@ -48,4 +48,5 @@ mod topology;
 pub use bringup::run;
 pub use error::Error;
 pub use launch::Launch;
+pub(crate) use namespace::CLIENTS;
 pub use topology::{Channel, ConsoleMode, Topology};

@@ -20,7 +20,7 @@ use rustix::mount::mount_bind;
 use super::error::{Doing, Error};
 
 /// Where the clients' namespace is bound.
-pub(super) const CLIENTS: &str = "/run/netns/clients";
+pub(crate) const CLIENTS: &str = "/run/netns/clients";
 
 /// Settings of the clients' namespace: many interfaces in one network, so each answers only for
 /// itself and uses its own address.

@@ -2,8 +2,8 @@
 //!
 //! Talks to packet sockets. Every access point sends to its clients, and every client in the namespace `clients`,
 //! where the virtual access point has them, to its access point. The frames have an EtherType for experiments
-//! (IEEE 802-2014, 9.2.4), which nobody answers or forwards; how many and how long they are depends on the place of the client alone. What
-//! becomes of them is nobody's question here.
+//! (IEEE 802-2014, 9.2.4), which nobody answers or forwards; how many and how long they are depends on the place of the
+//! client alone. What becomes of them is not looked at here.
 
 use std::{io, path::Path, thread};
 
@@ -14,8 +14,7 @@ use linux::{
 };
 use rustix::net::{SendFlags, send};
 
-/// Where the virtual access point's clients are.
-const CLIENTS: &str = "/run/netns/clients";
+use crate::init::CLIENTS;
 
 /// IEEE 802 Local Experimental EtherType 1.
 const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];

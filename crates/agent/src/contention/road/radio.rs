@@ -18,14 +18,14 @@ use super::{
     DOWN, Ends, ROUTER, Road, SENDER, UP, WAN,
     veth::{limit, threaded, up, whole, write},
 };
-use crate::contention::{
-    inside::{inside, new_network},
-    refused,
-    road::NO_NAT,
+use crate::{
+    contention::{
+        inside::{inside, new_network},
+        refused,
+        road::NO_NAT,
+    },
+    init::CLIENTS,
 };
-
-/// Where pid 1 has bound the clients' namespace.
-const CLIENTS: &str = "/run/netns/clients";
 
 /// Whether this machine routes.
 const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
