@@ -155,7 +155,9 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     asked("kept at harmd cells >= 1%").code(2).says("unknown place `harmd`").in_one_line();
     place.headroom(["check", "run", "--save-baseline", "earlier.json"]).run().code(0);
     let against = |file: &str| place.headroom(["check", "run", "--baseline", file]).run();
-    against("earlier.json").code(3).prints("has one repetition on a\n         side, and no interval");
+    against("earlier.json")
+        .code(3)
+        .prints("has one repetition on a\n         side, and no interval");
     against("run").code(2).says("cannot read the baseline run").in_one_line();
     let words = ["check", "run", "--gate", "worst kept >= 1%", "--junit", "run.xml"];
     place.headroom(words).run().code(0);
