@@ -19,7 +19,7 @@ help: ## what can be made
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-study: build ## what station statistics cost and what each cure is worth, proved and decided, as a report (about 13 minutes)
+study: build ## what station statistics cost and what each cure is worth, proved and decided, as a report (about 11 minutes)
 	$(headroom) run studies/station-stats.toml
 
 client-scale: build ## what each associated client costs, idle and polled (about 2 minutes)
