@@ -193,15 +193,20 @@ fn events(judgement: &Judgement, split: &Split) -> String {
         let size = side.mean_us.map(|mean| format!(" of {}", cpu_short(mean)));
         format!("{}{} in `{name}`", side.count, size.unwrap_or_default())
     };
-    let seen = match split.base.count + split.variant.count {
-        0 => "none on either side".to_owned(),
+    let counted = split.base.count + split.variant.count;
+    let seen = match counted {
+        0 => "none large enough to count".to_owned(),
         _ => format!(
             "{}, {}",
             of(&split.base, &judgement.base),
             of(&split.variant, &judgement.variant)
         ),
     };
-    let differ = if split.differ { "they differ" } else { "no difference shown" };
+    let differ = match (split.differ, counted) {
+        (true, 0) => "smaller ones differ",
+        (true, _) => "they differ",
+        (false, _) => "no difference shown",
+    };
     let (other, name) = match judgement.basis {
         Basis::Total => (&split.steady, "steady"),
         _ => (&split.total, "total"),
