@@ -27,7 +27,7 @@ use crate::{
 
 /// The beginning of a span that is in no figure, where the study says nothing of it.
 const SETTLE: Span = Span::from_secs(2);
-/// A control that moves by less than this did not move: a stopped process costs the kernel's timers a little.
+/// What moves by less than this did not move: a stopped process costs the kernel's timers a little.
 const STILL: f64 = 0.001;
 
 /// What one trial says, µs of CPU a second.
@@ -38,6 +38,13 @@ struct Seen {
     sham: Option<f64>,
     share: Option<f64>,
     sham_share: Option<f64>,
+}
+
+impl Seen {
+    /// The share of what the control does not show.
+    fn beyond_control(&self) -> Option<f64> {
+        Some(self.share? - self.sham_share?)
+    }
 }
 
 /// One consumer in one variant at one client count.
@@ -296,11 +303,17 @@ fn verdict(figures: &PauseFigures, cell: &Cell, spans: Option<&Spans>) -> (Verdi
             let why = format!("the control moved too, by {moved}: stopping anything shows there");
             (Verdict::Invalid, own().unwrap_or(why))
         }
-        Some(_) if share.low > 0.0 => {
+        Some(_) if share.low > 0.0 && estimate.mean > STILL && exceeds_control(cell) => {
             own().map_or_else(|| (Verdict::Pass, String::new()), |why| (Verdict::Invalid, why))
         }
         Some(_) => (Verdict::Fail, String::new()),
     }
+}
+
+/// Whether stopping the consumer shows more than stopping a process that asks the subject nothing, trial by trial.
+fn exceeds_control(cell: &Cell) -> bool {
+    let beyond: Vec<f64> = cell.seen.iter().filter_map(Seen::beyond_control).collect();
+    Estimate::of(&beyond).and_then(|one| one.interval).is_some_and(|beyond| beyond.low > 0.0)
 }
 
 fn sentence(figures: &PauseFigures, why: &str) -> String {

@@ -125,6 +125,31 @@ fn a_consumer_that_changes_nothing_fails() {
 }
 
 #[test]
+fn what_the_control_shows_too_is_no_effect() {
+    // Every stopped span lacks a little, and so do the control's, though not in every trial.
+    let (run, trials) = paused(&[
+        [1_000.0, 995.0, 997.0],
+        [1_000.0, 996.0, 1_001.0],
+        [1_000.0, 997.0, 993.0],
+    ]);
+    let found = only(&run, &trials);
+    assert!(found.share.unwrap().interval.unwrap().low > 0.0, "{found:?}");
+    assert_eq!(found.verdict, Verdict::Fail, "{}", found.sentence);
+}
+
+#[test]
+fn less_than_a_thousandth_is_no_effect() {
+    let (run, trials) = paused(&[
+        [10_000.0, 9_992.0, 10_000.0],
+        [10_000.0, 9_993.0, 10_000.0],
+        [10_000.0, 9_992.0, 10_000.0],
+    ]);
+    let found = only(&run, &trials);
+    assert!(found.share.unwrap().interval.unwrap().low > 0.0, "{found:?}");
+    assert_eq!(found.verdict, Verdict::Fail, "{}", found.sentence);
+}
+
+#[test]
 fn a_control_that_moves_makes_it_invalid() {
     let (run, trials) =
         paused(&[[1_000.0, 40.0, 900.0], [1_000.0, 41.0, 902.0], [1_000.0, 41.0, 901.0]]);
