@@ -13,6 +13,7 @@ use std::{
     },
 };
 
+use model::completion::PERIODS;
 use rustix::{
     io::Errno,
     net::{RecvFlags, SendFlags, recv, send, sockopt::set_socket_recv_buffer_size_force},
@@ -43,6 +44,8 @@ pub struct Talk {
     pub offered: AtomicU64,
     /// The source's thread; 0 before it runs.
     pub source: AtomicU32,
+    /// When the first frame was due, ns; 0 before.
+    pub begun_ns: AtomicU64,
     /// Frames that came out so far, as the path's observer counts them.
     pub emitted: AtomicU64,
     /// Frames that the sink has seen.
@@ -60,6 +63,31 @@ pub struct Flow {
     pub bytes: usize,
 }
 
+impl Flow {
+    /// How long so many frames take at this rate, ns; `None` without one.
+    fn takes_ns(self, frames: u64) -> Option<u64> {
+        let ns = u128::from(frames) * 1_000_000_000;
+        ns.checked_div(self.rate.into()).map(|ns| ns as u64)
+    }
+
+    /// The first moment from `now_ns` on that lies midway between two frames of a flow that began at `begun_ns`: a
+    /// window that opens then has no frame at its edge.
+    pub fn between_frames_ns(self, begun_ns: u64, now_ns: u64) -> u64 {
+        let passed = u128::from(now_ns.saturating_sub(begun_ns)) * u128::from(self.rate);
+        let Some(half) = self.takes_ns(1).map(|interval| interval / 2) else { return now_ns };
+        let next = (passed / 1_000_000_000) as u64;
+        let midway = |frame| self.takes_ns(frame).map(|due| begun_ns + due + half);
+        [next, next + 1].into_iter().filter_map(midway).find(|at| *at >= now_ns).unwrap_or(now_ns)
+    }
+
+    /// A part of a window: the longest whole number of frames' intervals that `PERIODS` of go into it, at least one.
+    pub fn period_ns(self, window_ns: u64) -> u64 {
+        let part = window_ns / PERIODS;
+        let frames = u128::from(part) * u128::from(self.rate) / 1_000_000_000;
+        self.takes_ns((frames as u64).max(1)).unwrap_or(part)
+    }
+}
+
 /// Sends frames until it is told to stop.
 ///
 /// # Errors
@@ -69,6 +97,7 @@ pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> 
     let mut frame = frames::blank(flow.bytes);
     talk.source.store(rustix::thread::gettid().as_raw_nonzero().get() as u32, Ordering::SeqCst);
     let begun = monotonic_ns();
+    talk.begun_ns.store(begun, Ordering::SeqCst);
     let mut number = 0;
     while !talk.quiet.load(Ordering::Relaxed) {
         match flow.rate {
@@ -77,8 +106,8 @@ pub fn source(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> io::Result<()> 
                 continue;
             }
             0 => {}
-            rate => {
-                let due = begun + (u128::from(number) * 1_000_000_000 / u128::from(rate)) as u64;
+            _ => {
+                let due = begun + flow.takes_ns(number).unwrap_or(0);
                 if monotonic_ns() < due {
                     sleep_until_ns(due);
                 }
@@ -109,8 +138,10 @@ pub fn prepare(socket: &OwnedFd) {
     let _ = set_socket_recv_buffer_size_force(socket, SINK_ROOM);
 }
 
-/// Takes frames until it is told to stop and none is left.
-pub fn sink(socket: &OwnedFd, talk: &Arc<Talk>) -> Ledger {
+/// Takes frames until it is told to stop and none is left. It looks for them midway between two frames that are due: at
+/// 440 frames a second every fifth look would else meet the same moment of a frame's way, and its timer's interrupt is
+/// charged to whoever runs then.
+pub fn sink(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> Ledger {
     let mut ledger = Ledger::default();
     let mut buffer = vec![0; frames::LONGEST + 64];
     loop {
@@ -122,6 +153,7 @@ pub fn sink(socket: &OwnedFd, talk: &Arc<Talk>) -> Ledger {
         if last {
             return ledger;
         }
-        sleep_until_ns(monotonic_ns() + POLLS_NS);
+        let begun = talk.begun_ns.load(Ordering::SeqCst);
+        sleep_until_ns(flow.between_frames_ns(begun, monotonic_ns() + POLLS_NS));
     }
 }
