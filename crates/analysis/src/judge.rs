@@ -32,6 +32,7 @@ use crate::{
 };
 
 pub(crate) use rule::finding;
+pub(crate) use words::parts;
 
 /// The error that is allowed in a comparison, over all interim analyses together.
 pub const ERROR: f64 = 0.05;

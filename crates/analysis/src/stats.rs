@@ -91,7 +91,7 @@ impl Estimate {
     }
 
     /// The same in another unit; `factor` is above 0.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
+    pub fn scaled(self, factor: f64) -> Self {
         let interval = |Interval { low, high }| Interval { low: low * factor, high: high * factor };
         Self {
             n: self.n,

@@ -175,11 +175,15 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
         }
         None => {}
     }
-    let pairs = parts.join(", ");
+    format!("{}{}", parts.join(", "), self::parts(judgement))
+}
+
+/// What a difference's parts are, behind what else it rests on, or why it has none: `; rare events in …`.
+pub(crate) fn parts(judgement: &Judgement) -> String {
     match (&judgement.split, judgement.means_because()) {
-        (Some(split), _) => format!("{pairs}; {}", events(judgement, split)),
-        (None, Some(why)) => format!("{pairs}; means are compared: {why}"),
-        (None, None) => pairs,
+        (Some(split), _) => format!("; {}", events(judgement, split)),
+        (None, Some(why)) => format!("; means are compared: {why}"),
+        (None, None) => String::new(),
     }
 }
 
