@@ -104,6 +104,18 @@ impl Estimate {
         }
     }
 
+    /// The same quantity counted the other way round.
+    pub(crate) fn turned(self) -> Self {
+        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
+        Self {
+            mean: -self.mean,
+            interval: self.interval.map(turn),
+            min: -self.max,
+            max: -self.min,
+            ..self
+        }
+    }
+
     /// The same from another zero.
     pub(crate) fn shifted(self, by: f64) -> Self {
         let interval = |Interval { low, high }| Interval { low: low + by, high: high + by };

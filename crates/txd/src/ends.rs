@@ -30,6 +30,10 @@ const AHEAD: (u64, u64) = (128, 4096);
 const AHEAD_NS: u64 = 1_000_000;
 /// The sink looks into its socket so often, ns.
 const POLLS_NS: u64 = 20_000_000;
+/// A flow is slower than its rate by one part in this many. A kernel's tick comes 250 times a second: of 440 frames a
+/// second every 44th would meet every 25th tick in the same moment of its way, so that either each of these ticks is
+/// charged to the driver, or none. A flow that slides along the tick meets it in all moments.
+const SLIDES: u128 = 997;
 /// Frames may wait in the sink's socket for some hundreds of milliseconds, bytes.
 const SINK_ROOM: usize = 16 << 20;
 
@@ -64,27 +68,30 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// How long so many frames take at this rate, ns; `None` without one.
+    /// How long so many frames take, ns; `None` without a rate.
     fn takes_ns(self, frames: u64) -> Option<u64> {
-        let ns = u128::from(frames) * 1_000_000_000;
-        ns.checked_div(self.rate.into()).map(|ns| ns as u64)
+        let ns = u128::from(frames) * 1_000_000_000 * (SLIDES + 1);
+        ns.checked_div(u128::from(self.rate) * SLIDES).map(|ns| ns as u64)
+    }
+
+    /// How many frames' intervals have passed after so long.
+    fn intervals(self, ns: u64) -> u64 {
+        (u128::from(ns) * u128::from(self.rate) * SLIDES / (1_000_000_000 * (SLIDES + 1))) as u64
     }
 
     /// The first moment from `now_ns` on that lies midway between two frames of a flow that began at `begun_ns`: a
     /// window that opens then has no frame at its edge.
     pub fn between_frames_ns(self, begun_ns: u64, now_ns: u64) -> u64 {
-        let passed = u128::from(now_ns.saturating_sub(begun_ns)) * u128::from(self.rate);
         let Some(half) = self.takes_ns(1).map(|interval| interval / 2) else { return now_ns };
-        let next = (passed / 1_000_000_000) as u64;
+        let next = self.intervals(now_ns.saturating_sub(begun_ns));
         let midway = |frame| self.takes_ns(frame).map(|due| begun_ns + due + half);
         [next, next + 1].into_iter().filter_map(midway).find(|at| *at >= now_ns).unwrap_or(now_ns)
     }
 
-    /// A part of a window: the longest whole number of frames' intervals that `PERIODS` of go into it, at least one.
+    /// A part of a window: whole intervals of frames, at least one, and of the window a tenth or a little less.
     pub fn period_ns(self, window_ns: u64) -> u64 {
         let part = window_ns / PERIODS;
-        let frames = u128::from(part) * u128::from(self.rate) / 1_000_000_000;
-        self.takes_ns((frames as u64).max(1)).unwrap_or(part)
+        self.takes_ns(self.intervals(part).max(1)).unwrap_or(part)
     }
 }
 
@@ -155,5 +162,45 @@ pub fn sink(socket: &OwnedFd, flow: Flow, talk: &Arc<Talk>) -> Ledger {
         }
         let begun = talk.begun_ns.load(Ordering::SeqCst);
         sleep_until_ns(flow.between_frames_ns(begun, monotonic_ns() + POLLS_NS));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_opens_midway_between_two_frames() {
+        let flow = Flow { rate: 440, bytes: 66 };
+        let interval = flow.takes_ns(1).unwrap();
+        for now in [1_000, 1_000 + interval / 2, 1_001 + interval / 2, 100_000_000] {
+            let at = flow.between_frames_ns(1_000, now);
+            let off = (at - 1_000) % interval;
+            assert!((now..=now + interval).contains(&at), "{now}: {at}");
+            assert!(off.abs_diff(interval / 2) < 100, "{now}: {off} of {interval}");
+        }
+        assert_eq!(Flow { rate: 0, bytes: 66 }.between_frames_ns(1_000, 77), 77);
+    }
+
+    #[test]
+    fn the_parts_of_a_window_are_whole_frames() {
+        let part = |rate, window_ns| Flow { rate, bytes: 66 }.period_ns(window_ns);
+        assert_eq!(part(0, 500_000_000), 50_000_000);
+        let twenty_one = Flow { rate: 440, bytes: 66 }.takes_ns(21).unwrap();
+        assert_eq!(part(440, 500_000_000), twenty_one);
+        assert!(500_000_000 / twenty_one >= PERIODS);
+        assert_eq!(part(1, 500_000_000), Flow { rate: 1, bytes: 66 }.takes_ns(1).unwrap());
+    }
+
+    #[test]
+    fn a_flow_meets_the_kernels_tick_in_all_moments() {
+        const TICK_NS: u64 = 4_000_000;
+        let flow = Flow { rate: 440, bytes: 66 };
+        let mut moments: Vec<u64> =
+            (0..880).map(|frame| flow.takes_ns(frame).unwrap() % TICK_NS).collect();
+        moments.sort_unstable();
+        let widest = moments.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+        // 25 moments that come again and again would be 160 µs apart.
+        assert!(widest < 30_000, "{widest} ns");
     }
 }

@@ -14,7 +14,7 @@ use model::{
 use super::{By, points::wall_s};
 use crate::{
     figures::Part,
-    judge::{self, Evidence, InStep, Look, PairValues},
+    judge::{self, Better, Evidence, InStep, Look, PairValues},
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     steady::{FEWEST_PERIODS, Periods},
@@ -171,15 +171,8 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
         pairs: None,
         changes: Vec::new(),
     };
-    let evidence = Evidence {
-        planned: question.planned,
-        complete: whole.len() == question.planned as usize,
-        judged: PairValues { whole, periods: question.in_step(&sides) },
-        together: None,
-        strangers: Vec::new(),
-        ran: Vec::new(),
-        rates: Vec::new(),
-    };
+    let judged = PairValues { whole, better: Better::Less, periods: question.in_step(&sides) };
+    let evidence = Evidence::of_pairs(judged, question.planned);
     let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()));
     // Too few pairs, or all the same: said by the judgement itself, which knows no rates.
     if !matches!(judgement.finding, Finding::NotComparable | Finding::NoOp) {
