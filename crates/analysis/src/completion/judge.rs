@@ -18,7 +18,7 @@ use crate::{
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
     steady::{FEWEST_PERIODS, Periods},
-    verdicts::{Finding, Judgement, NoPeriods},
+    verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
 
 /// Differences below this share of the base do not matter, where nothing else is said.
@@ -195,7 +195,11 @@ fn sentence(question: &Question, judgement: &Judgement) -> String {
     let pairs = count(judgement.pairs, "pair");
     let furthest = |one: Estimate| percent(one.min.abs().max(one.max.abs()));
     let off = judgement.relative.filter(|_| is_twice).map(furthest);
-    let off = off.map(|off| format!("; no pair was off by more than {off}")).unwrap_or_default();
+    let whose = match judgement.basis {
+        Basis::Steady => "no pair's steady cost",
+        _ => "no pair",
+    };
+    let off = off.map(|off| format!("; {whose} was off by more than {off}")).unwrap_or_default();
     let parts = judge::parts(judgement);
     format!("{verdict}: {claim} at {rate} frames/s of {load}{effect} ({pairs}{p}{parts}){off}")
 }
