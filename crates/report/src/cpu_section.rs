@@ -20,6 +20,8 @@ pub(crate) struct Material<'a> {
     pub(crate) differences: &'a [Difference],
     pub(crate) counts: &'a [CountFigures],
     pub(crate) own_counters: &'a [OwnCounter],
+    /// Whether the section stands unfolded: it is what was asked.
+    pub(crate) open: bool,
 }
 
 impl<'a> Material<'a> {
@@ -30,6 +32,7 @@ impl<'a> Material<'a> {
             differences: &analysis.differences,
             counts: &analysis.counts,
             own_counters: &analysis.own_counters,
+            open: !analysis.asks_for_cpu() && analysis.pauses.is_empty(),
         }
     }
 
@@ -56,6 +59,7 @@ const UNFOLDED: usize = 20;
 #[derive(Template)]
 #[template(path = "cpu.html")]
 struct Section {
+    open: bool,
     flames: Option<Flames>,
     changes: Vec<Folded>,
     functions: Vec<Folded>,
@@ -81,10 +85,11 @@ pub(crate) fn html(material: &Material<'_>) -> askama::Result<String> {
 
 impl Section {
     fn of(material: &Material<'_>) -> Self {
-        let Material { profiles, differences, counts, own_counters } = material;
+        let Material { profiles, differences, counts, own_counters, open } = material;
         let durations = Durations::of(counts);
         let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
         Self {
+            open: *open,
             flames: has_flames.then(|| Flames::of(profiles, differences)),
             changes: changes(differences),
             functions: functions(profiles),

@@ -15,6 +15,7 @@ mod blocks;
 mod cases;
 mod frontier;
 mod harm;
+mod headline;
 mod seconds;
 mod table;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use self::{
     harm::KEPT,
 };
 use crate::{
+    headline::Headline,
     metrics::{
         self, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -42,6 +44,8 @@ use crate::{
 pub struct Contention {
     /// The study's question.
     pub question: String,
+    /// The run in one line, with one figure.
+    pub headline: Headline,
     /// The answer, in sentences: harm first, then the cure, then what it cost.
     pub answer: Vec<String>,
     /// The cells, in the study's order; those without a trial too.
@@ -298,6 +302,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         .saturating_sub(left_out.len()) as u32;
     Contention {
         question: run.study.question.clone(),
+        headline: headline::of(&cells, counted),
         answer: answer::of(&cells, &targets),
         cells,
         cases,

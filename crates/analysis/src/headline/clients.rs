@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(
             said.sentence,
             "At 114 clients `slower-cadence` costs 13 ms of CPU a second, 31 times less than `found`; of 5 steps \
-             `bulk` gives most, 100 ms."
+             `bulk` gives most, 101 ms."
         );
         assert_eq!(said.of, "CPU of stationd, its load and hostapd at 114 clients");
         let [before, after] = said.bars.as_slice() else { panic!("{:?}", said.bars) };

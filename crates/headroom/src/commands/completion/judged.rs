@@ -187,6 +187,7 @@ impl Comparison {
         let rest = metrics::judge(&asked, &known, &completion.table, &earlier);
         completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
+        completion.headline.sentence.clone_from(&completion.answer[0]);
     }
 
     /// The verdict as one line, and below it whatever speaks against it.
