@@ -8,7 +8,7 @@ use analysis::{
     metrics::{self, Target},
     quantity::count,
 };
-use model::{contention::Machine, run::Run, study::Mode};
+use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
     identity::{self, Fact},
@@ -70,7 +70,10 @@ impl<'a> Frame<'a> {
         parts: Parts<'a>,
     ) -> askama::Result<Self> {
         let Given { study_toml, pending } = given;
-        let (verdict, sentence) = metrics::overall(parts.targets, parts.counted);
+        // What cannot be decided yet is no verdict.
+        let is_decided = |target: &&Target| pending.is_none() || target.verdict != Verdict::Invalid;
+        let decided: Vec<_> = parts.targets.iter().filter(is_decided).cloned().collect();
+        let (verdict, sentence) = metrics::overall(&decided, parts.counted);
         let lead = lead::html(&Told {
             study: &run.study_name,
             began: &identity::utc(run.began_unix),

@@ -73,6 +73,7 @@ struct Side<'a> {
 #[template(path = "lead.html")]
 struct Lead<'a> {
     told: &'a Told<'a>,
+    why: &'a str,
     sentence: String,
     sides: Vec<Side<'a>>,
 }
@@ -91,6 +92,10 @@ pub(crate) fn html(told: &Told<'_>) -> askama::Result<String> {
         percent: format!("{:.2}", bar.length / longest * 100.0),
         figure: &bar.figure,
     });
+    let why = match told.pending {
+        Some(_) if told.verdict == Verdict::Measured => "No limit is judged yet.",
+        _ => told.why,
+    };
     let (sentence, sides) = (prose::html(&told.headline.sentence), sides.collect());
-    Lead { told, sentence, sides }.render()
+    Lead { told, why, sentence, sides }.render()
 }

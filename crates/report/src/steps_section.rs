@@ -89,8 +89,9 @@ fn gave(step: &Comparison) -> [String; 2] {
     let all = step.all();
     let unit = quantity::cpu_unit(all.difference.mean);
     let difference = with_interval(unit, &all.difference);
+    let difference = difference.replacen(unit.name, &format!("{}/s", unit.name), 1);
     let times = all.ratio.as_ref().map_or(quantity::ABSENT.to_owned(), |ratio| {
-        format!("{} ×", Unit::ONE.with_interval(ratio))
+        format!("{} × {}", Unit::ONE.mean(ratio), Unit::ONE.bracket(ratio))
     });
     [difference, times].map(|text| prose::html(&text))
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The page, in a run's folder.
-pub(super) const PAGE: &str = "report.html";
+pub(crate) const PAGE: &str = "report.html";
 
 /// What is wanted of a run that is there.
 #[derive(Clone, Copy, Debug)]
