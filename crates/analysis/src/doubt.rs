@@ -539,6 +539,27 @@ doubts! {
     "Judge the subject's and the load's own CPU, never the guest's total.";
 }
 
+impl Doubt {
+    /// Whether it is about stacks or counted calls, which are made in trials of their own: no CPU figure depends on
+    /// them.
+    pub fn is_about_instruments(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownFrames { .. }
+                | Self::SynthesisedNames { .. }
+                | Self::FewSamples { .. }
+                | Self::NoSamples { .. }
+                | Self::IdleSubject { .. }
+                | Self::ProofFails { .. }
+                | Self::LostSamples { .. }
+                | Self::Throttled { .. }
+                | Self::FaultyStacks { .. }
+                | Self::OddFiles { .. }
+                | Self::IncompleteCount { .. }
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use model::{
@@ -563,5 +584,7 @@ mod tests {
         let curved = Doubt::Curved { variant: "c".to_owned(), curvature: 1.0 };
         assert_eq!(curved.variants(), ["c"]);
         assert!(Doubt::Simulated {}.variants().is_empty());
+        let few = Doubt::FewSamples { cell: "v@114".to_owned(), samples: 9 };
+        assert!(few.is_about_instruments() && !Doubt::Simulated {}.is_about_instruments());
     }
 }

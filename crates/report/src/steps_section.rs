@@ -3,7 +3,7 @@
 //! Figures are the analysis's; here they get their bars. Doubts about a step stand with it.
 
 use analysis::{
-    Analysis, Comparison, Estimate, Level,
+    Analysis, Comparison, Doubt, Estimate, Level,
     quantity::{self, Unit},
 };
 use askama::Template;
@@ -91,14 +91,16 @@ fn gave(step: &Comparison) -> [String; 2] {
     let difference = with_interval(unit, &all.difference);
     let difference = difference.replacen(unit.name, &format!("{}/s", unit.name), 1);
     let times = all.ratio.as_ref().map_or(quantity::ABSENT.to_owned(), |ratio| {
-        format!("{} × {}", Unit::ONE.mean(ratio), Unit::ONE.bracket(ratio))
+        let bracket = ratio.interval.map(|_| format!(" {}", Unit::ONE.bracket(ratio)));
+        format!("{} ×{}", Unit::ONE.mean(ratio), bracket.unwrap_or_default())
     });
     [difference, times].map(|text| prose::html(&text))
 }
 
-/// Doubts that speak of one of these variants, as HTML.
+/// Doubts about the CPU of one of these variants, as HTML.
 pub(crate) fn doubts(analysis: &Analysis, variants: &[&str]) -> Vec<String> {
-    let doubts = analysis.doubts.iter().filter(|doubt| doubt.level() == Level::Doubt);
+    let of_cpu = |doubt: &&Doubt| doubt.level() == Level::Doubt && !doubt.is_about_instruments();
+    let doubts = analysis.doubts.iter().filter(of_cpu);
     let touching =
         doubts.filter(|doubt| doubt.variants().iter().any(|one| variants.contains(&&**one)));
     touching.map(|doubt| prose::html(&doubt.to_string())).collect()
