@@ -18,10 +18,7 @@ use lab::{
 use model::experiment::Planned;
 use report::Pending;
 
-use crate::{
-    commands::{kinds::Verbs, publish::PAGE},
-    options::Options,
-};
+use crate::{commands::kinds::Verbs, options::Options, run_path::PAGE};
 
 /// The page is as old as this before it is written again.
 const EVERY: Duration = Duration::from_secs(20);

@@ -14,7 +14,7 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
-use crate::{commands::publish::PAGE, output};
+use crate::{output, run_path::PAGE};
 
 /// How progress is reported.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
     identity::{self, Fact},
-    lead::{self, Given, Told},
+    lead::{self, Given, Screen},
     prose,
     table::Table,
     targets::Shot,
@@ -74,7 +74,7 @@ impl<'a> Frame<'a> {
         let is_decided = |target: &&Target| pending.is_none() || target.verdict != Verdict::Invalid;
         let decided: Vec<_> = parts.targets.iter().filter(is_decided).cloned().collect();
         let (verdict, sentence) = metrics::overall(&decided, parts.counted);
-        let lead = lead::html(&Told {
+        let lead = lead::html(&Screen {
             study: &run.study_name,
             began: &identity::utc(run.began_unix),
             question: parts.question,

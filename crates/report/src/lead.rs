@@ -42,7 +42,7 @@ impl<'a> From<&'a String> for Given<'a> {
 }
 
 /// What one kind of page says on its first screen.
-pub(crate) struct Told<'a> {
+pub(crate) struct Screen<'a> {
     pub(crate) study: &'a str,
     pub(crate) began: &'a str,
     pub(crate) question: &'a str,
@@ -72,7 +72,7 @@ struct Side<'a> {
 #[derive(Template)]
 #[template(path = "lead.html")]
 struct Lead<'a> {
-    told: &'a Told<'a>,
+    screen: &'a Screen<'a>,
     why: &'a str,
     sentence: String,
     sides: Vec<Side<'a>>,
@@ -83,8 +83,8 @@ struct Lead<'a> {
 /// # Errors
 ///
 /// Where the template cannot be filled; no input is known to do that.
-pub(crate) fn html(told: &Told<'_>) -> askama::Result<String> {
-    let bars = &told.headline.bars;
+pub(crate) fn html(screen: &Screen<'_>) -> askama::Result<String> {
+    let bars = &screen.headline.bars;
     let longest = bars.iter().map(|bar| bar.length).fold(f64::MIN_POSITIVE, f64::max);
     let sides = bars.iter().map(|bar| Side {
         name: &bar.name,
@@ -92,10 +92,10 @@ pub(crate) fn html(told: &Told<'_>) -> askama::Result<String> {
         percent: format!("{:.2}", bar.length / longest * 100.0),
         figure: &bar.figure,
     });
-    let why = match told.pending {
-        Some(_) if told.verdict == Verdict::Measured => "No limit is judged yet.",
-        _ => told.why,
+    let why = match screen.pending {
+        Some(_) if screen.verdict == Verdict::Measured => "No limit is judged yet.",
+        _ => screen.why,
     };
-    let (sentence, sides) = (prose::html(&told.headline.sentence), sides.collect());
-    Lead { told, why, sentence, sides }.render()
+    let (sentence, sides) = (prose::html(&screen.headline.sentence), sides.collect());
+    Lead { screen, why, sentence, sides }.render()
 }

@@ -13,7 +13,7 @@ use crate::{
     curve_chart, detail_tables, end_tables, fix_section, frame,
     identity::{self, Fact},
     lab_chart,
-    lead::{self, Given, Pending, Told},
+    lead::{self, Given, Pending, Screen},
     left_section,
     overall::overall,
     proof_section, prose,
@@ -241,7 +241,7 @@ fn lead(run: &Run, analysis: &Analysis, pending: Option<&Pending>) -> askama::Re
     // What stands in a chain is said with its step.
     let has_chain = analysis.stages.asked && analysis.stages.cures.is_some();
     let doubts = if has_chain { Vec::new() } else { steps_section::doubts(analysis, &shown) };
-    lead::html(&Told {
+    lead::html(&Screen {
         study: &run.study_name,
         began: &identity::utc(run.began_unix),
         question: &analysis.question,

@@ -26,7 +26,7 @@ const MODULE_COLUMNS: usize = 20;
 /// The summary: headline, answer, figures, slopes, doubts.
 pub fn table(analysis: &Analysis) -> String {
     let mut text = format!("{}\n\n", fold(&analysis.question, "", ""));
-    for sentence in told(&analysis.headline, &analysis.answer) {
+    for sentence in sentences(&analysis.headline, &analysis.answer) {
         text.push_str(&fold(&sentence.replace('`', ""), "  ", "    "));
         text.push('\n');
     }
@@ -45,7 +45,7 @@ pub fn table(analysis: &Analysis) -> String {
 }
 
 /// The headline and the answer behind it, which may begin with the same sentence.
-pub(crate) fn told<'a>(headline: &'a Headline, answer: &'a [String]) -> Vec<&'a str> {
+pub(crate) fn sentences<'a>(headline: &'a Headline, answer: &'a [String]) -> Vec<&'a str> {
     let first = Some(headline.sentence.as_str()).filter(|headline| !headline.is_empty());
     let rest = answer.iter().map(String::as_str).filter(|sentence| Some(*sentence) != first);
     first.into_iter().chain(rest).collect()

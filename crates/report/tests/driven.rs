@@ -277,9 +277,9 @@ fn a_screen_reader_hears_headings_in_order_tables_by_name_and_pictures_in_words(
         assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1, "{name}");
         assert_eq!(levels[0], 1, "{name}");
         assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
-        let told = page.told();
+        let heard = page.heard();
         let nameless = |role: &str| {
-            let of_role = told.iter().filter(|(one, _)| one == role);
+            let of_role = heard.iter().filter(|(one, _)| one == role);
             (of_role.clone().count(), of_role.filter(|(_, name)| name.trim().is_empty()).count())
         };
         for role in ["heading", "table", "image", "figure"] {

@@ -14,14 +14,14 @@ use report::{
     index::{Entry, Place, Wanted as Figure},
 };
 
-use super::publish::{PAGE, Wanted};
+use super::publish::Wanted;
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, On},
     options::Options,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// What every kind of experiment can do.

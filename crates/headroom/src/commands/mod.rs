@@ -18,7 +18,7 @@ pub(crate) mod pause;
 mod place;
 mod plan;
 pub(crate) mod profile;
-pub(crate) mod publish;
+mod publish;
 pub(crate) mod report;
 pub(crate) mod run;
 mod targets;

@@ -14,7 +14,7 @@ use crate::{
     markdown,
     table::Table,
     targets::{self, shortened},
-    text::{fold, told},
+    text::{fold, sentences},
 };
 
 /// The text has no more lines than this.
@@ -84,7 +84,7 @@ pub fn markdown(contention: &Contention) -> String {
     let (verdict, sentence) = overall(contention);
     let mut text =
         format!("## {verdict}\n\n{}\n\n{sentence}\n", markdown::cell(&contention.question));
-    for sentence in told(&contention.headline, &contention.answer) {
+    for sentence in sentences(&contention.headline, &contention.answer) {
         text += &format!("\n- {}", markdown::cell(sentence));
     }
     text += "\n\n| harm cell | kept without control | under guard | work under guard | regret |\n\

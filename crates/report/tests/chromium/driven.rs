@@ -122,8 +122,8 @@ impl Page {
         printed["data"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// What a screen reader is told, node by node: role and name.
-    pub(crate) fn told(&mut self) -> Vec<(String, String)> {
+    /// What a screen reader says, node by node: role and name.
+    pub(crate) fn heard(&mut self) -> Vec<(String, String)> {
         let tree = self.order("Accessibility.getFullAXTree", json!({}));
         let text = |value: &Value| value["value"].as_str().unwrap_or_default().to_owned();
         let nodes = tree["nodes"].as_array().cloned().unwrap_or_default();
