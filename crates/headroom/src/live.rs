@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_secs(20);
 /// Of all time at most one part in so many goes into it.
 const SHARE: u32 = 20;
 /// With less of the trials done than this share, nothing is known of their pace.
-const TELLS: f64 = 0.02;
+const ENOUGH: f64 = 0.02;
 
 /// When it was written, and how far the run was before its first trial now.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>, before: &mut Bef
 /// How long the rest takes at the pace of what was done; `None` where too little was.
 fn paced(left: Duration, then: Duration, took: Duration) -> Option<Duration> {
     let done = then.saturating_sub(left).as_secs_f64();
-    (done > TELLS * then.as_secs_f64()).then(|| took.mul_f64(left.as_secs_f64() / done))
+    (done > ENOUGH * then.as_secs_f64()).then(|| took.mul_f64(left.as_secs_f64() / done))
 }
 
 /// Trials by what they are for, in their order.

@@ -16,7 +16,7 @@ use crate::{
 
 /// The headline.
 pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
-    let told = if analysis.valid == 0 {
+    let found = if analysis.valid == 0 {
         None
     } else if run.versus.is_some() {
         analysis.judgements.first().map(compared)
@@ -28,7 +28,7 @@ pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
         cured(run, analysis).or_else(|| rivals(run, analysis)).or_else(|| alone(run, analysis))
     };
     // The answer always has a first sentence, and it says why there is no more.
-    told.unwrap_or_else(|| Headline::plain(analysis.answer.first().cloned().unwrap_or_default()))
+    found.unwrap_or_else(|| Headline::plain(analysis.answer.first().cloned().unwrap_or_default()))
 }
 
 /// `At 114 clients`.
