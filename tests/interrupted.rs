@@ -30,7 +30,7 @@ fn resumed(place: &Place) {
     let after = place.run().trial_files();
     assert_eq!(after.len(), 6);
     assert!(before.iter().all(|(name, bytes)| after[name] == *bytes));
-    place.run().report();
+    assert!(!place.run().report().contains("location.reload"));
     assert_eq!(place.left(), []);
 }
 
@@ -39,8 +39,13 @@ fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
     let place = Place::with_guests();
     let mut running = place.run_study(&study()).words(["--json", "--jobs", "1"]).start();
     until_the_second_trial(&mut running, &place);
+    // It can be read already, and asks for itself again.
+    let page = place.run().report();
+    assert!(page.contains("of 6 trials</b>; still to come: ") && page.contains("location.reload"));
     running.signal(Signal::INT);
     running.end().code(130).says("interrupted; finished trials are kept").in_one_line();
+    let page = place.run().report();
+    assert!(!page.contains("still to come") && !page.contains("location.reload"));
     assert_eq!(place.left(), []);
     let message = place.run().events().pop().unwrap();
     assert!(

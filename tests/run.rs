@@ -20,6 +20,7 @@ fn a_small_study_gives_a_whole_folder_and_a_report() {
     let place = Place::with_guests();
     let ended = place.run_study(&Study::small().idle().load("dump", DUMP)).run();
     ended.code(0).prints("report: run/report.html").prints(Study::QUESTION);
+    ended.says("report: run/report.html, readable from now on");
     let run = place.run();
     assert_eq!(run.text("study.toml"), std::fs::read_to_string(place.path("study.toml")).unwrap());
     let names: Vec<_> = run.trial_files().into_keys().collect();

@@ -35,6 +35,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Everything that both count; the subject alone where no pair counts all.
+    pub fn all(&self) -> &Contrast {
+        self.sum.as_ref().unwrap_or(&self.subject)
+    }
+
     /// Whether both subjects are the same process.
     pub fn same_subject(&self) -> bool {
         self.variant_subject == self.base_subject
@@ -126,7 +131,8 @@ fn alike(measured: &Measured, a: &Variant, b: &Variant) -> bool {
     measured.mode(a) == measured.mode(b) && measured.is_idle(a) == measured.is_idle(b)
 }
 
-fn comparison<'a>(
+/// One variant of a pair, base first, against the other at this count.
+pub(crate) fn comparison<'a>(
     measured: &Measured<'a>,
     pair: [&'a Variant; 2],
     clients: u32,

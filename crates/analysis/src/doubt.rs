@@ -78,6 +78,22 @@ fn where_symbols_are(build_id: Option<&str>) -> String {
     }
 }
 
+/// Adds the variants that a field of a doubt names, which its own name tells.
+macro_rules! touched {
+    (variant, $value:ident, $variants:ident) => {
+        $variants.push($value.clone())
+    };
+    (cell, $value:ident, $variants:ident) => {
+        $variants.extend($value.rsplit_once('@').map(|(variant, _)| variant.to_owned()))
+    };
+    (trials, $value:ident, $variants:ident) => {
+        $variants.extend($value.0.iter().map(|id| id.variant.to_string()))
+    };
+    ($other:ident, $value:ident, $variants:ident) => {
+        let _ = $value;
+    };
+}
+
 /// Makes the type of its rows: each doubt with what it holds, then its level, its sentence and its advice. So there is
 /// none without them.
 macro_rules! doubts {
@@ -98,6 +114,19 @@ macro_rules! doubts {
             /// Whether it happened in this run or belongs to the method.
             pub fn level(&self) -> Level {
                 match self { $(Doubt::$name { .. } => Level::$level,)* }
+            }
+
+            /// The variants whose figures it is about; none where it is about the run.
+            pub fn variants(&self) -> Vec<String> {
+                let mut variants: Vec<String> = Vec::new();
+                match self {
+                    $(Doubt::$name { $($field,)* } => {
+                        $(touched!($field, $field, variants);)*
+                    })*
+                }
+                variants.sort();
+                variants.dedup();
+                variants
             }
 
             /// What to do about it.
@@ -508,4 +537,54 @@ doubts! {
     Caveat: "The radios are mac80211_hwsim: every frame is copied to every radio of its channel, and the clients share \
              the guest's CPU.";
     "Judge the subject's and the load's own CPU, never the guest's total.";
+}
+
+impl Doubt {
+    /// Whether it is about stacks or counted calls, which are made in trials of their own: no CPU figure depends on
+    /// them.
+    pub fn is_about_instruments(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownFrames { .. }
+                | Self::SynthesisedNames { .. }
+                | Self::FewSamples { .. }
+                | Self::NoSamples { .. }
+                | Self::IdleSubject { .. }
+                | Self::ProofFails { .. }
+                | Self::LostSamples { .. }
+                | Self::Throttled { .. }
+                | Self::FaultyStacks { .. }
+                | Self::OddFiles { .. }
+                | Self::IncompleteCount { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        name::VariantName,
+        trial::{Purpose, TrialId},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_doubt_knows_the_variants_that_it_is_about() {
+        let id = |variant, repetition| TrialId {
+            variant: VariantName::literal(variant),
+            clients: 6,
+            repetition,
+            purpose: Purpose::Cpu,
+        };
+        let trials = Affected(vec![id("b", 1), id("a", 1), id("b", 2)]);
+        assert_eq!(Doubt::MissingSamples { trials }.variants(), ["a", "b"]);
+        let cell = "v@114".to_owned();
+        assert_eq!(Doubt::GrowingMemory { cell, kib: 1.0 }.variants(), ["v"]);
+        let curved = Doubt::Curved { variant: "c".to_owned(), curvature: 1.0 };
+        assert_eq!(curved.variants(), ["c"]);
+        assert!(Doubt::Simulated {}.variants().is_empty());
+        let few = Doubt::FewSamples { cell: "v@114".to_owned(), samples: 9 };
+        assert!(few.is_about_instruments() && !Doubt::Simulated {}.is_about_instruments());
+    }
 }

@@ -33,6 +33,7 @@ mod compare;
 pub mod completion;
 pub mod contention;
 mod counters;
+mod cures;
 mod curve;
 mod doubt;
 pub mod false_alarms;
@@ -40,6 +41,7 @@ mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod gates;
+pub mod headline;
 pub mod judge;
 mod lab;
 mod ledger;
@@ -75,6 +77,7 @@ pub use crate::{
     cells::{Beyond, Cell, Other, Parts, Series, Thread},
     compare::{Comparison, Contrast},
     counters::Source,
+    cures::Cures,
     curve::{Curve, Full, Point, Segment, Slope},
     doubt::{Affected, Doubt, Level},
     figures::{
@@ -92,6 +95,8 @@ pub use crate::{
 pub struct Analysis {
     /// The study's question.
     pub question: String,
+    /// The run in one line, with one figure.
+    pub headline: headline::Headline,
     /// The answer, in sentences.
     pub answer: Vec<String>,
     /// Trials of the plan.
@@ -172,6 +177,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     let lab = lab::of(&measured);
     let mut analysis = Analysis {
         question: run.study.question.clone(),
+        headline: headline::Headline::default(),
         answer: Vec::new(),
         planned: run.plan.len() as u32,
         valid: measured.valid(),
@@ -198,6 +204,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         invalid: measured.invalid,
     };
     analysis.answer = answer::of(run, &analysis);
+    analysis.headline = headline::of(run, &analysis);
     analysis.table = gates::table(&analysis, run, trials);
     analysis
 }

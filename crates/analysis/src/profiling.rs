@@ -17,6 +17,7 @@ use crate::{
     Analysis, answer,
     doubt::Doubt,
     figures::{self, Part, TrialFigures},
+    headline,
     profiles::{Capture, Difference, ProfileFigures, ProofFigures},
     stacks::{
         self, Costs, Functions, Load, Side,
@@ -80,6 +81,7 @@ pub fn with_profiles(analysis: &mut Analysis, run: &Run, trials: &[Trial], cells
     analysis.doubts.append(&mut doubts);
     analysis.doubts.sort_by_key(Doubt::level);
     analysis.answer = answer::of(run, analysis);
+    analysis.headline = headline::of(run, analysis);
 }
 
 /// A recording by itself, as `headroom profile FILE` shows it. Its CPU is known where the event counts

@@ -50,6 +50,11 @@ pub fn number(value: f64, interval: Option<Interval>) -> String {
     fixed(value, decimals(value, interval.map(|interval| interval.half())))
 }
 
+/// A value for a headline: two digits, and all of those before the point.
+pub fn rounded(value: f64) -> String {
+    fixed(value, (2 - digits_before_point(value)).clamp(0, 9) as usize)
+}
+
 fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // A negative number that rounds to 0 is 0.

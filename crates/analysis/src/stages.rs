@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::{
     cells::{Cell, Other, Parts},
     compare::Comparison,
+    cures::{self, Cures},
     measured::Measured,
     stats::Estimate,
 };
@@ -27,6 +28,8 @@ pub struct Stages {
     pub clients: u32,
     /// One row a variant, in the study's order.
     pub rows: Vec<Stage>,
+    /// The way from the first variant to what came of it.
+    pub cures: Option<Cures>,
 }
 
 /// One variant at the largest client count.
@@ -103,6 +106,7 @@ pub(crate) fn of(
                 || variants.iter().any(|variant| is_stage(variant))),
         clients,
         rows,
+        cures: cures::of(measured, cells, clients),
     }
 }
 

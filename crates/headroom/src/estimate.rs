@@ -31,6 +31,11 @@ impl Estimate {
         Self { trials, missing, making, cores: options.workers }
     }
 
+    /// How long the trials alone will take.
+    pub(crate) fn trials(&self) -> Duration {
+        self.trials
+    }
+
     /// As words: `about 3 minutes on 2 cores, and about 40 seconds more to make …`.
     pub(crate) fn words(&self) -> String {
         let trials = HumanDuration(self.trials);

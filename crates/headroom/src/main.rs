@@ -10,6 +10,7 @@ mod estimate;
 mod explain;
 mod failure;
 mod flags;
+mod live;
 mod options;
 mod output;
 mod progress;

@@ -4,6 +4,7 @@
 //! `--json`, every event is a JSON line on the standard output.
 
 use std::{
+    path::Path,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -13,7 +14,7 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
-use crate::output;
+use crate::{output, run_path::PAGE};
 
 /// How progress is reported.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +86,7 @@ impl Show for Lines {
                     "run: {folder}: {trials}, {done} done before",
                     trials = count(trials, "trial")
                 ));
+                output::note(readable(&folder));
             }
             Event::TrialEnded { invalid, name, .. } => {
                 self.step("trials");
@@ -120,6 +122,12 @@ fn sentence(event: &Event) -> Option<String> {
         Event::Doubt { text } => format!("note: {text}"),
         _ => return None,
     })
+}
+
+/// Where the page is while the run goes on.
+fn readable(folder: &str) -> String {
+    let page = Path::new(folder).join(PAGE);
+    format!("report: {}, readable from now on and kept up to date", page.display())
 }
 
 fn seconds(ms: u64) -> String {
@@ -197,6 +205,7 @@ impl Show for Bars {
             }
             Event::RunStarted { folder, trials, done } => {
                 self.say(&format!("run: {folder}"));
+                self.say(&readable(&folder));
                 self.start_run(trials, done);
             }
             Event::TrialEnded { name, invalid, .. } => {

@@ -1,6 +1,11 @@
 //! What all lab work shares: where things are, whom to tell, and when to stop.
 
-use std::{collections::BTreeSet, fmt, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use model::{event::Event, name::PackageName};
 
@@ -12,6 +17,10 @@ use crate::{
 
 /// Where events go.
 pub type Events = Box<dyn Fn(Event) + Send + Sync>;
+
+/// Looks at a run's folder while the run goes on: called when trials have got there, and never while one is being made
+/// that would feel it. Has to throttle itself.
+pub type Onlooker = Box<dyn Fn(&Path) + Send + Sync>;
 
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
@@ -55,6 +64,7 @@ pub struct Lab {
     /// QEMU's version line.
     pub qemu: String,
     events: Events,
+    onlooker: Option<Onlooker>,
 }
 
 impl fmt::Debug for Lab {
@@ -83,7 +93,18 @@ impl Lab {
         host::require("setpriv", "util-linux")?;
         let qemu = host::first_line(vm::QEMU, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);
-        Ok(Self { settings, cache, cancel, qemu, events })
+        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None })
+    }
+
+    /// The same lab with an onlooker.
+    #[must_use]
+    pub fn with_onlooker(self, onlooker: Onlooker) -> Self {
+        Self { onlooker: Some(onlooker), ..self }
+    }
+
+    /// Lets the onlooker see a run's folder.
+    pub(crate) fn show(&self, folder: &Path) {
+        self.onlooker.iter().for_each(|onlooker| onlooker(folder));
     }
 
     /// Tells what happened.

@@ -70,10 +70,13 @@ pub fn peers(study: &Study, variant: &Variant) -> Option<PlannedTrial> {
     instruments::peers(study, variant)
 }
 
-/// The trials for CPU figures.
+/// The trials for CPU figures. The first repetition begins at the most clients: what a report opens with is known
+/// first.
 fn cpu(study: &Study) -> Vec<PlannedTrial> {
     let variants: Vec<&Variant> = study.variants.iter().collect();
-    let slots = slots(&variants, &study.access_point.clients, study.trial.repetitions);
+    let mut clients = study.access_point.clients.clone();
+    clients.sort_unstable_by_key(|clients| std::cmp::Reverse(*clients));
+    let slots = slots(&variants, &clients, study.trial.repetitions);
     slots
         .into_iter()
         .flat_map(|(slot, clients, variant)| {
@@ -328,7 +331,7 @@ mod tests {
         let plan = cpu(&study("repetitions = 2", &["name = \"a\"", "name = \"b\""]));
         assert_eq!(
             names(&plan),
-            ["a@18#1", "b@18#1", "a@60#1", "b@60#1", "b@60#2", "a@60#2", "b@18#2", "a@18#2"]
+            ["a@60#1", "b@60#1", "a@18#1", "b@18#1", "b@18#2", "a@18#2", "b@60#2", "a@60#2"]
         );
     }
 
@@ -336,10 +339,10 @@ mod tests {
     fn a_variant_is_measured_at_its_own_counts_with_what_is_in_its_background() {
         let own = "name = \"b\"\nclients = [60]\nbackground = \"sleep 60\"";
         let plan = cpu(&study("repetitions = 1", &["name = \"a\"", own]));
-        assert_eq!(names(&plan), ["a@18#1", "a@60#1", "b@60#1"]);
+        assert_eq!(names(&plan), ["a@60#1", "b@60#1", "a@18#1"]);
         let sleep = ["sleep", "60"].map(str::to_owned).to_vec();
         assert_eq!(
-            (&plan[1].measure.background, &plan[2].measure.background),
+            (&plan[0].measure.background, &plan[1].measure.background),
             (&None, &Some(sleep))
         );
     }
@@ -457,10 +460,10 @@ mod tests {
         assert_eq!(
             names(&plan),
             [
-                "a@18#1",
-                "b@18#1",
                 "a@60#1",
                 "b@60#1",
+                "a@18#1",
+                "b@18#1",
                 "a@60#1.counts",
                 "a@60#2.counts",
                 "a@60#1.stacks",

@@ -126,6 +126,7 @@ impl<P: Procedure> Begun<P> {
             trials: run.plan.len() as u32,
             done: crew.done().len() as u32,
         });
+        lab.show(folder.path());
         let result = procedure
             .raise(lab, &mut ground, &work.rest)
             .and_then(|()| crew.copy_what_is_done(&run.study, &work.copies))
@@ -260,11 +261,20 @@ impl<'a, P: Procedure> Crew<'a, P> {
         let _stress = batch.stress.then(Stress::start).transpose()?;
         let threads = workers.min(batch.trials.len());
         let queue = Mutex::new(VecDeque::from(batch.trials));
-        let make = |planned: PlannedOf<P>| match self.trial(site, &planned)? {
-            Some(trial) => self.copy(&site.run.study, &trial, copies),
-            None => Ok(()),
+        // Others of a batch that is not free would feel what an onlooker does.
+        let nobody_feels = batch.at_once.is_none() || threads == 1;
+        let make = |planned: PlannedOf<P>| {
+            if let Some(trial) = self.trial(site, &planned)? {
+                self.copy(&site.run.study, &trial, copies)?;
+            }
+            if nobody_feels {
+                self.lab.show(self.folder.path());
+            }
+            Ok(())
         };
-        side_by_side(threads, || take_all(&queue, make)).map(drop)
+        side_by_side(threads, || take_all(&queue, make))?;
+        self.lab.show(self.folder.path());
+        Ok(())
     }
 
     /// One trial from its beginning to the disk; `None` where its variant is measured no further.

@@ -16,12 +16,17 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
     if !run.study_sha256.is_empty() {
         commands.push(format!("echo '{}  study.toml' | sha256sum --check", run.study_sha256));
     }
-    commands.push(match &run.versus {
-        Some(versus) => compare(run, versus),
-        None => whole(&run.overrides),
-    });
+    commands.push(command(run));
     commands.push("headroom report .".to_owned());
     commands
+}
+
+/// The one that measures.
+pub(crate) fn command(run: &Run) -> String {
+    match &run.versus {
+        Some(versus) => compare(run, versus),
+        None => whole(&run.overrides),
+    }
 }
 
 /// What has to be the same.

@@ -3,7 +3,7 @@
 //! The same for a run and for a recording without one. Empty where nothing was profiled or counted.
 
 use analysis::{
-    Analysis,
+    Analysis, Doubt, Level,
     profiles::{CountFigures, Difference, OwnCounter, ProfileFigures},
 };
 use askama::Template;
@@ -20,6 +20,9 @@ pub(crate) struct Material<'a> {
     pub(crate) differences: &'a [Difference],
     pub(crate) counts: &'a [CountFigures],
     pub(crate) own_counters: &'a [OwnCounter],
+    pub(crate) doubts: &'a [Doubt],
+    /// Whether the section stands unfolded: it is what was asked.
+    pub(crate) open: bool,
 }
 
 impl<'a> Material<'a> {
@@ -30,6 +33,8 @@ impl<'a> Material<'a> {
             differences: &analysis.differences,
             counts: &analysis.counts,
             own_counters: &analysis.own_counters,
+            doubts: &analysis.doubts,
+            open: !analysis.asks_for_cpu() && analysis.pauses.is_empty(),
         }
     }
 
@@ -56,6 +61,8 @@ const UNFOLDED: usize = 20;
 #[derive(Template)]
 #[template(path = "cpu.html")]
 struct Section {
+    open: bool,
+    doubts: Vec<String>,
     flames: Option<Flames>,
     changes: Vec<Folded>,
     functions: Vec<Folded>,
@@ -79,12 +86,23 @@ pub(crate) fn html(material: &Material<'_>) -> askama::Result<String> {
     if material.is_empty() { Ok(String::new()) } else { Section::of(material).render() }
 }
 
+/// Whether a doubt is about what this section shows, and happened in this run.
+fn is_shown(doubt: &Doubt) -> bool {
+    doubt.level() == Level::Doubt && doubt.is_about_instruments()
+}
+
+fn said(doubt: &Doubt) -> String {
+    prose::html(&doubt.to_string())
+}
+
 impl Section {
     fn of(material: &Material<'_>) -> Self {
-        let Material { profiles, differences, counts, own_counters } = material;
+        let Material { profiles, differences, counts, own_counters, doubts, open } = material;
         let durations = Durations::of(counts);
         let has_flames = profiles.iter().any(flames::is_seen) || !differences.is_empty();
         Self {
+            open: *open,
+            doubts: doubts.iter().filter(|one| is_shown(one)).map(said).collect(),
             flames: has_flames.then(|| Flames::of(profiles, differences)),
             changes: changes(differences),
             functions: functions(profiles),

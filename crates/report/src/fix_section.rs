@@ -66,6 +66,8 @@ struct Side {
 #[derive(Template)]
 #[template(path = "fixes.html")]
 struct Section {
+    /// Whether it stands unfolded: it is what was asked.
+    open: bool,
     /// Empty with one comparison: its card says it all.
     table: String,
     cards: Vec<Card>,
@@ -94,7 +96,7 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     let cards = judgements.iter().enumerate();
     let cards = cards.map(|(at, each)| card(run, analysis, at, each)).collect();
     let table = if judgements.len() > 1 { overview(run, analysis).html() } else { String::new() };
-    Section { table, cards, heading: heading(run) }.render()
+    Section { open: run.versus.is_some(), table, cards, heading: heading(run) }.render()
 }
 
 /// What was found, as a word.

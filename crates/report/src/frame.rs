@@ -4,6 +4,7 @@
 //! Takes what each kind says of itself as [`Parts`]; the sections between are the kinds' own.
 
 use analysis::{
+    headline::Headline,
     metrics::{self, Target},
     quantity::count,
 };
@@ -11,6 +12,7 @@ use model::{contention::Machine, run::Run, study::Mode, verdict::Verdict};
 
 use crate::{
     identity::{self, Fact},
+    lead::{self, Given, Screen},
     prose,
     table::Table,
     targets::Shot,
@@ -23,10 +25,10 @@ pub(crate) type Section = (bool, &'static str, &'static str);
 pub(crate) struct Frame<'a> {
     pub(crate) question: &'a str,
     pub(crate) headroom: &'a str,
-    pub(crate) began: String,
-    pub(crate) status: Vec<String>,
-    pub(crate) overall: Verdict,
-    pub(crate) overall_sentence: String,
+    /// Whether the run goes on.
+    pub(crate) is_pending: bool,
+    /// The first screen.
+    pub(crate) lead: String,
     pub(crate) contents: Vec<(&'static str, &'static str)>,
     pub(crate) answer: Vec<String>,
     pub(crate) targets: Vec<Shot>,
@@ -43,6 +45,7 @@ pub(crate) struct Frame<'a> {
 /// What one kind of run says of itself.
 pub(crate) struct Parts<'a> {
     pub(crate) question: &'a str,
+    pub(crate) headline: &'a Headline,
     pub(crate) answer: &'a [String],
     pub(crate) targets: &'a [Target],
     /// Trials that count, and those that do not.
@@ -58,15 +61,37 @@ pub(crate) struct Parts<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(crate) fn of<S, P>(run: &'a Run<S, P>, study_toml: &'a str, parts: Parts<'a>) -> Self {
-        let (overall, sentence) = metrics::overall(parts.targets, parts.counted);
-        Self {
+    /// # Errors
+    ///
+    /// Where the template of the first screen cannot be filled; no input is known to do that.
+    pub(crate) fn of<S, P>(
+        run: &'a Run<S, P>,
+        given: Given<'a>,
+        parts: Parts<'a>,
+    ) -> askama::Result<Self> {
+        let Given { study_toml, pending } = given;
+        // What cannot be decided yet is no verdict.
+        let is_decided = |target: &&Target| pending.is_none() || target.verdict != Verdict::Invalid;
+        let decided: Vec<_> = parts.targets.iter().filter(is_decided).cloned().collect();
+        let (verdict, sentence) = metrics::overall(&decided, parts.counted);
+        let lead = lead::html(&Screen {
+            study: &run.study_name,
+            began: &identity::utc(run.began_unix),
+            question: parts.question,
+            headline: parts.headline,
+            verdict,
+            why: &prose::html(&sentence),
+            status: &parts.status,
+            doubts: &[],
+            all_doubts: None,
+            command: &parts.again,
+            pending,
+        })?;
+        Ok(Self {
             question: parts.question,
             headroom: &run.headroom,
-            began: identity::utc(run.began_unix),
-            status: parts.status,
-            overall,
-            overall_sentence: prose::html(&sentence),
+            is_pending: pending.is_some(),
+            lead,
             contents: contents(parts.sections),
             answer: parts.answer.iter().map(|sentence| prose::html(sentence)).collect(),
             targets: parts.targets.iter().map(Shot::from).collect(),
@@ -77,7 +102,7 @@ impl<'a> Frame<'a> {
             facts: parts.facts,
             described: parts.described.into_iter().map(Table::html_or_nothing).collect(),
             study_toml,
-        }
+        })
     }
 }
 

@@ -34,6 +34,7 @@ mod identity;
 pub mod index;
 pub mod junit;
 mod lab_chart;
+mod lead;
 mod left_section;
 pub mod markdown;
 mod marks;
@@ -49,6 +50,7 @@ mod signed;
 mod sparks;
 mod stage_chart;
 mod stage_tables;
+mod steps_section;
 mod svg;
 mod table;
 mod tables;
@@ -61,6 +63,7 @@ use askama::Template;
 use model::run::Run;
 
 pub use crate::{
+    lead::{Given, Pending},
     overall::{Overall, overall},
     prose::sentence,
     recorded::{Recorded, profile_html},
@@ -74,11 +77,15 @@ pub enum Error {
     Layout(#[from] askama::Error),
 }
 
-/// The report as one HTML file. `study_toml` is the study file, shown verbatim.
+/// The report as one HTML file; given is the study file, and while the run goes on what is still to come.
 ///
 /// # Errors
 ///
 /// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
-pub fn html(run: &Run, analysis: &Analysis, study_toml: &str) -> Result<String, Error> {
-    Ok(page::Page::of(run, analysis, study_toml)?.render()?)
+pub fn html<'a>(
+    run: &'a Run,
+    analysis: &'a Analysis,
+    given: impl Into<Given<'a>>,
+) -> Result<String, Error> {
+    Ok(page::Page::of(run, analysis, given.into())?.render()?)
 }

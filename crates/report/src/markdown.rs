@@ -5,6 +5,7 @@ use model::{inert, run::Run, verdict::Verdict};
 
 use crate::{
     overall::overall,
+    text::sentences,
     verdict_lines::{self, Kind, VerdictLine},
 };
 
@@ -19,7 +20,7 @@ pub fn summary(run: &Run, analysis: &Analysis) -> String {
         cell(&run.study.question),
         cell(&overall.sentence)
     );
-    for sentence in &analysis.answer {
+    for sentence in sentences(&analysis.headline, &analysis.answer) {
         text.push_str(&format!("\n- {}", cell(sentence)));
     }
     if !analysis.answer.is_empty() {

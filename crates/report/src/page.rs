@@ -12,11 +12,13 @@ use crate::{
     cpu_section::{self, Material},
     curve_chart, detail_tables, end_tables, fix_section, frame,
     identity::{self, Fact},
-    lab_chart, left_section,
-    overall::{Overall, overall},
+    lab_chart,
+    lead::{self, Given, Pending, Screen},
+    left_section,
+    overall::overall,
     proof_section, prose,
     sparks::Sparks,
-    stage_chart, stage_tables, tables,
+    stage_chart, stage_tables, steps_section, tables,
 };
 
 /// Everything that the template shows.
@@ -24,13 +26,16 @@ use crate::{
 #[template(path = "report.html")]
 pub(crate) struct Page<'a> {
     question: &'a str,
-    answer: Vec<String>,
-    study_name: &'a str,
-    began: String,
     headroom: &'a str,
-    status: Vec<String>,
-    overall: Overall,
-    overall_sentence: String,
+    /// Whether the run goes on.
+    is_pending: bool,
+    /// The first screen.
+    lead: String,
+    /// The chain of cures; empty where there is none.
+    steps: String,
+    answer: Vec<String>,
+    /// The section that stands open below.
+    open: &'static str,
     /// Ids and short names of the sections that there are, in their order.
     contents: Vec<(&'static str, &'static str)>,
     /// Whose CPU is summed, as words.
@@ -110,22 +115,22 @@ impl<'a> Page<'a> {
     pub(crate) fn of(
         run: &'a Run,
         analysis: &'a Analysis,
-        study_toml: &'a str,
+        given: Given<'a>,
     ) -> askama::Result<Self> {
+        let Given { study_toml, pending } = given;
         let of_level = |level| {
             let doubts = analysis.doubts.iter().filter(move |doubt| doubt.level() == level);
             doubts.map(Doubtful::of).collect::<Vec<_>>()
         };
-        let overall = overall(run, analysis);
+        let open = main_section(analysis);
         let mut page = Self {
             question: &analysis.question,
             answer: analysis.answer.iter().map(|sentence| prose::html(sentence)).collect(),
-            study_name: &run.study_name,
-            began: identity::utc(run.began_unix),
             headroom: &run.headroom,
-            status: status(run, analysis),
-            overall_sentence: prose::html(&overall.sentence),
-            overall,
+            is_pending: pending.is_some(),
+            lead: lead(run, analysis, pending)?,
+            steps: steps_section::html(run, analysis)?,
+            open,
             contents: Vec::new(),
             summed: tables::summed(analysis),
             others: &analysis.others,
@@ -166,7 +171,8 @@ impl<'a> Page<'a> {
         let has_curve = !tables.bars.is_empty() || !self.curve_chart.is_empty();
         let has_slope = self.why_no_slope.is_some() || !tables.slopes.is_empty();
         let all = [
-            (true, "answer", "Answer"),
+            (!self.steps.is_empty(), "steps", "Step by step"),
+            (!self.answer.is_empty(), "answer", "In sentences"),
             (!self.lab_chart.is_empty(), "lab", "The lab itself"),
             (!tables.stages.is_empty(), "stages", "Side by side"),
             (has_curve, "curve", "Curve"),
@@ -225,6 +231,39 @@ impl Tables {
             variants: detail_tables::variants(run, analysis).html_or_nothing(),
             programs: detail_tables::programs(analysis).html_or_nothing(),
         }
+    }
+}
+
+/// The first screen.
+fn lead(run: &Run, analysis: &Analysis, pending: Option<&Pending>) -> askama::Result<String> {
+    let overall = overall(run, analysis);
+    let shown: Vec<&str> = analysis.headline.bars.iter().map(|bar| &*bar.name).collect();
+    // What stands in a chain is said with its step.
+    let has_chain = analysis.stages.asked && analysis.stages.cures.is_some();
+    let doubts = if has_chain { Vec::new() } else { steps_section::doubts(analysis, &shown) };
+    lead::html(&Screen {
+        study: &run.study_name,
+        began: &identity::utc(run.began_unix),
+        question: &analysis.question,
+        headline: &analysis.headline,
+        verdict: overall.verdict,
+        why: &prose::html(&overall.sentence),
+        status: &status(run, analysis),
+        doubts: &doubts,
+        all_doubts: Some(analysis.doubts.iter().filter(|one| one.level() == Level::Doubt).count()),
+        command: &again::command(run),
+        pending,
+    })
+}
+
+/// The section of curves, stages or the lab that has what was asked, where no chain of cures says it; all others stand
+/// folded.
+fn main_section(analysis: &Analysis) -> &'static str {
+    match analysis {
+        Analysis { lab, .. } if lab.asked => "lab",
+        Analysis { stages, .. } if stages.asked && stages.cures.is_some() => "",
+        Analysis { stages, .. } if stages.asked => "stages",
+        _ => "curve",
     }
 }
 

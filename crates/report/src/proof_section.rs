@@ -21,6 +21,8 @@ struct Card {
 #[derive(Template)]
 #[template(path = "proof.html")]
 struct Section {
+    /// Whether it stands unfolded: it is what was asked.
+    open: bool,
     cards: Vec<Card>,
     table: String,
 }
@@ -36,7 +38,8 @@ pub(crate) fn html(run: &Run, analysis: &Analysis) -> askama::Result<String> {
     }
     let cards =
         analysis.pauses.iter().enumerate().map(|(at, pause)| card(run, at, pause)).collect();
-    Section { cards, table: table(analysis).html() }.render()
+    let open = !analysis.asks_for_cpu();
+    Section { open, cards, table: table(analysis).html() }.render()
 }
 
 fn card(run: &Run, at: usize, pause: &PauseFigures) -> Card {

@@ -44,6 +44,8 @@ pub fn profile_html(recorded: &Recorded<'_>) -> Result<String, Error> {
         differences: recorded.differences,
         counts: &[],
         own_counters: &[],
+        doubts: &[],
+        open: true,
     };
     let page = Page {
         headroom: env!("CARGO_PKG_VERSION"),

@@ -18,6 +18,14 @@ impl Column {
     fn new(kind: Kind, title: &str, unit: &str) -> Self {
         Self { title: title.to_owned(), unit: unit.to_owned(), kind }
     }
+
+    /// Title and unit on one line, as they stand before a figure on a phone.
+    fn head(&self) -> String {
+        match (self.title.is_empty(), self.unit.is_empty()) {
+            (false, false) => format!("{}, {}", self.title, self.unit),
+            _ => format!("{}{}", self.title, self.unit),
+        }
+    }
 }
 
 /// How a column's cells are set.

@@ -5,6 +5,7 @@
 
 use analysis::{
     Analysis, Doubt, Level,
+    headline::Headline,
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
     quantity,
 };
@@ -22,10 +23,10 @@ const TRUNK: f64 = 0.999;
 const NAME_COLUMNS: usize = 46;
 const MODULE_COLUMNS: usize = 20;
 
-/// The summary: answer, figures, slopes, doubts.
+/// The summary: headline, answer, figures, slopes, doubts.
 pub fn table(analysis: &Analysis) -> String {
     let mut text = format!("{}\n\n", fold(&analysis.question, "", ""));
-    for sentence in &analysis.answer {
+    for sentence in sentences(&analysis.headline, &analysis.answer) {
         text.push_str(&fold(&sentence.replace('`', ""), "  ", "    "));
         text.push('\n');
     }
@@ -41,6 +42,13 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
+}
+
+/// The headline and the answer behind it, which may begin with the same sentence.
+pub(crate) fn sentences<'a>(headline: &'a Headline, answer: &'a [String]) -> Vec<&'a str> {
+    let first = Some(headline.sentence.as_str()).filter(|headline| !headline.is_empty());
+    let rest = answer.iter().map(String::as_str).filter(|sentence| Some(*sentence) != first);
+    first.into_iter().chain(rest).collect()
 }
 
 /// Each variant against its bases, and whose CPU the subject's is.

@@ -11,16 +11,17 @@ mod story;
 mod tree;
 
 use analysis::{
-    Analysis,
+    Analysis, fixture,
     profiles::{Difference, DifferenceNode},
     quantity::{self, cpu_short},
 };
 use driven::{Page, Point, Size};
 use installed::browser;
+use model::run::Run;
 use serde_json::Value;
 use tree::middle;
 
-const DESKTOP: Size<u32> = Size { width: 1200, height: 900 };
+const DESKTOP: Size<u32> = Size { width: 1300, height: 900 };
 const TELEPHONE: Size<u32> = Size { width: 390, height: 844 };
 /// The most that a page may be, bytes.
 const BUDGET: usize = 10 * 1024 * 1024;
@@ -67,6 +68,17 @@ fn place(page: &mut Page, share: f64, row: u32) -> Point {
     }
 }
 
+/// Unfolds everything.
+const UNFOLD: &str =
+    "document.querySelectorAll('details').forEach((each) => { each.open = true; })";
+/// What is cut off, or could be scrolled sideways: of text only code may, and pictures that say so themselves.
+const CUT: &str = "[...document.querySelectorAll('body, body *')].filter((e) => \
+    e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1 && getComputedStyle(e).overflowX !== 'visible' \
+    && !e.closest('svg, pre, canvas') && !e.matches('[tabindex]')) \
+    .map((e) => `${e.tagName} ${e.className} ${e.querySelector('caption')?.textContent}: ${e.scrollWidth} > ${e.clientWidth}`).join('\\n')";
+/// What stands beyond the right edge of the window.
+const BEYOND: &str = "[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5 \
+    && !e.closest('.scroll[tabindex]') && !e.closest('pre')).map((e) => `${e.tagName}.${e.className.baseVal ?? e.className}`).join(' ')";
 const SAYS: &str = "document.getElementById('flames-says').textContent";
 const FOUND: &str = "document.getElementById('flames-found').textContent";
 const LABEL: &str = "document.getElementById('flames-view').selectedOptions[0].textContent";
@@ -75,6 +87,7 @@ const LABEL: &str = "document.getElementById('flames-view').selectedOptions[0].t
 fn a_click_zooms_a_search_finds_and_the_figures_are_those_of_the_analysis() {
     let Some((mut page, analysis)) = opened(DESKTOP) else { return };
     let label = page.text(LABEL);
+    page.read(UNFOLD);
     let difference = shown(&analysis, &label);
     let (node, share) = frame(difference, "station::run");
     let at = place(&mut page, share, node.depth + 1);
@@ -164,22 +177,151 @@ fn every_line_of_the_contents_leads_to_its_section() {
     assert_eq!(page.wrong, Vec::<String>::new());
 }
 
+/// Every page there is to look at, by name.
+fn pages() -> Vec<(&'static str, String)> {
+    let (run, analysis) = story::run();
+    let (scale, stations, check) = (fixture::run(), fixture::stations(), fixture::self_check());
+    let of = |run: &Run| {
+        let analysis = analysis::analyse(run, &fixture::trials(run));
+        report::html(run, &analysis, "question = \"SYNTHETIC\"").expect("it is laid out")
+    };
+    vec![
+        (
+            "story",
+            report::html(&run, &analysis, "question = \"SYNTHETIC\"").expect("it is laid out"),
+        ),
+        ("scale", of(&scale)),
+        ("stations", of(&stations)),
+        ("check", of(&check)),
+    ]
+}
+
 #[test]
-fn it_fits_a_telephone() {
-    let Some((mut page, _)) = opened(TELEPHONE) else { return };
-    let wide = page.text(
-        "[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5 \
-         && !e.closest('.scroll') && !e.closest('pre')).map((e) => e.tagName + '.' + (e.className.baseVal ?? e.className)).join(' ')",
-    );
-    assert_eq!(wide, "", "these are wider than the screen");
-    let fits = "[document.scrollingElement.scrollWidth, innerWidth]";
-    let first = page.read(fits);
-    assert_eq!(first[1], TELEPHONE.width, "{first}");
-    page.read("document.querySelectorAll('details').forEach((each) => { each.open = true; })");
-    let open = page.read(fits);
-    assert_eq!(open[0], open[1], "with all unfolded: {open}");
-    assert_eq!(open[1], TELEPHONE.width, "{open}");
+fn it_fits_a_desk_and_a_telephone_folded_and_unfolded() {
+    let Some(browser) = browser() else { return };
+    for (name, html) in pages() {
+        for window in [DESKTOP, TELEPHONE] {
+            let mut page = Page::open(&browser, &html, window);
+            let at = format!("{name} at {}", window.width);
+            for state in ["folded", "unfolded"] {
+                let wide = page.read("[document.scrollingElement.scrollWidth, innerWidth]");
+                assert_eq!(
+                    (&wide[0], &wide[1]),
+                    (&window.width.into(), &window.width.into()),
+                    "{at}, {state}"
+                );
+                assert_eq!(page.text(BEYOND), "", "{at}, {state}: these are wider than the screen");
+                assert_eq!(page.text(CUT), "", "{at}, {state}: these scroll sideways");
+                page.read(UNFOLD);
+            }
+            assert_eq!(page.wrong, Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn the_first_screen_of_a_desk_has_headline_picture_verdict_and_command() {
+    let Some(browser) = browser() else { return };
+    for (name, html) in pages() {
+        let mut page = Page::open(&browser, &html, DESKTOP);
+        for part in ["h1", "figure.lead", "#verdict", ".remake"] {
+            let bottom = page.read(&format!(
+                "document.querySelector('{part}').getBoundingClientRect().bottom + scrollY"
+            ));
+            let bottom = bottom.as_f64().expect("a place");
+            assert!(bottom < DESKTOP.height.into(), "{name}: {part} ends at {bottom}");
+        }
+    }
+}
+
+#[test]
+fn a_link_of_the_contents_unfolds_what_it_leads_to_and_a_key_does_too() {
+    let Some((mut page, _)) = opened(DESKTOP) else { return };
+    let open = "document.getElementById('gates').closest('details').open";
+    assert_eq!(page.read(open), false);
+    let (at, _) = page.find(".toc a[href='#gates']");
+    page.click(at);
+    assert_eq!(page.read(open), true);
+    page.read("document.getElementById('gates').closest('summary').focus()");
+    let seen = page.text("getComputedStyle(document.activeElement).outlineStyle");
+    // A click has been before: the browser shows the focus once a key is pressed.
+    page.press(" ", 32);
+    assert_eq!(page.read(open), false, "the focus was {seen}");
+    let outline = page.text("getComputedStyle(document.activeElement).outlineStyle");
+    assert_eq!(outline, "solid", "the focus can be seen");
+    // Forwards through everything: the focus never goes up the page.
+    page.read("document.activeElement.blur(); scrollTo(0, 0)");
+    let place = "document.activeElement.getBoundingClientRect().top + scrollY";
+    let (mut last, mut stops) = (0.0, 0);
+    for _ in 0..30 {
+        page.press("Tab", 9);
+        let top = page.read(place).as_f64().expect("a place");
+        stops += u32::from(top > last);
+        last = top;
+    }
+    assert!(stops > 3, "the focus moves: {stops}");
     assert_eq!(page.wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_screen_reader_hears_headings_in_order_tables_by_name_and_pictures_in_words() {
+    let Some(browser) = browser() else { return };
+    for (name, html) in pages() {
+        let mut page = Page::open(&browser, &html, DESKTOP);
+        page.read(UNFOLD);
+        let levels = page.read(
+            "[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.tagName[1]))",
+        );
+        let levels: Vec<u64> =
+            levels.as_array().expect("levels").iter().filter_map(Value::as_u64).collect();
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1, "{name}");
+        assert_eq!(levels[0], 1, "{name}");
+        assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{name}: {levels:?}");
+        let heard = page.heard();
+        let nameless = |role: &str| {
+            let of_role = heard.iter().filter(|(one, _)| one == role);
+            (of_role.clone().count(), of_role.filter(|(_, name)| name.trim().is_empty()).count())
+        };
+        for role in ["heading", "table", "image", "figure"] {
+            let (all, nameless) = nameless(role);
+            assert!(role == "figure" || all > 0, "{name}: no {role}");
+            assert!(
+                role == "figure" || nameless == 0,
+                "{name}: {nameless} of {all} {role}s have no name"
+            );
+        }
+        let heads = page.read("document.querySelectorAll('th:not([scope])').length");
+        assert_eq!(heads, 0, "{name}: every head says what it is the head of");
+    }
+}
+
+#[test]
+fn paper_has_everything_and_nothing_is_cut() {
+    let Some(browser) = browser() else { return };
+    // A4 at 96 pixels to the inch, without its margins.
+    let paper = Size { width: 695, height: 1020 };
+    for (name, html) in pages() {
+        let mut page = Page::open(&browser, &html, DESKTOP);
+        page.on_paper(paper);
+        let hidden = page.text(
+            "[...document.querySelectorAll('details > :not(summary)')].filter((e) => !e.checkVisibility() \
+             && getComputedStyle(e).display !== 'none' && !e.closest('.panes, .tools')) \
+             .map((e) => e.tagName + '.' + (e.className.baseVal ?? e.className)).join(' ')",
+        );
+        assert_eq!(hidden, "", "{name}: these are not printed");
+        let wide = page.text(
+            "[...document.querySelectorAll('main svg, main table')].filter((e) => e.checkVisibility() \
+             && e.getBoundingClientRect().right > innerWidth + 1) \
+             .map((e) => e.tagName + '.' + (e.className.baseVal ?? e.className) + ' ' \
+             + e.querySelector('caption, title')?.textContent).join('; ')",
+        );
+        assert_eq!(wide, "", "{name}: these are cut");
+        // A page that is printed unfolds, and is afterwards as it was.
+        let folded = "document.querySelectorAll('details:not([open])').length";
+        let before = page.read(folded);
+        assert!(page.print().len() > 10_000, "{name}");
+        assert_eq!(page.read(folded), before, "{name}");
+    }
 }
 
 #[test]

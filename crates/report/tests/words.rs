@@ -183,6 +183,39 @@ fn the_words_of_the_story() {
 }
 
 #[test]
+fn a_page_of_a_run_that_goes_on_says_so_and_looks_for_more_and_the_last_one_does_neither() {
+    let run = fixture::run();
+    let analysis = analyse(&run, &fixture::trials(&run)[..12]);
+    let pending = report::Pending {
+        trials: (12, 54),
+        to_come: vec!["42 for CPU figures".to_owned(), "3 that record stacks".to_owned()],
+        left: Some("about 6 minutes".to_owned()),
+    };
+    let given = |pending| report::Given { study_toml: "", pending };
+    let so_far = report::html(&run, &analysis, given(Some(&pending))).unwrap();
+    let said = "<b>12 of 54 trials</b>; still to come: 42 for CPU figures, 3 that record stacks, about 6 minutes.";
+    assert!(so_far.contains(said) && so_far.contains("<b>so far "), "{so_far}");
+    let looks = ["location.reload", "http-equiv=\"refresh\"", "class=\"pending\"", "so far"];
+    assert!(looks.iter().all(|word| so_far.contains(word)));
+    let last = report::html(&run, &analysis, given(None)).unwrap();
+    assert!(looks.iter().all(|word| !last.contains(word)));
+}
+
+#[test]
+fn a_doubt_stands_with_the_step_that_it_is_about() {
+    let run = fixture::stations();
+    let mut analysis = analyse(&run, &fixture::trials(&run));
+    let grows = |cell: &str| analysis::Doubt::GrowingMemory { cell: cell.to_owned(), kib: 36.0 };
+    analysis.doubts = vec![grows("bulk@114"), grows("iw-dump@114")];
+    let page = report::html(&run, &analysis, "").unwrap();
+    let steps = page.split("id=\"steps\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let row = steps.split("<b>bulk</b>").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert!(row.contains("memory grew by 36.00"), "{row}");
+    assert_eq!(steps.matches("memory grew").count(), 1, "the other is of no step");
+    assert_eq!(steps.matches("<tr>").count(), 1 + 6, "a head, what was found, and five steps");
+}
+
+#[test]
 fn the_story_is_reported_in_its_order() {
     let (run, analysis) = story::run();
     let page = report::html(&run, &analysis, "").unwrap();

@@ -52,7 +52,11 @@ fn of_frames(completion: &Completion, place: &str, base: Strategy) -> Option<Str
 }
 
 /// The point without a task whose frames are the largest, at the lowest of its rates.
-fn heaviest<'a>(completion: &'a Completion, place: &str, strategy: Strategy) -> Option<&'a Point> {
+pub(super) fn heaviest<'a>(
+    completion: &'a Completion,
+    place: &str,
+    strategy: Strategy,
+) -> Option<&'a Point> {
     let is_it =
         |point: &&Point| point.place == place && point.strategy == strategy && point.task.is_none();
     let all = completion.points.iter().filter(is_it);

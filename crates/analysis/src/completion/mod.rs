@@ -13,6 +13,7 @@
 
 mod answer;
 mod commands;
+mod headline;
 pub mod judge;
 mod points;
 mod published;
@@ -32,6 +33,7 @@ use serde::Serialize;
 
 pub use self::{published::Published, repeats::SAME};
 use crate::{
+    headline::Headline,
     metrics::{
         self, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -45,6 +47,8 @@ use crate::{
 pub struct Completion {
     /// The study's question.
     pub question: String,
+    /// The run in one line, with one figure.
+    pub headline: Headline,
     /// The answer, in sentences.
     pub answer: Vec<String>,
     /// How long a transmit command takes, µs.
@@ -316,6 +320,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     let points = points::all(&groups);
     let mut completion = Completion {
         question: run.study.question.clone(),
+        headline: Headline::default(),
         answer: Vec::new(),
         completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
         alone: points::alone(&groups),
@@ -337,6 +342,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
     let limits = run.study.gates.iter().flat_map(|gates| &gates.limits);
     completion.targets = metrics::judge(limits, &run.study.known(), &completion.table, &earlier);
     completion.answer = answer::of(run, &completion);
+    completion.headline = headline::of(run, &completion);
     completion
 }
 

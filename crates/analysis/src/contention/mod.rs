@@ -16,6 +16,7 @@ mod blocks;
 mod cases;
 mod frontier;
 mod harm;
+mod headline;
 mod seconds;
 mod table;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use self::{
     versus::{Carries, Split, Versus},
 };
 use crate::{
+    headline::Headline,
     metrics::{
         self, Metric, Target,
         baseline::{Baselines, Earlier},
@@ -45,6 +47,8 @@ use crate::{
 pub struct Contention {
     /// The study's question.
     pub question: String,
+    /// The run in one line, with one figure.
+    pub headline: Headline,
     /// The answer, in sentences: harm first, then the cure, then what it cost.
     pub answer: Vec<String>,
     /// The cells, in the study's order; those without a trial too.
@@ -311,6 +315,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
     let targets: Vec<Target> = own.chain(targets).collect();
     Contention {
         question: run.study.question.clone(),
+        headline: headline::of(&cells, counted),
         answer: match &comparison {
             Some(comparison) => vec![comparison.sentence.clone()],
             None => answer::of(&cells, &targets),

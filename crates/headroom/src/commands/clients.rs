@@ -7,9 +7,13 @@ use lab::{clients::Target, run_folder::Recorded, runner, study_file::StudyFile};
 use model::{
     experiment::Clients,
     study::{Gates, Study},
-    trial::PlannedTrial,
+    trial::{PlannedTrial, Purpose},
+    verdict::Verdict as Decided,
 };
-use report::index::{self, Entry, Place};
+use report::{
+    Given, Pending,
+    index::{self, Entry, Place},
+};
 
 use super::{
     check, compare,
@@ -21,7 +25,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags,
+    flags, live,
     options::Options,
 };
 
@@ -55,8 +59,35 @@ impl Verbs for Clients {
 
     fn go_on(options: &Options, recorded: &Recorded) -> Result<Recorded, Failure> {
         let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-        let lab = options.lab()?;
-        Ok(runner::resume(&lab, &plain(&Target::Vm, &symbols), &recorded.path)?)
+        let lab = live::shown::<Clients>(options.lab()?, options);
+        let trials = plain(&Target::Vm, &symbols);
+        let ended = runner::resume(&lab, &trials, &recorded.path);
+        Ok(ended.inspect_err(|_| live::ended::<Clients>(&recorded.path))?)
+    }
+
+    fn stage(planned: &PlannedTrial) -> Option<&'static str> {
+        Some(match planned.id.purpose {
+            Purpose::Cpu => "for CPU figures",
+            Purpose::Counts => "that count calls",
+            Purpose::Stacks => "that record stacks",
+            Purpose::Pause => "that pause a consumer",
+            Purpose::Parity => "that check whether the job is still done",
+            Purpose::Peers => "that look who talks to whom",
+        })
+    }
+
+    fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<String, Failure> {
+        let Recorded { run, trials, study_text, .. } = recorded;
+        // Stacks come last, and explaining them takes its time.
+        let mut analysis = analysis::analyse(run, trials);
+        check::judge(&mut analysis, recorded, &flags::Limits::default(), None)?;
+        if pending.is_some() {
+            // What cannot be decided yet is no verdict.
+            analysis.gates.retain(|gate| gate.verdict != Decided::Invalid);
+            analysis.pauses.retain(|pause| pause.verdict != Decided::Invalid);
+        }
+        let given = Given { study_toml: study_text, pending };
+        report::html(run, &analysis, given).map_err(Failure::Page)
     }
 
     fn publish(

@@ -19,7 +19,7 @@ use model::{
 
 use super::{
     alarms,
-    publish::{self, PAGE, Wanted},
+    publish::{self, Wanted},
     targets::{self, A_A_PAIRS},
     trials::{measured, plain, say_estimate, show_plan},
 };
@@ -29,7 +29,7 @@ use crate::{
     flags::{self, On},
     options::Options,
     progress::Progress,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// Compares two variants, or two builds, of a study of clients and subjects.

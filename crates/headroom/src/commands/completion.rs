@@ -12,12 +12,12 @@ use lab::{
     study_file::StudyFile,
 };
 use model::{
-    completion::{Strategy, Study},
+    completion::{Run, Strategy, Study},
     experiment::Completion,
     inert,
     limit::Known,
 };
-use report::{Overall, index::Limited};
+use report::{Given, Overall, index::Limited};
 use serde::Serialize;
 
 use self::judged::Comparison;
@@ -122,8 +122,8 @@ impl AtPlaces for Completion {
         }
     }
 
-    fn page(figures: &Figures, recorded: &Recorded<Self>) -> Result<String, report::Error> {
-        report::completion::page(&figures.completion, &recorded.run, &recorded.study_text)
+    fn page(figures: &Figures, run: &Run, given: Given<'_>) -> Result<String, report::Error> {
+        report::completion::page(&figures.completion, run, given)
     }
 
     fn sides(

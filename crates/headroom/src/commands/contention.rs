@@ -11,12 +11,12 @@ use lab::{
     study_file::StudyFile,
 };
 use model::{
-    contention::{Control, NamedControl, Study},
+    contention::{Control, NamedControl, Run, Study},
     experiment::Contention,
     inert,
     limit::Known,
 };
-use report::{Overall, index::Limited};
+use report::{Given, Overall, index::Limited};
 
 use super::{
     check,
@@ -102,8 +102,8 @@ impl AtPlaces for Contention {
         }
     }
 
-    fn page(analysed: &Analysed, recorded: &Recorded<Self>) -> Result<String, report::Error> {
-        report::contention::page(analysed, &recorded.run, &recorded.study_text)
+    fn page(analysed: &Analysed, run: &Run, given: Given<'_>) -> Result<String, report::Error> {
+        report::contention::page(analysed, run, given)
     }
 
     fn sides(

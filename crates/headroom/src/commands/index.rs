@@ -11,16 +11,14 @@ use lab::run_folder;
 use linux::folder::Folder;
 use report::index::{self, Entry, Index, Place, Unread, Wanted};
 
-use super::{
-    kinds::{self, Following},
-    publish::PAGE,
-};
+use super::kinds::{self, Following};
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
     options::Options,
     output,
+    run_path::PAGE,
 };
 
 /// Folders below the one that is named; runs are not looked for deeper.

@@ -9,16 +9,19 @@ use lab::{
     study_file::{self, AnyStudyFile, StudyFile},
 };
 use model::experiment::{Any, Clients, Completion, Contention, Experiment};
-use report::index::{Entry, Place, Wanted as Figure};
+use report::{
+    Pending,
+    index::{Entry, Place, Wanted as Figure},
+};
 
-use super::publish::{PAGE, Wanted};
+use super::publish::Wanted;
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, On},
     options::Options,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// What every kind of experiment can do.
@@ -57,6 +60,18 @@ pub(crate) trait Verbs: Experiment {
     ///
     /// [`Failure`] of the lab.
     fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure>;
+
+    /// What a trial is for, as `that count calls`; `None` where all are for the same.
+    fn stage(_planned: &Self::Planned) -> Option<&'static str> {
+        None
+    }
+
+    /// The page of a run as far as it is; `pending` while it goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] of a limit.
+    fn so_far(recorded: &Recorded<Self>, pending: Option<&Pending>) -> Result<String, Failure>;
 
     /// Writes the page of a run and what CI reads, and prints its verdicts.
     ///

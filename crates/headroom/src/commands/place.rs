@@ -18,7 +18,7 @@ use model::{
 
 use super::{
     kinds,
-    publish::{self, PAGE, Wanted},
+    publish::{self, Wanted},
     trials::{changed, measured, plain, planned, say_estimate},
 };
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
     failure::{Failure, Verdict},
     flags,
     options::Options,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// The study that a place means, for trials of one purpose.

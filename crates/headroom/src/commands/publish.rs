@@ -15,9 +15,6 @@ use crate::{
     output,
 };
 
-/// The page, in a run's folder.
-pub(super) const PAGE: &str = "report.html";
-
 /// What is wanted of a run that is there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {

@@ -8,7 +8,7 @@ use lab::run_folder;
 
 use super::{
     kinds,
-    publish::{self, PAGE, Wanted},
+    publish::{self, Wanted},
 };
 use crate::{
     code_files::{CodeFiles, SymbolFolders},
@@ -17,6 +17,7 @@ use crate::{
     flags,
     options::Options,
     output,
+    run_path::PAGE,
 };
 
 pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict, Failure> {

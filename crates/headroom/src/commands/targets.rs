@@ -15,11 +15,11 @@ use lab::{
     runner,
 };
 use model::{
-    experiment::{Experiment, Planned, TrialOf},
+    experiment::{Experiment, Planned, RunOf, TrialOf},
     limit::{Known, Limits as Gates},
 };
 use report::{
-    Overall,
+    Given, Overall, Pending,
     index::{self, Entry, Limited},
     junit::{self, Took},
     verdict_lines::VerdictLine,
@@ -38,6 +38,7 @@ use crate::{
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
+    live,
     options::Options,
     output,
 };
@@ -88,7 +89,11 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
     /// # Errors
     ///
     /// As [`report::completion::page`].
-    fn page(figures: &Self::Figures, recorded: &Recorded<Self>) -> Result<String, report::Error>;
+    fn page(
+        figures: &Self::Figures,
+        run: &RunOf<Self>,
+        given: Given<'_>,
+    ) -> Result<String, report::Error>;
 
     /// As [`Verbs::compare`].
     ///
@@ -146,12 +151,21 @@ impl<K: AtPlaces> Verbs for K {
         path: &Path,
         _: &SymbolFolders,
     ) -> Result<Recorded<K>, Failure> {
-        Ok(runner::run(&lab_for::<K>(options, &file.study)?, &K::default(), file, path)?)
+        let lab = live::shown::<K>(lab_for::<K>(options, &file.study)?, options);
+        let ended = runner::run(&lab, &K::default(), file, path);
+        Ok(ended.inspect_err(|_| live::ended::<K>(path))?)
     }
 
     fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
-        let lab = lab_for::<K>(options, &recorded.run.study)?;
-        Ok(runner::resume(&lab, &K::default(), &recorded.path)?)
+        let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
+        let ended = runner::resume(&lab, &K::default(), &recorded.path);
+        Ok(ended.inspect_err(|_| live::ended::<K>(&recorded.path))?)
+    }
+
+    fn so_far(recorded: &Recorded<K>, pending: Option<&Pending>) -> Result<String, Failure> {
+        let figures = K::figures(recorded, &Limits::default(), None)?;
+        let given = Given { study_toml: &recorded.study_text, pending };
+        K::page(&figures, &recorded.run, given).map_err(Failure::Page)
     }
 
     fn publish(
@@ -160,7 +174,8 @@ impl<K: AtPlaces> Verbs for K {
         wanted: &Wanted<'_>,
     ) -> Result<Verdict, Failure> {
         let figures = K::figures(recorded, wanted.limits, wanted.near)?;
-        let html = K::page(&figures, recorded).map_err(Failure::Page)?;
+        let html = K::page(&figures, &recorded.run, (&recorded.study_text).into())
+            .map_err(Failure::Page)?;
         if K::KEEPS_FIGURES {
             let json = serde_json::to_string_pretty(&figures).unwrap_or_default() + "\n";
             run_folder::write_whole(&wanted.page.with_extension("json"), json.as_bytes())?;

@@ -14,6 +14,7 @@ use lab::{
     study_file::{self, StudyFile},
 };
 use model::{
+    experiment::Clients,
     run::Run,
     study::{Mode, Study, Variant},
     trial::{PlannedTrial, Purpose, Trial},
@@ -26,7 +27,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags,
+    flags, live,
     options::Options,
 };
 
@@ -51,8 +52,9 @@ pub(super) fn measured(
     file: &StudyFile,
     path: &Path,
 ) -> Result<Recorded, Failure> {
-    let lab = lab_for(options, trials.target)?;
-    Ok(runner::run(&lab, &trials, file, path)?)
+    let lab = live::shown::<Clients>(lab_for(options, trials.target)?, options);
+    let ended = runner::run(&lab, &trials, file, path);
+    Ok(ended.inspect_err(|_| live::ended::<Clients>(path))?)
 }
 
 /// The lab of a target: a device needs no QEMU.

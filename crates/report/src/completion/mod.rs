@@ -28,16 +28,21 @@ use crate::{
     Error, fix_section,
     frame::{Frame, Parts, core, framed},
     identity::{self, Fact},
+    lead::Given,
     marks, prose,
 };
 
-/// A completion run as one HTML file. `study_toml` is the study file, shown verbatim.
+/// A completion run as one HTML file; given is the study file, and while the run goes on what is still to come.
 ///
 /// # Errors
 ///
 /// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
-pub fn page(completion: &Completion, run: &Run, study_toml: &str) -> Result<String, Error> {
-    Ok(Page::of(completion, run, study_toml).render()?)
+pub fn page<'a>(
+    completion: &'a Completion,
+    run: &'a Run,
+    given: impl Into<Given<'a>>,
+) -> Result<String, Error> {
+    Ok(Page::of(completion, run, given.into())?.render()?)
 }
 
 /// Everything that the template shows; an empty text is a part that is not there.
@@ -71,10 +76,11 @@ struct Drawn {
 framed!(Page);
 
 impl<'a> Page<'a> {
-    fn of(completion: &'a Completion, run: &'a Run, study_toml: &'a str) -> Self {
+    fn of(completion: &'a Completion, run: &'a Run, given: Given<'a>) -> askama::Result<Self> {
         let repeats = tables::repeats(completion).html_or_nothing();
         let parts = Parts {
             question: &completion.question,
+            headline: &completion.headline,
             answer: &completion.answer,
             targets: &completion.targets,
             counted: completion.counted,
@@ -85,7 +91,7 @@ impl<'a> Page<'a> {
             described: vec![tables::places(run), tables::loads(run)],
             again: again::command(run),
             sections: vec![
-                (true, "answer", "Answer"),
+                (true, "answer", "In sentences"),
                 (true, "published", "The report’s figures"),
                 (true, "rates", "Against rate"),
                 (true, "task", "A task on the same CPU"),
@@ -98,8 +104,8 @@ impl<'a> Page<'a> {
                 (true, "measured", "What was measured"),
             ],
         };
-        Self {
-            frame: Frame::of(run, study_toml, parts),
+        Ok(Self {
+            frame: Frame::of(run, given, parts)?,
             published: tables::published(completion).html_or_nothing(),
             legend: legend(run),
             rates: rates(completion, run),
@@ -125,7 +131,7 @@ impl<'a> Page<'a> {
                 .to_owned(),
             commands: tables::commands(completion).html_or_nothing(),
             repeats,
-        }
+        })
     }
 }
 

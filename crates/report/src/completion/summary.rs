@@ -14,12 +14,12 @@ use crate::{
     markdown::cell,
     table::Table,
     targets::{self, cut},
-    text::fold,
+    text::{fold, sentences},
 };
 
 /// The text has no more lines than this, and its answer no more than that.
 const MOST_LINES: usize = 30;
-const MOST_ANSWER: usize = 8;
+const MOST_ANSWER: usize = 10;
 /// Points that the table of the terminal holds; the page has all.
 const MOST_POINTS: usize = 8;
 
@@ -31,8 +31,9 @@ pub fn overall(completion: &Completion) -> (Verdict, String) {
 /// The run as a terminal shows it at its end: at most thirty lines of a hundred columns.
 pub fn summary(completion: &Completion) -> String {
     let mut text = fold(&inert::line(&completion.question), "", "") + "\n\n";
+    let all = sentences(&completion.headline, &completion.answer).into_iter();
     let answer: String =
-        completion.answer.iter().map(|one| fold(&inert::line(one), "  ", "    ") + "\n").collect();
+        all.map(|one| fold(&inert::line(one).replace('`', ""), "  ", "    ") + "\n").collect();
     text += &cut(&answer, MOST_ANSWER);
     let shown = main_points(completion);
     let table = table(&shown);
@@ -77,7 +78,7 @@ fn table(points: &[&Point]) -> Table {
 pub fn markdown(completion: &Completion) -> String {
     let (verdict, sentence) = overall(completion);
     let mut text = format!("## {verdict}\n\n{}\n\n{sentence}\n", cell(&completion.question));
-    for sentence in &completion.answer {
+    for sentence in sentences(&completion.headline, &completion.answer) {
         text += &format!("\n- {}", cell(sentence));
     }
     text += "\n\n| place | load, rate | strategy | transmit path | waiting | p50 | p99 | task |\n\

@@ -36,15 +36,20 @@ use self::{cases::CasesSection, cure::Cured, gate::HarmVerdict};
 use crate::{
     Error, again,
     frame::{Frame, Parts, framed},
+    lead::Given,
 };
 
-/// A contention run as one HTML file. `study_toml` is the study file, shown verbatim.
+/// A contention run as one HTML file; given is the study file, and while the run goes on what is still to come.
 ///
 /// # Errors
 ///
 /// [`Error::Layout`] where the template cannot be filled; no input is known to do that.
-pub fn page(contention: &Contention, run: &Run, study_toml: &str) -> Result<String, Error> {
-    Ok(Page::of(contention, run, study_toml).render()?)
+pub fn page<'a>(
+    contention: &'a Contention,
+    run: &'a Run,
+    given: impl Into<Given<'a>>,
+) -> Result<String, Error> {
+    Ok(Page::of(contention, run, given.into())?.render()?)
 }
 
 /// Everything that the template shows; an empty text is a part that is not there.
@@ -93,7 +98,7 @@ struct Decisions {
 framed!(Page);
 
 impl<'a> Page<'a> {
-    fn of(contention: &'a Contention, run: &'a Run, study_toml: &'a str) -> Self {
+    fn of(contention: &'a Contention, run: &'a Run, given: Given<'a>) -> askama::Result<Self> {
         let candidates = gate::candidates(contention);
         let every: Vec<_> = contention.cells.iter().collect();
         let contested = gate::harmed_or_all(&candidates);
@@ -101,6 +106,7 @@ impl<'a> Page<'a> {
         let others = others(contention, run);
         let parts = Parts {
             question: &contention.question,
+            headline: &contention.headline,
             answer: &contention.answer,
             targets: &contention.targets,
             counted: contention.counted,
@@ -115,7 +121,7 @@ impl<'a> Page<'a> {
             ],
             again: again::whole(&run.overrides),
             sections: vec![
-                (true, "answer", "Answer"),
+                (true, "answer", "In sentences"),
                 (true, "harm", "The harm"),
                 (!cases.is_empty(), "cases", "Four cases"),
                 (true, "cure", "The cure"),
@@ -128,8 +134,8 @@ impl<'a> Page<'a> {
                 (true, "measured", "What was measured"),
             ],
         };
-        Self {
-            frame: Frame::of(run, study_toml, parts),
+        Ok(Self {
+            frame: Frame::of(run, given, parts)?,
             places: measured::places(run).html_or_nothing(),
             cells: measured::cells(contention).html_or_nothing(),
             harm_lead: gate::lead(&candidates),
@@ -147,7 +153,7 @@ impl<'a> Page<'a> {
             others,
             costs: arm_tables::costs(&every).html_or_nothing(),
             decisions: decisions(contention),
-        }
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     markdown,
     table::Table,
     targets::{self, shortened},
-    text::fold,
+    text::{fold, sentences},
 };
 
 /// The text has no more lines than this.
@@ -34,8 +34,9 @@ pub fn summary(contention: &Contention) -> String {
     let candidates = gate::candidates(contention);
     let harmed: Vec<&Cell> = candidates.iter().copied().filter(|cell| cell.is_harmed()).collect();
     let mut text = format!(
-        "{}\n\n  {}\n",
+        "{}\n\n{}\n  {}\n",
         fold(&inert::line(&contention.question), "", ""),
+        fold(&inert::line(&contention.headline.sentence).replace('`', ""), "  ", "    "),
         gate::lead(&candidates)
     );
     let shown = if harmed.is_empty() { &candidates } else { &harmed };
@@ -83,7 +84,7 @@ pub fn markdown(contention: &Contention) -> String {
     let (verdict, sentence) = overall(contention);
     let mut text =
         format!("## {verdict}\n\n{}\n\n{sentence}\n", markdown::cell(&contention.question));
-    for sentence in &contention.answer {
+    for sentence in sentences(&contention.headline, &contention.answer) {
         text += &format!("\n- {}", markdown::cell(sentence));
     }
     text += "\n\n| harm cell | kept without control | under guard | work under guard | regret |\n\

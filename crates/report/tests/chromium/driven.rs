@@ -107,6 +107,30 @@ impl Page {
         self.await_event("Page.loadEventFired");
     }
 
+    /// Lays the page out as for paper of so many pixels across, without the script's help.
+    pub(crate) fn on_paper(&mut self, size: Size<u32>) {
+        let order = json!({
+            "width": size.width, "height": size.height, "deviceScaleFactor": 1, "mobile": false,
+        });
+        self.order("Emulation.setDeviceMetricsOverride", order);
+        self.order("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    }
+
+    /// The page as a printer gets it, a PDF.
+    pub(crate) fn print(&mut self) -> String {
+        let printed = self.order("Page.printToPDF", json!({ "preferCSSPageSize": true }));
+        printed["data"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What a screen reader says, node by node: role and name.
+    pub(crate) fn heard(&mut self) -> Vec<(String, String)> {
+        let tree = self.order("Accessibility.getFullAXTree", json!({}));
+        let text = |value: &Value| value["value"].as_str().unwrap_or_default().to_owned();
+        let nodes = tree["nodes"].as_array().cloned().unwrap_or_default();
+        let heard = nodes.iter().filter(|node| node["ignored"] != json!(true));
+        heard.map(|node| (text(&node["role"]), text(&node["name"]))).collect()
+    }
+
     /// The value of an expression of the page's script.
     pub(crate) fn read(&mut self, expression: &str) -> Value {
         let order =

@@ -14,13 +14,13 @@ use crate::{
     code_files::SymbolFolders,
     commands::{
         kinds::Verbs,
-        publish::{PAGE, Wanted},
+        publish::Wanted,
         targets::{self, A_A_PAIRS},
     },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// The rate that the field report's 6.6 % are of: 5 Mb/s of full frames, in frames a second.

@@ -202,6 +202,7 @@ impl Comparison {
         completion.targets = first.into_iter().flatten().chain(rest).collect();
         completion.compared = Some(self.judgement.clone());
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
+        completion.headline.sentence.clone_from(&completion.answer[0]);
     }
 
     /// The verdict as one line, and below it whatever speaks against it.

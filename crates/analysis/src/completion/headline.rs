@@ -1,0 +1,46 @@
+//! The headline of a completion run: what the first strategy takes of a core, and what the cheapest other one does.
+
+use model::completion::{Run, Strategy};
+
+use super::{Completion, Point, answer::heaviest};
+use crate::{
+    headline::{Bar, Headline, times},
+    quantity::rounded,
+};
+
+/// At the study's first place, with its largest frames at the lowest rate.
+pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
+    let nothing =
+        || Headline::plain("There is no answer yet: no trial that counts is done.".to_owned());
+    let Some(place) = run.study.places.first() else { return nothing() };
+    let base = run.study.completion.strategies.first().copied().unwrap_or(Strategy::Busy);
+    let point = |strategy| heaviest(completion, &place.name, strategy);
+    let others = || Strategy::ALL.into_iter().filter(move |one| *one != base).filter_map(point);
+    let percent = |point: &Point| format!("{} %", rounded(100.0 * point.path.mean));
+    let at = |point: &Point| format!("at {} frames/s of {} bytes", point.rate, point.bytes);
+    let cheapest = others().min_by(|a, b| a.path.mean.total_cmp(&b.path.mean));
+    let side = |point: &Point| {
+        Bar::new(point.strategy.name(), point.path.mean, format!("{} of a core", percent(point)))
+    };
+    match (point(base), cheapest) {
+        (Some(base), Some(other)) => Headline {
+            sentence: format!(
+                "Transmitting with `{}` takes {} of a core {}, {} with `{}`.",
+                other.strategy.name(),
+                percent(other),
+                at(other),
+                times(other.path.mean, base.path.mean),
+                base.strategy.name()
+            ),
+            of: format!("CPU of the transmit path {}", at(base)),
+            bars: vec![side(base), side(other)],
+        },
+        (Some(one), None) | (None, Some(one)) => Headline::plain(format!(
+            "Transmitting with `{}` takes {} of a core {}.",
+            one.strategy.name(),
+            percent(one),
+            at(one)
+        )),
+        (None, None) => nothing(),
+    }
+}

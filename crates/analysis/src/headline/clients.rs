@@ -1,0 +1,349 @@
+//! The headline of a run of clients and subjects: of a comparison, a study of cures, rivals, the lab, a pause, a
+//! profile, or counts.
+
+use model::{plural::count, run::Run, study::Mode, verdict::Verdict};
+
+use super::{Bar, Headline, briefly, times};
+use crate::{
+    Analysis,
+    cells::Cell,
+    compare::Comparison,
+    quantity::{self, Unit},
+    stages::Stage,
+    stats::Estimate,
+    verdicts::{Finding, Judgement, PauseFigures},
+};
+
+/// The headline.
+pub(crate) fn of(run: &Run, analysis: &Analysis) -> Headline {
+    let found = if analysis.valid == 0 {
+        None
+    } else if run.versus.is_some() {
+        analysis.judgements.first().map(compared)
+    } else if !analysis.asks_for_cpu() {
+        paused(analysis).or_else(|| profiled(analysis)).or_else(|| counted(analysis))
+    } else if analysis.lab.asked {
+        lab(analysis)
+    } else {
+        cured(run, analysis).or_else(|| rivals(run, analysis)).or_else(|| alone(run, analysis))
+    };
+    // The answer always has a first sentence, and it says why there is no more.
+    found.unwrap_or_else(|| Headline::plain(analysis.answer.first().cloned().unwrap_or_default()))
+}
+
+/// `At 114 clients`.
+fn at(clients: u32) -> String {
+    format!("At {}", count(clients, "client"))
+}
+
+fn about(run: &Run, variant: &str) -> Option<String> {
+    run.study.variants.iter().find(|one| one.name == variant)?.about.clone()
+}
+
+/// What the CPU in a cell is summed of, as a picture's name.
+fn summed(cell: &Cell) -> String {
+    let load = cell.cpu.load.map(|_| "its load".to_owned());
+    let others = cell.others.iter().filter(|other| other.cpu.is_some());
+    let mut all: Vec<String> = std::iter::once(cell.subject.clone()).chain(load).collect();
+    all.extend(others.map(|other| other.name.clone()));
+    let last = if all.len() > 1 { all.pop() } else { None };
+    let whose = all.join(", ") + &last.map(|last| format!(" and {last}")).unwrap_or_default();
+    format!("CPU of {whose} at {}", count(cell.clients, "client"))
+}
+
+fn bar(run: &Run, name: &str, cpu: &Estimate) -> Bar {
+    Bar { about: about(run, name), ..Bar::cpu(name, cpu) }
+}
+
+/// The last cure against what was found, and the step that gives most.
+fn cured(run: &Run, analysis: &Analysis) -> Option<Headline> {
+    let stages = &analysis.stages;
+    let cures = stages.cures.as_ref().filter(|_| stages.asked)?;
+    let (first, last) = (&cures.whole.base, &cures.whole.variant);
+    let cell = |name: &str| analysis.cell(name, stages.clients);
+    let (before, after) = (cell(first)?, cell(last)?);
+    let (old, new) = (before.cpu.sum?, after.cpu.sum?);
+    let steps = cures.steps.len();
+    let largest = cures.largest().filter(|_| steps > 1 && new.mean < old.mean);
+    let most = largest.map(|step| {
+        let gain = briefly(-step.all().difference.mean);
+        format!("; of {steps} steps `{}` gives most, {gain}", step.variant)
+    });
+    Some(Headline {
+        sentence: format!(
+            "{} `{last}` costs {} of CPU a second, {} `{first}`{}.",
+            at(stages.clients),
+            briefly(new.mean),
+            times(new.mean, old.mean),
+            most.unwrap_or_default()
+        ),
+        of: summed(before),
+        bars: vec![bar(run, first, &old), bar(run, last, &new)],
+    })
+}
+
+/// The cheapest variant against the dearest.
+fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
+    let (dearest, cheapest) = analysis.stages.extremes()?;
+    if dearest.variant == cheapest.variant {
+        return None;
+    }
+    let clients = analysis.stages.clients;
+    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum?);
+    let of = match dearest.subject == cheapest.subject {
+        true => summed(analysis.cell(&dearest.variant, clients)?),
+        false => format!("CPU of each at {}", count(clients, "client")),
+    };
+    Some(Headline {
+        sentence: format!(
+            "{} `{}` costs {} of CPU a second, {} `{}`{}.",
+            at(clients),
+            cheapest.variant,
+            briefly(least.mean),
+            times(least.mean, most.mean),
+            dearest.variant,
+            undistinguished(analysis, [dearest, cheapest])
+        ),
+        of,
+        bars: vec![bar(run, &dearest.variant, &most), bar(run, &cheapest.variant, &least)],
+    })
+}
+
+/// What is said where the two were compared and no difference shows.
+fn undistinguished(analysis: &Analysis, pair: [&Stage; 2]) -> &'static str {
+    let names = pair.map(|stage| &*stage.variant);
+    let is_it = |each: &&Comparison| {
+        each.clients == analysis.stages.clients
+            && names.contains(&&*each.variant)
+            && names.contains(&&*each.base)
+    };
+    let compared = analysis.comparisons.iter().find(is_it);
+    match compared.is_some_and(|each| !each.all().difference.differs_from_zero()) {
+        true => " (their intervals do not tell them apart)",
+        false => "",
+    }
+}
+
+/// One variant, with the fewest clients and with the most.
+fn alone(run: &Run, analysis: &Analysis) -> Option<Headline> {
+    let working = analysis.cells.iter().filter(|cell| !cell.idle);
+    let mut cells: Vec<_> = working.filter(|cell| cell.cpu.sum.is_some()).collect();
+    if cells.is_empty() {
+        cells = analysis.cells.iter().filter(|cell| cell.cpu.sum.is_some()).collect();
+    }
+    let most = *cells.iter().max_by_key(|cell| cell.clients)?;
+    let least = cells
+        .iter()
+        .filter(|cell| cell.variant == most.variant && cell.clients < most.clients)
+        .min_by_key(|cell| cell.clients);
+    let sum = most.cpu.sum?;
+    let bars = least.and_then(|least| {
+        let side = |cell: &Cell| Some(Bar::cpu(&count(cell.clients, "client"), &cell.cpu.sum?));
+        Some(vec![side(least)?, side(most)?])
+    });
+    Some(Headline {
+        sentence: format!(
+            "{} `{}` costs {} of CPU a second, {} % of {}.",
+            at(most.clients),
+            most.variant,
+            briefly(sum.mean),
+            quantity::rounded(Unit::CORE.scale(sum.mean)),
+            crate::core_of(run, most.mode)
+        ),
+        of: format!("CPU of {}", most.variant),
+        bars: bars.unwrap_or_default(),
+    })
+}
+
+/// Two sides that were decided.
+fn compared(judgement: &Judgement) -> Headline {
+    let Judgement { base, variant, clients, .. } = judgement;
+    let clients = count(*clients, "client");
+    let effect = judgement.relative.map_or(0.0, |relative| relative.mean.abs());
+    let sentence = match judgement.finding {
+        Finding::Cheaper | Finding::Dearer => {
+            let word = if judgement.finding == Finding::Cheaper { "less" } else { "more" };
+            format!(
+                "`{variant}` costs {} {word} CPU than `{base}` at {clients}.",
+                quantity::percent(effect)
+            )
+        }
+        Finding::Equivalent => format!(
+            "`{variant}` costs the same CPU as `{base}` at {clients}, within {}.",
+            quantity::percent(judgement.margin)
+        ),
+        Finding::Undecided => format!(
+            "Whether `{variant}` costs as much CPU as `{base}` at {clients} is not decided after {}.",
+            count(judgement.pairs, "pair")
+        ),
+        Finding::NoOp => format!(
+            "What `{variant}` changes never ran at {clients}, so nothing is decided about it."
+        ),
+        Finding::NotComparable => {
+            format!("`{variant}` and `{base}` cannot be compared at {clients}.")
+        }
+    };
+    let sides = judgement.before.zip(judgement.after);
+    let bars =
+        sides.map(|(before, after)| vec![Bar::cpu(base, &before), Bar::cpu(variant, &after)]);
+    Headline { sentence, of: format!("CPU at {clients}"), bars: bars.unwrap_or_default() }
+}
+
+/// The consumer that causes most.
+fn paused(analysis: &Analysis) -> Option<Headline> {
+    let share = |pause: &&PauseFigures| pause.share.map_or(f64::MIN, |share| share.mean);
+    let pause = analysis.pauses.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let PauseFigures { consumer, subject, clients, .. } = pause;
+    let Some(share) = pause.share.filter(|_| pause.verdict == Verdict::Pass) else {
+        return Some(Headline::plain(format!("{}.", pause.sentence.trim_end_matches('.'))));
+    };
+    let sides = pause.running.zip(pause.stopped);
+    let bars = sides.map(|(running, stopped)| {
+        vec![
+            Bar::cpu(&format!("{consumer} runs"), &running),
+            Bar::cpu(&format!("{consumer} is stopped"), &stopped),
+        ]
+    });
+    Some(Headline {
+        sentence: format!(
+            "`{consumer}` causes {} of the CPU of `{subject}` at {}.",
+            quantity::percent(share.mean),
+            count(*clients, "client")
+        ),
+        of: format!("CPU of {subject} at {}", count(*clients, "client")),
+        bars: bars.unwrap_or_default(),
+    })
+}
+
+/// The function whose own code takes most of the first profile.
+fn profiled(analysis: &Analysis) -> Option<Headline> {
+    let profile = analysis.profiles.iter().max_by_key(|profile| profile.clients)?;
+    let roots = profile.tree.nodes.iter().filter(|node| node.depth == 0);
+    let all: f64 = roots.map(|node| node.us_per_s).sum();
+    let own = |function: &&crate::profiles::FunctionCost| function.own.map_or(0.0, |own| own.mean);
+    let most = profile.functions.iter().max_by(|a, b| own(a).total_cmp(&own(b)))?;
+    let cost = own(&most);
+    if cost <= 0.0 {
+        return None;
+    }
+    let clients = profile
+        .clients
+        .map_or(String::new(), |clients| format!(" at {}", count(clients, "client")));
+    let side = |name: &str, cost: f64| Bar::new(name, cost, format!("{}/s", briefly(cost)));
+    Some(Headline {
+        sentence: format!(
+            "`{}` spends {} of its {} of CPU a second in the code of `{}`{clients}.",
+            profile.variant,
+            quantity::percent(cost / all),
+            briefly(all),
+            most.name
+        ),
+        of: format!("CPU of {}{clients}", profile.variant),
+        bars: vec![side("all", all), side(&most.name, cost)],
+    })
+}
+
+/// What happens most often of what was counted.
+fn counted(analysis: &Analysis) -> Option<Headline> {
+    let often = |one: &&crate::profiles::CountFigures| one.per_second.mean;
+    let most = analysis.counts.iter().max_by(|a, b| often(a).total_cmp(&often(b)))?;
+    Some(Headline::plain(format!(
+        "{} `{}` happens {} times a second in `{}`.",
+        at(most.clients),
+        most.name,
+        quantity::rounded(most.per_second.mean),
+        most.variant
+    )))
+}
+
+/// How well trials repeat.
+fn lab(analysis: &Analysis) -> Option<Headline> {
+    let spread = |mode: Mode| {
+        let rows = analysis.lab.rows.iter().filter(|row| row.mode == mode);
+        rows.filter_map(|row| row.sum.cv).reduce(f64::max)
+    };
+    let name = |mode| match mode {
+        Mode::Counted => "counted",
+        Mode::RealTime => "real-time",
+    };
+    let (counted, real) = (spread(Mode::Counted), spread(Mode::RealTime));
+    let shift = analysis.lab.rows.iter().filter(|row| row.mode == Mode::Counted);
+    let shift = shift.filter_map(|row| row.shift).map(|shift| shift.mean.abs()).reduce(f64::max);
+    let shift = shift.map_or(String::new(), |shift| {
+        format!(", and what else the host does moves them by {} at most", quantity::percent(shift))
+    });
+    let first = counted.map(|spread| (Mode::Counted, spread, shift));
+    let (mode, spread, shift) =
+        first.or(real.map(|spread| (Mode::RealTime, spread, String::new())))?;
+    let sentence = format!(
+        "Trials in {} time repeat to {}{shift}.",
+        if mode == Mode::Counted { "counted" } else { "real" },
+        quantity::percent(spread)
+    );
+    let side = |mode, spread| Bar::new(name(mode), spread, quantity::percent(spread));
+    let bars = real
+        .zip(counted)
+        .map(|(real, counted)| vec![side(Mode::RealTime, real), side(Mode::Counted, counted)]);
+    let of = "The largest spread of repetitions: standard deviation over mean".to_owned();
+    Some(Headline { sentence, of, bars: bars.unwrap_or_default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{analyse, fixture};
+
+    #[test]
+    fn a_study_of_cures_says_what_the_last_one_costs_and_which_step_gives_most() {
+        let run = fixture::stations();
+        let said = analyse(&run, &fixture::trials(&run)).headline;
+        assert_eq!(
+            said.sentence,
+            "At 114 clients `slower-cadence` costs 13 ms of CPU a second, 31 times less than `found`; of 5 steps \
+             `bulk` gives most, 101 ms."
+        );
+        assert_eq!(said.of, "CPU of stationd, its load and hostapd at 114 clients");
+        let [before, after] = said.bars.as_slice() else { panic!("{:?}", said.bars) };
+        assert_eq!((&*before.name, &*after.name), ("found", "slower-cadence"));
+        assert!(before.length > 30.0 * after.length && after.figure.ends_with(" ms/s"));
+    }
+
+    #[test]
+    fn two_rivals_are_the_dearest_and_the_cheapest() {
+        let run = fixture::run();
+        let said = analyse(&run, &fixture::trials(&run)).headline;
+        assert!(said.sentence.contains("times less than `hostapd-cli`"), "{}", said.sentence);
+        assert_eq!(said.bars.len(), 2);
+    }
+
+    #[test]
+    fn the_lab_itself_is_as_good_as_its_worst_spread() {
+        let run = fixture::self_check();
+        let said = analyse(&run, &fixture::trials(&run)).headline;
+        assert!(
+            said.sentence.starts_with("Trials in counted time repeat to "),
+            "{}",
+            said.sentence
+        );
+        assert_eq!(said.bars[0].name, "real-time");
+        assert!(said.bars[0].length > said.bars[1].length);
+    }
+
+    #[test]
+    fn without_a_valid_trial_it_says_why_there_is_no_figure() {
+        let run = fixture::run();
+        let said = analyse(&run, &[]).headline;
+        assert_eq!(said.sentence, "There is no answer yet: no trial is done.");
+        assert!(said.bars.is_empty());
+    }
+
+    #[test]
+    fn one_variant_alone_is_seen_with_few_and_with_many_clients() {
+        let mut run = fixture::run();
+        run.study.variants.retain(|variant| variant.name == "iw-dump");
+        run.plan.retain(|planned| planned.id.variant == "iw-dump");
+        let said = analyse(&run, &fixture::trials(&run)).headline;
+        assert!(said.sentence.starts_with("At 114 clients `iw-dump` costs "), "{}", said.sentence);
+        assert!(said.sentence.contains("% of a 500-MIPS core"), "{}", said.sentence);
+        assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["18 clients", "114 clients"]);
+    }
+}
