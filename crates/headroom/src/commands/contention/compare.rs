@@ -21,13 +21,13 @@ use crate::{
     code_files::SymbolFolders,
     commands::{
         kinds::Verbs,
-        publish::{PAGE, Wanted},
+        publish::Wanted,
         targets,
     },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,
-    run_path::RunPath,
+    run_path::{PAGE, RunPath},
 };
 
 /// A window is compared second by second where it has a few of them.
