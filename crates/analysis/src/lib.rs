@@ -35,6 +35,7 @@ pub mod contention;
 mod counters;
 mod curve;
 mod doubt;
+pub mod draws;
 pub mod false_alarms;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]
