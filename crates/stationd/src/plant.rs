@@ -134,7 +134,11 @@ fn one(text: &str) -> Option<Plant> {
         "hostapd" => Kind::Hostapd,
         _ => return None,
     };
-    Some(Plant { kind, size: size.parse().ok()?, rounds: rounds.parse().ok().filter(|one| *one > 0)? })
+    Some(Plant {
+        kind,
+        size: size.parse().ok()?,
+        rounds: rounds.parse().ok().filter(|one| *one > 0)?,
+    })
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ use super::matrix::{self, Arm};
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// The program that has plants.
 const PLANTED: &str = "stationd";
-/// The study whose variants are planted.
-const STUDY: &str = "studies/station-stats.toml";
 
 /// A run that was read.
 pub(super) struct Recorded {
@@ -59,7 +57,7 @@ impl Bench {
         Ok(Self { root: root.to_owned(), device, folder: folder.to_owned() })
     }
 
-    /// Trials of these arms.
+    /// Trials of these arms, all of one study.
     ///
     /// # Errors
     ///
@@ -67,7 +65,9 @@ impl Bench {
     pub(super) fn measure(&self, name: &str, arms: &[Arm], repetitions: u32) -> Result<Recorded> {
         fs::create_dir_all(&self.folder).context("cannot make the folder of runs")?;
         let study = self.folder.join(format!("{name}.toml"));
-        let shipped = fs::read_to_string(self.root.join(STUDY)).context("cannot read the study")?;
+        let of = arms.first().context("nothing is to be measured")?.subject.study;
+        let shipped = self.root.join("studies").join(format!("{of}.toml"));
+        let shipped = fs::read_to_string(shipped).context("cannot read the shipped study")?;
         fs::write(&study, matrix::study(&shipped, arms, repetitions)?)
             .context("cannot write a study")?;
         let run = self.folder.join(name);

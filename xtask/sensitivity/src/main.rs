@@ -26,11 +26,9 @@ use self::{
 };
 
 /// Pairs of each plant, unless the command line says otherwise.
-const PAIRS: u32 = 12;
+const PAIRS: u32 = 10;
 /// Repetitions of what tells the sizes.
 const CALIBRATION: u32 = 2;
-/// Whose rounds tell what one of everything costs.
-const CALIBRATED: Subject = SUBJECTS[2];
 
 /// What the command line asks.
 #[derive(Debug, Default, PartialEq)]
@@ -59,12 +57,16 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Words> {
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} wants a value"));
         match word.as_str() {
-            "--pairs" => asked.pairs = Some(value()?.parse().context("that is no number of pairs")?),
+            "--pairs" => {
+                asked.pairs = Some(value()?.parse().context("that is no number of pairs")?)
+            }
             "--out" => asked.out = Some(value()?.into()),
             "--of" => asked.of.push(value()?.into()),
             name => match SUBJECTS.iter().find(|subject| subject.name == name) {
                 Some(subject) => asked.subjects.push(*subject),
-                None => bail!("no such word: {name}; [SUBJECT]… [--pairs N] [--out DIR] or --of RUN"),
+                None => {
+                    bail!("no such word: {name}; [SUBJECT]… [--pairs N] [--out DIR] or --of RUN")
+                }
             },
         }
     }
@@ -81,8 +83,7 @@ fn run(words: &Words) -> Result<bool> {
     if words.of.is_empty() {
         let temporary = tempfile::tempdir()?;
         let folder = words.out.as_deref().unwrap_or(temporary.path());
-        let Recorded { run, trials } = measure(words, folder)?;
-        rows.add(&run, &trials);
+        measure(words, folder, &mut rows)?;
     }
     Ok(rows.print())
 }
@@ -93,51 +94,48 @@ fn root() -> PathBuf {
     here.ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
 }
 
-/// Measures the subjects with all that is planted in them.
-fn measure(words: &Words, folder: &Path) -> Result<Recorded> {
+/// Measures the subjects with all that is planted in them, one after the other.
+fn measure(words: &Words, folder: &Path, rows: &mut Rows) -> Result<()> {
     let bench = Bench::of(&root(), folder)?;
     let subjects = match words.subjects.as_slice() {
-        [] => SUBJECTS.as_slice(),
+        [] => &SUBJECTS[..3],
         some => some,
     };
-    let (units, rounds_us) = calibrate(&bench, subjects)?;
-    println!("sensitivity: {units:?}, µs each; rounds of {rounds_us:?} µs");
-    let arms: Vec<Arm> = subjects
-        .iter()
-        .zip(rounds_us)
-        .flat_map(|(subject, round_us)| matrix::arms(*subject, round_us, units))
-        .collect();
-    bench.measure("pairs", &arms, words.pairs.unwrap_or(PAIRS))
+    for subject in subjects {
+        let (units, round_us) = calibrate(&bench, *subject)?;
+        println!("sensitivity: {}: a round takes {round_us:.1} µs; {units:?}", subject.name);
+        let arms = matrix::arms(*subject, round_us, units);
+        let Recorded { run, trials } =
+            bench.measure(subject.name, &arms, words.pairs.unwrap_or(PAIRS))?;
+        rows.add(&run, &trials);
+    }
+    Ok(())
 }
 
-/// What one of everything costs, and what a round of each subject does.
-fn calibrate(bench: &Bench, subjects: &[Subject]) -> Result<(Units, Vec<f64>)> {
-    let planted = matrix::calibration(CALIBRATED);
-    let mut plain = subjects.to_vec();
-    if !plain.contains(&CALIBRATED) {
-        plain.push(CALIBRATED);
-    }
-    let mut arms: Vec<Arm> =
-        plain.iter().map(|subject| matrix::plain(*subject, matrix::PLAIN)).collect();
-    arms.extend(planted.iter().map(|(arm, _)| arm.clone()));
-    let Recorded { run, trials } = bench.measure("calibration", &arms, CALIBRATION)?;
+/// What one of everything costs, and what a round does, µs.
+fn calibrate(bench: &Bench, subject: Subject) -> Result<(Units, f64)> {
+    let planted = matrix::calibration(subject);
+    let arms: Vec<Arm> = std::iter::once(matrix::plain(subject, matrix::PLAIN))
+        .chain(planted.iter().map(|(arm, _)| arm.clone()))
+        .collect();
+    let name = format!("{}-calibration", subject.name);
+    let Recorded { run, trials } = bench.measure(&name, &arms, CALIBRATION)?;
     let measured = analysis::analyse(&run, &trials);
     let mean = |name: &str| {
         let of = measured.trials.iter().filter(|trial| trial.id.variant == name);
         let values: Vec<f64> = of.map(|trial| trial.subject.us_per_second).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
-    let round = |subject: &Subject| mean(&variant(*subject, matrix::PLAIN));
-    let unit = |(arm, size): &(Arm, u64)| {
-        (mean(&arm.variant()) - round(&CALIBRATED)) / *size as f64
-    };
+    let round_us = mean(&variant(subject, matrix::PLAIN));
+    let unit = |(arm, size): &(Arm, u64)| (mean(&arm.variant()) - round_us) / *size as f64;
     let units: Vec<f64> = planted.iter().map(unit).collect();
     ensure!(
         units.iter().all(|unit| *unit > 0.0),
-        "a plant costs nothing ({units:?}): is the feature `planted` built in?"
+        "a plant in {} costs nothing ({units:?} µs): is it built in?",
+        subject.name
     );
-    let [turn, alloc, syscall, command] = units[..] else { bail!("there are four units") };
-    Ok((Units { turn, alloc, syscall, command }, subjects.iter().map(round).collect()))
+    let of = |at: usize| units.get(at).copied().unwrap_or_default();
+    Ok((Units { turn: of(0), alloc: of(1), syscall: of(2), command: of(3) }, round_us))
 }
 
 #[cfg(test)]
@@ -148,7 +146,7 @@ mod tests {
     fn words_name_subjects_pairs_and_runs() {
         let parse = |words: &str| parse(words.split_whitespace().map(str::to_owned));
         let asked = parse("bulk --pairs 20 --out there").unwrap();
-        assert_eq!((asked.subjects, asked.pairs), (vec![CALIBRATED], Some(20)));
+        assert_eq!((asked.subjects, asked.pairs), (vec![SUBJECTS[2]], Some(20)));
         assert_eq!(parse("--of a --of b").unwrap().of.len(), 2);
         assert!(parse("bulky").is_err() && parse("--pairs").is_err());
     }

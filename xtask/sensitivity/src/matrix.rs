@@ -8,14 +8,14 @@ use toml::{Table, Value};
 
 /// Sizes of steady plants, shares of the subject's CPU.
 const FINE: [f64; 5] = [0.0001, 0.0002, 0.0005, 0.001, 0.005];
-/// Sizes of the other kinds.
-const COARSE: [f64; 2] = [0.0005, 0.001];
+/// Size of the other steady kinds.
+const OTHER: f64 = 0.001;
 /// Sizes of bursts, on the mean of all rounds.
-const BURSTS: [f64; 3] = [0.0005, 0.001, 0.005];
+const BURSTS: [f64; 2] = [0.001, 0.005];
 /// A burst comes once in so many rounds.
 const BURST_ROUNDS: u64 = 10;
-/// Commands to hostapd in each round.
-const COMMANDS: [u64; 2] = [1, 4];
+/// Whose rounds are traded for bursts, too.
+const TRADING: &str = "bulk";
 /// In trades: the share that the steady round saves, in how many rounds a burst comes, and what it takes on the mean
 /// of all rounds, in shares of the saving.
 const TRADE: (f64, u64, f64) = (0.05, 15, 1.2);
@@ -27,14 +27,31 @@ const MANY_ROUNDS: f64 = 50.0;
 pub(super) struct Subject {
     pub(super) name: &'static str,
     pub(super) clients: u32,
+    /// The study that has it.
+    pub(super) study: &'static str,
+    pub(super) program: Program,
+}
+
+/// Whose source has the plants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    Stationd,
+    /// Debian's, as `scripts/planted-hostapd` builds it.
+    Hostapd,
 }
 
 /// All that can be asked for.
-pub(super) const SUBJECTS: [Subject; 3] = [
-    Subject { name: "found", clients: 18 },
-    Subject { name: "brief", clients: 60 },
-    Subject { name: "bulk", clients: 114 },
+pub(super) const SUBJECTS: [Subject; 5] = [
+    stationd("found", 18),
+    stationd("brief", 60),
+    stationd("bulk", 114),
+    Subject { name: "hostapd-cli", clients: 60, study: "client-scale", program: Program::Hostapd },
+    Subject { name: "idle", clients: 114, study: "client-scale", program: Program::Hostapd },
 ];
+
+const fn stationd(name: &'static str, clients: u32) -> Subject {
+    Subject { name, clients, study: "station-stats", program: Program::Stationd }
+}
 
 /// One variant: a shipped one with something planted.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +59,7 @@ pub(super) struct Arm {
     pub(super) subject: Subject,
     /// `KIND` or `KIND.SIZE`.
     pub(super) name: String,
-    /// What stationd is told.
+    /// What the program is told.
     pub(super) plant: String,
 }
 
@@ -79,10 +96,15 @@ pub(super) fn variant(subject: Subject, arm: &str) -> String {
     format!("{}.{arm}", subject.name)
 }
 
-/// What is measured to know what one of everything costs, by its name and how many there are of it.
+/// What is measured to know what one of everything costs, and how many there are of it.
 pub(super) fn calibration(subject: Subject) -> Vec<(Arm, u64)> {
     let arm = |kind: &str, size: u64| (Arm::new(subject, kind, plant(kind, size, 1)), size);
-    vec![arm("loop", 100_000), arm("alloc", 1000), arm("syscall", 1000), arm("hostapd", 10)]
+    match subject.program {
+        Program::Stationd => {
+            vec![arm("loop", 100_000), arm("alloc", 1000), arm("syscall", 1000), arm("hostapd", 10)]
+        }
+        Program::Hostapd => vec![arm("loop", 10_000)],
+    }
 }
 
 /// A subject without a plant.
@@ -99,17 +121,21 @@ pub(super) fn arms(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
     let square = units.turn * f64::from(subject.clients).powi(2) / 1000.0;
     let mut arms = vec![plain(subject, PLAIN), plain(subject, AGAIN)];
     arms.extend(FINE.map(|share| of("loop", share, plant("loop", times(share, units.turn), 1))));
+    if subject.program == Program::Hostapd {
+        return arms;
+    }
     for (kind, unit) in [("alloc", units.alloc), ("syscall", units.syscall), ("square", square)] {
-        arms.extend(COARSE.map(|share| of(kind, share, plant(kind, times(share, unit), 1))));
+        arms.push(of(kind, OTHER, plant(kind, times(OTHER, unit), 1)));
     }
     arms.extend(BURSTS.map(|share| {
         let turns = times(share, units.turn) * BURST_ROUNDS;
         of("burst", share, plant("loop", turns, BURST_ROUNDS))
     }));
-    arms.extend(COMMANDS.map(|commands| {
-        Arm::new(subject, &format!("hostapd.{commands}"), plant("hostapd", commands, 1))
-    }));
-    arms.extend(trades(subject, round_us, units));
+    // One command in each round: there is no smaller one.
+    arms.push(Arm::new(subject, "hostapd", plant("hostapd", 1, 1)));
+    if subject.name == TRADING {
+        arms.extend(trades(subject, round_us, units));
+    }
     arms
 }
 
@@ -128,7 +154,7 @@ fn trades(subject: Subject, round_us: f64, units: Units) -> Vec<Arm> {
     ]
 }
 
-/// A text of one length for every size, because a longer environment moves the stack.
+/// A text of one length for every size, because a longer environment moves the stack. hostapd knows loops alone.
 fn plant(kind: &str, size: u64, rounds: u64) -> String {
     format!("{kind}:{size:010}/{rounds:02}")
 }
@@ -178,12 +204,22 @@ fn arm_of(study: &Table, arm: &Arm) -> Result<Table> {
     for asked in ["against", "changes", "published", "parity", "about"] {
         variant.remove(asked);
     }
-    let subject = variant.get("subject").or_else(|| study.get("subject"));
-    let mut subject = subject.and_then(Value::as_table).cloned().context("it has no subject")?;
-    let start = subject.get("start").and_then(Value::as_str).context("it starts no subject")?;
-    let start = format!("env STATIOND_PLANT={} {start}", arm.plant);
-    subject.insert("start".into(), start.into());
-    variant.insert("subject".into(), subject.into());
+    match arm.subject.program {
+        Program::Stationd => {
+            let subject = variant.get("subject").or_else(|| study.get("subject"));
+            let mut subject =
+                subject.and_then(Value::as_table).cloned().context("it has no subject")?;
+            let start =
+                subject.get("start").and_then(Value::as_str).context("it starts nothing")?;
+            let start = format!("env STATIOND_PLANT={} {start}", arm.plant);
+            subject.insert("start".into(), start.into());
+            variant.insert("subject".into(), subject.into());
+        }
+        Program::Hostapd => {
+            let command = format!("hostapd_cli -i wlan0 raw PLANT {}; exec sleep 600", arm.plant);
+            variant.insert("background".into(), format!("sh -c '{command}'").into());
+        }
+    }
     variant.insert("name".into(), arm.variant().into());
     let clients = Value::from(i64::from(arm.subject.clients));
     variant.insert("clients".into(), vec![clients].into());
@@ -194,26 +230,50 @@ fn arm_of(study: &Table, arm: &Arm) -> Result<Table> {
 mod tests {
     use super::*;
 
-    const SHIPPED: &str = include_str!("../../../studies/station-stats.toml");
+    const STATIONS: &str = include_str!("../../../studies/station-stats.toml");
+    const SCALE: &str = include_str!("../../../studies/client-scale.toml");
     const UNITS: Units = Units { turn: 0.01, alloc: 0.2, syscall: 1.0, command: 30.0 };
+
+    fn variants(shipped: &str, arms: &[Arm]) -> Vec<Value> {
+        let study: Table = study(shipped, arms, 12).unwrap().parse().unwrap();
+        assert!(study.get("gates").is_none());
+        assert_eq!(study["trial"]["window"].as_str(), Some("20s"));
+        let variants = study["variant"].as_array().unwrap();
+        assert_eq!(variants.len(), arms.len());
+        variants.clone()
+    }
+
+    fn of<'a>(variants: &'a [Value], name: &str) -> &'a Value {
+        variants.iter().find(|one| one["name"].as_str() == Some(name)).unwrap()
+    }
 
     #[test]
     fn every_arm_is_a_variant_of_the_shipped_study_with_its_plant() {
         let arms: Vec<Arm> =
-            SUBJECTS.iter().flat_map(|subject| arms(*subject, 4000.0, UNITS)).collect();
-        let study: Table = study(SHIPPED, &arms, 12).unwrap().parse().unwrap();
-        let variants = study["variant"].as_array().unwrap();
-        assert_eq!(variants.len(), arms.len());
-        let of = |name: &str| {
-            variants.iter().find(|one| one["name"].as_str() == Some(name)).unwrap()
-        };
+            SUBJECTS[..3].iter().flat_map(|subject| arms(*subject, 4000.0, UNITS)).collect();
+        let variants = variants(STATIONS, &arms);
         // 0.05 % of 4000 µs are 2 µs: 200 turns.
         assert_eq!(
-            of("bulk.loop.0.05")["subject"]["start"].as_str(),
+            of(&variants, "bulk.loop.0.05")["subject"]["start"].as_str(),
             Some("env STATIOND_PLANT=loop:0000000200/01 stationd")
         );
-        assert_eq!(of("found.plain")["clients"].as_array().unwrap()[0].as_integer(), Some(18));
-        assert!(of("brief.burst.0.1")["subject"]["start"].as_str().unwrap().contains("4000/10 "));
-        assert!(study.get("gates").is_none() && study["trial"]["window"].as_str() == Some("20s"));
+        assert_eq!(
+            of(&variants, "found.plain")["clients"].as_array().unwrap()[0].as_integer(),
+            Some(18)
+        );
+        let burst = of(&variants, "brief.burst.0.1")["subject"]["start"].as_str().unwrap();
+        assert!(burst.contains("loop:0000004000/10 "), "{burst}");
+    }
+
+    #[test]
+    fn hostapd_is_told_in_the_background() {
+        let arms = arms(SUBJECTS[3], 20_000.0, Units { turn: 2.0, ..Units::default() });
+        let variants = variants(SCALE, &arms);
+        let told = of(&variants, "hostapd-cli.loop.0.5")["background"].as_str().unwrap();
+        assert_eq!(
+            told,
+            "sh -c 'hostapd_cli -i wlan0 raw PLANT loop:0000000050/01; exec sleep 600'"
+        );
+        assert!(of(&variants, "hostapd-cli.plain")["load"]["run"].is_str());
     }
 }

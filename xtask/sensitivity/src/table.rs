@@ -49,7 +49,9 @@ impl Rows {
         let drawn = draws::of(run, trials, &asked);
         let rows = pairs.into_iter().zip(drawn);
         self.rows.extend(
-            rows.filter_map(|((subject, arm), drawn)| Some(((subject.name.to_owned(), arm), drawn?))),
+            rows.filter_map(|((subject, arm), drawn)| {
+                Some(((subject.name.to_owned(), arm), drawn?))
+            }),
         );
         self.trials += trials.len();
     }
@@ -65,22 +67,41 @@ impl Rows {
     }
 
     fn print_found(&self) {
-        println!("| subject | planted | steady | total | spread of a pair | pairs | dearer | cheaper | same | all dearer |");
+        println!(
+            "| subject | planted | steady | total | spread of a pair | pairs | dearer | cheaper | same | all dearer |"
+        );
         println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| !is_trade(arm)) {
-            println!("| {subject} | {arm} | {} | {} | {:.4} % | {} | {} | {} | {} | {} |",
-                row.steady.map_or("–".to_owned(), signed), signed(row.total), row.spread * 100.0,
-                row.pairs, row.dearer, row.cheaper, row.same, row.together_dearer);
+            println!(
+                "| {subject} | {arm} | {} | {} | {:.4} % | {} | {} | {} | {} | {} |",
+                row.steady.map_or("–".to_owned(), signed),
+                signed(row.total),
+                row.spread * 100.0,
+                row.pairs,
+                row.dearer,
+                row.cheaper,
+                row.same,
+                row.together_dearer
+            );
         }
     }
 
     fn print_trades(&self) {
-        println!("\n| subject | trade | steady | total | called cheaper | called dearer | by the total | all dearer | passed as faster |");
+        println!(
+            "\n| subject | trade | steady | total | called cheaper | called dearer | by the total | all dearer | passed as faster |"
+        );
         println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
         for ((subject, arm), row) in self.rows.iter().filter(|((_, arm), _)| is_trade(arm)) {
-            println!("| {subject} | {arm} | {} | {} | {} | {} | {} | {} | {} |",
-                row.steady.map_or("–".to_owned(), signed), signed(row.total), row.cheaper,
-                row.dearer, row.by_total, row.together_dearer, row.passed);
+            println!(
+                "| {subject} | {arm} | {} | {} | {} | {} | {} | {} | {} |",
+                row.steady.map_or("–".to_owned(), signed),
+                signed(row.total),
+                row.cheaper,
+                row.dearer,
+                row.by_total,
+                row.together_dearer,
+                row.passed
+            );
         }
     }
 
@@ -90,7 +111,8 @@ impl Rows {
         for ((subject, arm), row) in &self.rows {
             let called = row.dearer + row.cheaper;
             if arm == AGAIN && called > FALSE {
-                lines.push(format!("{subject}: the same twice was called different {called} times"));
+                lines
+                    .push(format!("{subject}: the same twice was called different {called} times"));
             }
             if (subject.as_str(), arm.as_str()) == PROMISED && row.dearer < FOUND {
                 lines.push(format!("{subject}: {arm} was found {} times", row.dearer));
