@@ -66,7 +66,7 @@ fn turning(turns: u32, burst: u32) -> String {
          while [ $turns -gt 0 ]; do turns=$((turns - 1)); done; done"
     );
     format!(
-        "load = \"none\"\nsubject = {{ process = \"bash\", start = \'\'\'bash -c "{script}"\'\'\' }}"
+        "load = \"none\"\nsubject = {{ process = \"bash\", start = '''bash -c \"{script}\"''' }}"
     )
 }
 

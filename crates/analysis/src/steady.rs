@@ -7,8 +7,11 @@
 //!
 //! # How
 //!
-//! - The steady difference of a pair is the median of its periods' differences. Up to half of the periods can be
-//!   events without moving it; Huber and Ronchetti, "Robust Statistics" (2009), §1.4.
+//! - The steady difference of a pair is the mean of its periods' differences without those that are off their median by
+//!   [`USUAL_SPREADS`] robust spreads. Up to half of the periods can be events without moving it much, and it is as fine
+//!   as a mean: counters of whole microseconds round up in some periods and down in others. Hampel, "The breakdown
+//!   points of the mean combined with some rejection rules", Technometrics 27 (1985), the rule X84. The median alone
+//!   would be rounded with them.
 //! - What events add is the pair's total difference less the steady one, so that the two always add up to the total.
 //! - Whether events differ between the sides is the exact sign-flip test on what they add, pair by pair
 //!   ([`sign_flip`]): where they come to both sides alike, their difference is as often below 0 as above.
@@ -22,6 +25,14 @@ use crate::{
     verdicts::{Events, Split},
 };
 
+/// What is off the median by more robust spreads is in no steady difference.
+const USUAL_SPREADS: f64 = 3.5;
+/// Less than this is rounding, and leaves nothing out, µs a second: in a period of a second each side is a difference of
+/// two counts of whole microseconds. A cheap subject's rounding is no more than a share of what it costs.
+const ROUNDING: f64 = 2.0;
+const ROUNDING_SHARE: f64 = 0.01;
+/// Two differences are the same where they differ by less, µs a second.
+const SAME: f64 = 1e-6;
 /// An event is off by so many robust spreads: one period in 10^22 of a normal distribution.
 const EVENT_SPREADS: f64 = 10.0;
 /// And by so much of what a period of the base costs: less is no event that anybody looks for.
@@ -51,9 +62,18 @@ impl Periods {
         self.each.iter().map(|(variant, base)| variant - base).collect()
     }
 
-    /// The median of the periods' differences, µs of CPU a second.
+    /// The mean of the usual periods' differences, µs of CPU a second.
     pub(crate) fn steady(&self) -> f64 {
-        counted(median(self.differences()).unwrap_or(0.0))
+        let differences = self.differences();
+        let middle = median(differences.clone()).unwrap_or(0.0);
+        let off = |difference: &f64| (difference - middle).abs();
+        let spread =
+            SPREAD_BY_DEVIATION * median(differences.iter().map(off).collect()).unwrap_or(0.0);
+        let base = median(self.each.iter().map(|(_, base)| base.abs()).collect()).unwrap_or(0.0);
+        let rounding = ROUNDING.min(ROUNDING_SHARE * base);
+        let most = (USUAL_SPREADS * spread).max(rounding) + SAME;
+        let usual: Vec<f64> = differences.iter().copied().filter(|one| off(one) <= most).collect();
+        counted(usual.iter().sum::<f64>() / usual.len().max(1) as f64)
     }
 
     /// By how much each period is off the steady difference.

@@ -266,12 +266,12 @@ mod tests {
     }
 
     #[test]
-    fn hostapd_is_told_in_the_background() {
+    fn hostapd_gets_its_plant_in_the_background() {
         let arms = arms(SUBJECTS[3], 20_000.0, Units { turn: 2.0, ..Units::default() });
         let variants = variants(SCALE, &arms);
-        let told = of(&variants, "hostapd-cli.loop.0.5")["background"].as_str().unwrap();
+        let command = of(&variants, "hostapd-cli.loop.0.5")["background"].as_str().unwrap();
         assert_eq!(
-            told,
+            command,
             "sh -c 'hostapd_cli -i wlan0 raw PLANT loop:0000000050/01; exec sleep 600'"
         );
         assert!(of(&variants, "hostapd-cli.plain")["load"]["run"].is_str());
