@@ -13,8 +13,10 @@
 //!   points of the mean combined with some rejection rules", Technometrics 27 (1985), the rule X84. The median alone
 //!   would be rounded with them.
 //! - What events add is the pair's total difference less the steady one, so that the two always add up to the total.
-//! - Whether events differ between the sides is the exact sign-flip test on what they add, pair by pair
-//!   ([`sign_flip`]): where they come to both sides alike, their difference is as often below 0 as above.
+//! - Whether events differ between the sides is the exact sign-flip test, pair by pair ([`sign_flip`]), on what they add
+//!   and on how many there are: where they come to both sides alike, either difference is as often below 0 as above.
+//!   Large events of both sides hide in the sum what small ones of one side add, and not in the number. Either test is
+//!   enough, and neither pays for the other: they decide which difference is looked at, and claim none.
 //! - An event is counted where a period is off the steady difference by [`EVENT_SPREADS`] robust spreads (median
 //!   absolute deviation × 1.4826; ibid., §5.1), by [`EVENT_SHARE`] of what a period costs and by [`EVENT_LEAST_US`]; the
 //!   dearer side has it.
@@ -76,6 +78,13 @@ impl Periods {
         counted(usual.iter().sum::<f64>() / usual.len().max(1) as f64)
     }
 
+    /// How many more events the variant has than the base.
+    fn more_events(&self, least: f64) -> f64 {
+        let off = self.deviations();
+        let beyond = |sign: f64| off.iter().filter(|one| **one * sign > least).count() as f64;
+        beyond(1.0) - beyond(-1.0)
+    }
+
     /// By how much each period is off the steady difference.
     fn deviations(&self) -> Vec<f64> {
         let steady = self.steady();
@@ -90,8 +99,10 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
     let total: Vec<f64> = pairs.iter().map(|pair| counted(pair.total)).collect();
     let added: Vec<f64> =
         total.iter().zip(&steady).map(|(total, steady)| counted(total - steady)).collect();
-    let p = sign_flip(&added);
-    let [variant, base] = sides(pairs, period_s)?;
+    let least = least_event(pairs, period_s)?;
+    let number: Vec<f64> = pairs.iter().map(|pair| pair.more_events(least)).collect();
+    let p = sign_flip(&added).min(sign_flip(&number));
+    let [variant, base] = sides(pairs, period_s, least);
     Some(Split {
         period_s,
         periods: pairs.iter().map(|pair| pair.each.len() as u32).sum(),
@@ -105,18 +116,22 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
     })
 }
 
-/// The events of the variant and of the base.
-fn sides(pairs: &[&Periods], period_s: f64) -> Option<[Events; 2]> {
-    let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
+/// What a period must be off by to be an event, µs a second; `None` without periods.
+fn least_event(pairs: &[&Periods], period_s: f64) -> Option<f64> {
+    let off = pairs.iter().flat_map(|pair| pair.deviations());
     let costs = pairs.iter().flat_map(|pair| &pair.each).map(|(_, base)| *base).collect::<Vec<_>>();
-    let spread = SPREAD_BY_DEVIATION * median(off.iter().map(|one| one.abs()).collect())?;
+    let spread = SPREAD_BY_DEVIATION * median(off.map(f64::abs).collect())?;
     let least = (EVENT_SPREADS * spread).max(EVENT_SHARE * median(costs)?.abs());
-    let least = least.max(EVENT_LEAST_US / period_s);
-    let of = |sign: f64| {
+    Some(least.max(EVENT_LEAST_US / period_s))
+}
+
+/// The events of the variant and of the base, which are off by more than the least.
+fn sides(pairs: &[&Periods], period_s: f64, least: f64) -> [Events; 2] {
+    let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
+    [1.0, -1.0].map(|sign| {
         let sizes = off.iter().map(|one| one * sign).filter(|one| *one > least);
         Events::of(sizes.map(|rate| rate * period_s).collect())
-    };
-    Some([of(1.0), of(-1.0)])
+    })
 }
 
 impl Events {

@@ -18,7 +18,7 @@ const BURST_ROUNDS: u64 = 10;
 const TRADING: &str = "bulk";
 /// In trades: the share that the steady round saves, in how many rounds a burst comes, and what it takes on the mean
 /// of all rounds, in shares of the saving.
-const TRADE: (f64, u64, f64) = (0.05, 15, 1.2);
+const TRADE: (f64, u64, f64) = (0.05, 15, 2.0);
 /// Of a burst that is as large as many rounds.
 const MANY_ROUNDS: f64 = 50.0;
 

@@ -345,6 +345,25 @@ fn bursts_that_pay_for_a_cheaper_round_are_not_cheaper() {
     insta::assert_snapshot!(found.sentence);
 }
 
+/// Measured in `bulk` at 114 clients: bursts of 214 µs in two of 20 rounds, a steady round that is 0.05 µs cheaper, and
+/// interrupts of 757 µs on either side, in whose sum the bursts are lost.
+#[test]
+fn bursts_that_are_smaller_than_the_labs_own_events_are_seen_by_their_number() {
+    let bursts = |pair: usize, second: usize| {
+        let [variant, base] = interrupts(pair, second);
+        [variant + if second % 10 == 6 { 214.0 } else { 0.0 }, base]
+    };
+    let found = by_periods(&rounds(-0.05, bursts), Expect::Faster);
+    assert!(
+        found.split.as_ref().unwrap().differ && found.basis == Basis::Total,
+        "{}",
+        found.sentence
+    );
+    assert_ne!(found.finding, Finding::Cheaper, "{}", found.sentence);
+    let without = by_periods(&rounds(-0.05, interrupts), Expect::Faster);
+    assert_eq!((without.finding, without.basis), (Finding::Cheaper, Basis::Steady));
+}
+
 #[test]
 fn one_burst_that_takes_everything_back_leaves_it_undecided() {
     let burst =
