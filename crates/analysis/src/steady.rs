@@ -145,8 +145,8 @@ impl Events {
 
 impl Split {
     /// Whether the sides' events, though not shown to differ, may take back what the steady difference claims: they
-    /// do so in these pairs, and one of them is larger than a period of the base and far larger than any that came to
-    /// the side which is called dearer.
+    /// do so in these pairs, and either the total's interval lies on the other side of 0, or one event is larger than a
+    /// period of the base and far larger than any that came to the side which is called dearer.
     pub(crate) fn may_deceive(&self, base_us_per_second: f64) -> bool {
         let turned = self.steady.mean * self.total.mean <= 0.0 && self.steady.mean != 0.0;
         let [more, fewer] = match self.steady.mean < 0.0 {
@@ -155,7 +155,8 @@ impl Split {
         };
         let largest = more.largest_us.unwrap_or(0.0);
         let usual = fewer.largest_us.unwrap_or(0.0) * OUTGROWN;
-        turned && largest > usual.max(base_us_per_second * self.period_s)
+        let opposed = self.total.interval.is_some_and(|one| one.low > 0.0 || one.high < 0.0);
+        turned && (opposed || largest > usual.max(base_us_per_second * self.period_s))
     }
 }
 

@@ -35,6 +35,8 @@ const CALIBRATION: u32 = 2;
 struct Words {
     subjects: Vec<Subject>,
     pairs: Option<u32>,
+    /// Names of plants; empty: all.
+    plants: Vec<String>,
     /// Where runs are kept.
     out: Option<PathBuf>,
     /// Runs that are there already.
@@ -60,12 +62,15 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Words> {
             "--pairs" => {
                 asked.pairs = Some(value()?.parse().context("that is no number of pairs")?)
             }
+            "--plant" => asked.plants.push(value()?),
             "--out" => asked.out = Some(value()?.into()),
             "--of" => asked.of.push(value()?.into()),
             name => match SUBJECTS.iter().find(|subject| subject.name == name) {
                 Some(subject) => asked.subjects.push(*subject),
                 None => {
-                    bail!("no such word: {name}; [SUBJECT]… [--pairs N] [--out DIR] or --of RUN")
+                    bail!(
+                        "no such word: {name}; [SUBJECT]… [--pairs N] [--plant NAME]… [--out DIR] or --of RUN"
+                    )
                 }
             },
         }
@@ -104,7 +109,12 @@ fn measure(words: &Words, folder: &Path, rows: &mut Rows) -> Result<()> {
     for subject in subjects {
         let (units, round_us) = calibrate(&bench, *subject)?;
         println!("sensitivity: {}: a round takes {round_us:.1} µs; {units:?}", subject.name);
-        let arms = matrix::arms(*subject, round_us, units);
+        let mut arms = matrix::arms(*subject, round_us, units);
+        if !words.plants.is_empty() {
+            let is_base_of =
+                |arm: &Arm| words.plants.iter().any(|one| table::base_of(one) == arm.name);
+            arms.retain(|arm| words.plants.contains(&arm.name) || is_base_of(arm));
+        }
         let Recorded { run, trials } =
             bench.measure(subject.name, &arms, words.pairs.unwrap_or(PAIRS))?;
         rows.add(&run, &trials);

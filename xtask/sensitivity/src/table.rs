@@ -133,7 +133,8 @@ fn is_trade(arm: &str) -> bool {
     TRADES.contains(&arm)
 }
 
-fn base_of(arm: &str) -> &str {
+/// What an arm is compared with.
+pub(super) fn base_of(arm: &str) -> &str {
     if is_trade(arm) { DEARER } else { PLAIN }
 }
 

@@ -364,6 +364,26 @@ fn bursts_that_are_smaller_than_the_labs_own_events_are_seen_by_their_number() {
     assert_eq!((without.finding, without.basis), (Finding::Cheaper, Basis::Steady));
 }
 
+/// The same where one pair has as many events on either side, so that neither test of events shows a difference.
+#[test]
+fn a_total_on_the_other_side_of_nothing_leaves_it_undecided() {
+    let bursts = |pair: usize, second: usize| match (pair, second) {
+        (3, 1) => [0.0, 250.0],
+        (_, 6) => [214.0, 0.0],
+        (3, 16) => [0.0, 10.5],
+        (_, 16) => [214.0, 0.0],
+        _ => [0.0, 0.0],
+    };
+    let found = by_periods(&rounds(-0.05, bursts), Expect::Faster);
+    assert_eq!(
+        (found.finding, found.basis),
+        (Finding::Undecided, Basis::Steady),
+        "{}",
+        found.sentence
+    );
+    assert_eq!(found.verdict, Verdict::Invalid);
+}
+
 #[test]
 fn one_burst_that_takes_everything_back_leaves_it_undecided() {
     let burst =
