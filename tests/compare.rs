@@ -58,6 +58,35 @@ fn a_cure_is_cheaper_as_soon_as_it_is_decided_and_the_files_for_ci_say_so() {
     assert_eq!(place.left(), []);
 }
 
+/// A shell that turns a loop once a second; so many more times in every fifteenth second, from the fifth on.
+fn turning(turns: u32, burst: u32) -> String {
+    let script = format!(
+        "second=0; while sleep 1; do second=$((second + 1)); turns={turns}; \
+         if [ $((second % 15)) = 5 ]; then turns={burst}; fi; \
+         while [ $turns -gt 0 ]; do turns=$((turns - 1)); done; done"
+    );
+    format!(
+        "load = \"none\"\nsubject = {{ process = \"bash\", start = '''bash -c \"{script}\"''' }}"
+    )
+}
+
+#[test]
+fn a_cheaper_round_that_is_paid_for_in_bursts_is_not_cheaper() {
+    let place = Place::with_guests();
+    let study = Study::small().process("bash").window("16s");
+    let study = study.variant("even", &turning(1000, 1000));
+    // Ten per cent less in each second, and once in 15 as much as in fifty.
+    let study = study.variant("bursts", &turning(900, 50_000));
+    place.write("study.toml", &study.text());
+    let words = ["compare", "study.toml", "even", "bursts", "--expect", "faster"];
+    let analysis =
+        place.headroom(words).words(["--out", "run", "--json"]).run().code(1).last_json();
+    let message = judgement(&analysis);
+    assert_eq!((&message["finding"], &message["basis"]), (&"dearer".into(), &"total".into()));
+    assert!(number(message, "/split/steady/interval/high") < 0.0, "{message:#}");
+    assert!(number(message, "/split/total/interval/low") > 0.0, "{message:#}");
+}
+
 #[test]
 fn another_build_that_does_the_same_is_the_same() {
     let place = Place::with_guests();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::harness::{Place, PrivateCache, Study};
+use crate::harness::{Place, PrivateCache, Study, stationd};
 
 #[test]
 fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
@@ -68,4 +68,13 @@ fn a_folder_that_holds_a_run_is_reported_before_any_long_work() {
     let ended = headroom.env("HEADROOM_CACHE", place.path("cache")).run();
     ended.code(2).says("run already holds a run").in_one_line();
     assert!(!place.path("cache").exists(), "an image was made for nothing");
+}
+
+/// The costs that `cargo xtask sensitivity` plants are in a build of its own.
+#[test]
+fn the_stationd_that_ships_has_nothing_planted() {
+    let program = fs::read(stationd()).unwrap();
+    let holds = |text: &[u8]| program.windows(text.len()).any(|here| here == text);
+    assert!(holds(b"getStationStats"), "it holds the names of its methods");
+    assert!(!holds(b"STATIOND_PLANT"), "it was built with the feature `planted`");
 }

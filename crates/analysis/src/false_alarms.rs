@@ -5,11 +5,11 @@
 //! seeded, and where there are few enough, every one is taken.
 
 use model::plural::count;
-use model::random::Random;
 use model::{run::Run, trial::Trial, verdict::FEWEST_PAIRS};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    draws::sixes,
     judge::{ERROR, Effect, Evidence, PairValues, Question, finding},
     measured::Measured,
     quantity::percent,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Draws at most; fewer where there are not so many.
-const DRAWS: u32 = 2000;
+const DRAWS: usize = 2000;
 
 /// How often the lab called the same thing different.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub fn of(run: &Run, trials: &[Trial]) -> Option<FalseAlarms> {
 
 fn among(values: &PairValues) -> FalseAlarms {
     let pairs = values.whole.len();
-    let drawn = draws(pairs);
+    let drawn = sixes(pairs, DRAWS);
     let (mut called, mut spread) = (0, 0.0_f64);
     for six in &drawn {
         let Some(paired) = Effect::of(values, six, ERROR).paired else { continue };
@@ -69,43 +69,11 @@ fn among(values: &PairValues) -> FalseAlarms {
     FalseAlarms { pairs: pairs as u32, draws, called, rate, spread }
 }
 
-/// Six places out of so many: all there are, or [`DRAWS`] seeded ones.
-fn draws(places: usize) -> Vec<Vec<usize>> {
-    let chosen = FEWEST_PAIRS as usize;
-    let all = (0..chosen).fold(1u128, |all, at| all * (places - at) as u128 / (at + 1) as u128);
-    if all <= u128::from(DRAWS) {
-        return every(chosen, places);
-    }
-    let mut random = Random::seeded(places as u64);
-    (0..DRAWS).map(|_| random.choose(chosen, places)).collect()
-}
-
-/// Every choice, in the order of the alphabet.
-fn every(chosen: usize, places: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for at in 0..chosen {
-        let longer = |start: &Vec<usize>| -> Vec<Vec<usize>> {
-            let from = start.last().map_or(0, |last| last + 1);
-            let next = from..places - (chosen - at - 1);
-            next.map(|place| start.iter().copied().chain([place]).collect()).collect()
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use model::random::Random;
 
-    #[test]
-    fn every_choice_is_taken_once_where_there_are_few() {
-        assert_eq!(draws(6), [vec![0, 1, 2, 3, 4, 5]]);
-        let found = draws(9);
-        assert_eq!(found.len(), 84);
-        assert!(found.is_sorted_by(|a, b| a < b));
-        assert_eq!(draws(20).len(), DRAWS as usize);
-    }
+    use super::*;
 
     #[test]
     fn the_same_twice_is_seldom_called_different() {
@@ -113,7 +81,7 @@ mod tests {
         let pairs: Vec<_> =
             (0..20).map(|_| (1e4 + random.normal(), 1e4 + random.normal())).collect();
         let found = among(&Evidence::of_means(pairs).judged);
-        assert_eq!((found.pairs, found.draws), (20, DRAWS));
+        assert_eq!((found.pairs, found.draws), (20, DRAWS as u32));
         assert!(found.rate < 0.15, "{found:?}");
         assert!(found.spread > 0.0 && found.spread < 1e-3, "{found:?}");
         assert!(found.sentence().starts_with("of 2000 comparisons of 6 pairs drawn from 20 pairs"));

@@ -319,9 +319,19 @@ impl Effect {
 /// The judgement on the first so many pairs.
 pub(crate) fn judge(question: &Question, evidence: &Evidence, look: Look) -> Judgement {
     let places: Vec<usize> = (0..look.pairs.min(evidence.judged.whole.len())).collect();
-    let Effect { paired, split, basis } = Effect::of(&evidence.judged, &places, look.level);
+    of(question, evidence, look, &places)
+}
+
+/// The judgement on the pairs at these places.
+pub(crate) fn of(
+    question: &Question,
+    evidence: &Evidence,
+    look: Look,
+    places: &[usize],
+) -> Judgement {
+    let Effect { paired, split, basis } = Effect::of(&evidence.judged, places, look.level);
     let together = evidence.together.as_ref();
-    let together = together.and_then(|all| together::of(all, &places, question.margin, look.level));
+    let together = together.and_then(|all| together::of(all, places, question.margin, look.level));
     let ratios = paired.as_ref().map(|paired| paired.ratios.as_slice()).unwrap_or_default();
     let relative = paired.as_ref().and_then(|paired| paired.relative);
     let absolute = paired.as_ref().map(|paired| paired.absolute);

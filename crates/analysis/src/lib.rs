@@ -36,6 +36,7 @@ mod counters;
 mod cures;
 mod curve;
 mod doubt;
+pub mod draws;
 pub mod false_alarms;
 mod figures;
 #[cfg(any(test, feature = "fixture"))]

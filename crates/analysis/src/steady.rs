@@ -7,11 +7,16 @@
 //!
 //! # How
 //!
-//! - The steady difference of a pair is the median of its periods' differences. Up to half of the periods can be
-//!   events without moving it; Huber and Ronchetti, "Robust Statistics" (2009), §1.4.
+//! - The steady difference of a pair is the mean of its periods' differences without those that are off their median by
+//!   [`USUAL_SPREADS`] robust spreads. Up to half of the periods can be events without moving it much, and it is as fine
+//!   as a mean: counters of whole microseconds round up in some periods and down in others. Hampel, "The breakdown
+//!   points of the mean combined with some rejection rules", Technometrics 27 (1985), the rule X84. The median alone
+//!   would be rounded with them.
 //! - What events add is the pair's total difference less the steady one, so that the two always add up to the total.
-//! - Whether events differ between the sides is the exact sign-flip test on what they add, pair by pair
-//!   ([`sign_flip`]): where they come to both sides alike, their difference is as often below 0 as above.
+//! - Whether events differ between the sides is the exact sign-flip test, pair by pair ([`sign_flip`]), on what they add
+//!   and on how many there are: where they come to both sides alike, either difference is as often below 0 as above.
+//!   Large events of both sides hide in the sum what small ones of one side add, and not in the number. Either test is
+//!   enough, and neither pays for the other: they decide which difference is looked at, and claim none.
 //! - An event is counted where a period is off the steady difference by [`EVENT_SPREADS`] robust spreads (median
 //!   absolute deviation × 1.4826; ibid., §5.1), by [`EVENT_SHARE`] of what a period costs and by [`EVENT_LEAST_US`]; the
 //!   dearer side has it.
@@ -22,6 +27,14 @@ use crate::{
     verdicts::{Events, Split},
 };
 
+/// What is off the median by more robust spreads is in no steady difference.
+const USUAL_SPREADS: f64 = 3.5;
+/// Less than this is rounding, and leaves nothing out, µs a second: in a period of a second each side is a difference of
+/// two counts of whole microseconds. A cheap subject's rounding is no more than a share of what it costs.
+const ROUNDING: f64 = 2.0;
+const ROUNDING_SHARE: f64 = 0.01;
+/// Two differences are the same where they differ by less, µs a second.
+const SAME: f64 = 1e-6;
 /// An event is off by so many robust spreads: one period in 10^22 of a normal distribution.
 const EVENT_SPREADS: f64 = 10.0;
 /// And by so much of what a period of the base costs: less is no event that anybody looks for.
@@ -51,9 +64,25 @@ impl Periods {
         self.each.iter().map(|(variant, base)| variant - base).collect()
     }
 
-    /// The median of the periods' differences, µs of CPU a second.
+    /// The mean of the usual periods' differences, µs of CPU a second.
     pub(crate) fn steady(&self) -> f64 {
-        counted(median(self.differences()).unwrap_or(0.0))
+        let differences = self.differences();
+        let middle = median(differences.clone()).unwrap_or(0.0);
+        let off = |difference: &f64| (difference - middle).abs();
+        let spread =
+            SPREAD_BY_DEVIATION * median(differences.iter().map(off).collect()).unwrap_or(0.0);
+        let base = median(self.each.iter().map(|(_, base)| base.abs()).collect()).unwrap_or(0.0);
+        let rounding = ROUNDING.min(ROUNDING_SHARE * base);
+        let most = (USUAL_SPREADS * spread).max(rounding) + SAME;
+        let usual: Vec<f64> = differences.iter().copied().filter(|one| off(one) <= most).collect();
+        counted(usual.iter().sum::<f64>() / usual.len().max(1) as f64)
+    }
+
+    /// How many more events the variant has than the base.
+    fn more_events(&self, least: f64) -> f64 {
+        let off = self.deviations();
+        let beyond = |sign: f64| off.iter().filter(|one| **one * sign > least).count() as f64;
+        beyond(1.0) - beyond(-1.0)
     }
 
     /// By how much each period is off the steady difference.
@@ -70,8 +99,10 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
     let total: Vec<f64> = pairs.iter().map(|pair| counted(pair.total)).collect();
     let added: Vec<f64> =
         total.iter().zip(&steady).map(|(total, steady)| counted(total - steady)).collect();
-    let p = sign_flip(&added);
-    let [variant, base] = sides(pairs, period_s)?;
+    let least = least_event(pairs, period_s)?;
+    let number: Vec<f64> = pairs.iter().map(|pair| pair.more_events(least)).collect();
+    let p = sign_flip(&added).min(sign_flip(&number));
+    let [variant, base] = sides(pairs, period_s, least);
     Some(Split {
         period_s,
         periods: pairs.iter().map(|pair| pair.each.len() as u32).sum(),
@@ -85,18 +116,22 @@ pub(crate) fn split(pairs: &[&Periods], period_s: f64, level: f64) -> Option<Spl
     })
 }
 
-/// The events of the variant and of the base.
-fn sides(pairs: &[&Periods], period_s: f64) -> Option<[Events; 2]> {
-    let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
+/// What a period must be off by to be an event, µs a second; `None` without periods.
+fn least_event(pairs: &[&Periods], period_s: f64) -> Option<f64> {
+    let off = pairs.iter().flat_map(|pair| pair.deviations());
     let costs = pairs.iter().flat_map(|pair| &pair.each).map(|(_, base)| *base).collect::<Vec<_>>();
-    let spread = SPREAD_BY_DEVIATION * median(off.iter().map(|one| one.abs()).collect())?;
+    let spread = SPREAD_BY_DEVIATION * median(off.map(f64::abs).collect())?;
     let least = (EVENT_SPREADS * spread).max(EVENT_SHARE * median(costs)?.abs());
-    let least = least.max(EVENT_LEAST_US / period_s);
-    let of = |sign: f64| {
+    Some(least.max(EVENT_LEAST_US / period_s))
+}
+
+/// The events of the variant and of the base, which are off by more than the least.
+fn sides(pairs: &[&Periods], period_s: f64, least: f64) -> [Events; 2] {
+    let off: Vec<f64> = pairs.iter().flat_map(|pair| pair.deviations()).collect();
+    [1.0, -1.0].map(|sign| {
         let sizes = off.iter().map(|one| one * sign).filter(|one| *one > least);
         Events::of(sizes.map(|rate| rate * period_s).collect())
-    };
-    Some([of(1.0), of(-1.0)])
+    })
 }
 
 impl Events {
@@ -110,8 +145,8 @@ impl Events {
 
 impl Split {
     /// Whether the sides' events, though not shown to differ, may take back what the steady difference claims: they
-    /// do so in these pairs, and one of them is larger than a period of the base and far larger than any that came to
-    /// the side which is called dearer.
+    /// do so in these pairs, and either the total's interval lies on the other side of 0, or one event is larger than a
+    /// period of the base and far larger than any that came to the side which is called dearer.
     pub(crate) fn may_deceive(&self, base_us_per_second: f64) -> bool {
         let turned = self.steady.mean * self.total.mean <= 0.0 && self.steady.mean != 0.0;
         let [more, fewer] = match self.steady.mean < 0.0 {
@@ -120,7 +155,8 @@ impl Split {
         };
         let largest = more.largest_us.unwrap_or(0.0);
         let usual = fewer.largest_us.unwrap_or(0.0) * OUTGROWN;
-        turned && largest > usual.max(base_us_per_second * self.period_s)
+        let opposed = self.total.interval.is_some_and(|one| one.low > 0.0 || one.high < 0.0);
+        turned && (opposed || largest > usual.max(base_us_per_second * self.period_s))
     }
 }
 

@@ -59,7 +59,8 @@ pub struct Split {
     pub variant: Events,
     /// The base's events.
     pub base: Events,
-    /// Exact two-sided p of the sign-flip test over what events add to each pair.
+    /// Exact two-sided p of the sign-flip test over events: over what they add to each pair, or over how many more the
+    /// variant has in it, whichever is smaller.
     pub p: f64,
     /// Whether it shows, at the level of this look, that events differ between the sides.
     pub differ: bool,

@@ -325,7 +325,7 @@ fn named(answer: &str) -> Option<Address> {
 
 /// A socket with an abstract name that the kernel chooses: it leaves no file behind, needs no folder to
 /// write to, and no one can have taken its name before.
-fn connect(path: &Path) -> io::Result<UnixDatagram> {
+pub(crate) fn connect(path: &Path) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     // Connected first: from then on only hostapd can send to it.
     socket.connect(path)?;

@@ -1,18 +1,159 @@
-//! Work that does nothing: a cost of known size in every reply, so that the lab can show what it finds.
+//! Costs of known kind and size, once a round of replies, so that the lab can show what it finds.
 //!
-//! Only in builds with the feature `planted`, of which none ships. The size comes from the environment, so
-//! that both sides of a comparison are one program.
+//! Only in builds with the feature `planted`, of which none ships. What is planted comes from the environment, so that
+//! both sides of a comparison are one program: `STATIOND_PLANT=loop:9+alloc:2/15` is nine turns of a loop in every
+//! round, and two allocations in every fifteenth. A round begins with a reply about the first access point that was
+//! asked for. It measures nothing.
 
-use std::{env, hint::black_box, sync::OnceLock};
+use std::{
+    env,
+    hint::black_box,
+    os::unix::net::UnixDatagram,
+    path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
 
-/// Rounds of work in each reply.
+use crate::{hostapd, table::PointId};
+
+/// Where hostapd's control sockets are in the lab.
+const HOSTAPD: &str = "/run/hostapd";
+/// What is planted.
 const VARIABLE: &str = "STATIOND_PLANT";
+/// The square of the clients is counted in thousands: that of 114 is dearer than many a whole plant.
+const PER_SQUARE: u64 = 1000;
+/// Bytes of an allocation.
+const BLOCK: usize = 256;
+/// hostapd's longest answer to a PING, and more.
+const LONGEST_PONG: usize = 64;
 
-/// Does it.
-pub(crate) fn work() {
-    static ROUNDS: OnceLock<u64> = OnceLock::new();
-    let read = || env::var(VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    for round in 0..*ROUNDS.get_or_init(read) {
-        black_box(round);
+/// The point whose reply begins a round: the first that was asked for.
+static FIRST: OnceLock<PointId> = OnceLock::new();
+/// Rounds so far.
+static ROUNDS: AtomicU64 = AtomicU64::new(0);
+
+/// The reply that it is done in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply<'a> {
+    /// The point that was asked for.
+    pub(crate) point: PointId,
+    /// Its interface.
+    pub(crate) interface: &'a str,
+    /// Clients of all points.
+    pub(crate) clients: usize,
+}
+
+/// Does what is planted, where the reply begins a round.
+pub(crate) fn work(reply: Reply<'_>) {
+    static PLANTS: OnceLock<Vec<Plant>> = OnceLock::new();
+    if reply.point != *FIRST.get_or_init(|| reply.point) {
+        return;
+    }
+    let round = ROUNDS.fetch_add(1, Ordering::Relaxed);
+    let read = || parse(&env::var(VARIABLE).unwrap_or_default());
+    let plants = PLANTS.get_or_init(read).iter();
+    plants.filter(|plant| round.is_multiple_of(plant.rounds)).for_each(|plant| plant.work(reply));
+}
+
+/// One cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plant {
+    kind: Kind,
+    size: u64,
+    /// Done once in so many rounds.
+    rounds: u64,
+}
+
+/// What is done, `size` times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A turn of an empty loop.
+    Loop,
+    /// An allocation that is freed.
+    Alloc,
+    /// A system call.
+    Syscall,
+    /// A turn of the loop for each thousand of the clients' square.
+    Square,
+    /// A command to hostapd, whose answer is awaited.
+    Hostapd,
+}
+
+impl Plant {
+    fn work(self, reply: Reply<'_>) {
+        let squared = (reply.clients * reply.clients) as u64;
+        match self.kind {
+            Kind::Loop => turn(self.size),
+            Kind::Square => turn(self.size * squared / PER_SQUARE),
+            Kind::Alloc => (0..self.size).for_each(|_| allocate()),
+            Kind::Syscall => (0..self.size).for_each(|_| thread::yield_now()),
+            Kind::Hostapd => (0..self.size).for_each(|_| ping(reply.interface)),
+        }
+    }
+}
+
+fn turn(turns: u64) {
+    for turn in 0..turns {
+        black_box(turn);
+    }
+}
+
+fn allocate() {
+    drop(black_box(Vec::<u8>::with_capacity(BLOCK)));
+}
+
+/// One command and its answer. Where hostapd cannot be asked nothing is planted, and the lab's calibration says so.
+fn ping(interface: &str) {
+    static SOCKET: OnceLock<Option<UnixDatagram>> = OnceLock::new();
+    let connect = || {
+        let socket = hostapd::connect(&Path::new(HOSTAPD).join(interface)).ok()?;
+        socket.set_nonblocking(false).ok()?;
+        Some(socket)
+    };
+    let Some(socket) = SOCKET.get_or_init(connect) else { return };
+    let _ = socket.send(b"PING").and_then(|_| socket.recv(&mut [0; LONGEST_PONG]));
+}
+
+/// What a text plants; what cannot be read plants nothing.
+fn parse(text: &str) -> Vec<Plant> {
+    text.split('+').filter_map(one).collect()
+}
+
+/// `KIND:SIZE` or `KIND:SIZE/ROUNDS`.
+fn one(text: &str) -> Option<Plant> {
+    let (kind, size) = text.split_once(':')?;
+    let (size, rounds) = size.split_once('/').unwrap_or((size, "1"));
+    let kind = match kind {
+        "loop" => Kind::Loop,
+        "alloc" => Kind::Alloc,
+        "syscall" => Kind::Syscall,
+        "square" => Kind::Square,
+        "hostapd" => Kind::Hostapd,
+        _ => return None,
+    };
+    Some(Plant {
+        kind,
+        size: size.parse().ok()?,
+        rounds: rounds.parse().ok().filter(|one| *one > 0)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plants_are_read_from_one_text() {
+        let plant = |kind, size, rounds| Plant { kind, size, rounds };
+        assert_eq!(
+            parse("loop:0000009+alloc:2/15"),
+            [plant(Kind::Loop, 9, 1), plant(Kind::Alloc, 2, 15)]
+        );
+        assert_eq!(parse("square:3"), [plant(Kind::Square, 3, 1)]);
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("loop+loop:x+loop:1/0+spin:1"), []);
     }
 }

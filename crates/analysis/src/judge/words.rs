@@ -213,7 +213,7 @@ fn events(judgement: &Judgement, split: &Split) -> String {
 /// What to do where nothing was decided.
 fn advice(judgement: &Judgement) -> String {
     if rule::may_deceive(judgement) {
-        return "; but rare events, larger than any of the dearer side's, take back what the steady cost gives: more pairs show whether they come with the change".to_owned();
+        return "; but rare events take back what the steady cost gives: more pairs show whether they come with the change".to_owned();
     }
     match judgement.pairs_needed {
         Some(pairs) => format!("; it would probably take {}", count(pairs, "pair")),

@@ -54,8 +54,6 @@ fn refuse<T>(code: i32, message: impl Into<String>) -> Result<T, Refusal> {
 
 /// Writes the reply to a request; whether it could be answered as asked.
 pub(super) fn answer(request: &Request<'_>, mut call: Call<'_, '_>) -> bool {
-    #[cfg(feature = "planted")]
-    crate::plant::work();
     let Some(id) = request.id else {
         // A notification of the caller's: what it changes is changed, and the result goes nowhere.
         let letter = &mut Letter::default();
@@ -130,7 +128,17 @@ fn stats(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Answer {
 fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, Refusal> {
     let point = named(reading, call.turn)?;
     refresh(point, call.max_age_ns(reading.max_age_ms), call.turn)?;
+    #[cfg(feature = "planted")]
+    plant(point, call.turn);
     Ok(point)
+}
+
+/// A cost of the lab's own choosing, once in a round of replies about stations.
+#[cfg(feature = "planted")]
+fn plant(point: PointId, turn: &Turn<'_>) {
+    let clients = turn.engine.table().len();
+    let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
+    crate::plant::work(crate::plant::Reply { point, interface, clients });
 }
 
 impl Call<'_, '_> {

@@ -1,0 +1,202 @@
+//! How comparisons that are drawn from a pool of real pairs are decided: what the lab finds of a difference that is
+//! known, and how often it cries wolf where there is none.
+//!
+//! Each draw is six pairs of the pool, none twice, and goes to the judge of real comparisons ([`crate::judge`]). Draws
+//! share pairs and are not independent: they say what this pool gives, no finer than its pairs are many. Pure; draws
+//! are seeded.
+
+use std::collections::BTreeSet;
+
+use model::{
+    random::Random,
+    run::Run,
+    trial::Trial,
+    verdict::{Difference, Expect, FEWEST_PAIRS, Verdict},
+};
+
+use crate::{
+    figures::Part,
+    judge::{self, Evidence, Look, Question},
+    measured::Measured,
+    verdicts::{Basis, Finding, Judgement},
+};
+
+/// What is drawn for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked<'a> {
+    /// The variant that is compared with.
+    pub base: &'a str,
+    /// The variant that may differ from it.
+    pub variant: &'a str,
+    /// Clients.
+    pub clients: u32,
+    /// What a comparison is to show.
+    pub expect: Expect,
+    /// Comparisons at most; all that there are where they are fewer.
+    pub comparisons: usize,
+}
+
+/// What the comparisons of one pool said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drawn {
+    /// Pairs of the pool, each of two real trials.
+    pub pairs: u32,
+    /// Comparisons of six of them.
+    pub comparisons: u32,
+    /// Comparisons that called the variant dearer.
+    pub dearer: u32,
+    /// Comparisons that called it cheaper.
+    pub cheaper: u32,
+    /// Comparisons that called it the same within the margin.
+    pub same: u32,
+    /// Comparisons that passed it.
+    pub passed: u32,
+    /// Comparisons that called subject, load and others together dearer.
+    pub together_dearer: u32,
+    /// Comparisons in which the total decided, because events differ.
+    pub by_total: u32,
+    /// The pool's steady difference as a share of the base; `None` where periods are not compared.
+    pub steady: Option<f64>,
+    /// The pool's total difference as a share of the base.
+    pub total: f64,
+    /// The standard deviation of the differences of the pool's pairs that decide, as a share of the base.
+    pub spread: f64,
+    /// The base, µs of CPU a second.
+    pub base_us_per_second: f64,
+}
+
+/// What comparisons drawn from a study's repetitions say; `None` where a question has fewer than six valid pairs.
+pub fn of(run: &Run, trials: &[Trial], asked: &[Asked<'_>]) -> Vec<Option<Drawn>> {
+    let measured = Measured::of(run, trials);
+    asked.iter().map(|asked| drawn(&measured, asked)).collect()
+}
+
+fn drawn(measured: &Measured, asked: &Asked<'_>) -> Option<Drawn> {
+    let question = question(measured, asked);
+    let evidence = Evidence::of(measured, &question);
+    let pairs = evidence.judged.whole.len();
+    if pairs < FEWEST_PAIRS as usize {
+        return None;
+    }
+    let judge = |places: &[usize]| judge::of(&question, &evidence, Look::only(pairs), places);
+    let all: Vec<usize> = (0..pairs).collect();
+    let mut drawn = pool(&judge(&all));
+    sixes(pairs, asked.comparisons).iter().for_each(|six| drawn.count(&judge(six)));
+    Some(drawn)
+}
+
+fn question(measured: &Measured, asked: &Asked<'_>) -> Question {
+    let variant = measured.variants().iter().find(|one| one.name == asked.variant);
+    Question {
+        base: asked.base.to_owned(),
+        variant: asked.variant.to_owned(),
+        clients: asked.clients,
+        subject: variant
+            .map_or_else(String::new, |one| measured.run.study.subject_of(one).process.clone()),
+        part: Part::Subject,
+        expect: asked.expect,
+        difference: Difference::Variants,
+        margin: measured.run.study.compare.margin.get(),
+        pairs: None,
+        changes: Vec::new(),
+    }
+}
+
+/// What all pairs say together.
+fn pool(all: &Judgement) -> Drawn {
+    let base = all.before.map_or(0.0, |before| before.mean);
+    let after = all.after.map_or(0.0, |after| after.mean);
+    let of_base = |us_per_second: f64| us_per_second / base;
+    Drawn {
+        pairs: all.pairs,
+        steady: all.split.as_ref().map(|split| of_base(split.steady.mean)),
+        total: of_base(after - base),
+        spread: all.absolute.and_then(|absolute| absolute.sd).map_or(0.0, of_base),
+        base_us_per_second: base,
+        ..Drawn::default()
+    }
+}
+
+impl Drawn {
+    fn count(&mut self, judgement: &Judgement) {
+        let together = judgement.together.map(|together| together.finding);
+        self.comparisons += 1;
+        self.dearer += u32::from(judgement.finding == Finding::Dearer);
+        self.cheaper += u32::from(judgement.finding == Finding::Cheaper);
+        self.same += u32::from(judgement.finding == Finding::Equivalent);
+        self.passed += u32::from(judgement.verdict == Verdict::Pass);
+        self.together_dearer += u32::from(together == Some(Finding::Dearer));
+        self.by_total += u32::from(judgement.basis == Basis::Total);
+    }
+}
+
+/// Six places out of so many: all choices there are, or so many different seeded ones.
+pub(crate) fn sixes(places: usize, most: usize) -> Vec<Vec<usize>> {
+    let chosen = FEWEST_PAIRS as usize;
+    let all = (0..chosen).fold(1u128, |all, at| all * (places - at) as u128 / (at + 1) as u128);
+    if all <= most as u128 {
+        return every(chosen, places);
+    }
+    let mut random = Random::seeded(places as u64);
+    let mut found = BTreeSet::new();
+    while found.len() < most {
+        found.insert(random.choose(chosen, places));
+    }
+    found.into_iter().collect()
+}
+
+/// Every choice, in the order of the alphabet.
+fn every(chosen: usize, places: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for at in 0..chosen {
+        let longer = |start: &Vec<usize>| -> Vec<Vec<usize>> {
+            let from = start.last().map_or(0, |last| last + 1);
+            let next = from..places - (chosen - at - 1);
+            next.map(|place| start.iter().copied().chain([place]).collect()).collect()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::test_data::{CLIENTS, compared, pairs};
+
+    fn asked(expect: Expect) -> Asked<'static> {
+        Asked { base: "before", variant: "after", clients: CLIENTS, expect, comparisons: 100 }
+    }
+
+    fn drawn(values: &[(f64, f64)], expect: Expect) -> Drawn {
+        let (mut run, trials) = compared(values);
+        run.versus = None;
+        of(&run, &trials, &[asked(expect)]).remove(0).unwrap()
+    }
+
+    #[test]
+    fn every_choice_is_taken_once_where_there_are_few() {
+        assert_eq!(sixes(6, 100), [vec![0, 1, 2, 3, 4, 5]]);
+        let found = sixes(9, 100);
+        assert_eq!(found.len(), 84);
+        assert!(found.is_sorted_by(|a, b| a < b));
+        let mut some = sixes(20, 2000);
+        some.dedup();
+        assert_eq!(some.len(), 2000);
+    }
+
+    #[test]
+    fn what_differs_is_found_and_what_does_not_is_not() {
+        let found = drawn(&pairs(12, 0.002, 0.000_2, 3), Expect::NoSlower);
+        assert_eq!((found.pairs, found.comparisons, found.dearer), (12, 100, 100));
+        assert!((found.total - 0.002).abs() < 2e-4 && found.spread < 5e-4, "{found:?}");
+        let found = drawn(&pairs(12, 0.0, 0.000_2, 4), Expect::Same);
+        assert!(found.dearer + found.cheaper <= 10 && found.passed >= 90, "{found:?}");
+    }
+
+    #[test]
+    fn a_pool_of_five_has_no_comparison() {
+        let (run, trials) = compared(&pairs(5, 0.0, 0.001, 1));
+        assert_eq!(of(&run, &trials, &[asked(Expect::Same)]), [None]);
+    }
+}
