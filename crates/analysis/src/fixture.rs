@@ -131,6 +131,7 @@ fn planned(study: Study) -> Run {
                     clients: *clients,
                     repetition,
                     purpose: Purpose::Cpu,
+                    perturbed: None,
                 };
                 plan.push(planned_trial(&study, variant, id));
             }

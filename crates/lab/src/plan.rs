@@ -7,6 +7,7 @@
 
 mod instruments;
 mod pairs;
+mod perturbed;
 
 use std::time::Duration;
 
@@ -51,18 +52,21 @@ impl Probes for Unlocated<'_> {
 /// All trials of a study, in the order in which they start.
 pub fn trials(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
     let mut trials = cpu(study);
+    let perturbed = perturbed::judged(study, &trials);
     trials.extend(instruments::counts(study, probes));
     trials.extend(instruments::parity(study));
     trials.extend(instruments::pause(study));
     trials.extend(instruments::stacks(study));
+    trials.extend(perturbed);
     trials
 }
 
-/// All trials of a comparison: those that count what the variant changes, then every pair.
+/// All trials of a comparison: those that count what the variant changes, then every pair, then the pairs in
+/// perturbed states.
 pub fn comparison(study: &Study, versus: &Versus, probes: &dyn Probes) -> Vec<PlannedTrial> {
-    let mut trials = instruments::counts(study, probes);
-    trials.extend(pairs::all(study, versus));
-    trials
+    let pairs = pairs::all(study, versus);
+    let perturbed = perturbed::all(study, &pairs);
+    instruments::counts(study, probes).into_iter().chain(pairs).chain(perturbed).collect()
 }
 
 /// The one trial that sees who talks to a variant's subject, at the fewest clients.
@@ -115,7 +119,13 @@ fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + u
 fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
     let (shape, subject) = (&study.trial, study.subject_of(variant));
     PlannedTrial {
-        id: TrialId { variant: variant.name.clone(), clients, repetition, purpose: Purpose::Cpu },
+        id: TrialId {
+            variant: variant.name.clone(),
+            clients,
+            repetition,
+            purpose: Purpose::Cpu,
+            perturbed: None,
+        },
         mode: study.mode_of(variant),
         host_load: variant.host_load,
         measure: Measure {

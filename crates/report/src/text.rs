@@ -7,9 +7,12 @@ use analysis::{
     Analysis, Doubt, Level,
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
     quantity,
+    verdicts::Judgement,
 };
 
-use crate::{count_tables, flames, profile_tables, stage_tables, table::Table, tables};
+use crate::{
+    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables,
+};
 
 /// Lines are folded at this many columns.
 const COLUMNS: usize = 100;
@@ -41,6 +44,18 @@ pub fn table(analysis: &Analysis) -> String {
         text.push_str(&format!("\nNo slope over clients: {why}.\n"));
     }
     text + &doubts(analysis)
+}
+
+/// Each comparison that was repeated in perturbed states, as one table; of several each below its name.
+pub fn states(analysis: &Analysis) -> String {
+    let repeated = analysis.judgements.iter().filter(|one| !one.states.is_empty());
+    let table = |judgement: &Judgement| {
+        let Judgement { base, variant, .. } = judgement;
+        let mut table = fix_section::states(judgement);
+        table.caption = format!("{}: {base} to {variant}", table.caption);
+        section(table)
+    };
+    repeated.map(table).collect()
 }
 
 /// Each variant against its bases, and whose CPU the subject's is.

@@ -9,7 +9,7 @@ use crate::{
     figures::Part,
     quantity::{Unit, count, cpu_short, cpu_unit, percent},
     stats::{Estimate, Interval},
-    verdicts::{Basis, Events, Finding, Judgement, Split},
+    verdicts::{Basis, Events, Finding, InState, Judgement, Split},
 };
 
 /// The sides differ in more than what is named.
@@ -75,6 +75,66 @@ pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
         sentence.push_str(&advice(judgement));
     }
     sentence
+}
+
+/// The sentence of a judgement that was held against other states: what it says as it is, and where that holds.
+pub(super) fn in_states(judgement: &Judgement) -> String {
+    let states = &judgement.states;
+    let holds = states.iter().filter(|state| state.holds).count();
+    let of = format!("{holds} of {}", count(states.len() as u32, "state"));
+    if holds == states.len() {
+        return format!("{}; the conclusion holds in {of}{}", judgement.sentence, range(states));
+    }
+    let others = states.iter().filter(|state| !state.holds).map(contrary);
+    let others: Vec<_> = others.collect();
+    format!(
+        "{}: the conclusion holds in {of}: as is {} (`{}` against `{}` at {}), {}",
+        Verdict::Invalid.name(),
+        states.first().map(found).unwrap_or_default(),
+        judgement.variant,
+        judgement.base,
+        count(judgement.clients, "client"),
+        others.join("; ")
+    )
+}
+
+/// What a state says that says something else.
+fn contrary(state: &InState) -> String {
+    match &state.why {
+        Some(why) => format!("but `{}` could not be measured: {why}", state.state),
+        None => format!("but in `{}` {}", state.state, found(state)),
+    }
+}
+
+/// What a state says: `pass: it costs less, −4.2 %`.
+fn found(state: &InState) -> String {
+    let claim = match state.finding {
+        Finding::Cheaper => "it costs less",
+        Finding::Dearer => "it costs more",
+        Finding::Equivalent => "it costs the same",
+        Finding::Undecided => "its pairs do not decide",
+        Finding::NoOp | Finding::NotComparable | Finding::Unstable => "nothing can be said",
+    };
+    let effect = state.relative.as_ref().map(|effect| format!(", {} %", signed(effect)));
+    format!("{}: {claim}{}", state.verdict.name(), effect.unwrap_or_default())
+}
+
+/// The effects of all states, the smallest first: `: −4.1 to −4.4 %`.
+fn range(states: &[InState]) -> String {
+    let effects = || states.iter().filter_map(|state| state.relative.as_ref());
+    let by_size = |one: &&Estimate, other: &&Estimate| one.mean.abs().total_cmp(&other.mean.abs());
+    let ends = [effects().min_by(by_size), effects().max_by(by_size)];
+    match ends.map(|end| end.map(signed)) {
+        [Some(least), Some(most)] if least == most => format!(": {least} %"),
+        [Some(least), Some(most)] => format!(": {least} to {most} %"),
+        _ => String::new(),
+    }
+}
+
+/// A relative effect in per cent, with its sign.
+fn signed(effect: &Estimate) -> String {
+    let plus = if effect.mean > 0.0 { "+" } else { "" };
+    format!("{plus}{}", Unit::PER_CENT.mean(effect))
 }
 
 /// What is claimed, by finding and question.

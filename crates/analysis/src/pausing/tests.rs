@@ -127,11 +127,8 @@ fn a_consumer_that_changes_nothing_fails() {
 #[test]
 fn what_the_control_shows_too_is_no_effect() {
     // Every stopped span lacks a little, and so do the control's, though not in every trial.
-    let (run, trials) = paused(&[
-        [1_000.0, 995.0, 997.0],
-        [1_000.0, 996.0, 1_001.0],
-        [1_000.0, 997.0, 993.0],
-    ]);
+    let (run, trials) =
+        paused(&[[1_000.0, 995.0, 997.0], [1_000.0, 996.0, 1_001.0], [1_000.0, 997.0, 993.0]]);
     let found = only(&run, &trials);
     assert!(found.share.unwrap().interval.unwrap().low > 0.0, "{found:?}");
     assert_eq!(found.verdict, Verdict::Fail, "{}", found.sentence);

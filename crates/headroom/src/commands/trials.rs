@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use analysis::{judge::sequential, quantity::count};
+use analysis::{judge::sequential::is_decided, quantity::count};
 use lab::{
     clients::{ClientTrials, Target},
     missing::Needs,
@@ -14,9 +14,8 @@ use lab::{
     study_file::{self, StudyFile},
 };
 use model::{
-    run::Run,
     study::{Mode, Study, Variant},
-    trial::{PlannedTrial, Purpose, Trial},
+    trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
 use serde_json::json;
@@ -26,18 +25,13 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags,
+    flags::{self, states},
     options::Options,
 };
 
 /// Trials that compare nothing.
 pub(super) fn plain<'a>(target: &'a Target, symbols: &'a SymbolFolders) -> ClientTrials<'a> {
-    ClientTrials { target, symbols, comparing: None, decided: &decided }
-}
-
-/// Whether the pairs so far decide a comparison.
-fn decided(run: &Run, trials: &[Trial]) -> bool {
-    !matches!(sequential::decide(run, trials), sequential::Progress::GoOn(_))
+    ClientTrials { target, symbols, comparing: None, decided: &is_decided }
 }
 
 /// Carries trials out where they are to be made.
@@ -83,6 +77,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     if let Some(window) = flags.window {
         study.trial.window = window;
     }
+    states::perturb(study, &flags.perturb);
     if !flags.variant.is_empty() {
         let known = study.variants.iter().map(|variant| variant.name.as_str());
         Failure::unless_known("variant", &flags.variant, known)?;

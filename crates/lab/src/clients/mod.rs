@@ -145,8 +145,9 @@ impl Procedure for ClientTrials<'_> {
         }
     }
 
+    /// That all trials fail in one perturbed state says nothing of a variant in the others.
     fn variant<'a>(&self, planned: &'a PlannedTrial) -> Option<&'a VariantName> {
-        Some(&planned.id.variant)
+        planned.id.perturbed.is_none().then_some(&planned.id.variant)
     }
 
     fn trial(

@@ -1,0 +1,49 @@
+//! The words for perturbed states: `--perturb`, `--perturb=phase,seed`.
+
+use clap::ValueEnum;
+use model::{
+    perturbation::Perturbation::{self, Layout, Phase, Seed},
+    study::Study,
+};
+
+/// A perturbed state, typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateWord {
+    /// All of them
+    All,
+    /// None, whatever the study says
+    None,
+    /// Another start, and a window that opens within a round of the load
+    Phase,
+    /// Other random numbers
+    Seed,
+    /// Another layout of memory
+    Layout,
+}
+
+impl StateWord {
+    const fn means(self) -> &'static [Perturbation] {
+        match self {
+            Self::All => &Perturbation::ALL,
+            Self::None => &[],
+            Self::Phase => &[Phase],
+            Self::Seed => &[Seed],
+            Self::Layout => &[Layout],
+        }
+    }
+}
+
+/// Puts what was typed in the place of what the study says; nothing was typed where there are no words.
+pub(crate) fn perturb(study: &mut Study, words: &[StateWord]) {
+    if !words.is_empty() {
+        let means = |state: &Perturbation| words.iter().any(|word| word.means().contains(state));
+        study.compare.perturb = Perturbation::ALL.into_iter().filter(means).collect();
+    }
+}
+
+/// What that changes in a study, as a run records it: `perturb = phase, seed`.
+pub(crate) fn changed(words: &[StateWord]) -> Option<String> {
+    let name = |word: &StateWord| Some(word.to_possible_value()?.get_name().to_owned());
+    let names: Vec<_> = words.iter().filter_map(name).collect();
+    (!names.is_empty()).then(|| format!("perturb = {}", names.join(", ")))
+}
