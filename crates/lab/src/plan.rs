@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use model::{
     instrument::{Detail, Place, Probe},
+    perturbation::Perturbation,
     span::Span,
     study::{Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant},
     topology::TopologyOrder,
@@ -302,13 +303,31 @@ impl Pace for FirstGuess {
     }
 }
 
-/// Every client count and mode that a plan needs a snapshot of, first use first.
-pub fn snapshots(plan: &[PlannedTrial]) -> Vec<(u32, Mode)> {
+/// What trials start from that can start from one snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Clients of the access point.
+    pub clients: u32,
+    /// How time passes there.
+    pub mode: Mode,
+    /// The perturbed state, where that is another access point from its boot on.
+    pub perturbed: Option<Perturbation>,
+}
+
+impl Start {
+    /// What this trial starts from.
+    pub fn of(trial: &PlannedTrial) -> Self {
+        let perturbed = trial.id.perturbed.filter(|state| state.has_own_snapshot());
+        Self { clients: trial.id.clients, mode: trial.mode, perturbed }
+    }
+}
+
+/// Every start that a plan needs a snapshot of, first use first.
+pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
     let mut needed = Vec::new();
-    for trial in plan {
-        let pair = (trial.id.clients, trial.mode);
-        if !needed.contains(&pair) {
-            needed.push(pair);
+    for start in plan.iter().map(Start::of) {
+        if !needed.contains(&start) {
+            needed.push(start);
         }
     }
     needed

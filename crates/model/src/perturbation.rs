@@ -13,18 +13,32 @@ use serde::{Deserialize, Serialize};
 pub enum Perturbation {
     /// When a trial starts and when its window opens.
     Phase,
-    /// What is drawn at random.
+    /// What is drawn at random, from the boot on.
     Seed,
     /// Where programs lie in memory.
     Layout,
+    /// The CPU model.
+    Cpu,
+    /// The image's build.
+    Image,
 }
 
 /// What the state is called that a comparison is measured in anyway.
 pub const AS_IS: &str = "as is";
 
 impl Perturbation {
-    /// All, the cheap ones first.
-    pub const ALL: [Self; 3] = [Self::Phase, Self::Seed, Self::Layout];
+    /// All, the cheapest first.
+    pub const ALL: [Self; 5] = [Self::Phase, Self::Seed, Self::Layout, Self::Cpu, Self::Image];
+
+    /// Whether the virtual access point is another one from its boot on, and so has a snapshot of its own.
+    pub const fn has_own_snapshot(self) -> bool {
+        !matches!(self, Self::Phase)
+    }
+
+    /// Whether it can be brought about on a device, which has the CPU and the image that it has.
+    pub const fn is_for_devices(self) -> bool {
+        matches!(self, Self::Phase | Self::Seed | Self::Layout)
+    }
 
     /// The name that files, flags and output use.
     pub const fn name(self) -> &'static str {
@@ -32,19 +46,19 @@ impl Perturbation {
             Self::Phase => "phase",
             Self::Seed => "seed",
             Self::Layout => "layout",
+            Self::Cpu => "cpu",
+            Self::Image => "image",
         }
     }
 
     /// What is different.
     pub const fn changes(self) -> &'static str {
         match self {
-            Self::Phase => {
-                "trials start half a second later, and windows open within a round of the load"
-            }
-            Self::Seed => "other random numbers of the kernel",
-            Self::Layout => {
-                "an environment that is longer by 37 KiB, which moves the stacks of what is started"
-            }
+            Self::Phase => "trials start 0.5 s later, and windows open within a round of the load",
+            Self::Seed => "other random numbers; in a guest other clients in another order",
+            Self::Layout => "a longer environment; in a guest every program at its own addresses",
+            Self::Cpu => "another CPU model",
+            Self::Image => "the same files, unpacked in another order and elsewhere in memory",
         }
     }
 }

@@ -24,7 +24,7 @@
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
 //! | 8 | trials in perturbed states |
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,10 @@ pub struct LabIdentity {
     pub counted_arguments: Vec<String>,
     /// What accelerates real-time mode: `kvm` or `tcg`; `None` where no trial uses that mode.
     pub accelerator: Option<String>,
+    /// What is different in the access points of perturbed states, by the state's name: arguments, words of the
+    /// kernel's command line, the image's SHA-256.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub perturbed: BTreeMap<String, String>,
 }
 
 impl LabIdentity {

@@ -47,6 +47,9 @@ pub(super) fn of_clients(
     let versus = versus(&file.study, flags, &sides)?;
     file.study.compare.perturb.retain(|_| !flags.a_a);
     states::perturb(&mut file.study, &flags.perturb);
+    if flags.on != On::Vm {
+        states::refuse_on_device(&file.study)?;
+    }
     reduce(&mut file, flags, &versus, sides);
     study_file::check(&file.study).map_err(Failure::Usage)?;
     let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));

@@ -8,13 +8,13 @@ use analysis::{judge::sequential::is_decided, quantity::count};
 use lab::{
     clients::{ClientTrials, Target},
     missing::Needs,
-    plan::{self, Unlocated},
+    plan::{self, Start, Unlocated},
     run_folder::Recorded,
     runner,
     study_file::{self, StudyFile},
 };
 use model::{
-    study::{Mode, Study, Variant},
+    study::{Study, Variant},
     trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
@@ -130,13 +130,20 @@ pub(super) fn say_estimate(
 /// Prints these trials of a study as its plan.
 pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Verdict {
     let snapshots = plan::snapshots(trials);
-    let access_point = |(clients, mode): &(u32, Mode)| {
-        format!("access point  {}, {}", count(*clients, "client"), mode.name())
+    let access_point = |Start { clients, mode, perturbed }: &Start| {
+        let state = perturbed.map_or(String::new(), |state| format!(", state {state}"));
+        format!("access point  {}, {}{state}", count(*clients, "client"), mode.name())
     };
     let trial = |one: &PlannedTrial| {
         format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.measure))
     };
-    let counts = snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode}));
+    let counts = snapshots.iter().map(|Start { clients, mode, perturbed }| {
+        let mut one = json!({"clients": clients, "mode": mode});
+        if let Some(state) = perturbed {
+            one["state"] = json!(state);
+        }
+        one
+    });
     let plan = Plan {
         question: &file.study.question,
         value: json!({

@@ -2,9 +2,11 @@
 
 use clap::ValueEnum;
 use model::{
-    perturbation::Perturbation::{self, Layout, Phase, Seed},
+    perturbation::Perturbation::{self, Cpu, Image, Layout, Phase, Seed},
     study::Study,
 };
+
+use crate::failure::Failure;
 
 /// A perturbed state, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -15,10 +17,14 @@ pub(crate) enum StateWord {
     None,
     /// Another start, and a window that opens within a round of the load
     Phase,
-    /// Other random numbers
+    /// Other random numbers, and so other clients
     Seed,
     /// Another layout of memory
     Layout,
+    /// Another CPU model
+    Cpu,
+    /// Another build of the image
+    Image,
 }
 
 impl StateWord {
@@ -29,8 +35,28 @@ impl StateWord {
             Self::Phase => &[Phase],
             Self::Seed => &[Seed],
             Self::Layout => &[Layout],
+            Self::Cpu => &[Cpu],
+            Self::Image => &[Image],
         }
     }
+}
+
+/// Refuses states that a device cannot be put into.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(crate) fn refuse_on_device(study: &Study) -> Result<(), Failure> {
+    let cannot = study.compare.perturb.iter().find(|state| !state.is_for_devices());
+    cannot.map_or(Ok(()), |state| {
+        let can: Vec<_> = Perturbation::ALL.into_iter().filter(|one| one.is_for_devices()).collect();
+        let can: Vec<_> = can.into_iter().map(Perturbation::name).collect();
+        Err(Failure::Usage(format!(
+            "a device has one CPU and one image, so the state `{state}` is the virtual access point's alone; say \
+             --perturb={}",
+            can.join(",")
+        )))
+    })
 }
 
 /// Puts what was typed in the place of what the study says; nothing was typed where there are no words.

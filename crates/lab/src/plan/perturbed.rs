@@ -8,7 +8,6 @@ use model::{
     span::Span,
     study::{Study, Variant},
     trial::PlannedTrial,
-    wire::State,
 };
 
 /// Half a turn of the slowest timer, and half a tick of a kernel with 250 of them a second.
@@ -58,7 +57,6 @@ fn perturbed(trial: &PlannedTrial, state: Perturbation) -> PlannedTrial {
     let mut trial = trial.clone();
     trial.id.perturbed = Some(state);
     let measure = &mut trial.measure;
-    let own = measure.state.get_or_insert(State { seed: 0, padding: 0 });
     match state {
         Perturbation::Phase => {
             let later = measure.offset.as_nanos() + LATER.as_nanos();
@@ -67,8 +65,10 @@ fn perturbed(trial: &PlannedTrial, state: Perturbation) -> PlannedTrial {
             let longer = measure.warm_up.as_nanos() + within(round);
             measure.warm_up = Span::from_nanos(longer);
         }
-        Perturbation::Seed => own.seed ^= OTHER_SEED,
-        Perturbation::Layout => own.padding += LONGER,
+        Perturbation::Seed => measure.state.get_or_insert_default().seed ^= OTHER_SEED,
+        Perturbation::Layout => measure.state.get_or_insert_default().padding += LONGER,
+        // These are in the snapshot.
+        Perturbation::Cpu | Perturbation::Image => {}
     }
     trial
 }
