@@ -63,20 +63,56 @@ fn a_conclusion_that_holds_in_the_cheap_states_says_so_and_the_run_can_be_gone_o
     assert_eq!(place.left(), []);
 }
 
+/// Holds on the machine as it is, and in each state but `phase` no longer: its layout, CPU, clients and image.
+const AS_IT_IS: &str = "grep -q ^7ffff7 /proc/self/maps && grep -qw avx2 /proc/cpuinfo && \
+    iw dev wlan0 station dump | grep -q 02:00:00:01:00:0 && [ ! -e /etc/headroom/padding ]";
+
 #[test]
-fn a_conclusion_that_one_state_contradicts_is_none_and_the_state_is_named() {
+fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() {
     let place = Place::with_guests();
-    // Only a program whose environment is long is dearer than the base.
-    let study = burners("[ ${#HEADROOM_LAYOUT} -gt 8192 ]", 4_000, 2_000);
-    let judgement = compared(&place, &study, &["--perturb=seed,layout"], 3);
+    let study = burners(AS_IT_IS, 2_000, 4_000);
+    let judgement = compared(&place, &study, &["--perturb"], 3);
     assert_eq!(judgement["verdict"], "invalid");
     let sentence = judgement["sentence"].as_str().unwrap();
-    assert!(sentence.contains("the conclusion holds in 2 of 3 states"), "{sentence}");
-    assert!(sentence.contains("but in `layout` fail: it costs more, +"), "{sentence}");
-    let expected =
-        [("as is", "cheaper", true), ("seed", "cheaper", true), ("layout", "dearer", false)];
+    assert!(sentence.contains("the conclusion holds in 2 of 6 states"), "{sentence}");
+    let (cheaper, dearer) = (|name| (name, "cheaper", true), |name| (name, "dearer", false));
+    for state in ["seed", "layout", "cpu", "image"] {
+        let contrary = format!("in `{state}` it costs more (+");
+        assert!(sentence.contains(&contrary), "{sentence}");
+    }
+    let expected = ["as is", "phase"].map(cheaper).into_iter();
+    let expected: Vec<_> = expected.chain(["seed", "layout", "cpu", "image"].map(dearer)).collect();
     assert_eq!(states(&judgement), expected);
-    // Alone it passes.
-    place.headroom(["compare", "study.toml", "plain", "own", "--out", "alone"]).run().code(0);
     assert_eq!(place.left(), []);
+}
+
+#[test]
+fn states_that_cannot_be_are_refused_before_anything_is_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", &burners("true", 1, 1).text());
+    let refused = |words: &[&str], message: &str| {
+        let all = ["compare", "study.toml", "plain"].iter().chain(words).copied();
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(message);
+        assert!(!place.path("run").exists());
+    };
+    refused(&["own", "--perturb=sed"], "invalid value 'sed'");
+    refused(&["--a-a", "--perturb"], "cannot be used with");
+    refused(
+        &["own", "--on", "local", "--perturb"],
+        "the state `cpu` is the virtual access point's alone; say --perturb=phase,seed,layout",
+    );
+    let study = burners("true", 1, 1).text();
+    let study = |states: &str| {
+        study.replace("[trial]", &format!("[compare]\nperturb = [{states}]\n[trial]"))
+    };
+    place.write("study.toml", &study("\"seed\", \"seed\""));
+    refused(&["own"], "the state `seed` stands there twice");
+    place.write("study.toml", &burners("true", 1, 1).text());
+    place
+        .headroom(["run", "study.toml", "--out", "run", "--perturb"])
+        .run()
+        .code(2)
+        .says("no variant that is measured names another");
+    place.write("study.toml", &study("\"sed\""));
+    refused(&["own"], "unknown value `sed`; did you mean `seed`?");
 }

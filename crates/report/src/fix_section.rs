@@ -17,7 +17,7 @@ use crate::{
     overall::bare,
     pair_chart, prose,
     signed::{of_estimate, with_interval},
-    table::Table,
+    table::{Rows, Table},
     tables,
 };
 
@@ -278,29 +278,39 @@ fn parts(judgement: &Judgement) -> Table {
         .table()
 }
 
-/// The same comparison in each state.
-pub(crate) fn states(judgement: &Judgement) -> Table {
+/// The same comparison in each state, with what is different in it.
+fn states(judgement: &Judgement) -> Table {
+    let different = |each: &&InState| {
+        let why = each.why.as_ref().map(|why| format!("not measured: {why}"));
+        why.unwrap_or_else(|| each.changes.clone())
+    };
+    in_states(judgement).text("what is different", "", different).table()
+}
+
+/// The same, as narrow as a terminal.
+pub(crate) fn states_short(judgement: &Judgement) -> Table {
+    in_states(judgement).table()
+}
+
+fn in_states(judgement: &Judgement) -> Rows<&InState> {
     let states = &judgement.states;
     let most = states.iter().flat_map(|each| [each.before, each.after]).flatten();
     let unit = quantity::cpu_unit(most.map(|cpu| cpu.mean).fold(0.0, f64::max));
     let name = format!("{}/s", unit.name);
-    let relative = |each: &&InState| each.relative;
+    let effect = |each: &&InState| {
+        let effect = each.relative.as_ref();
+        effect.map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+    };
     Table::of("The same comparison in each state", states)
         .head("state", "", |each| each.state.clone())
         .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
         .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
-        .number("effect", "%", |each| {
-            relative(each).map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, &effect))
-        })
-        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, relative(each).as_ref()))
+        .number("effect", "%", effect)
+        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
         .number("pairs", "", |each| each.pairs.to_string())
         .text("found", "", |each| finding(each.finding).to_owned())
         .text("verdict", "", |each| each.verdict.name().to_owned())
         .text("holds", "", |each| if each.holds { "yes" } else { "no" }.to_owned())
-        .text("what is different", "", |each| {
-            each.why.as_ref().map_or(each.changes.clone(), |why| format!("not measured: {why}"))
-        })
-        .table()
 }
 
 /// The functions that the variant changes.

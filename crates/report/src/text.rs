@@ -51,7 +51,7 @@ pub fn states(analysis: &Analysis) -> String {
     let repeated = analysis.judgements.iter().filter(|one| !one.states.is_empty());
     let table = |judgement: &Judgement| {
         let Judgement { base, variant, .. } = judgement;
-        let mut table = fix_section::states(judgement);
+        let mut table = fix_section::states_short(judgement);
         table.caption = format!("{}: {base} to {variant}", table.caption);
         section(table)
     };

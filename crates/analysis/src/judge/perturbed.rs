@@ -186,7 +186,11 @@ mod tests {
             let holding =
                 format!("the conclusion holds in {} of {} states", states.len(), states.len() + 1);
             assert!(judgement.sentence.contains(&holding), "{}", judgement.sentence);
-            assert!(judgement.sentence.contains("but in `layout` "), "{}", judgement.sentence);
+            assert!(
+                judgement.sentence.contains(", but in `layout` it costs "),
+                "{}",
+                judgement.sentence
+            );
             assert!(!judgement.sentence.contains("`seed`"), "{}", judgement.sentence);
             let holds: Vec<_> = judgement.states.iter().map(|state| state.holds).collect();
             assert_eq!(holds.iter().filter(|holds| !**holds).count(), 1);
@@ -222,10 +226,10 @@ mod tests {
         }
         let judgement = only(&run, &trials);
         assert_eq!(judgement.verdict, Verdict::Invalid);
-        let why = "but `seed` could not be measured: no such machine";
+        let why = ", but `seed` could not be measured: no such machine";
         assert!(judgement.sentence.contains(why), "{}", judgement.sentence);
         trials.retain(|trial| trial.planned.id.perturbed != Some(Perturbation::Seed));
-        let why = "but `seed` could not be measured: it was not measured";
+        let why = ", but `seed` could not be measured: it was not measured";
         assert!(only(&run, &trials).sentence.contains(why));
     }
 

@@ -85,12 +85,17 @@ pub(super) fn in_states(judgement: &Judgement) -> String {
     if holds == states.len() {
         return format!("{}; the conclusion holds in {of}{}", judgement.sentence, range(states));
     }
-    let others = states.iter().filter(|state| !state.holds).map(contrary);
-    let others: Vec<_> = others.collect();
+    let others: Vec<_> = states.iter().filter(|state| !state.holds).map(contrary).collect();
+    let than = match judgement.finding {
+        Finding::Cheaper => "costs less than",
+        Finding::Dearer => "costs more than",
+        Finding::Equivalent => "costs the same as",
+        _ => "is undecided against",
+    };
+    let effect = states.first().map(effect_of).unwrap_or_default();
     format!(
-        "{}: the conclusion holds in {of}: as is {} (`{}` against `{}` at {}), {}",
+        "{}: the conclusion holds in {of}: as is `{}` {than} `{}` at {}{effect}, but {}",
         Verdict::Invalid.name(),
-        states.first().map(found).unwrap_or_default(),
         judgement.variant,
         judgement.base,
         count(judgement.clients, "client"),
@@ -98,25 +103,25 @@ pub(super) fn in_states(judgement: &Judgement) -> String {
     )
 }
 
-/// What a state says that says something else.
+/// What a state says that says something else: ``in `cpu` it costs more (+1.2 %, fail)``.
 fn contrary(state: &InState) -> String {
-    match &state.why {
-        Some(why) => format!("but `{}` could not be measured: {why}", state.state),
-        None => format!("but in `{}` {}", state.state, found(state)),
+    if let Some(why) = &state.why {
+        return format!("`{}` could not be measured: {why}", state.state);
     }
-}
-
-/// What a state says: `pass: it costs less, −4.2 %`.
-fn found(state: &InState) -> String {
     let claim = match state.finding {
         Finding::Cheaper => "it costs less",
         Finding::Dearer => "it costs more",
         Finding::Equivalent => "it costs the same",
-        Finding::Undecided => "its pairs do not decide",
+        Finding::Undecided => "the pairs do not decide",
         Finding::NoOp | Finding::NotComparable | Finding::Unstable => "nothing can be said",
     };
-    let effect = state.relative.as_ref().map(|effect| format!(", {} %", signed(effect)));
-    format!("{}: {claim}{}", state.verdict.name(), effect.unwrap_or_default())
+    format!("in `{}` {claim}{}", state.state, effect_of(state))
+}
+
+/// A state's effect and verdict, in brackets.
+fn effect_of(state: &InState) -> String {
+    let effect = state.relative.as_ref().map(|effect| format!("{} %, ", signed(effect)));
+    format!(" ({}{})", effect.unwrap_or_default(), state.verdict.name())
 }
 
 /// The effects of all states, the smallest first: `: −4.1 to −4.4 %`.

@@ -88,6 +88,9 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     study_file::check(study).map_err(Failure::Usage)?;
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
+    if !flags.perturb.is_empty() {
+        states::refuse_unjudged(&file.study, &planned(&file))?;
+    }
     Ok(file)
 }
 

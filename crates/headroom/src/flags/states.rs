@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use model::{
     perturbation::Perturbation::{self, Cpu, Image, Layout, Phase, Seed},
     study::Study,
+    trial::PlannedTrial,
 };
 
 use crate::failure::Failure;
@@ -57,6 +58,21 @@ pub(crate) fn refuse_on_device(study: &Study) -> Result<(), Failure> {
             can.join(",")
         )))
     })
+}
+
+/// Refuses states for a study that judges no change.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(crate) fn refuse_unjudged(study: &Study, planned: &[PlannedTrial]) -> Result<(), Failure> {
+    let is_asked = !study.compare.perturb.is_empty();
+    if !is_asked || planned.iter().any(|trial| trial.id.perturbed.is_some()) {
+        return Ok(());
+    }
+    let why = "--perturb repeats verdicts on changes, and no variant that is measured names another one of the same \
+               subject in `against`";
+    Err(Failure::Usage(why.to_owned()))
 }
 
 /// Puts what was typed in the place of what the study says; nothing was typed where there are no words.

@@ -37,14 +37,12 @@ pub(super) fn judged(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial
     all(study, &judged)
 }
 
-/// The variant that a verdict on another one compares it with: it runs the same subject.
+/// The variant that a verdict on another one compares it with: it runs the same subject in the same mode.
 fn base_of<'a>(study: &'a Study, variant: &Variant) -> Option<&'a Variant> {
-    let process = |variant| &study.subject_of(variant).process;
-    let mut named = variant
-        .against
-        .iter()
-        .filter_map(|name| study.variants.iter().find(|one| one.name == *name));
-    named.find(|base| base.name != variant.name && process(base) == process(variant))
+    let of = |variant| (&study.subject_of(variant).process, study.mode_of(variant));
+    let find = |name: &String| study.variants.iter().find(|one| one.name == *name);
+    let mut named = variant.against.iter().filter_map(find);
+    named.find(|base| base.name != variant.name && of(base) == of(variant))
 }
 
 /// These trials once more in each state that the study asks for.
