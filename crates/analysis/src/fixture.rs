@@ -172,6 +172,7 @@ fn lab() -> LabIdentity {
             "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
         ),
         accelerator: None,
+        perturbed: Default::default(),
     }
 }
 

@@ -247,7 +247,8 @@ mod tests {
         let [with, without] = [crate::analyse(&run, &trials), crate::analyse(&alone, &plain)];
         assert_eq!((&with.cells, &with.comparisons), (&without.cells, &without.comparisons));
         assert_eq!(with.doubts, without.doubts);
-        assert_eq!((with.planned, with.valid), (4 * without.planned, 4 * without.valid));
+        let all = Perturbation::ALL.len() as u32 + 1;
+        assert_eq!((with.planned, with.valid), (all * without.planned, all * without.valid));
     }
 
     #[test]

@@ -191,7 +191,9 @@ impl Virtual {
         let this = &*self;
         let make = |(variant, start): (Option<VariantName>, Start)| {
             let snapshot = match (this.start(lab, variant.as_ref(), start), start.perturbed) {
-                (Err(Error::Machine(why)), Some(state)) => Err(not_raised(state, &why)),
+                (Err(Error::Machine(why)), Some(_)) => {
+                    Err(format!("this state cannot be raised: {why}"))
+                }
                 (snapshot, _) => Ok(snapshot?),
             };
             Ok(Raised { variant, start, snapshot })
@@ -250,11 +252,6 @@ impl Virtual {
         let raised = of(Some(&planned.id.variant)).or_else(|| of(None)).ok_or_else(lost)?;
         Ok(raised.snapshot.as_ref().map_err(String::as_str))
     }
-}
-
-/// Why a state's trials are not valid that cannot be raised.
-fn not_raised(state: Perturbation, why: &vm::Failure) -> String {
-    format!("the state `{state}` cannot be raised: {why}")
 }
 
 /// The other build of the image, where a study asks for that state.

@@ -182,8 +182,8 @@ impl Shape {
 
 /// The CPU of counted mode.
 const COUNTED_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
-/// Another one: without AVX, BMI, SMAP and XSAVE, so that the C library and the kernel choose other code.
-const OTHER_CPU: &str = "Nehalem,-rdrand,-rdseed,-erms,-fsrm";
+/// Another one: without AVX, BMI, SMAP and XSAVE, with the AES that the image's modules ask for, so that the C library and the kernel choose other code.
+const OTHER_CPU: &str = "Westmere,-rdrand,-rdseed,-erms,-fsrm";
 /// One layout of all programs.
 const ONE_LAYOUT: &str = "norandmaps ";
 /// For pid 1, which draws other clients. The kernel mixes its command line into its random numbers, too.
