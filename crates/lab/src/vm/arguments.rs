@@ -182,7 +182,8 @@ impl Shape {
 
 /// The CPU of counted mode.
 const COUNTED_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
-/// Another one: without AVX, BMI, SMAP and XSAVE, with the AES that the image's modules ask for, so that the C library and the kernel choose other code.
+/// Another one: without AVX, BMI, SMAP and XSAVE, so that the C library and the kernel choose other code. It has the
+/// AES that a module of the image does not load without.
 const OTHER_CPU: &str = "Westmere,-rdrand,-rdseed,-erms,-fsrm";
 /// One layout of all programs.
 const ONE_LAYOUT: &str = "norandmaps ";
