@@ -2,9 +2,12 @@
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
+# Targets are made one after the other but for those that `together` names.
+ifndef TOGETHER
 .NOTPARALLEL:
+endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study client-scale self-check contention completion test guides clean
+.PHONY: help setup setup-build setup-check packages packages-test headroom programs base build check study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -13,6 +16,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 device := x86_64-unknown-linux-gnu
 headroom := target/release/headroom
+tests_cache := $(CURDIR)/target/headroom-cache
 
 help: ## what can be made
 	@echo 'make TARGET'
@@ -34,23 +38,50 @@ contention: build ## what applications take from Wi-Fi, and what each control gi
 completion: build ## what waiting for a transmit command costs, and what gives it back (about half an hour)
 	$(headroom) run studies/tx-completion.toml
 
-build: setup ## headroom, and the static programs for the access point
+build: ## headroom, and the static programs for the access point
+	@$(together) headroom packages
+	@$(together) programs base
+
+# What is built and what is fetched keep each other company; cargo itself builds one thing at a time.
+together := $(MAKE) --no-print-directory --jobs=2 TOGETHER=yes
+
+headroom: setup-build
 	cargo build --locked --release --package headroom
+
+packages: setup-build
+	@scripts/setup study
+
+programs:
 	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
 
-check: setup-test ## formatting, lints and the rules of CONTRIBUTING.md
+# A machine without the archive can still build.
+base:
+	@$(headroom) image --base --quiet >/dev/null || echo 'make: the image is left to the first run'
+
+check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check
 
-test: check build ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
-	HEADROOM_CACHE=$(CURDIR)/target/headroom-cache cargo test --locked --workspace --no-fail-fast
+test: ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
+	@$(together) check packages-test
+	@$(MAKE) --no-print-directory headroom
+	@$(together) programs base HEADROOM_CACHE=$(tests_cache)
+	HEADROOM_CACHE=$(tests_cache) cargo test --locked --workspace --no-fail-fast
+
+site: setup-check ## the documentation as a site, with every link checked
+	cargo xtask site
 
 guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
 	scripts/guides
 
-setup: ## install what a study needs and this machine lacks (packages.txt)
-	@scripts/setup study
+setup: setup-build packages ## install what a study needs and this machine lacks (packages.txt)
 
-setup-test: ## the same for the tests
+setup-build:
+	@scripts/setup build
+
+setup-check:
+	@scripts/setup check
+
+packages-test: setup-check
 	@scripts/setup test
 
 clean: ## remove what was built, and the tests' cache; runs and your cache stay

@@ -54,6 +54,12 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
     );
     assert!(number(message, "/relative/interval/high") < -0.5, "{message:#}");
     assert!(number(message, "/detectable") < 0.05, "{message:#}");
+    // Part by part of the windows: what the sides differ by is steady, and all of it.
+    let split = &message["split"];
+    assert_eq!((&message["basis"], &split["periods"]), (&"steady".into(), &60.into()));
+    let part = |name: &str| number(split, &format!("/{name}/mean"));
+    assert!((part("steady") + part("events") - part("total")).abs() < 0.001, "{split:#}");
+    assert!(part("steady") < -10_000.0, "µs of CPU a second: {split:#}");
     // Six pairs, and one trial once more.
     assert_eq!(trials(&place, "run"), 13);
     assert!(fs::read_to_string(place.path("summary.md")).unwrap().contains("event costs less"));
@@ -85,10 +91,12 @@ fn waiting_for_the_event_is_cheaper_than_in_a_loop_and_the_run_can_be_read_again
 fn one_strategy_twice_is_the_same_in_counted_time() {
     let place = Place::with_guests();
     place.write("study.toml", STUDY);
-    // Nearly every pair is the same to the nanosecond; the margin is for the one in about sixty that is not.
-    let words = "compare study.toml event --a-a --pairs 6 --margin 5% --out run";
+    let words = "compare study.toml event --a-a --pairs 6 --out run";
     let message = place.headroom(words.split(' ')).run();
     message.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
+    message.code(0).prints("rare events in 60 periods of 0.048 s each");
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("Steady cost and rare events"));
     assert_eq!(trials(&place, "run"), 12);
     assert_eq!(place.left(), []);
 }

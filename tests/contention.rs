@@ -9,6 +9,53 @@ use model::{
 
 use crate::harness::Place;
 
+/// One cell and one control: a question that `headroom compare` asks.
+const QUESTION: &str = r#"question = "Which?"
+
+[contention]
+warm-up = "1s"
+window = "3s"
+
+[[place]]
+name = "ap"
+on = "vm"
+road = "radio"
+
+[[traffic]]
+name = "saturated"
+flow = "udp"
+
+[[application]]
+name = "stream"
+stressor = "--stream"
+workers = 4
+
+[[control]]
+name = "shares-2"
+control = { weight = 2 }
+
+[[cell]]
+place = "ap"
+traffic = "saturated"
+application = "stream"
+"#;
+
+#[test]
+fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
+    let place = Place::with_guests();
+    place.write("study.toml", QUESTION);
+    let words = "compare study.toml none shares-2 --window 4s --out run --json";
+    let message = place.headroom(words.split(' ')).run().code(0).last_json();
+    let found = &message["comparison"];
+    assert_eq!((&found["verdict"], &found["carries"]), (&"pass".into(), &"more".into()));
+    assert_eq!((&found["pairs"], &found["split"]["periods"]), (&6.into(), &24.into()));
+    assert_eq!(fs::read_dir(place.path("run").join("trials")).unwrap().count(), 12);
+    let page = fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("One control against another: how much more Wi-Fi arrives"));
+    place.headroom(["check", "run"]).run().code(0).prints("none to shares-2 of saturated");
+    assert_eq!(place.left(), []);
+}
+
 /// One harm cell under few arms; the second cell is the application alone under guard.
 const STUDY: &str = r#"question = "What does the harness ask?"
 

@@ -1,4 +1,5 @@
-//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints, the fuzz targets.
+//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints, the fuzz targets,
+//! the links of the documentation.
 //!
 //! All of it runs even where the first part fails, so that one call reports everything.
 
@@ -38,7 +39,9 @@ pub(crate) fn everything(root: &Path) -> Result<bool> {
     for tool in &TOOLS {
         fine &= tool.run(root)?;
     }
-    Ok(fine & fuzz_targets(root)?)
+    fine &= fuzz_targets(root)?;
+    println!("check: the documentation");
+    Ok(fine & crate::package("site", &[])?)
 }
 
 /// Whether the fuzz targets compile. Their workspace is not ours, so nothing else would notice that they no longer do.

@@ -23,11 +23,12 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
 Commands:
-  check          the rules of CONTRIBUTING.md, formatting, lints, and whether the fuzz targets compile
+  check          the rules of CONTRIBUTING.md, formatting, lints, whether the fuzz targets compile, and the documentation
   check --rules  the rules alone, in a second
   against-perf   our recording of stacks alongside `perf record`, in one guest (needs `make build`)
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
                  --of RUN: from a run that is there
+  site           the documentation as a site in target/site/html, with every link of it followed
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -43,7 +44,8 @@ fn main() -> ExitCode {
         }
         ["check"] => exit_code(check::everything(&root())),
         ["against-perf"] => exit_code(against_perf::run(&root())),
-        ["sensitivity", words @ ..] => exit_code(sensitivity(words)),
+        ["sensitivity", words @ ..] => exit_code(package("sensitivity", words)),
+        ["site"] => exit_code(package("site", &[])),
         ["fuzz", target, seconds] => exit_code(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => exit_code(check::rules(&root())),
         _ => {
@@ -53,11 +55,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// A program of its own, because it takes the whole analysis, and the check is built before anything else.
-fn sensitivity(words: &[&str]) -> anyhow::Result<bool> {
+/// A program of its own, because of all that it is made of: the check is built before anything else.
+fn package(name: &str, words: &[&str]) -> anyhow::Result<bool> {
     // A run is named as it is seen from here.
     let mut cargo = check::cargo(&env::current_dir().context("cannot find the current folder")?);
-    cargo.args(["run", "--quiet", "--locked", "--package", "sensitivity", "--"]).args(words);
+    cargo.args(["run", "--quiet", "--locked", "--package", name, "--"]).args(words);
     Ok(cargo.status().context("cannot run cargo")?.success())
 }
 

@@ -33,6 +33,7 @@ use crate::{
 };
 
 pub(crate) use rule::finding;
+pub(crate) use words::parts;
 
 /// The error that is allowed in a comparison, over all interim analyses together.
 pub const ERROR: f64 = 0.05;
@@ -120,10 +121,20 @@ impl Question {
     }
 }
 
+/// Which of two values is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Better {
+    /// The lesser: it is a cost.
+    Less,
+    /// The greater: a pair differs by what the variant has less.
+    More,
+}
+
 /// What each valid pair took, by repetition.
 pub(crate) struct PairValues {
     /// `(variant, base)`, µs of CPU a second.
     pub(crate) whole: Vec<(f64, f64)>,
+    pub(crate) better: Better,
     /// The same pairs, period by period.
     pub(crate) periods: Result<InStep, NoPeriods>,
 }
@@ -137,7 +148,7 @@ impl PairValues {
             Some((sides, (variant?, base?)))
         };
         let (sides, whole): (Vec<_>, Vec<_>) = pairs.iter().copied().filter_map(value).unzip();
-        Self { periods: periods::of(measured, part, &sides), whole }
+        Self { periods: periods::of(measured, part, &sides), whole, better: Better::Less }
     }
 }
 
@@ -195,6 +206,19 @@ impl Evidence {
             strangers: comparability::across(&recorded, &question.difference),
             ran: ran::ran(measured, question),
             rates: ran::rates(measured, question),
+        }
+    }
+
+    /// Of pairs that another kind of study made: nothing else was counted with them, or speaks against them.
+    pub(crate) fn of_pairs(judged: PairValues, planned: u32) -> Self {
+        Self {
+            complete: judged.whole.len() == planned as usize,
+            judged,
+            together: None,
+            planned,
+            strangers: Vec::new(),
+            ran: Vec::new(),
+            rates: Vec::new(),
         }
     }
 
@@ -273,8 +297,10 @@ impl Effect {
     /// steady difference decides; where they do differ, they are part of what the variant costs and the total does.
     pub(crate) fn of(values: &PairValues, places: &[usize], level: f64) -> Self {
         let pairs: Vec<(f64, f64)> = places.iter().map(|at| values.whole[*at]).collect();
-        let means =
-            |why| Self { paired: Paired::of(&pairs, level), split: None, basis: Basis::Mean(why) };
+        let sign = if values.better == Better::Less { 1.0 } else { -1.0 };
+        let whole = || pairs.iter().map(|(variant, base)| sign * (variant - base)).collect();
+        let totals = || Paired::by(&pairs, whole(), level);
+        let means = |why| Self { paired: totals(), split: None, basis: Basis::Mean(why) };
         let InStep { pairs: all, period_s } = match &values.periods {
             Ok(in_step) => in_step,
             Err(why) => return means(*why),
@@ -285,7 +311,7 @@ impl Effect {
         };
         let steady = || periods.iter().map(|pair| pair.steady()).collect();
         let (paired, basis) = match split.differ {
-            true => (Paired::of(&pairs, level), Basis::Total),
+            true => (totals(), Basis::Total),
             false => (Paired::by(&pairs, steady(), level), Basis::Steady),
         };
         Self { paired, split: Some(split), basis }

@@ -91,7 +91,7 @@ impl Estimate {
     }
 
     /// The same in another unit; `factor` is above 0.
-    pub(crate) fn scaled(self, factor: f64) -> Self {
+    pub fn scaled(self, factor: f64) -> Self {
         let interval = |Interval { low, high }| Interval { low: low * factor, high: high * factor };
         Self {
             n: self.n,
@@ -101,6 +101,18 @@ impl Estimate {
             interval: self.interval.map(interval),
             min: self.min * factor,
             max: self.max * factor,
+        }
+    }
+
+    /// The same quantity counted the other way round.
+    pub(crate) fn turned(self) -> Self {
+        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
+        Self {
+            mean: -self.mean,
+            interval: self.interval.map(turn),
+            min: -self.max,
+            max: -self.min,
+            ..self
         }
     }
 

@@ -217,13 +217,20 @@ pub struct Judgement {
     pub states: Vec<InState>,
 }
 
+impl Basis {
+    /// Why means are compared, where they are.
+    pub const fn means_because(self) -> Option<&'static str> {
+        match self {
+            Self::Mean(why) => Some(why.why()),
+            Self::Steady | Self::Total => None,
+        }
+    }
+}
+
 impl Judgement {
     /// Why means are compared, where they are.
     pub const fn means_because(&self) -> Option<&'static str> {
-        match self.basis {
-            Basis::Mean(why) => Some(why.why()),
-            Basis::Steady | Basis::Total => None,
-        }
+        self.basis.means_because()
     }
 }
 

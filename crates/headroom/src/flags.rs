@@ -482,6 +482,9 @@ pub(crate) struct Image {
     /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]
     pub(crate) prune: Option<u32>,
+    /// Make its base only: Debian's packages, without headroom's programs
+    #[arg(long, conflicts_with = "prune")]
+    pub(crate) base: bool,
 }
 
 #[derive(Args, Debug)]

@@ -279,6 +279,8 @@ pub struct Measured {
     pub source_ns: u64,
     /// Interrupts that the driver handled.
     pub interrupts: u64,
+    /// Equal parts of the window, one after the other; none with a task. What is left at the end is in none.
+    pub periods: Vec<Period>,
     /// From the frame's creation until it came out of the second TAP, ns: quantiles.
     pub latency: Option<Latency>,
     /// Commands by name.
@@ -294,6 +296,24 @@ pub struct Measured {
     /// Time-outs of commands.
     pub timeouts: u64,
 }
+
+/// A part of a window. A driver that sleeps where it would end ends it when it wakes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Period {
+    /// How long it was, ns.
+    pub window_ns: u64,
+    /// Frames that came out of the second TAP.
+    pub sent: u64,
+    /// CPU time of the driver's thread, ns.
+    pub driver_ns: u64,
+    /// CPU time of that thread for what stands for the air, ns: not in `driver_ns`.
+    pub air_ns: u64,
+    /// Interrupts that the driver handled.
+    pub interrupts: u64,
+}
+
+/// The window is cut into so many periods, and a few more where a frame's interval does not divide them.
+pub const PERIODS: u64 = 10;
 
 /// Latencies of frames, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -17,6 +17,7 @@ use crate::{
     span::Span,
     study::Mode,
     trial::Outcome,
+    verdict::Expect,
 };
 
 pub use crate::place::Machine;
@@ -70,6 +71,26 @@ pub struct Shape {
     pub seed: u64,
     /// A real-time trial begins only where the machine was idle for this share of the second before.
     pub idle_gate: Share,
+    /// Differences below this share of the base do not matter where controls are compared; `None`: 1 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Share>,
+    /// What a comparison of two controls is to show; `None`: that the one in question keeps more Wi-Fi.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+    /// Where the study has nothing in it but one question: its sides. `headroom compare` writes it, and no study
+    /// file has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// Two controls; each block is a pair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Versus {
+    /// Compared with this one; `none` is a control too.
+    pub base: String,
+    /// The one in question.
+    pub variant: String,
 }
 
 impl Default for Shape {
@@ -81,6 +102,9 @@ impl Default for Shape {
             sweep_blocks: None,
             seed: 1,
             idle_gate: Share::of(0.94),
+            margin: None,
+            expect: None,
+            versus: None,
         }
     }
 }

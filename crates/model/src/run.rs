@@ -22,7 +22,11 @@
 //! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
 //! | 6 | loads that run on are `long-running` (were `stays`) |
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
+<<<<<<< HEAD
 //! | 8 | trials in perturbed states |
+=======
+//! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
+>>>>>>> main
 
 use std::{collections::BTreeMap, fmt};
 

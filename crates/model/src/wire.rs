@@ -16,6 +16,7 @@
 //! | 8 | what a subject said before it ended |
 //! | 9 | how the load's first failed command ended |
 //! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; what the subject, iw and hostapd say of the clients, as texts of their own |
+//! | 11 | a completion trial's window in periods |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -39,7 +40,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 10;
+pub const PROTOCOL: u16 = 11;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;

@@ -245,7 +245,7 @@ fn pairs(judgement: &Judgement) -> String {
 }
 
 /// The difference as steady cost and rare events, which are the total together.
-fn parts(judgement: &Judgement) -> Table {
+pub(crate) fn parts(judgement: &Judgement) -> Table {
     let rows = judgement.split.iter().flat_map(|split| {
         let events = |side: &Events| {
             let size = side.largest_us.map(|us| format!(", up to {}", quantity::cpu_short(us)));

@@ -5,18 +5,20 @@
 //! trials are whose is the caller's to say.
 
 use model::{
-    completion::{Load, Measured, Study},
+    completion::{Load, Measured, Period, Study},
     share::Share,
+    study::Mode,
     verdict::{Difference, Expect, Verdict},
 };
 
 use super::{By, points::wall_s};
 use crate::{
     figures::Part,
-    judge::{self, Evidence, Look, PairValues},
+    judge::{self, Better, Evidence, InStep, Look, PairValues},
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
-    verdicts::{Finding, Judgement, NoPeriods},
+    steady::{FEWEST_PERIODS, Periods},
+    verdicts::{Basis, Finding, Judgement, NoPeriods},
 };
 
 /// Differences below this share of the base do not matter, where nothing else is said.
@@ -38,6 +40,8 @@ pub struct Question {
     pub load: String,
     /// Frames a second that were offered.
     pub rate: u32,
+    /// How time passed.
+    pub mode: Mode,
     /// What the sides may differ in: [`Difference::Nothing`] where they are one strategy.
     pub difference: Difference,
     /// What is to be shown.
@@ -46,6 +50,17 @@ pub struct Question {
     pub margin: f64,
     /// Pairs of the plan.
     pub planned: u32,
+}
+
+/// One rate of one load at one place.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// How time passes there.
+    pub mode: Mode,
+    /// The load.
+    pub load: &'a Load,
+    /// Frames a second that are offered.
+    pub rate: u32,
 }
 
 /// What is compared, by name.
@@ -61,7 +76,7 @@ pub struct Sides {
 
 impl Question {
     /// What a study asks of two sides at one rate of one of its loads. A side against itself is to be the same.
-    pub fn of(study: &Study, load: &Load, rate: u32, sides: Sides) -> Self {
+    pub fn of(study: &Study, At { mode, load, rate }: At<'_>, sides: Sides) -> Self {
         let shape = &study.completion;
         let Sides { base, variant, difference } = sides;
         Self {
@@ -70,6 +85,7 @@ impl Question {
             by: load.task_ms.map_or(By::Path, |_| By::Task),
             load: load.name.clone(),
             rate,
+            mode,
             expect: match difference {
                 Difference::Nothing => Expect::Same,
                 _ => shape.expect.unwrap_or(EXPECT),
@@ -88,24 +104,61 @@ impl Question {
         }
     }
 
-    /// What is compared of one trial: a share of one core, or seconds; `None` where it has no such figure.
+    /// What is compared of one trial: µs of CPU a second, or seconds; `None` where it has no such figure.
     fn value(&self, measured: &Measured) -> Option<f64> {
         match self.by {
-            By::Path => {
-                let window = (measured.window_ns > 0).then_some(measured.window_ns as f64)?;
-                Some(measured.driver_ns as f64 / window)
-            }
+            By::Path => us_a_second(measured.driver_ns, measured.window_ns),
             By::Task => wall_s(measured),
         }
     }
+
+    /// The pairs part by part of their windows, or why they are compared whole.
+    fn in_step(&self, pairs: &[[&Measured; 2]]) -> Result<InStep, NoPeriods> {
+        let trials = || pairs.iter().flatten();
+        if self.mode == Mode::RealTime {
+            return Err(NoPeriods::RealTime);
+        }
+        if self.by == By::Task || trials().all(|trial| trial.periods.is_empty()) {
+            return Err(NoPeriods::NoRounds);
+        }
+        let cut = |[base, variant]: &[&Measured; 2]| {
+            let (before, after) = (&base.periods, &variant.periods);
+            let rates = after.iter().zip(before);
+            let rates = rates.map(|(after, before)| Some((rate(after)?, rate(before)?)));
+            let each: Vec<(f64, f64)> =
+                rates.collect::<Option<Vec<_>>>().filter(|_| before.len() == after.len())?;
+            Some(Periods { each, total: self.value(variant)? - self.value(base)? })
+        };
+        let cut: Option<Vec<Periods>> = pairs.iter().map(cut).collect();
+        let cut = cut.ok_or(NoPeriods::OutOfStep)?;
+        if cut.iter().any(|pair| pair.each.len() < FEWEST_PERIODS) {
+            return Err(NoPeriods::TooFew);
+        }
+        let periods = || trials().flat_map(|trial| &trial.periods);
+        let length_ns: u64 = periods().map(|period| period.window_ns).sum();
+        // A driver that sleeps ends a period when it wakes: to the millisecond all are as long as the mean.
+        let mean_s = length_ns as f64 / periods().count() as f64 / 1e9;
+        Ok(InStep { pairs: cut, period_s: (mean_s * 1e3).round() / 1e3 })
+    }
+}
+
+/// CPU of the transmit path in a part of a window, µs a second.
+fn rate(period: &Period) -> Option<f64> {
+    us_a_second(period.driver_ns, period.window_ns)
+}
+
+fn us_a_second(ns: u64, window_ns: u64) -> Option<f64> {
+    (window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e6)
 }
 
 /// Decides on pairs of `[base, variant]`, in the order of their blocks; a pair that lacks the figure is none. Means
-/// are shares of one core, or alongside a task seconds.
+/// are µs of CPU a second, or alongside a task seconds.
 pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
-    let values =
-        |[base, variant]: &[&Measured; 2]| Some((question.value(variant)?, question.value(base)?));
-    let pairs: Vec<(f64, f64)> = pairs.iter().filter_map(values).collect();
+    let whole = pairs.iter().copied().filter_map(|sides| {
+        let [base, variant] = sides.map(|side| question.value(side));
+        Some((sides, (variant?, base?)))
+    });
+    let (sides, whole): (Vec<_>, Vec<_>) = whole.unzip();
     let asked = judge::Question {
         base: question.base.clone(),
         variant: question.variant.clone(),
@@ -118,15 +171,8 @@ pub fn judge(question: &Question, pairs: &[[&Measured; 2]]) -> Judgement {
         pairs: None,
         changes: Vec::new(),
     };
-    let evidence = Evidence {
-        planned: question.planned,
-        complete: pairs.len() == question.planned as usize,
-        judged: PairValues { whole: pairs, periods: Err(NoPeriods::NoRounds) },
-        together: None,
-        strangers: Vec::new(),
-        ran: Vec::new(),
-        rates: Vec::new(),
-    };
+    let judged = PairValues { whole, better: Better::Less, periods: question.in_step(&sides) };
+    let evidence = Evidence::of_pairs(judged, question.planned);
     let mut judgement = judge::judge(&asked, &evidence, Look::only(evidence.judged.whole.len()));
     // Too few pairs, or all the same: said by the judgement itself, which knows no rates.
     if !matches!(judgement.finding, Finding::NotComparable | Finding::NoOp) {
@@ -149,8 +195,13 @@ fn sentence(question: &Question, judgement: &Judgement) -> String {
     let pairs = count(judgement.pairs, "pair");
     let furthest = |one: Estimate| percent(one.min.abs().max(one.max.abs()));
     let off = judgement.relative.filter(|_| is_twice).map(furthest);
-    let off = off.map(|off| format!("; no pair was off by more than {off}")).unwrap_or_default();
-    format!("{verdict}: {claim} at {rate} frames/s of {load}{effect} ({pairs}{p}){off}")
+    let whose = match judgement.basis {
+        Basis::Steady => "no pair's steady cost",
+        _ => "no pair",
+    };
+    let off = off.map(|off| format!("; {whose} was off by more than {off}")).unwrap_or_default();
+    let parts = judge::parts(judgement);
+    format!("{verdict}: {claim} at {rate} frames/s of {load}{effect} ({pairs}{p}{parts}){off}")
 }
 
 /// What is claimed of two sides that differ.

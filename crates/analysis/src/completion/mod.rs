@@ -37,7 +37,7 @@ use crate::{
         baseline::{Baselines, Earlier},
     },
     stats::Estimate,
-    verdicts::Finding,
+    verdicts::{Basis, Finding, Judgement, Split},
 };
 
 /// Everything that a completion run says.
@@ -56,6 +56,9 @@ pub struct Completion {
     pub alone: Vec<Alone>,
     /// Each strategy against the study's first one, at the same rate.
     pub versus: Vec<Versus>,
+    /// The one question of a comparison, decided; whoever asks it puts it here. `None` in a whole study.
+    #[serde(skip)]
+    pub compared: Option<Judgement>,
     /// Where the first strategy fills its core, at each place.
     pub saturations: Vec<Saturation>,
     /// Commands by name, of each strategy at each place.
@@ -228,6 +231,10 @@ pub struct Versus {
     pub ratio: Option<Estimate>,
     /// Exact two-sided p of the sign-flip test.
     pub p: Option<f64>,
+    /// Which difference decides, or why means do.
+    pub basis: Basis,
+    /// The difference as steady cost and events; `None` where means are compared.
+    pub split: Option<Split>,
     /// What was found.
     pub finding: Finding,
     /// Whether the variant is shown to cost less.
@@ -313,6 +320,7 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Completion
         completes_us: run.study.completion.completes_in.as_nanos() as f64 / 1e3,
         alone: points::alone(&groups),
         versus: versus::all(&groups),
+        compared: None,
         saturations: points::saturations(&groups),
         commands: commands::all(&groups),
         repeats: repeats::all(run, trials),

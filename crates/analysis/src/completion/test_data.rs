@@ -3,8 +3,8 @@
 
 use model::{
     completion::{
-        Command, Latency, Load, Measured, Order, Place, PlannedTrial, Published, Run, Shape,
-        Strategy, Study, Trial,
+        Command, Latency, Load, Measured, Order, PERIODS, Period, Place, PlannedTrial, Published,
+        Run, Shape, Strategy, Study, Trial,
     },
     contention::Machine,
     experiment::Kind,
@@ -177,7 +177,14 @@ fn measured(strategy: Strategy, rate: u32, load: &Load, block: u32) -> Measured 
         most_ns: 160_000,
         failed: 0,
     };
+    let period = Period {
+        window_ns: window_ns / PERIODS,
+        sent: sent / PERIODS,
+        driver_ns: driver_ns / PERIODS,
+        ..Period::default()
+    };
     Measured {
+        periods: load.task_ms.map_or(vec![period; PERIODS as usize], |_| Vec::new()),
         window_ns,
         accepted: sent,
         sent,

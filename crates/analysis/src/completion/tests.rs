@@ -1,15 +1,17 @@
 //! A made-up run whose figures are known.
 
 use model::{
-    completion::{Measured, Strategy},
+    completion::{Measured, Period, Strategy},
     limit::Limits,
     share::Share,
     span::Span,
+    study::Mode,
     trial::Outcome,
     verdict::{Difference, Expect, Verdict},
 };
 
 use super::*;
+use crate::verdicts::{Basis, NoPeriods};
 
 fn analyse(run: &Run, trials: &[Trial]) -> Completion {
     super::analyse(run, trials, &Baselines::new())
@@ -49,9 +51,8 @@ fn a_strategy_that_takes_less_is_shown_to_and_one_that_is_not_tried_often_enough
     assert!(few.versus[0].sentence.contains("too few pairs"), "{}", few.versus[0].sentence);
 }
 
-/// Two sides that need no strategy: of each pair the variant takes so many parts in a thousand more.
-fn asked(expect: Expect, more: [u64; 6]) -> crate::verdicts::Judgement {
-    let question = judge::Question {
+fn question(expect: Expect) -> judge::Question {
+    judge::Question {
         base: "old".to_owned(),
         variant: "new".to_owned(),
         by: By::Path,
@@ -59,9 +60,15 @@ fn asked(expect: Expect, more: [u64; 6]) -> crate::verdicts::Judgement {
         rate: 440,
         difference: Difference::Variants,
         expect,
+        mode: Mode::Counted,
         margin: judge::MARGIN,
         planned: 6,
-    };
+    }
+}
+
+/// Two sides that need no strategy: of each pair the variant takes so many parts in a thousand more.
+fn asked(expect: Expect, more: [u64; 6]) -> crate::verdicts::Judgement {
+    let question = question(expect);
     let took = |ns| Measured { window_ns: 1_000_000, driver_ns: ns, ..Measured::default() };
     let base = |pair: u64| 100_000 + 100 * pair;
     let pairs: Vec<[Measured; 2]> = (0..)
@@ -86,7 +93,76 @@ fn any_two_sides_are_judged_by_what_is_to_be_shown_of_them() {
     let claim = "pass: the transmit path takes more time under `new` than under `old`, and by less than the margin of 1.0 %, at 440 frames/s of full: 1.001";
     assert!(reported.starts_with(claim), "{reported}");
     let before = asked(Expect::Same, little).before.unwrap();
-    assert!((before.mean - 0.10025).abs() < 1e-9, "a share of one core");
+    assert!((before.mean - 100_250.0).abs() < 1e-6, "µs of CPU a second");
+}
+
+/// Six pairs, part by part: `[base, variant]` of each pair's ten parts, ns of CPU in 50 ms.
+fn by_parts(expect: Expect, parts: impl Fn(u64, u64) -> [u64; 2]) -> crate::verdicts::Judgement {
+    let question = judge::Question { planned: 6, ..question(expect) };
+    let trial = |parts: Vec<u64>| Measured {
+        window_ns: 500_000_000,
+        driver_ns: parts.iter().sum(),
+        periods: parts
+            .into_iter()
+            .map(|driver_ns| Period { window_ns: 50_000_000, driver_ns, ..Period::default() })
+            .collect(),
+        ..Measured::default()
+    };
+    let pair = |pair: u64| {
+        [0, 1].map(|side: usize| trial((0..10).map(|part| parts(pair, part)[side]).collect()))
+    };
+    let pairs: Vec<[Measured; 2]> = (0..6).map(pair).collect();
+    judge::judge(&question, &pairs.iter().map(|pair| pair.each_ref()).collect::<Vec<_>>())
+}
+
+#[test]
+fn windows_are_compared_part_by_part_and_a_rare_interrupt_is_no_difference() {
+    // 60 µs of interrupts in one part of one side: 1.7 % of the window, and nothing of the steady cost.
+    let parts = |pair, part| {
+        let base = 350_000 + 100 * pair + part;
+        [base, base + if (pair, part) == (2, 3) { 60_000 } else { 0 }]
+    };
+    let found = by_parts(Expect::Same, parts);
+    assert_eq!((found.verdict, found.basis), (Verdict::Pass, Basis::Steady), "{}", found.sentence);
+    let split = found.split.unwrap();
+    assert_eq!((split.periods, split.variant.count, split.base.count), (60, 1, 0));
+    assert_eq!((split.period_s, split.steady.mean), (0.05, 0.0));
+    assert!((split.total.mean - 20.0).abs() < 1e-6, "60 µs in one of six half seconds: {split:?}");
+    insta::assert_snapshot!(found.sentence);
+}
+
+#[test]
+fn a_strategy_with_dear_parts_in_every_pair_is_judged_by_the_total() {
+    let parts = |pair: u64, part| {
+        let base = 350_000 + 100 * pair;
+        [base, base - 2_000 + if part == pair { 100_000 } else { 0 }]
+    };
+    let found = by_parts(Expect::Faster, parts);
+    assert_eq!((found.verdict, found.basis), (Verdict::Fail, Basis::Total), "{}", found.sentence);
+    assert_eq!(found.finding, crate::verdicts::Finding::Dearer);
+}
+
+#[test]
+fn where_parts_cannot_be_compared_means_are_and_it_says_why() {
+    let means = |change: &dyn Fn(&mut judge::Question, &mut Measured)| {
+        let mut question = question(Expect::Same);
+        let period = Period { window_ns: 50_000_000, driver_ns: 5_000_000, ..Period::default() };
+        let mut one = Measured {
+            window_ns: 500_000_000,
+            driver_ns: 50_000_000,
+            periods: vec![period; 10],
+            task_wall_ns: Some(1),
+            ..Measured::default()
+        };
+        let base = one.clone();
+        change(&mut question, &mut one);
+        judge::judge(&question, &[[&base, &one]]).basis
+    };
+    let why = |why| Basis::Mean(why);
+    assert_eq!(means(&|_, _| ()), Basis::Steady);
+    assert_eq!(means(&|one, _| one.mode = Mode::RealTime), why(NoPeriods::RealTime));
+    assert_eq!(means(&|one, _| one.by = By::Task), why(NoPeriods::NoRounds));
+    assert_eq!(means(&|_, one| one.periods.truncate(9)), why(NoPeriods::OutOfStep));
 }
 
 #[test]

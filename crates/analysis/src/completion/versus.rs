@@ -2,12 +2,12 @@
 //!
 //! Alongside a task the task's time is the question, else the CPU of the transmit path.
 
-use model::{completion::Strategy, verdict::Difference};
+use model::{completion::Strategy, study::Mode, verdict::Difference};
 
 use super::{
     Versus,
-    judge::{self, Question, Sides},
-    points::{Groups, Setting},
+    judge::{self, At, Question, Sides},
+    points::{self, Groups, Setting},
 };
 
 pub(super) fn all(groups: &Groups<'_>) -> Vec<Versus> {
@@ -28,7 +28,10 @@ fn versus(
     let study = &groups.run.study;
     let [of_base, of_variant] = [base, variant].map(|strategy| strategy.name().to_owned());
     let sides = Sides { base: of_base, variant: of_variant, difference: Difference::Variants };
-    let question = Question::of(study, &study.loads[setting.load], setting.rate, sides);
+    let counted = points::is_counted(groups.run, setting.place);
+    let mode = if counted { Mode::Counted } else { Mode::RealTime };
+    let at = At { mode, load: &study.loads[setting.load], rate: setting.rate };
+    let question = Question::of(study, at, sides);
     let side = |strategy| groups.blocks(setting, Some(strategy));
     let (bases, variants) = (side(base)?, side(variant)?);
     let pairs = variants.iter().filter_map(|(block, one)| Some([*bases.get(block)?, *one]));
@@ -43,6 +46,8 @@ fn versus(
         pairs: judgement.pairs,
         ratio: judgement.relative.as_ref().map(judge::ratio),
         p: judgement.p,
+        basis: judgement.basis,
+        split: judgement.split,
         finding: judgement.finding,
         verdict: judgement.verdict,
         sentence: judgement.sentence,

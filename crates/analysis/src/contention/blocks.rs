@@ -103,7 +103,7 @@ pub(super) fn is_modelled(trial: &Trial) -> bool {
     trial.reading().is_some_and(|reading| reading.caches.is_some())
 }
 
-fn is_real_time(run: &Run, number: usize) -> bool {
+pub(super) fn is_real_time(run: &Run, number: usize) -> bool {
     let place = &run.study.cells[number].place;
     let place = run.study.places.iter().find(|known| known.name == *place);
     place.is_none_or(|place| place.on == Machine::Host || place.mode == Mode::RealTime)

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! Trial ──(blocks)──► ratios of each block ──(arms)──► kept, work, round trips of each arm
+//!        ──(versus)──► one control against another, second by second
 //!        ──(harm)──► Gate 0 and the mechanism ──(frontier)──► contest, oracle, regret ──(table)──► limits, verdicts
 //! ```
 
@@ -21,6 +22,7 @@ mod table;
 mod test_data;
 #[cfg(test)]
 mod tests;
+mod versus;
 
 use model::contention::{Role, Run, Trial};
 use serde::Serialize;
@@ -28,6 +30,7 @@ use serde::Serialize;
 pub use self::{
     cases::{Case, CpuShare, PUBLISHED, Published},
     harm::KEPT,
+    versus::{Carries, Split, Versus},
 };
 use crate::{
     metrics::{
@@ -56,6 +59,9 @@ pub struct Contention {
     pub left_out: Vec<LeftOut>,
     /// Trials that count.
     pub counted: u32,
+    /// The one question of a comparison, decided; none in a whole study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Versus>,
 }
 
 /// One traffic alongside one application at one place.
@@ -81,6 +87,8 @@ pub struct Cell {
     pub application_alone: Option<Estimate>,
     /// Every control, in the study's order; `none` first.
     pub arms: Vec<Arm>,
+    /// Controls against each other, second by second: each against none, or the two of a comparison.
+    pub versus: Vec<Versus>,
     /// Gate 0: whether there is harm at all.
     pub harm: Option<Harm>,
     /// The best other control that keeps as much Wi-Fi as guard did; `None` where no measured one does.
@@ -296,9 +304,18 @@ pub fn analyse(run: &Run, trials: &[Trial], baselines: &Baselines) -> Contention
         .filter(|trial| trial.reading().is_some())
         .count()
         .saturating_sub(left_out.len()) as u32;
+    let comparison =
+        run.study.contention.versus.as_ref().and_then(|_| cells.first()?.versus.first());
+    let comparison = comparison.cloned();
+    let own = comparison.iter().map(Versus::target);
+    let targets: Vec<Target> = own.chain(targets).collect();
     Contention {
         question: run.study.question.clone(),
-        answer: answer::of(&cells, &targets),
+        answer: match &comparison {
+            Some(comparison) => vec![comparison.sentence.clone()],
+            None => answer::of(&cells, &targets),
+        },
+        comparison,
         cells,
         cases,
         table,
@@ -324,6 +341,7 @@ fn cell(run: &Run, trials: &[Trial], number: usize) -> (Cell, Vec<LeftOut>) {
         alone: arms::alone(&blocks),
         application_alone: arms::application_alone(&blocks),
         arms: arms::all(run, &blocks),
+        versus: versus::all(run, &blocks, number),
         harm: None,
         oracle: None,
         contests: Vec::new(),

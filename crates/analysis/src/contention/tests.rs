@@ -8,10 +8,13 @@ use model::{
 };
 
 use super::{
-    Contention, Target,
+    Carries, Contention, Target, Versus,
     test_data::{Figures, block, run, trial},
 };
-use crate::metrics::baseline::Baselines;
+use crate::{
+    metrics::baseline::Baselines,
+    verdicts::{Basis, NoPeriods},
+};
 
 const CONTROLS: [(&str, bool); 4] =
     [("shares-512", true), ("weight-2", true), ("guard-100", false), ("quota-20", true)];
@@ -246,4 +249,56 @@ fn load_that_comes_and_goes_is_judged_over_whole_rounds() {
     let analysis = analyse(&run, &trials);
     let kept = target(&analysis, CHANGING);
     assert_eq!(kept.verdict, Verdict::Pass);
+}
+
+/// Six blocks of `none` and `weight-64`, of which each second of a side is what `bytes` says, in Mb/s.
+fn by_seconds(window: u64, megabits: impl Fn(u32, usize) -> [f64; 2]) -> Versus {
+    let mut run = run(&CONTROLS);
+    run.study.contention.blocks = 6;
+    let mut trials = Vec::new();
+    for number in 0..6 {
+        let mut block = block(number, 0.0, &[("none", 0.6, 1.0), ("shares-512", 0.8, 1.0)]);
+        for trial in &mut block {
+            let side = match &trial.planned.arm {
+                Arm::Control(name) => usize::from(name != "none"),
+                _ => continue,
+            };
+            let Outcome::Measured(reading) = &mut trial.outcome else { panic!() };
+            let seconds = &mut reading.record.seconds;
+            seconds.truncate(window as usize);
+            for (at, second) in seconds.iter_mut().enumerate() {
+                second.received_bytes = (megabits(number, at)[side] * 1e6 / 8.0) as u64;
+            }
+        }
+        trials.extend(block);
+    }
+    let contention = analyse(&run, &trials);
+    contention.cells[0].versus.iter().find(|one| one.variant == "shares-512").unwrap().clone()
+}
+
+#[test]
+fn controls_are_compared_second_by_second_and_more_is_better() {
+    // One second of one block without control has next to nothing.
+    let rate = |block: u32, second: usize| {
+        let base = 40.0 + 0.1 * f64::from(block) + 0.01 * second as f64;
+        [if (block, second) == (2, 3) { 1.0 } else { base }, base + 8.0]
+    };
+    let found = by_seconds(10, rate);
+    assert_eq!((found.carries, found.verdict), (Carries::More, Verdict::Pass), "{found:?}");
+    assert_eq!((found.basis, found.pairs), (Basis::Steady, 6));
+    let split = found.split.unwrap();
+    assert_eq!((split.periods, split.base_events, split.variant_events), (60, 1, 0));
+    assert!((split.steady.mean - 8.0).abs() < 1e-3, "{split:?}");
+    assert!((split.steady.mean + split.events.mean - split.total.mean).abs() < 1e-3);
+    insta::assert_snapshot!(found.sentence);
+}
+
+#[test]
+fn a_window_of_few_seconds_is_compared_whole_and_says_why() {
+    let rate = |block: u32, _| [40.0 + 0.1 * f64::from(block), 39.0 + 0.2 * f64::from(block)];
+    let found = by_seconds(3, rate);
+    assert_eq!((found.basis, found.split.is_none()), (Basis::Mean(NoPeriods::TooFew), true));
+    assert!(found.sentence.contains("means are compared: a window holds"), "{}", found.sentence);
+    assert_eq!(found.carries, Carries::Less);
+    assert_eq!(found.verdict, Verdict::Fail);
 }

@@ -92,7 +92,11 @@ impl Evidence {
     pub(crate) fn of_means(pairs: Vec<(f64, f64)>) -> Self {
         Self {
             planned: pairs.len() as u32,
-            judged: PairValues { whole: pairs, periods: Err(NoPeriods::NoRounds) },
+            judged: PairValues {
+                whole: pairs,
+                better: super::Better::Less,
+                periods: Err(NoPeriods::NoRounds),
+            },
             together: None,
             complete: true,
             strangers: Vec::new(),

@@ -8,8 +8,12 @@ use super::{Evidence, rule};
 use crate::{
     figures::Part,
     quantity::{Unit, count, cpu_short, cpu_unit, percent},
+<<<<<<< HEAD
     stats::{Estimate, Interval},
     verdicts::{Basis, Events, Finding, InState, Judgement, Split},
+=======
+    verdicts::{Basis, Events, Finding, Judgement, Split},
+>>>>>>> main
 };
 
 /// The sides differ in more than what is named.
@@ -195,25 +199,13 @@ fn effect(judgement: &Judgement) -> String {
         Part::Sum => format!("{which}CPU of subject, load and others together"),
         _ => format!("{}'s {which}CPU", judgement.subject),
     };
-    let shown = if absolute.mean < 0.0 { turned(&absolute) } else { absolute };
+    let shown = if absolute.mean < 0.0 { absolute.turned() } else { absolute };
     let mut text = format!("{whose} is {} a second {word}", unit.with_interval(&shown));
     if let Some(relative) = &judgement.relative {
         let sign = if relative.mean > 0.0 { "+" } else { "" };
         text.push_str(&format!(", {sign}{}", Unit::PER_CENT.with_interval(relative)));
     }
     text
-}
-
-/// The same quantity counted the other way round.
-fn turned(estimate: &Estimate) -> Estimate {
-    let turn = |interval: Interval| Interval { low: -interval.high, high: -interval.low };
-    Estimate {
-        mean: -estimate.mean,
-        interval: estimate.interval.map(turn),
-        min: -estimate.max,
-        max: -estimate.min,
-        ..*estimate
-    }
 }
 
 /// Pairs, p, and what they could have seen.
@@ -240,11 +232,15 @@ fn ground(judgement: &Judgement, evidence: &Evidence) -> String {
         }
         None => {}
     }
-    let pairs = parts.join(", ");
+    format!("{}{}", parts.join(", "), self::parts(judgement))
+}
+
+/// What a difference's parts are, behind what else it rests on, or why it has none: `; rare events in …`.
+pub(crate) fn parts(judgement: &Judgement) -> String {
     match (&judgement.split, judgement.means_because()) {
-        (Some(split), _) => format!("{pairs}; {}", events(judgement, split)),
-        (None, Some(why)) => format!("{pairs}; means are compared: {why}"),
-        (None, None) => pairs,
+        (Some(split), _) => format!("; {}", events(judgement, split)),
+        (None, Some(why)) => format!("; means are compared: {why}"),
+        (None, None) => String::new(),
     }
 }
 

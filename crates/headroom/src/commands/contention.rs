@@ -1,5 +1,7 @@
 //! Contention studies, as the verbs meet them: what the command line changes in one, and how its run is told.
 
+mod compare;
+
 use std::path::Path;
 
 use analysis::contention::Contention as Analysed;
@@ -16,7 +18,10 @@ use model::{
 };
 use report::{Overall, index::Limited};
 
-use super::targets::{self, AtPlaces, Said};
+use super::{
+    check,
+    targets::{self, AtPlaces, Said},
+};
 use crate::{
     failure::{Failure, Verdict},
     flags,
@@ -81,6 +86,13 @@ impl AtPlaces for Contention {
     }
 
     fn said(analysed: &Analysed) -> Said {
+        if let Some(judged) = &analysed.comparison {
+            let (lines, overall) = compare::said(analysed, judged);
+            let verdicts = check::plain(&lines, &overall);
+            let text = format!("{}\n\n{verdicts}", inert::line(&analysed.question));
+            let markdown = report::contention::markdown(analysed);
+            return Said { text, lines, overall, markdown };
+        }
         let (verdict, sentence) = report::contention::overall(analysed);
         Said {
             text: inert::lines(&report::contention::summary(analysed)).into_owned(),
@@ -94,11 +106,12 @@ impl AtPlaces for Contention {
         report::contention::page(analysed, &recorded.run, &recorded.study_text)
     }
 
-    fn sides(_: &Options, file: StudyFile<Study>, _: &flags::Compare) -> Result<Verdict, Failure> {
-        Err(Failure::Usage(format!(
-            "{} is a contention study: its controls are compared in every block; use `headroom run`",
-            file.name
-        )))
+    fn sides(
+        options: &Options,
+        file: StudyFile<Study>,
+        flags: &flags::Compare,
+    ) -> Result<Verdict, Failure> {
+        compare::compare(options, file, flags)
     }
 }
 
@@ -113,9 +126,11 @@ fn policies(study: &Study) -> Result<(), String> {
     Ok(())
 }
 
+/// The control that every cell has.
+const NONE: &str = "none";
+
 /// Leaves these controls, and `none`, which every cell has.
 fn only_controls(study: &mut Study, names: &[String]) -> Result<(), Failure> {
-    const NONE: &str = "none";
     let known = study.controls.iter().map(|control| control.name.as_str());
     Failure::unless_known("control", names.iter().filter(|name| *name != NONE), known)?;
     study.controls.retain(|control| names.contains(&control.name));

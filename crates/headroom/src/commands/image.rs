@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lab::Lab;
 use serde_json::json;
 
 use crate::{
@@ -14,14 +15,15 @@ use crate::{
 pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, Failure> {
     let lab = options.lab_apart_from_output()?;
     if let Some(days) = flags.prune {
-        let age = Duration::from_secs(u64::from(days) * 86_400);
-        let kinds = ["base", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
-        let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
-        output::line(format_args!(
-            "freed {} MB in {}",
-            freed / 1_000_000,
-            options.cache().display()
-        ));
+        return prune(options, &lab, days);
+    }
+    if flags.base {
+        let base = lab::image::obtain_base(&lab)?;
+        if options.json {
+            output::json_text(&format!("{:#}", json!({ "base": base })));
+        } else {
+            output::line(format_args!("base    {}", base.display()));
+        }
         return Ok(Verdict::Pass);
     }
     let image = lab::image::obtain(&lab, &[])?;
@@ -36,5 +38,14 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
         output::line(format_args!("kernel  {} ({})", image.kernel.display(), image.release));
         output::line(format_args!("root    {}", image.root.display()));
     }
+    Ok(Verdict::Pass)
+}
+
+fn prune(options: &Options, lab: &Lab, days: u32) -> Result<Verdict, Failure> {
+    let age = Duration::from_secs(u64::from(days) * 86_400);
+    let kinds = ["base", "image", "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
+    let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
+    let cache = options.cache().display();
+    output::line(format_args!("freed {} MB in {cache}", freed / 1_000_000));
     Ok(Verdict::Pass)
 }

@@ -19,6 +19,7 @@ Examples:
   headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
   headroom compare studies/tx-completion.toml busy hybrid --load task --place host
   headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
+  headroom compare studies/app-contention.toml none guard-50         which control keeps more Wi-Fi
 
 Both trials of a pair start from one snapshot in one state; states differ from pair to pair. Any other
 difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
@@ -29,9 +30,9 @@ difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or u
 pub(crate) struct Compare {
     /// The study file
     pub(crate) study: PathBuf,
-    /// The variant, or in a completion study the strategy, that is compared with
+    /// The variant, in a completion study the strategy, or in a contention study the control, that is compared with
     pub(crate) base: String,
-    /// The variant or strategy in question
+    /// The variant, strategy or control in question
     #[arg(required_unless_present_any = ["with", "other_device", "a_a"], conflicts_with_all = ["with", "other_device", "a_a"])]
     pub(crate) variant: Option<String>,
     /// In place of a variant: the base with another build of this program
@@ -54,10 +55,10 @@ pub(crate) struct Compare {
     /// Continue until the question is decided, for at most this many pairs
     #[arg(long, value_name = "N", conflicts_with_all = ["pairs", "a_a"], value_parser = clap::value_parser!(u32).range(6..=10_000))]
     pub(crate) up_to: Option<u32>,
-    /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies 1%]
+    /// Differences below this share of the base do not matter [default: the study's, or 0.5%; of strategies and controls 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<Share>,
-    /// What is to be shown [default: no-slower; of strategies faster]
+    /// What is to be shown [default: no-slower; of strategies and controls faster]
     #[arg(long)]
     pub(crate) expect: Option<ExpectWord>,
     /// Repeat it in these perturbed states; the verdict must be the same in each; alone: in all of them
@@ -84,13 +85,13 @@ pub(crate) struct Compare {
     pub(crate) outputs: Outputs,
 }
 
-/// Where a completion study's strategies are compared.
+/// Where a completion study's strategies, or a contention study's controls, are compared.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Point {
-    /// The place of a completion study [default: its first]
+    /// The place of a completion or contention study [default: its first]
     #[arg(long, value_name = "NAME")]
     pub(crate) place: Option<String>,
-    /// The load of a completion study [default: of those that have --rate the first of a single rate, or else the first]
+    /// The load of a completion study, or the traffic of a contention study [default: of those that have --rate the first of a single rate, or else the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) load: Option<String>,
     /// Frames a second of a completion study, one that it has [default: the load's; of several 440, or the first]
@@ -122,9 +123,9 @@ pub(crate) struct Outputs {
 /// What is to be shown, typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExpectWord {
-    /// The variant costs no more than the base and the margin
+    /// The variant costs no more than the base and the margin; a control keeps no less
     NoSlower,
-    /// It costs less
+    /// It costs less; a control keeps more Wi-Fi
     Faster,
     /// It costs the same, within the margin
     Same,

@@ -4,6 +4,9 @@
 //! host does meanwhile falls on all arms alike, and shows in the baselines. Blocks go through all cells before
 //! the next begins, so that an interrupted run has whole blocks of every cell. Trials with modelled caches are
 //! alongside those, at the end: they are slow and say nothing of time.
+//!
+//! In a comparison a block is a pair: its two controls and nothing else, in the order of `headroom compare`'s other
+//! pairs.
 
 use model::random::Random;
 use std::time::Duration;
@@ -18,7 +21,10 @@ use model::{
     study::Mode,
 };
 
-use crate::{places, plan::phase};
+use crate::{
+    places,
+    plan::{is_turned, phase},
+};
 
 /// The window in which a rate is found that traffic is paced by.
 const PACING_WINDOW: Span = Span::from_secs(3);
@@ -152,6 +158,11 @@ fn modelled(study: &Study) -> Vec<Draft<'_>> {
 
 /// The arms of one block: the baseline, all others in an order of the block's own, the baseline.
 fn block_of(study: &Study, at: u32, cell: &Cell, block: u32) -> Vec<Arm> {
+    if let Some(versus) = &study.contention.versus {
+        let [base, variant] =
+            [&versus.base, &versus.variant].map(|name| Arm::Control(name.clone()));
+        return if is_turned(block) { vec![variant, base] } else { vec![base, variant] };
+    }
     let mut between = arms(study, cell);
     let sweeps = study.contention.sweep_blocks.is_none_or(|blocks| block < blocks);
     between.retain(|arm| sweeps || !is_candidate(study, arm));

@@ -84,12 +84,7 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let more = lab.settings.packages_with(more);
     let base_key = base_key(lab, &more);
     let base_name = Name { kind: BASE, key: &base_key };
-    let obtain_base = || {
-        let cache = lab.cache.trusting_nothing();
-        let base = cache.obtain(base_name, |folder| make_base(lab, &more, folder))?;
-        lab.report_damage(&base);
-        Ok::<_, Error>(base.path)
-    };
+    let obtain_base = || whole_base(lab, &more, &base_key);
     // A base is held against its sums only where an image is made of it.
     let base = lab.cache.find(base_name).map_or_else(obtain_base, Ok)?;
     lab.cache.mark_used(base_name);
@@ -105,6 +100,25 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
         took_ms: began.elapsed().as_millis() as u64,
     });
     Ok(image)
+}
+
+/// Finds the base in the cache, or makes it: an image without our programs, which may still be being built. Its folder.
+///
+/// # Errors
+///
+/// [`Error`]: a missing host package, no network, a full disk.
+pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
+    let more = lab.settings.packages_with(&[]);
+    let key = base_key(lab, &more);
+    let found = lab.cache.find(Name { kind: BASE, key: &key });
+    found.map_or_else(|| whole_base(lab, &more, &key), Ok)
+}
+
+fn whole_base(lab: &Lab, more: &[PackageName], key: &str) -> Result<PathBuf, Error> {
+    let cache = lab.cache.trusting_nothing();
+    let base = cache.obtain(Name { kind: BASE, key }, |folder| make_base(lab, more, folder))?;
+    lab.report_damage(&base);
+    Ok(base.path)
 }
 
 /// How much of an image is in the cache.

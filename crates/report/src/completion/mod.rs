@@ -16,7 +16,7 @@ mod summary;
 mod tables;
 mod task_chart;
 
-use analysis::{completion::Completion, quantity::count};
+use analysis::{completion::Completion, quantity::count, verdicts::Judgement};
 use askama::Template;
 use model::{
     completion::{Place, Run, Strategy},
@@ -25,7 +25,7 @@ use model::{
 
 pub use self::summary::{markdown, overall, summary};
 use crate::{
-    Error,
+    Error, fix_section,
     frame::{Frame, Parts, core, framed},
     identity::{self, Fact},
     marks, prose,
@@ -54,6 +54,9 @@ struct Page<'a> {
     base: &'static str,
     versus: String,
     sentences: Vec<(Verdict, String)>,
+    /// Steady cost and rare events, and where one question is asked of means, why.
+    parts: String,
+    means: String,
     commands: String,
     repeats: String,
 }
@@ -110,6 +113,16 @@ impl<'a> Page<'a> {
                 .iter()
                 .map(|one| (one.verdict, prose::html(&format!("{}: {}", one.place, one.sentence))))
                 .collect(),
+            parts: match &completion.compared {
+                Some(judgement) => fix_section::parts(judgement).html_or_nothing(),
+                None => tables::parts(completion).html_or_nothing(),
+            },
+            means: completion
+                .compared
+                .as_ref()
+                .and_then(Judgement::means_because)
+                .unwrap_or_default()
+                .to_owned(),
             commands: tables::commands(completion).html_or_nothing(),
             repeats,
         }

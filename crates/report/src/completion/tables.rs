@@ -8,6 +8,7 @@ use analysis::{
     completion::{Alone, By, Completion, Point, Published, Task, Versus},
     metrics::Measure,
     quantity::{ABSENT, Unit, percent},
+    verdicts::{Basis, Events, Split},
 };
 use model::completion::{Run, Strategy};
 
@@ -159,6 +160,34 @@ pub(super) fn versus(completion: &Completion) -> Table {
             .text("", "", |first| of(first).map_or(ABSENT, |one| one.verdict.name()).to_owned());
     }
     rows.table()
+}
+
+/// Each comparison as steady cost and rare events, which are the total together, or why its means are compared.
+pub(super) fn parts(completion: &Completion) -> Table {
+    let part = |one: &Versus, of: fn(&Split) -> &Estimate| {
+        one.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::MICROS.mean(of(split)))
+    };
+    let events = |one: &Versus, of: fn(&Split) -> &Events| {
+        one.split
+            .as_ref()
+            .map_or(ABSENT.to_owned(), |split| format!("{} of {}", of(split).count, split.periods))
+    };
+    let title = "Steady cost and rare events: what the sides differ by";
+    Table::of(title, &completion.versus)
+        .head("load, rate", "frames/s", |one| format!("{} {}", one.load, one.rate))
+        .text("place", "", |one| one.place.clone())
+        .text("strategy", "", |one| one.variant.name().to_owned())
+        .number("steady", "µs/s", move |one| part(one, |split| &split.steady))
+        .number("rare events", "µs/s", move |one| part(one, |split| &split.events))
+        .number("total", "µs/s", move |one| part(one, |split| &split.total))
+        .text("periods with an event", "of the first", move |one| events(one, |split| &split.base))
+        .text("", "of the strategy", move |one| events(one, |split| &split.variant))
+        .text("decides", "", |one| match one.basis {
+            Basis::Steady => "steady".to_owned(),
+            Basis::Total => "total".to_owned(),
+            Basis::Mean(why) => format!("means: {}", why.why()),
+        })
+        .table()
 }
 
 /// The census.

@@ -3,8 +3,10 @@
 //! Reads the answer, gives [`Table`]s.
 
 use analysis::{
-    contention::{Arm, Cell, Guarding},
+    Estimate,
+    contention::{Arm, Cell, Guarding, Split, Versus},
     quantity::{ABSENT, Unit},
+    verdicts::Basis,
 };
 use model::contention::Role;
 
@@ -58,6 +60,40 @@ pub(super) fn contests(cells: &[&Cell]) -> Table {
             figures::mean(Unit::ONE, one.ratio.as_ref())
         })
         .quiet("95 % interval", "×", |(_, one)| figures::bracket(Unit::ONE, one.ratio.as_ref()))
+        .table()
+}
+
+/// Controls against each other as steady difference and rare events, or why means are compared.
+pub(super) fn versus(cells: &[&Cell]) -> Table {
+    let rows = cells.iter().flat_map(|cell| cell.versus.iter().map(move |one| (cell, one)));
+    let part = |one: &Versus, of: fn(&Split) -> &Estimate| {
+        one.split.as_ref().map_or(ABSENT.to_owned(), |split| Unit::ONE.mean(of(split)))
+    };
+    let events = |one: &Versus, of: fn(&Split) -> u32| {
+        let of = |split: &Split| format!("{} of {}", of(split), split.periods);
+        one.split.as_ref().map_or(ABSENT.to_owned(), of)
+    };
+    Table::of("One control against another: how much more Wi-Fi arrives", rows)
+        .head("cell", "", |(cell, _)| cell.name.clone())
+        .text("against", "", |(_, one)| one.base.clone())
+        .text("control", "", |(_, one)| one.variant.clone())
+        .number("more", "%", |(_, one)| figures::mean(Unit::PER_CENT, one.relative.as_ref()))
+        .quiet("interval", "95 %", |(_, one)| {
+            figures::bracket(Unit::PER_CENT, one.relative.as_ref())
+        })
+        .number("steady", "Mb/s", move |(_, one)| part(one, |split| &split.steady))
+        .number("rare events", "Mb/s", move |(_, one)| part(one, |split| &split.events))
+        .number("total", "Mb/s", move |(_, one)| part(one, |split| &split.total))
+        .text("periods with an event", "of the first", move |(_, one)| {
+            events(one, |split| split.base_events)
+        })
+        .text("", "of the control", move |(_, one)| events(one, |split| split.variant_events))
+        .text("decides", "", |(_, one)| match (one.basis, one.means_because) {
+            (_, Some(why)) => format!("means: {why}"),
+            (Basis::Total, _) => "total".to_owned(),
+            _ => "steady".to_owned(),
+        })
+        .text("", "", |(_, one)| one.verdict.name().to_owned())
         .table()
 }
 

@@ -60,6 +60,7 @@ struct Page<'a> {
     harm_verdicts: Vec<HarmVerdict>,
     cases: Vec<CasesSection>,
     cure: Cured,
+    versus: String,
     contests: String,
     regrets: String,
     /// Cells in which no other control keeps as much Wi-Fi as guard.
@@ -137,6 +138,8 @@ impl<'a> Page<'a> {
             harm_verdicts: gate::verdicts(&candidates),
             cases,
             cure: Cured::of(&run.study, &candidates),
+            versus: arm_tables::versus(&contention.cells.iter().collect::<Vec<_>>())
+                .html_or_nothing(),
             contests: arm_tables::contests(&contested).html_or_nothing(),
             regrets: arm_tables::regrets(&contested).html_or_nothing(),
             unmatched: arm_tables::unmatched(&contested),

@@ -143,10 +143,10 @@ impl Stage {
         let shares_its_cpu = trial.task_rounds.is_some() || linux::system::cpus().len() == 1;
         let priority = if shares_its_cpu { DRIVER } else { Priority::Nicest };
         let driver = spawn("txd-driver", priority, move || path.run())?;
-        let listens = Arc::clone(&talk);
+        let (listens, flow) = (Arc::clone(&talk), trial.flow);
         let socket = far.socket;
         ends::prepare(&socket);
-        let sink = spawn("txd-sink", SINK, move || ends::sink(&socket, &listens))?;
+        let sink = spawn("txd-sink", SINK, move || ends::sink(&socket, flow, &listens))?;
         Ok(Self { marks, talk, latencies, driver, sink, side })
     }
 
@@ -156,6 +156,11 @@ impl Stage {
         let socket = self.side.socket.try_clone().map_err(Error::Wake)?;
         let source = spawn("txd-source", SOURCE, move || ends::source(&socket, flow, &talk))?;
         sleep_until_ns(monotonic_ns() + trial.warm_up_ns);
+        let begun = self.talk.begun_ns.load(Ordering::SeqCst);
+        sleep_until_ns(flow.between_frames_ns(begun, monotonic_ns()));
+        if trial.task_rounds.is_none() {
+            self.marks.open(flow.period_ns(trial.window_ns));
+        }
         let ends = |talk: &Talk| {
             let spent = sched::cpu_time_ns(talk.source.load(Ordering::SeqCst));
             (talk.offered.load(Ordering::SeqCst), spent.unwrap_or(0))
@@ -231,6 +236,7 @@ fn between(before: &Mark, after: &Mark) -> Measured {
         masked_ns: now.masked_ns - then.masked_ns,
         air_ns,
         interrupts: now.interrupts - then.interrupts,
+        periods: after.periods.clone(),
         commands: now.commands_since(then),
         resets: now.resets - then.resets,
         timeouts: (now.timeouts - then.timeouts) + (now.lost_events - then.lost_events),

@@ -6,12 +6,13 @@
 use std::{
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use linux::interrupt::{self, Interruptible};
+use model::completion::Period;
 
 use crate::driver::census::Counters;
 
@@ -43,6 +44,8 @@ pub struct Mark {
     pub queued: u64,
     /// Whether the card is up.
     pub running: bool,
+    /// Parts of the window that are over.
+    pub periods: Vec<Period>,
 }
 
 /// Where marks are asked for and answered.
@@ -50,6 +53,8 @@ pub struct Mark {
 pub struct Marks {
     asked: AtomicBool,
     stop: AtomicBool,
+    /// The next mark opens a window with a part every so many ns; 0: it opens none.
+    opens: AtomicU64,
     /// The path's thread, once it runs.
     thread: Mutex<Option<Interruptible>>,
     answer: Mutex<Option<Mark>>,
@@ -78,6 +83,16 @@ impl Marks {
         }
     }
 
+    /// The next mark that is asked for opens a window with a part every so many ns.
+    pub fn open(&self, every_ns: u64) {
+        self.opens.store(every_ns, Ordering::SeqCst);
+    }
+
+    /// How long the parts of a window are that opens now, ns.
+    pub(super) fn opening(&self) -> Option<u64> {
+        Some(self.opens.swap(0, Ordering::SeqCst)).filter(|every_ns| *every_ns > 0)
+    }
+
     /// Asks the path to end, and waits until it has, within a bound; its last mark.
     pub fn stop(&self) -> Option<Mark> {
         self.stop.store(true, Ordering::SeqCst);
@@ -104,9 +119,9 @@ impl Marks {
     }
 
     /// Answers what is asked; whether the path is to end.
-    pub(super) fn answer(&self, mark: impl FnOnce() -> Mark) -> bool {
+    pub(super) fn answer(&self, mark: Mark) -> bool {
         self.asked.store(false, Ordering::SeqCst);
-        *locked(&self.answer) = Some(mark());
+        *locked(&self.answer) = Some(mark);
         self.answered.notify_all();
         self.stop.load(Ordering::SeqCst)
     }

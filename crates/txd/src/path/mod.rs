@@ -15,6 +15,7 @@
 pub mod command;
 mod mark;
 mod meter;
+mod period;
 
 use std::{io, sync::Arc};
 
@@ -26,7 +27,10 @@ use rustix::{
 };
 
 pub use self::mark::{Mark, Marks};
-use self::meter::{Meter, reading_ns};
+use self::{
+    meter::{Meter, reading_ns},
+    period::Periods,
+};
 use crate::{
     card::{Card, LONGEST_FRAME, register::Register},
     driver::{Driver, Turn, bus::Bus},
@@ -129,6 +133,10 @@ pub struct Path {
     emitting: Meter,
     leaving: Meter,
     spinning: Meter,
+    periods: Periods,
+    /// Marks for periods, and what the clock of one takes, ns.
+    closes: u64,
+    reading_ns: u64,
 }
 
 /// Where frames come from, and where they go.
@@ -149,7 +157,8 @@ impl Path {
         marks: Arc<Marks>,
     ) -> Self {
         let bus = Clocked { card, now_ns: monotonic_ns() };
-        let meter = Meter::new(reading_ns());
+        let reading_ns = reading_ns();
+        let meter = Meter::new(reading_ns);
         Self {
             input,
             output,
@@ -164,6 +173,9 @@ impl Path {
             emitting: meter,
             leaving: meter,
             spinning: meter,
+            periods: Periods::default(),
+            closes: 0,
+            reading_ns,
         }
     }
 
@@ -187,11 +199,13 @@ impl Path {
 
     fn send(&mut self) -> Result<(), Error> {
         loop {
-            if self.marks.is_asked() {
-                self.driver.settle(&mut self.bus);
-                if self.marks.answer(|| self.mark()) {
-                    return Ok(());
-                }
+            if self.periods.is_due(self.bus.now_ns) {
+                self.closes += 1;
+                let mark = self.mark();
+                self.periods.close(&mark);
+            }
+            if self.marks.is_asked() && self.answer() {
+                return Ok(());
             }
             match self.driver.turn(&mut self.bus) {
                 Turn::Wait(step) => match self.driver.underway() {
@@ -206,6 +220,20 @@ impl Path {
                 Turn::Idle => self.idle()?,
             }
         }
+    }
+
+    /// Answers what is asked; whether the path is to end.
+    fn answer(&mut self) -> bool {
+        self.driver.settle(&mut self.bus);
+        let mark = self.mark();
+        if self.periods.is_due(mark.at_ns) {
+            self.periods.close(&mark);
+        }
+        if let Some(every_ns) = self.marks.opening() {
+            self.periods.open(&mark, every_ns);
+        }
+        let periods = self.periods.closed().to_vec();
+        self.marks.answer(Mark { periods, ..mark })
     }
 
     /// Waits for the command that runs, until it has ended.
@@ -349,8 +377,9 @@ impl Path {
         Mark {
             at_ns: monotonic_ns(),
             cpu_ns: thread_cpu_ns(),
-            air_ns: models.iter().map(Meter::total_ns).sum::<u64>()
-                + all.iter().map(Meter::clock_ns).sum::<u64>(),
+            air_ns: models.iter().map(Meter::alike_ns).sum::<u64>()
+                + all.iter().map(Meter::clock_ns).sum::<u64>()
+                + self.closes * self.reading_ns,
             spun_ns: self.spinning.total_ns(),
             counters: self.driver.counters().clone(),
             sent: self.sent,
@@ -358,6 +387,7 @@ impl Path {
             lost,
             queued: queued.max(0) as u64,
             running: self.driver.is_running(),
+            periods: Vec::new(),
         }
     }
 }

@@ -10,12 +10,12 @@ use analysis::{
     Estimate,
     completion::{
         By, Completion,
-        judge::{self, Question, Sides},
+        judge::{self, At, Question, Sides},
     },
     metrics::baseline::Baselines,
     metrics::{self, Target, baseline::Earlier},
     quantity::{Unit, count, percent},
-    verdicts::{Finding, Judgement},
+    verdicts::{Basis, Finding, Judgement, Split},
 };
 use lab::{completion::plan, run_folder::Recorded};
 use model::{
@@ -61,12 +61,19 @@ pub(super) struct Comparison {
     pub(super) relative: Option<Estimate>,
     /// Exact two-sided p of the sign-flip test.
     pub(super) p: Option<f64>,
+    /// Which difference decides, or why means do.
+    pub(super) basis: Basis,
+    /// The difference as steady cost and events, µs of CPU a second; `None` where means are compared.
+    pub(super) split: Option<Split>,
     pub(super) margin: f64,
     /// The smallest true relative effect that so many pairs with this spread find in 4 of 5 experiments.
     pub(super) detectable: Option<f64>,
     /// Pairs that it would probably take, where these do not decide.
     pub(super) pairs_needed: Option<u32>,
     pub(super) sentence: String,
+    /// All of it, for the page.
+    #[serde(skip)]
+    judgement: Judgement,
 }
 
 impl Comparison {
@@ -79,13 +86,18 @@ impl Comparison {
         let base = versus.base.name().to_owned();
         let sides = Sides { base, variant: name_of(&versus), difference };
         let rate = load.rates.first().copied()?;
-        let question = Question::of(study, load, rate, sides);
+        let question = Question::of(study, At { mode: plan::mode_of(place), load, rate }, sides);
         let judgement = judge::judge(&question, &pairs(&versus, recorded));
         Some(Self::concluded(question, place.name.clone(), judgement))
     }
 
     fn concluded(question: Question, place: String, judgement: Judgement) -> Self {
+        let unit = match question.by {
+            By::Path => 1e-6,
+            By::Task => 1.0,
+        };
         let mut comparison = Self {
+            judgement: judgement.clone(),
             base: question.base,
             variant: question.variant,
             place,
@@ -98,10 +110,12 @@ impl Comparison {
             finding: judgement.finding,
             pairs: judgement.pairs,
             planned: question.planned,
-            before: judgement.before,
-            after: judgement.after,
+            before: judgement.before.map(|mean| mean.scaled(unit)),
+            after: judgement.after.map(|mean| mean.scaled(unit)),
             relative: judgement.relative,
             p: judgement.p,
+            basis: judgement.basis,
+            split: judgement.split,
             margin: question.margin,
             detectable: judgement.detectable,
             pairs_needed: judgement.pairs_needed,
@@ -186,6 +200,7 @@ impl Comparison {
         let earlier = Earlier::of(&recorded.run.study, &recorded.run.lab.image, &none);
         let rest = metrics::judge(&asked, &known, &completion.table, &earlier);
         completion.targets = first.into_iter().flatten().chain(rest).collect();
+        completion.compared = Some(self.judgement.clone());
         completion.answer = vec![report::sentence(why(self.verdict, &self.sentence))];
     }
 

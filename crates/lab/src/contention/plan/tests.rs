@@ -274,3 +274,24 @@ fn counted_trials_share_the_cores_and_real_time_has_them_alone() {
     let close = (one - alone).as_secs_f64() / 2.0 - (two - alone).as_secs_f64();
     assert!(close.abs() < 1e-6, "{one:?} {two:?} {alone:?}");
 }
+
+#[test]
+fn a_block_of_a_comparison_is_its_two_controls() {
+    let mut study = study();
+    study.cells.truncate(1);
+    study.contention.versus = Some(model::contention::Versus {
+        base: "none".to_owned(),
+        variant: "guard-100".to_owned(),
+    });
+    let plan = trials(&study, &Rates::default());
+    let arms = |number| -> Vec<Arm> {
+        block(&plan, 0, number).iter().map(|planned| planned.arm.clone()).collect()
+    };
+    let order = ["none", "guard-100"].map(control);
+    assert_eq!(arms(0), order);
+    assert_eq!(arms(1), [order[1].clone(), order[0].clone()], "Thue–Morse");
+    assert_eq!(plan.len(), 2 * study.contention.blocks as usize);
+    let offset =
+        |number| block(&plan, 0, number).iter().map(|one| one.order.offset).collect::<Vec<_>>();
+    assert_eq!(offset(1)[0], offset(1)[1], "both sides of a pair have one phase");
+}

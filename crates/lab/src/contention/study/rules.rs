@@ -79,6 +79,10 @@ impl Rules<'_> {
     fn shape(&self) -> Checked {
         let shape = &self.study.contention;
         let whole = |span: Span| span.as_nanos().is_multiple_of(1_000_000_000);
+        if shape.versus.is_some() && !self.text.is_empty() {
+            let why = "headroom compare writes this key; leave it out, and say `headroom compare STUDY none CONTROL`";
+            return Err(("versus", why.to_owned()));
+        }
         if shape.window.as_nanos() == 0 || !whole(shape.window) {
             let why = format!("a window of {} is not a whole number of seconds", shape.window);
             return Err(("window", why));

@@ -59,7 +59,9 @@ fn compared(recorded: &Recorded<Completions>) -> (Comparison, Completion) {
 fn dearer(recorded: &mut Recorded<Completions>, which: impl Fn(&Trial) -> bool, share: f64) {
     for trial in recorded.trials.iter_mut().filter(|trial| which(trial)) {
         let Outcome::Measured(measured) = &mut trial.outcome else { panic!() };
-        measured.driver_ns = (measured.driver_ns as f64 * (1.0 + share)) as u64;
+        let more = |ns: &mut u64| *ns = (*ns as f64 * (1.0 + share)) as u64;
+        more(&mut measured.driver_ns);
+        measured.periods.iter_mut().for_each(|period| more(&mut period.driver_ns));
     }
 }
 

@@ -1,0 +1,107 @@
+//! `docs/SUMMARY.md`: which pages the site has, and in which order.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+
+use crate::plain;
+
+/// Where it stands; its links are relative to that.
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+/// The summary as mdBook wants it: at the root of all pages.
+#[derive(Debug)]
+pub(crate) struct Chapters {
+    text: String,
+    pages: Vec<PathBuf>,
+}
+
+impl Chapters {
+    /// Reads it.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be read, or a link of it leads out of the repository.
+    pub(crate) fn read(root: &Path) -> Result<Self> {
+        Self::of(&fs::read_to_string(root.join(SUMMARY)).context(SUMMARY)?)
+    }
+
+    fn of(summary: &str) -> Result<Self> {
+        let (mut text, mut pages) = (String::new(), Vec::new());
+        for line in summary.lines() {
+            let link = line
+                .split_once("](")
+                .and_then(|(title, rest)| Some((title, rest.strip_suffix(')')?)));
+            let Some((title, link)) = link else {
+                text.extend([line, "\n"]);
+                continue;
+            };
+            let Some(page) = plain(&Path::new("docs").join(link)) else {
+                bail!("{SUMMARY}: `{link}` leads out of the repository");
+            };
+            text.push_str(&format!("{title}]({})\n", page.display()));
+            pages.push(page);
+        }
+        Ok(Self { text, pages })
+    }
+
+    /// Pages below `docs` that no chapter has, a line each.
+    ///
+    /// # Errors
+    ///
+    /// Where a folder cannot be read.
+    pub(crate) fn forgotten(&self, root: &Path) -> Result<Vec<String>> {
+        let mut folders = vec![root.join("docs")];
+        let mut forgotten = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+                let path = entry?.path();
+                let page = path.strip_prefix(root)?.to_owned();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if page.extension().is_some_and(|extension| extension == "md")
+                    && page != Path::new(SUMMARY)
+                    && !self.pages.contains(&page)
+                {
+                    forgotten
+                        .push(format!("{}: in no chapter; add it to {SUMMARY}", page.display()));
+                }
+            }
+        }
+        forgotten.sort();
+        Ok(forgotten)
+    }
+
+    /// Lays all of it into a folder.
+    ///
+    /// # Errors
+    ///
+    /// Where a page is not there, or cannot be written.
+    pub(crate) fn copy(&self, root: &Path, to: &Path) -> Result<()> {
+        for page in &self.pages {
+            let target = to.join(page);
+            fs::create_dir_all(target.parent().unwrap_or(to))?;
+            let copied = fs::copy(root.join(page), &target);
+            copied.with_context(|| format!("{SUMMARY}: cannot copy {}", page.display()))?;
+        }
+        fs::write(to.join("SUMMARY.md"), &self.text).context("cannot write the summary")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_become_relative_to_the_root() {
+        let chapters =
+            Chapters::of("# Guides\n- [One](guide/one.md)\n[Two](../README.md)\n").unwrap();
+        assert_eq!(chapters.text, "# Guides\n- [One](docs/guide/one.md)\n[Two](README.md)\n");
+        assert_eq!(chapters.pages, [Path::new("docs/guide/one.md"), Path::new("README.md")]);
+        let error = Chapters::of("[Out](../../passwd)").unwrap_err().to_string();
+        assert_eq!(error, "docs/SUMMARY.md: `../../passwd` leads out of the repository");
+    }
+}
