@@ -22,11 +22,8 @@
 //! | 5 | one folder for every kind of study: `kind`, calibrations, contention and completion as trials |
 //! | 6 | loads that run on are `long-running` (were `stays`) |
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
-<<<<<<< HEAD
-//! | 8 | trials in perturbed states |
-=======
 //! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
->>>>>>> main
+//! | 9 | trials in perturbed states |
 
 use std::{collections::BTreeMap, fmt};
 
@@ -35,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

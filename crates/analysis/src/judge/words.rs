@@ -8,12 +8,8 @@ use super::{Evidence, rule};
 use crate::{
     figures::Part,
     quantity::{Unit, count, cpu_short, cpu_unit, percent},
-<<<<<<< HEAD
-    stats::{Estimate, Interval},
+    stats::Estimate,
     verdicts::{Basis, Events, Finding, InState, Judgement, Split},
-=======
-    verdicts::{Basis, Events, Finding, Judgement, Split},
->>>>>>> main
 };
 
 /// The sides differ in more than what is named.
