@@ -40,6 +40,7 @@ mod lab_faults;
 mod parity;
 mod pause;
 mod pause_weather;
+mod perturbed;
 mod profile;
 mod repairs;
 mod repeatability;

@@ -215,6 +215,7 @@ impl Guest {
             shell: true,
             wan: false,
             forward: None,
+            perturbed: None,
         };
         let snapshot = snapshot::obtain(&lab, &image, &shape).unwrap();
         let folder = tempfile::tempdir().unwrap();

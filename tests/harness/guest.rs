@@ -72,6 +72,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         shell: false,
         wan: false,
         forward: None,
+        perturbed: None,
     };
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let path = place.path(program.name);

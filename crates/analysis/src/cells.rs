@@ -178,7 +178,7 @@ fn cell(measured: &Measured, variant: &Variant, clients: u32) -> Cell {
     let is_here = |id: &model::trial::TrialId| {
         id.variant == variant.name && id.clients == clients && id.purpose.is_cpu()
     };
-    let planned = measured.run.plan.iter().filter(|planned| is_here(&planned.id)).count() as u32;
+    let planned = measured.plan().filter(|planned| is_here(&planned.id)).count() as u32;
     let invalid = measured.invalid.iter().filter(|trial| is_here(&trial.id)).count() as u32;
     Cell {
         variant: variant.name.to_string(),

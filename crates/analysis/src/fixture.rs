@@ -131,6 +131,7 @@ fn planned(study: Study) -> Run {
                     clients: *clients,
                     repetition,
                     purpose: Purpose::Cpu,
+                    perturbed: None,
                 };
                 plan.push(planned_trial(&study, variant, id));
             }
@@ -171,6 +172,7 @@ fn lab() -> LabIdentity {
             "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
         ),
         accelerator: None,
+        perturbed: Default::default(),
     }
 }
 

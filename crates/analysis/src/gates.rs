@@ -154,10 +154,12 @@ impl<'a> Evidence<'a> {
         study.load_of(variant).is_some() || study.subject_of(variant).start.is_some()
     }
 
-    /// The planned trials of one purpose and variant.
+    /// The planned trials of one purpose and variant, in the state as the study has it.
     fn planned(&self, purpose: Purpose, variant: &str) -> Vec<&'a TrialId> {
         let ids = self.run.plan.iter().map(|planned| &planned.id);
-        ids.filter(|id| id.purpose == purpose && id.variant == variant).collect()
+        ids.filter(|id| id.perturbed.is_none())
+            .filter(|id| id.purpose == purpose && id.variant == variant)
+            .collect()
     }
 
     /// The client counts of these trials, rising, each once.

@@ -4,6 +4,7 @@
 //! [`sequential`]; what makes two sides comparable in [`crate::comparability`].
 
 mod periods;
+pub(crate) mod perturbed;
 mod ran;
 mod rule;
 pub mod sequential;
@@ -38,11 +39,12 @@ pub(crate) use words::parts;
 pub const ERROR: f64 = 0.05;
 
 /// All that a run decides: its own comparison where it is one, else each variant against its base at the
-/// largest client count.
+/// largest client count; each held against every perturbed state in which it was repeated.
 pub fn judgements(run: &Run, trials: &[Trial]) -> Vec<Judgement> {
-    all(&Measured::of(run, trials))
+    perturbed::judgements(&Measured::of(run, trials), trials)
 }
 
+/// All that the trials in one state decide.
 pub(crate) fn all(measured: &Measured) -> Vec<Judgement> {
     match &measured.run.versus {
         Some(versus) => {
@@ -247,7 +249,7 @@ fn tried(measured: &Measured, question: &Question) -> (Vec<u32>, bool, u32) {
         id.purpose.is_cpu() && id.clients == question.clients && id.variant == side
     };
     let repetitions = |side: &str| -> BTreeSet<u32> {
-        let plan = measured.run.plan.iter().map(|planned| &planned.id);
+        let plan = measured.plan().map(|planned| &planned.id);
         plan.filter(|id| is_side(id, side)).map(|id| id.repetition).collect()
     };
     let done = |side: &str| -> BTreeSet<u32> {
@@ -369,6 +371,7 @@ pub(crate) fn of(
         strangers: evidence.strangers.clone(),
         ran: evidence.ran.clone(),
         rates: evidence.rates.clone(),
+        states: Vec::new(),
         differences: paired.map(|paired| paired.differences).unwrap_or_default(),
     };
     decide(&mut judgement, evidence);

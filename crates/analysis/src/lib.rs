@@ -120,9 +120,10 @@ pub struct Analysis {
     pub machine: Option<Facts>,
     /// The programs that the figures speak of.
     pub programs: Vec<UsedProgram>,
-    /// Valid trials, by variant, clients and repetition.
+    /// Valid trials of the state as the study has it, by variant, clients and repetition. What was measured in
+    /// perturbed states is in the judgements.
     pub trials: Vec<TrialFigures>,
-    /// Invalid trials and why.
+    /// Invalid trials of every state, and why.
     pub invalid: Vec<InvalidTrial>,
     /// Where the CPU goes, by variant and clients.
     pub profiles: Vec<profiles::ProfileFigures>,
@@ -176,12 +177,13 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
     let curves = curve::all(&measured);
     let comparisons = compare::all(&measured);
     let lab = lab::of(&measured);
+    let perturbed = measured::elsewhere(trials);
     let mut analysis = Analysis {
         question: run.study.question.clone(),
         headline: headline::Headline::default(),
         answer: Vec::new(),
         planned: run.plan.len() as u32,
-        valid: measured.valid(),
+        valid: measured.valid() + perturbed.valid,
         stages: stages::of(&measured, &cells, &comparisons, lab.asked),
         comparisons,
         lab,
@@ -190,7 +192,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         differences: Vec::new(),
         counts: calls::counts(&measured),
         own_counters: calls::own_counters(&measured),
-        judgements: judge::all(&measured),
+        judgements: judge::perturbed::judgements(&measured, trials),
         pauses: pausing::all(&measured),
         table: Vec::new(),
         gates: Vec::new(),
@@ -202,7 +204,7 @@ pub fn analyse(run: &Run, trials: &[Trial]) -> Analysis {
         cells,
         curves,
         trials: measured.figures,
-        invalid: measured.invalid,
+        invalid: measured.invalid.into_iter().chain(perturbed.invalid).collect(),
     };
     analysis.answer = answer::of(run, &analysis);
     analysis.headline = headline::of(run, &analysis);

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use model::{
     facts::Facts,
+    perturbation::Perturbation,
     run::Run,
     study::{HostLoad, Mode, Subject, Variant},
-    trial::{Outcome, Trial, TrialId},
+    trial::{Outcome, PlannedTrial, Trial, TrialId},
 };
 
 use crate::figures::{self, InvalidTrial, Part, TrialFigures};
@@ -17,6 +18,8 @@ use crate::figures::{self, InvalidTrial, Part, TrialFigures};
 /// A run with its trials sorted.
 pub(crate) struct Measured<'a> {
     pub(crate) run: &'a Run,
+    /// The perturbed state that they are in; `None` is the state as the study has it.
+    state: Option<Perturbation>,
     /// The valid trials' records, for doubts about what they recorded.
     pub(crate) records: Vec<&'a Trial>,
     /// Valid trials for CPU figures by variant, count and repetition.
@@ -28,11 +31,18 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
+    /// The trials of the state as the study has it: all figures but verdicts on perturbed states rest on them.
     pub(crate) fn of(run: &'a Run, trials: &'a [Trial]) -> Self {
+        Self::in_state(run, trials, None)
+    }
+
+    pub(crate) fn in_state(run: &'a Run, trials: &'a [Trial], state: Option<Perturbation>) -> Self {
+        let here = trials.iter().filter(|trial| trial.planned.id.perturbed == state);
         let latest: BTreeMap<&TrialId, &Trial> =
-            trials.iter().map(|trial| (&trial.planned.id, trial)).collect();
+            here.map(|trial| (&trial.planned.id, trial)).collect();
         let mut measured = Self {
             run,
+            state,
             records: Vec::new(),
             figures: Vec::new(),
             instrumented: Vec::new(),
@@ -49,6 +59,12 @@ impl<'a> Measured<'a> {
             }
         }
         measured
+    }
+
+    /// The planned trials of this state.
+    pub(crate) fn plan(&self) -> impl Iterator<Item = &'a PlannedTrial> + use<'a> {
+        let state = self.state;
+        self.run.plan.iter().filter(move |planned| planned.id.perturbed == state)
     }
 
     /// Valid trials of every purpose.
@@ -147,4 +163,21 @@ impl<'a> Measured<'a> {
                 && study.load_of(other) == study.load_of(variant)
         })
     }
+}
+
+/// Trials in perturbed states, which are in no figure but verdicts.
+pub(crate) struct Elsewhere {
+    pub(crate) valid: u32,
+    pub(crate) invalid: Vec<InvalidTrial>,
+}
+
+/// Counts the trials in perturbed states.
+pub(crate) fn elsewhere(trials: &[Trial]) -> Elsewhere {
+    let there = trials.iter().filter(|trial| trial.planned.id.perturbed.is_some());
+    let latest: BTreeMap<&TrialId, &Trial> =
+        there.map(|trial| (&trial.planned.id, trial)).collect();
+    let all = latest.len();
+    let invalid: Vec<_> =
+        latest.into_values().filter_map(|trial| figures::of(trial).err()).collect();
+    Elsewhere { valid: (all - invalid.len()) as u32, invalid }
 }

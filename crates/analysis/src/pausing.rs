@@ -88,7 +88,7 @@ fn cells<'a>(measured: &'a Measured<'a>) -> Vec<(Key, Cell<'a>)> {
     let mut cells: BTreeMap<Key, Cell> = BTreeMap::new();
     let settle = measured.run.study.pause.as_ref().map_or(SETTLE, |pause| pause.settle);
     let done = measured.instrumented.iter().map(|(_, trial)| &trial.planned);
-    for planned in measured.run.plan.iter().chain(done) {
+    for planned in measured.plan().chain(done) {
         let Some(key) = key(planned) else { continue };
         let cell = cells.entry(key.clone()).or_insert_with(|| {
             keys.push(key);

@@ -184,6 +184,7 @@ impl<'a> ProfiledCell<'a> {
                     clients: cell.clients,
                     repetition: *repetition,
                     purpose: Purpose::Stacks,
+                    perturbed: None,
                 };
                 // Of two trials with one identity the later one counts, as everywhere.
                 let trial = trials.iter().rev().find(|trial| trial.planned.id == id);

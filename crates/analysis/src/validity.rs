@@ -62,7 +62,7 @@ pub(crate) fn doubts(measured: &Measured, cells: &[Cell], curves: &[Curve]) -> V
 fn run_doubts(measured: &Measured, cells: &[Cell]) -> Vec<Doubt> {
     let invalid = measured.invalid.len() as u32;
     let done = measured.valid() + invalid;
-    let planned = measured.run.plan.len() as u32;
+    let planned = measured.plan().count() as u32;
     let mut doubts = Vec::new();
     if invalid > 0 {
         let reasons: BTreeSet<_> = measured.invalid.iter().map(|trial| trial.why.clone()).collect();

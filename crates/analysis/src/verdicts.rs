@@ -28,6 +28,8 @@ pub enum Finding {
     NoOp,
     /// The sides differ in more than what the comparison names, or there are no usable pairs.
     NotComparable,
+    /// What was found as it is does not hold in some perturbed state, or could not be measured there.
+    Unstable,
 }
 
 /// Events of one side: periods that cost it far more than the other side.
@@ -117,6 +119,35 @@ impl NoPeriods {
     }
 }
 
+/// What one state says of a question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InState {
+    /// Its name; the first one is `as is`.
+    pub state: String,
+    /// What is different in it.
+    pub changes: String,
+    /// How the question is decided by this state alone.
+    pub verdict: Verdict,
+    /// What was found in it.
+    pub finding: Finding,
+    /// Valid pairs.
+    pub pairs: u32,
+    /// The base, µs of CPU a second.
+    pub before: Option<Estimate>,
+    /// The variant.
+    pub after: Option<Estimate>,
+    /// The difference that decides, as a share of the base.
+    pub relative: Option<Estimate>,
+    /// Exact two-sided p of the sign-flip test over the pairs.
+    pub p: Option<f64>,
+    /// Whether it says what the state says that is measured anyway.
+    pub holds: bool,
+    /// Why nothing was measured in it, where nothing was.
+    pub why: Option<String>,
+    /// Its own verdict and the reason.
+    pub sentence: String,
+}
+
 /// Two variants at one client count, decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
@@ -181,6 +212,10 @@ pub struct Judgement {
     /// Rates of counted functions in both sides, for each second of the window: what the fix changed in how
     /// often things happen. Only those that are counted in both.
     pub rates: Vec<RateChange>,
+    /// What each state says, the one as it is first; empty where the comparison was not repeated. The verdict, the
+    /// finding and the sentence are of all of them together, every other figure is of the state as it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<InState>,
 }
 
 impl Basis {

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod index;
+pub(crate) mod states;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -15,6 +16,7 @@ use model::{name::PackageName, span::Span, trial::Purpose};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
+use self::states::StateWord;
 
 const ABOUT: &str = "What Wi-Fi costs on an access point: measured, proved, given back";
 
@@ -172,6 +174,9 @@ pub(crate) struct Run {
     /// Only trials for this; may be given again [default: all that the study asks for]
     #[arg(long, value_name = "WHAT", conflicts_with = "resume")]
     pub(crate) only: Vec<PurposeWord>,
+    /// Repeat what verdicts on changes rest on in these perturbed states; alone: in all of them
+    #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "resume")]
+    pub(crate) perturb: Vec<StateWord>,
     #[command(flatten)]
     pub(crate) limits: Limits,
     #[command(flatten)]
@@ -195,6 +200,7 @@ impl Run {
             self.window.map(|window| format!("window = {window}")),
             named("variants", self.variant.join(", ")),
             named("only", only.join(", ")),
+            states::changed(&self.perturb),
         ];
         changes.into_iter().flatten().collect()
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use model::{
     name::PackageName,
+    perturbation::Perturbation,
     study::{Mode, Study},
     trial::PlannedTrial,
 };
@@ -14,7 +15,7 @@ use crate::{
     Lab,
     image::{self, Cached},
     places::{self, Placed},
-    plan,
+    plan::{self, Start},
     vm::{Accelerator, Shape, snapshot},
 };
 
@@ -38,7 +39,7 @@ impl Needs {
     /// Of trials with clients.
     pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
         let radios = study.access_point.radios;
-        let shape = |(clients, mode)| Shape {
+        let shape = |Start { clients, mode, perturbed }| Shape {
             mode,
             accelerator: Accelerator::Tcg,
             radios,
@@ -46,6 +47,7 @@ impl Needs {
             shell: false,
             wan: false,
             forward: None,
+            perturbed,
         };
         let access_points = plan::snapshots(trials).into_iter().map(shape).collect();
         Self { packages: study.access_point.packages.clone(), access_points }
@@ -76,6 +78,10 @@ impl Missing {
         }
         let cached = image::cached(lab, &needs.packages).unwrap_or(Cached::Nothing);
         let is_missing = |shape: &&Shape| match &cached {
+            Cached::Image(image) if shape.perturbed == Some(Perturbation::Image) => {
+                let rebuilt = image::rebuilt::cached(lab, image);
+                rebuilt.is_none_or(|image| !is_cached(lab, &image, shape))
+            }
             Cached::Image(image) => !is_cached(lab, image, shape),
             Cached::Base | Cached::Nothing => true,
         };

@@ -227,6 +227,7 @@ impl Wanted {
             shell: false,
             wan: true,
             forward: None,
+            perturbed: None,
         };
         modes.into_iter().map(of).collect()
     }

@@ -7,11 +7,13 @@
 
 mod instruments;
 mod pairs;
+mod perturbed;
 
 use std::time::Duration;
 
 use model::{
     instrument::{Detail, Place, Probe},
+    perturbation::Perturbation,
     span::Span,
     study::{Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant},
     topology::TopologyOrder,
@@ -51,18 +53,21 @@ impl Probes for Unlocated<'_> {
 /// All trials of a study, in the order in which they start.
 pub fn trials(study: &Study, probes: &dyn Probes) -> Vec<PlannedTrial> {
     let mut trials = cpu(study);
+    let perturbed = perturbed::judged(study, &trials);
     trials.extend(instruments::counts(study, probes));
     trials.extend(instruments::parity(study));
     trials.extend(instruments::pause(study));
     trials.extend(instruments::stacks(study));
+    trials.extend(perturbed);
     trials
 }
 
-/// All trials of a comparison: those that count what the variant changes, then every pair.
+/// All trials of a comparison: those that count what the variant changes, then every pair, then the pairs in
+/// perturbed states.
 pub fn comparison(study: &Study, versus: &Versus, probes: &dyn Probes) -> Vec<PlannedTrial> {
-    let mut trials = instruments::counts(study, probes);
-    trials.extend(pairs::all(study, versus));
-    trials
+    let pairs = pairs::all(study, versus);
+    let perturbed = perturbed::all(study, &pairs);
+    instruments::counts(study, probes).into_iter().chain(pairs).chain(perturbed).collect()
 }
 
 /// The one trial that sees who talks to a variant's subject, at the fewest clients.
@@ -118,7 +123,13 @@ fn repetitions_of(variant: &Variant, slot: u32) -> impl Iterator<Item = u32> + u
 fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> PlannedTrial {
     let (shape, subject) = (&study.trial, study.subject_of(variant));
     PlannedTrial {
-        id: TrialId { variant: variant.name.clone(), clients, repetition, purpose: Purpose::Cpu },
+        id: TrialId {
+            variant: variant.name.clone(),
+            clients,
+            repetition,
+            purpose: Purpose::Cpu,
+            perturbed: None,
+        },
         mode: study.mode_of(variant),
         host_load: variant.host_load,
         measure: Measure {
@@ -295,13 +306,31 @@ impl Pace for FirstGuess {
     }
 }
 
-/// Every client count and mode that a plan needs a snapshot of, first use first.
-pub fn snapshots(plan: &[PlannedTrial]) -> Vec<(u32, Mode)> {
+/// What trials start from that can start from one snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Clients of the access point.
+    pub clients: u32,
+    /// How time passes there.
+    pub mode: Mode,
+    /// The perturbed state, where that is another access point from its boot on.
+    pub perturbed: Option<Perturbation>,
+}
+
+impl Start {
+    /// What this trial starts from.
+    pub fn of(trial: &PlannedTrial) -> Self {
+        let perturbed = trial.id.perturbed.filter(|state| state.has_own_snapshot());
+        Self { clients: trial.id.clients, mode: trial.mode, perturbed }
+    }
+}
+
+/// Every start that a plan needs a snapshot of, first use first.
+pub fn snapshots(plan: &[PlannedTrial]) -> Vec<Start> {
     let mut needed = Vec::new();
-    for trial in plan {
-        let pair = (trial.id.clients, trial.mode);
-        if !needed.contains(&pair) {
-            needed.push(pair);
+    for start in plan.iter().map(Start::of) {
+        if !needed.contains(&start) {
+            needed.push(start);
         }
     }
     needed

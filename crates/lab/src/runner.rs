@@ -96,7 +96,12 @@ pub(crate) fn unchanged(
 /// Refuses to go on with a run whose image or QEMU is not what it was.
 pub(crate) fn same_lab(path: &Path, then: &LabIdentity, now: &LabIdentity) -> Result<(), Error> {
     unchanged(path, "image", &then.image, &now.image)?;
-    unchanged(path, "QEMU", &then.qemu, &now.qemu)
+    unchanged(path, "QEMU", &then.qemu, &now.qemu)?;
+    let states = then.perturbed.keys().chain(now.perturbed.keys());
+    states.into_iter().try_for_each(|state| {
+        let of = |lab: &LabIdentity| lab.perturbed.get(state).cloned().unwrap_or_default();
+        unchanged(path, "perturbed state", &of(then), &of(now))
+    })
 }
 
 /// A run that has its folder, and what it starts from.

@@ -39,6 +39,7 @@ pub mod name;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;
+pub mod perturbation;
 pub mod place;
 pub mod plural;
 pub mod purpose;

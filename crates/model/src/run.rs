@@ -23,15 +23,16 @@
 //! | 6 | loads that run on are `long-running` (were `stays`) |
 //! | 7 | parity keeps what the subject, iw and hostapd said; a study has lists of `values`, and `traffic` |
 //! | 8 | a completion trial has `periods`, parts of its window; `versus` of a contention study |
+//! | 9 | trials in perturbed states |
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
 
 /// The version of the folder's files.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// What a run is, fixed when it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +82,10 @@ pub struct LabIdentity {
     pub counted_arguments: Vec<String>,
     /// What accelerates real-time mode: `kvm` or `tcg`; `None` where no trial uses that mode.
     pub accelerator: Option<String>,
+    /// What is different in the access points of perturbed states, by the state's name: arguments, words of the
+    /// kernel's command line, the image's SHA-256.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub perturbed: BTreeMap<String, String>,
 }
 
 impl LabIdentity {

@@ -15,6 +15,7 @@ use crate::{
     limit,
     name::{PackageName, VariantName},
     pause,
+    perturbation::Perturbation,
     purpose::Purpose,
     share::Share,
     span::Span,
@@ -291,18 +292,21 @@ pub struct VariantParity {
 }
 
 /// How close a comparison must look.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Compare {
     /// Differences below this share of the base do not matter.
     pub margin: Share,
     /// Pairs of trials; at least [`crate::verdict::FEWEST_PAIRS`].
     pub pairs: u32,
+    /// The perturbed states in which each comparison is repeated, with as many pairs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub perturb: Vec<Perturbation>,
 }
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { margin: Share::of(0.005), pairs: crate::verdict::FEWEST_PAIRS }
+        Self { margin: Share::of(0.005), pairs: crate::verdict::FEWEST_PAIRS, perturb: Vec::new() }
     }
 }
 

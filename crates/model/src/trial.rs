@@ -13,6 +13,7 @@ use crate::{
     name::VariantName,
     parity::Parity,
     pause::{Pauses, Peer},
+    perturbation::Perturbation,
     sample::{LoadFailure, Sample},
     share::Share,
     study::{HostLoad, Mode},
@@ -22,7 +23,7 @@ use crate::{
 pub use crate::purpose::Purpose;
 
 /// Which trial. Its text form `variant@clients#repetition`, and `.stacks`, `.pause` … behind it where it
-/// is not for CPU figures, names files and lines of output.
+/// is not for CPU figures, or `.seed`, `.layout` … where it is measured in a perturbed state, names files and lines of output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {
     /// The variant's name.
@@ -34,6 +35,9 @@ pub struct TrialId {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Purpose::is_cpu")]
     pub purpose: Purpose,
+    /// The perturbed state that it is measured in; `None` where it is measured as the study has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturbed: Option<Perturbation>,
 }
 
 impl TrialId {
@@ -46,10 +50,10 @@ impl TrialId {
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}#{}", self.variant, self.clients, self.repetition)?;
-        match self.purpose {
-            Purpose::Cpu => Ok(()),
-            purpose => write!(f, ".{}", purpose.name()),
+        if self.purpose != Purpose::Cpu {
+            write!(f, ".{}", self.purpose.name())?;
         }
+        self.perturbed.map_or(Ok(()), |perturbed| write!(f, ".{perturbed}"))
     }
 }
 

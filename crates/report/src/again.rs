@@ -66,6 +66,7 @@ fn flag(change: &str) -> Option<String> {
     };
     Some(match name {
         "clients" | "cell" => format!("--{name} {}", value.replace(['[', ']', ' '], "")),
+        "perturb" => format!("--perturb={}", value.replace(' ', "")),
         "repetitions" | "window" => format!("--{name} {value}"),
         "variants" => list("variant"),
         "only" => list("only"),
@@ -100,8 +101,9 @@ fn compare(run: &Run, versus: &Versus) -> String {
         words.push(format!("--expect {}", versus.expect.name()));
     }
     words.extend(versus.changes.iter().map(|symbol| format!("--changes {}", quoted(symbol))));
-    let kept =
-        |each: &&String| ["window = ", "packages = "].iter().any(|key| each.starts_with(key));
+    let kept = |each: &&String| {
+        ["window = ", "packages = ", "perturb = "].iter().any(|key| each.starts_with(key))
+    };
     words.extend(run.overrides.iter().filter(kept).filter_map(|each| flag(each)));
     words.join(" ")
 }
@@ -124,7 +126,9 @@ mod tests {
     #[test]
     fn a_comparison_is_run_again_as_one() {
         let mut run = fixture::run();
-        run.overrides = vec!["window = 5s".to_owned(), "packages = lldpd".to_owned()];
+        run.overrides = ["window = 5s", "packages = lldpd", "perturb = seed, phase"]
+            .map(str::to_owned)
+            .to_vec();
         let mut versus = Versus {
             base: "idle".to_owned(),
             variant: "iw-dump".to_owned(),
@@ -139,7 +143,7 @@ mod tests {
         assert_eq!(
             commands(&run)[1],
             "headroom compare study.toml idle iw-dump --clients 114 --margin 0.1% --up-to 24 --expect same \
-             --changes a::b --window 5s --package lldpd"
+             --changes a::b --window 5s --package lldpd --perturb=seed,phase"
         );
         versus.difference = Difference::Nothing;
         run.versus = Some(versus);

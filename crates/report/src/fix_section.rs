@@ -7,7 +7,7 @@ use analysis::{
     Analysis, Estimate, Part,
     profiles::{Difference, FunctionChange},
     quantity::{self, ABSENT, Unit},
-    verdicts::{Basis, Events, Finding, Judgement, RateChange},
+    verdicts::{Basis, Events, Finding, InState, Judgement, RateChange},
 };
 use askama::Template;
 use model::plural::count;
@@ -17,7 +17,7 @@ use crate::{
     overall::bare,
     pair_chart, prose,
     signed::{of_estimate, with_interval},
-    table::Table,
+    table::{Rows, Table},
     tables,
 };
 
@@ -50,6 +50,8 @@ struct Card {
     chart: String,
     figures: Vec<Figure>,
     strangers: Vec<String>,
+    /// The same comparison in each state, where it was repeated.
+    states: String,
     parts: String,
     ran: String,
     rates: String,
@@ -108,6 +110,7 @@ pub(crate) const fn finding(finding: Finding) -> &'static str {
         Finding::Undecided => "undecided",
         Finding::NoOp => "no-op",
         Finding::NotComparable => "not comparable",
+        Finding::Unstable => "not in every state",
     }
 }
 
@@ -183,6 +186,7 @@ fn card(run: &Run, analysis: &Analysis, at: usize, judgement: &Judgement) -> Car
         chart: pair_chart::draw(judgement),
         figures: figures(judgement).into_iter().chain(total(analysis, judgement)).collect(),
         strangers: judgement.strangers.clone(),
+        states: states(judgement).html_or_nothing(),
         parts: parts(judgement).html_or_nothing(),
         ran: ran(judgement).html_or_nothing(),
         rates: rates(&judgement.rates).html_or_nothing(),
@@ -274,6 +278,41 @@ pub(crate) fn parts(judgement: &Judgement) -> Table {
         .text("", &judgement.variant, |(_, _, [_, variant])| variant.clone())
         .text("decides", "", |(name, ..)| if *name == decides { "yes" } else { "" }.to_owned())
         .table()
+}
+
+/// The same comparison in each state, with what is different in it.
+fn states(judgement: &Judgement) -> Table {
+    let different = |each: &&InState| {
+        let why = each.why.as_ref().map(|why| format!("not measured: {why}"));
+        why.unwrap_or_else(|| each.changes.clone())
+    };
+    in_states(judgement).text("what is different", "", different).table()
+}
+
+/// The same, as narrow as a terminal.
+pub(crate) fn states_short(judgement: &Judgement) -> Table {
+    in_states(judgement).table()
+}
+
+fn in_states(judgement: &Judgement) -> Rows<&InState> {
+    let states = &judgement.states;
+    let most = states.iter().flat_map(|each| [each.before, each.after]).flatten();
+    let unit = quantity::cpu_unit(most.map(|cpu| cpu.mean).fold(0.0, f64::max));
+    let name = format!("{}/s", unit.name);
+    let effect = |each: &&InState| {
+        let effect = each.relative.as_ref();
+        effect.map_or(ABSENT.to_owned(), |effect| of_estimate(Unit::PER_CENT, effect))
+    };
+    Table::of("The same comparison in each state", states)
+        .head("state", "", |each| each.state.clone())
+        .number("before", &name, |each| tables::mean(unit, each.before.as_ref()))
+        .number("after", &name, |each| tables::mean(unit, each.after.as_ref()))
+        .number("effect", "%", effect)
+        .quiet("interval", "%", |each| tables::bracket(Unit::PER_CENT, each.relative.as_ref()))
+        .number("pairs", "", |each| each.pairs.to_string())
+        .text("found", "", |each| finding(each.finding).to_owned())
+        .text("verdict", "", |each| each.verdict.name().to_owned())
+        .text("holds", "", |each| if each.holds { "yes" } else { "no" }.to_owned())
 }
 
 /// The functions that the variant changes.

@@ -122,6 +122,8 @@ fn access_point(machine: &Facts) -> Vec<Fact> {
 fn lab(run: &Run) -> Vec<Fact> {
     let lab = &run.lab;
     let modes: Vec<_> = modes(run).into_iter().map(Mode::name).collect();
+    let perturbed = lab.perturbed.iter().map(|(state, what)| format!("{state}: {what}"));
+    let perturbed: Vec<_> = perturbed.collect();
     vec![
         plain("Mode", modes.join(" and ")),
         plain("Access point's kernel", lab.kernel.clone()),
@@ -131,6 +133,7 @@ fn lab(run: &Run) -> Vec<Fact> {
         plain("QEMU", lab.qemu.clone()),
         code("QEMU arguments, counted", lab.counted_arguments.join(" ")),
         plain("Accelerator, real-time", lab.accelerator.clone().unwrap_or_default()),
+        code("Perturbed states", perturbed.join("; ")),
     ]
 }
 

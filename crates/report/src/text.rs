@@ -8,9 +8,12 @@ use analysis::{
     headline::Headline,
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
     quantity,
+    verdicts::Judgement,
 };
 
-use crate::{count_tables, flames, profile_tables, stage_tables, table::Table, tables};
+use crate::{
+    count_tables, fix_section, flames, profile_tables, stage_tables, table::Table, tables,
+};
 
 /// Lines are folded at this many columns.
 const COLUMNS: usize = 100;
@@ -49,6 +52,18 @@ pub(crate) fn sentences<'a>(headline: &'a Headline, answer: &'a [String]) -> Vec
     let first = Some(headline.sentence.as_str()).filter(|headline| !headline.is_empty());
     let rest = answer.iter().map(String::as_str).filter(|sentence| Some(*sentence) != first);
     first.into_iter().chain(rest).collect()
+}
+
+/// Each comparison that was repeated in perturbed states, as one table; of several each below its name.
+pub fn states(analysis: &Analysis) -> String {
+    let repeated = analysis.judgements.iter().filter(|one| !one.states.is_empty());
+    let table = |judgement: &Judgement| {
+        let Judgement { base, variant, .. } = judgement;
+        let mut table = fix_section::states_short(judgement);
+        table.caption = format!("{}: {base} to {variant}", table.caption);
+        section(table)
+    };
+    repeated.map(table).collect()
 }
 
 /// Each variant against its bases, and whose CPU the subject's is.

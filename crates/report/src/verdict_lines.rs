@@ -223,6 +223,7 @@ pub(crate) fn fixture() -> (model::run::Run, Analysis) {
         strangers: Vec::new(),
         ran: Vec::new(),
         rates: Vec::new(),
+        states: Vec::new(),
     }];
     (run, analysis)
 }

@@ -1,9 +1,9 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
 //! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`,
-//! `headroom.forward=` and `headroom.wan=` of the kernel command line; all that is derived from them is derived here.
+//! `headroom.forward=`, `headroom.wan=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, str::FromStr};
 
 use super::error::Error;
 
@@ -32,6 +32,8 @@ pub struct Topology {
     pub forward: bool,
     /// Whether the machine can have a WAN side, and applications that are bounded beside it.
     pub wan: bool,
+    /// What the clients' addresses and their order are drawn from; 0 draws nothing, and they are as they are numbered.
+    pub seed: u16,
 }
 
 /// What the serial console offers.
@@ -64,6 +66,7 @@ impl Topology {
             hold: false,
             forward: false,
             wan: false,
+            seed: 0,
         };
         for word in line.split_ascii_whitespace() {
             match word.split_once('=') {
@@ -73,6 +76,7 @@ impl Topology {
                 Some(("headroom.hold", value)) => topology.hold = value == "yes",
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 Some(("headroom.wan", value)) => topology.wan = value == "yes",
+                Some(("headroom.seed", value)) => topology.seed = number(word, value)?,
                 _ => {}
             }
         }
@@ -93,11 +97,16 @@ impl Topology {
         Ok(self)
     }
 
-    /// The clients of a radio; they are dealt out like cards, so what is over goes to the first.
+    /// The clients of a radio, in the order in which they join; they are dealt out like cards, so what is over goes to
+    /// the first.
     pub fn clients_of(&self, radio: u32) -> impl Iterator<Item = Client> + use<> {
-        let radios = self.radios;
+        let Self { radios, seed, .. } = *self;
         let step = usize::try_from(radios).unwrap_or(usize::MAX);
-        (radio..self.clients).step_by(step).map(move |number| Client { number, radios })
+        let numbers = (radio..self.clients).step_by(step);
+        let mut clients: Vec<Client> =
+            numbers.map(|number| Client { number, radios, seed }).collect();
+        clients.sort_by_key(|client| client.drawn());
+        clients.into_iter()
     }
 
     /// Where a radio is on the air.
@@ -133,6 +142,7 @@ pub struct Client {
     /// Its number among all clients.
     pub number: u32,
     radios: u32,
+    seed: u16,
 }
 
 impl Client {
@@ -143,8 +153,15 @@ impl Client {
 
     /// Its hardware address, locally administered and apart from hwsim's own (`02:00:00:00:…`).
     pub fn hardware_address(&self) -> [u8; 6] {
-        let [.., high, low] = self.number.to_be_bytes();
+        let [high, low] = self.drawn().to_be_bytes();
         [2, 0, 0, 1, high, low]
+    }
+
+    /// A number of its own that is drawn from the seed: with another seed clients have other addresses, and another
+    /// order. An odd factor and a difference make none of the 16 bits' values come twice.
+    fn drawn(&self) -> u16 {
+        let [.., high, low] = self.number.to_be_bytes();
+        u16::from_be_bytes([high, low]).wrapping_mul(self.seed.wrapping_mul(2) | 1) ^ self.seed
     }
 
     /// Its address in the network of its radio, which is a /16.
@@ -161,7 +178,7 @@ pub(super) fn access_point_address(radio: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, radio as u8, 0, 1)
 }
 
-fn number(word: &str, value: &str) -> Result<u32, Error> {
+fn number<T: FromStr>(word: &str, value: &str) -> Result<T, Error> {
     value.parse().map_err(|_| Error::CommandLine(format!("{word}: not a number")))
 }
 
@@ -202,6 +219,7 @@ mod tests {
                 hold: false,
                 forward: true,
                 wan: true,
+                seed: 0,
             }
         );
     }
@@ -217,6 +235,7 @@ mod tests {
                 hold: false,
                 forward: false,
                 wan: false,
+                seed: 0,
             },
         );
     }
@@ -243,6 +262,24 @@ mod tests {
         assert_eq!(count("headroom.clients=20"), [7, 7, 6]);
         assert_eq!(count("headroom.clients=1"), [1, 0, 0]);
         assert_eq!(count("headroom.clients=0"), [0, 0, 0]);
+    }
+
+    #[test]
+    fn another_seed_draws_other_addresses_and_another_order() {
+        let [plain, drawn] = ["", " headroom.seed=27182"].map(|seed| {
+            let topology = topology(&format!("headroom.clients=16056 headroom.radios=8{seed}"));
+            topology.clients_of(1).collect::<Vec<_>>()
+        });
+        let numbers = |clients: &[Client]| -> Vec<u32> {
+            clients.iter().map(|client| client.number).collect()
+        };
+        assert!(numbers(&plain).is_sorted() && !numbers(&drawn).is_sorted());
+        let mut sorted = numbers(&drawn);
+        sorted.sort_unstable();
+        assert_eq!(sorted, numbers(&plain), "nobody is lost");
+        let addresses: BTreeSet<_> = drawn.iter().map(Client::hardware_address).collect();
+        assert_eq!(addresses.len(), plain.len());
+        assert!(plain.iter().any(|client| !addresses.contains(&client.hardware_address())));
     }
 
     #[test]

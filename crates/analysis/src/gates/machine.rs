@@ -25,6 +25,8 @@ pub(super) fn gate(evidence: &Evidence) -> Gate {
     let of = |mode: Mode| {
         // Instruments have their own trials; the CPU figures are the claim.
         let cpu = evidence.run.plan.iter().filter(|planned| planned.id.purpose == Purpose::Cpu);
+        // Another CPU model may have another clock on purpose.
+        let cpu = cpu.filter(|planned| planned.id.perturbed.is_none());
         let mut all: Vec<&PlannedTrial> = cpu.filter(|planned| planned.mode == mode).collect();
         if all.is_empty() {
             all = evidence.run.plan.iter().filter(|planned| planned.mode == mode).collect();

@@ -182,6 +182,9 @@ fn compared(judgement: &Judgement) -> Headline {
         Finding::NotComparable => {
             format!("`{variant}` and `{base}` cannot be compared at {clients}.")
         }
+        Finding::Unstable => format!(
+            "What `{variant}` costs against `{base}` at {clients} does not hold in every state of the machine."
+        ),
     };
     let sides = judgement.before.zip(judgement.after);
     let bars =

@@ -53,6 +53,18 @@ pub fn decide(run: &Run, trials: &[Trial]) -> Progress {
     }
 }
 
+/// Whether no further trial is needed, in any state: what the state as it is has decided, the others may not have.
+pub fn is_decided(run: &Run, trials: &[Trial]) -> bool {
+    let perturbed = run.study.compare.perturb.iter().copied().map(Some);
+    let mut states = std::iter::once(None).chain(perturbed);
+    run.versus.as_ref().is_some_and(|versus| {
+        states.all(|state| {
+            let measured = Measured::in_state(run, trials, state);
+            !matches!(progress(&measured, versus), Progress::GoOn(_))
+        })
+    })
+}
+
 pub(crate) fn progress(measured: &Measured, versus: &Versus) -> Progress {
     let question = Question::of(measured, versus);
     let evidence = Evidence::of(measured, &question);

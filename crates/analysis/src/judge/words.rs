@@ -8,7 +8,8 @@ use super::{Evidence, rule};
 use crate::{
     figures::Part,
     quantity::{Unit, count, cpu_short, cpu_unit, percent},
-    verdicts::{Basis, Events, Finding, Judgement, Split},
+    stats::Estimate,
+    verdicts::{Basis, Events, Finding, InState, Judgement, Split},
 };
 
 /// The sides differ in more than what is named.
@@ -74,6 +75,71 @@ pub(super) fn decided(judgement: &Judgement, evidence: &Evidence) -> String {
         sentence.push_str(&advice(judgement));
     }
     sentence
+}
+
+/// The sentence of a judgement that was held against other states: what it says as it is, and where that holds.
+pub(super) fn in_states(judgement: &Judgement) -> String {
+    let states = &judgement.states;
+    let holds = states.iter().filter(|state| state.holds).count();
+    let of = format!("{holds} of {}", count(states.len() as u32, "state"));
+    if holds == states.len() {
+        return format!("{}; the conclusion holds in {of}{}", judgement.sentence, range(states));
+    }
+    let others: Vec<_> = states.iter().filter(|state| !state.holds).map(contrary).collect();
+    let than = match judgement.finding {
+        Finding::Cheaper => "costs less than",
+        Finding::Dearer => "costs more than",
+        Finding::Equivalent => "costs the same as",
+        _ => "is undecided against",
+    };
+    let effect = states.first().map(effect_of).unwrap_or_default();
+    format!(
+        "{}: the conclusion holds in {of}: as is `{}` {than} `{}` at {}{effect}, but {}",
+        Verdict::Invalid.name(),
+        judgement.variant,
+        judgement.base,
+        count(judgement.clients, "client"),
+        others.join("; ")
+    )
+}
+
+/// What a state says that says something else: ``in `cpu` it costs more (+1.2 %, fail)``.
+fn contrary(state: &InState) -> String {
+    if let Some(why) = &state.why {
+        return format!("`{}` could not be measured: {why}", state.state);
+    }
+    let claim = match state.finding {
+        Finding::Cheaper => "it costs less",
+        Finding::Dearer => "it costs more",
+        Finding::Equivalent => "it costs the same",
+        Finding::Undecided => "the pairs do not decide",
+        Finding::NoOp | Finding::NotComparable | Finding::Unstable => "nothing can be said",
+    };
+    format!("in `{}` {claim}{}", state.state, effect_of(state))
+}
+
+/// A state's effect and verdict, in brackets.
+fn effect_of(state: &InState) -> String {
+    let effect = state.relative.as_ref().map(|effect| format!("{} %, ", signed(effect)));
+    format!(" ({}{})", effect.unwrap_or_default(), state.verdict.name())
+}
+
+/// The effects of all states, the smallest first: `: −4.1 to −4.4 %`.
+fn range(states: &[InState]) -> String {
+    let effects = || states.iter().filter_map(|state| state.relative.as_ref());
+    let by_size = |one: &&Estimate, other: &&Estimate| one.mean.abs().total_cmp(&other.mean.abs());
+    let ends = [effects().min_by(by_size), effects().max_by(by_size)];
+    match ends.map(|end| end.map(signed)) {
+        [Some(least), Some(most)] if least == most => format!(": {least} %"),
+        [Some(least), Some(most)] => format!(": {least} to {most} %"),
+        _ => String::new(),
+    }
+}
+
+/// A relative effect in per cent, with its sign.
+fn signed(effect: &Estimate) -> String {
+    let plus = if effect.mean > 0.0 { "+" } else { "" };
+    format!("{plus}{}", Unit::PER_CENT.mean(effect))
 }
 
 /// What is claimed, by finding and question.

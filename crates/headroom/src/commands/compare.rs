@@ -26,7 +26,7 @@ use super::{
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
-    flags::{self, On},
+    flags::{self, On, states},
     options::Options,
     progress::Progress,
     run_path::{PAGE, RunPath},
@@ -45,6 +45,11 @@ pub(super) fn of_clients(
     targets::refuse_point(&flags.study, &flags.point)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
+    file.study.compare.perturb.retain(|_| !flags.a_a);
+    states::perturb(&mut file.study, &flags.perturb);
+    if flags.on != On::Vm {
+        states::refuse_on_device(&file.study)?;
+    }
     reduce(&mut file, flags, &versus, sides);
     study_file::check(&file.study).map_err(Failure::Usage)?;
     let trials = plan::comparison(&file.study, &versus, &Unlocated(&file.study));
@@ -197,6 +202,7 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
         count(versus.pairs.most(), "pair"),
         count(versus.clients, "client")
     ));
+    file.overrides.extend(states::changed(&flags.perturb));
 }
 
 /// The question in words, as the page's title has it.

@@ -223,6 +223,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
         shell: false,
         wan: false,
         forward: None,
+        perturbed: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let mut all = facts(&snapshot.born.facts);

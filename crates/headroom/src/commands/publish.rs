@@ -61,6 +61,10 @@ pub(crate) fn publish(
     } else {
         output::line(format_args!("{}", report::text::table(&analysis)));
         report_instruments(&analysis);
+        let states = report::text::states(&analysis);
+        if !states.is_empty() {
+            output::line(states.trim_end());
+        }
         check::print(options, &recorded.run, &analysis);
         output::line(format_args!("report: {}", page.display()));
     }

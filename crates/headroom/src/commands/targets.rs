@@ -112,6 +112,7 @@ impl<K: AtPlaces> Verbs for K {
         let said = [
             ("--clients", !flags.clients.is_empty()),
             ("--only", !flags.only.is_empty()),
+            ("--perturb", !flags.perturb.is_empty()),
             ("--symbols", !flags.symbols.folders.is_empty()),
         ];
         refuse(&said, K::STUDY, K::HAS)?;

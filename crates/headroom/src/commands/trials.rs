@@ -4,20 +4,19 @@
 
 use std::path::Path;
 
-use analysis::{judge::sequential, quantity::count};
+use analysis::{judge::sequential::is_decided, quantity::count};
 use lab::{
     clients::{ClientTrials, Target},
     missing::Needs,
-    plan::{self, Unlocated},
+    plan::{self, Start, Unlocated},
     run_folder::Recorded,
     runner,
     study_file::{self, StudyFile},
 };
 use model::{
     experiment::Clients,
-    run::Run,
-    study::{Mode, Study, Variant},
-    trial::{PlannedTrial, Purpose, Trial},
+    study::{Study, Variant},
+    trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
 use serde_json::json;
@@ -27,18 +26,14 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags, live,
+    flags::{self, states},
+    live,
     options::Options,
 };
 
 /// Trials that compare nothing.
 pub(super) fn plain<'a>(target: &'a Target, symbols: &'a SymbolFolders) -> ClientTrials<'a> {
-    ClientTrials { target, symbols, comparing: None, decided: &decided }
-}
-
-/// Whether the pairs so far decide a comparison.
-fn decided(run: &Run, trials: &[Trial]) -> bool {
-    !matches!(sequential::decide(run, trials), sequential::Progress::GoOn(_))
+    ClientTrials { target, symbols, comparing: None, decided: &is_decided }
 }
 
 /// Carries trials out where they are to be made.
@@ -85,6 +80,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     if let Some(window) = flags.window {
         study.trial.window = window;
     }
+    states::perturb(study, &flags.perturb);
     if !flags.variant.is_empty() {
         let known = study.variants.iter().map(|variant| variant.name.as_str());
         Failure::unless_known("variant", &flags.variant, known)?;
@@ -95,6 +91,9 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     study_file::check(study).map_err(Failure::Usage)?;
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
+    if !flags.perturb.is_empty() {
+        states::refuse_unjudged(&file.study, &planned(&file))?;
+    }
     Ok(file)
 }
 
@@ -137,13 +136,20 @@ pub(super) fn say_estimate(
 /// Prints these trials of a study as its plan.
 pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTrial]) -> Verdict {
     let snapshots = plan::snapshots(trials);
-    let access_point = |(clients, mode): &(u32, Mode)| {
-        format!("access point  {}, {}", count(*clients, "client"), mode.name())
+    let access_point = |Start { clients, mode, perturbed }: &Start| {
+        let state = perturbed.map_or(String::new(), |state| format!(", state {state}"));
+        format!("access point  {}, {}{state}", count(*clients, "client"), mode.name())
     };
     let trial = |one: &PlannedTrial| {
         format!("trial         {:<28} {}", one.id.to_string(), work_of(&one.measure))
     };
-    let counts = snapshots.iter().map(|(clients, mode)| json!({"clients": clients, "mode": mode}));
+    let counts = snapshots.iter().map(|Start { clients, mode, perturbed }| {
+        let mut one = json!({"clients": clients, "mode": mode});
+        if let Some(state) = perturbed {
+            one["state"] = json!(state);
+        }
+        one
+    });
     let plan = Plan {
         question: &file.study.question,
         value: json!({

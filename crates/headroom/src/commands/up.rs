@@ -55,6 +55,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         shell: true,
         wan: false,
         forward: flags.forward,
+        perturbed: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
     let folder = tempfile::tempdir().map_err(|error| {

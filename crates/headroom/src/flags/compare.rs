@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use model::{share::Share, span::Span, verdict::Expect};
 
-use super::{On, Place, Symbols, place};
+use super::{On, Place, Symbols, place, states::StateWord};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -14,6 +14,7 @@ Examples:
   headroom compare studies/station-stats.toml bulk --other-device ../new/target/device
   headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
   headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
+  headroom compare studies/station-stats.toml brief bulk --perturb   in other states of the machine, too
   headroom compare studies/station-stats.toml bulk --a-a             how often this lab is wrong
   headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
   headroom compare studies/tx-completion.toml busy hybrid --load task --place host
@@ -60,6 +61,9 @@ pub(crate) struct Compare {
     /// What is to be shown [default: no-slower; of strategies and controls faster]
     #[arg(long)]
     pub(crate) expect: Option<ExpectWord>,
+    /// Repeat it in these perturbed states; the verdict must be the same in each; alone: in all of them
+    #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "a_a")]
+    pub(crate) perturb: Vec<StateWord>,
     /// A function that the variant changes: where it never runs there is no verdict; may be given again
     #[arg(long, value_name = "SYMBOL")]
     pub(crate) changes: Vec<String>,

@@ -1,12 +1,17 @@
 //! What trials on virtual access points start from: the image, one snapshot for every client count and mode, and both
 //! builds of a program where builds are compared.
 
-use std::{collections::VecDeque, path::Path, sync::Mutex};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    path::Path,
+    sync::Mutex,
+};
 
 use model::{
     name::VariantName,
+    perturbation::Perturbation,
     run::{LabIdentity, Run},
-    study::{Mode, Variant},
+    study::{Mode, Study, Variant},
     trial::{Outcome, PlannedTrial, Purpose},
     verdict::{Difference, Versus},
     wire::Order,
@@ -18,7 +23,7 @@ use crate::{
     comparison::Builds,
     functions::{self, Found},
     image::{self, Image},
-    plan,
+    plan::{self, Start},
     procedure::{Prepared, TrialFiles},
     run_folder::RunFolder,
     runner::{same_lab, side_by_side, take_all},
@@ -42,8 +47,20 @@ pub struct Virtual {
     pub(super) builds: Option<Builds>,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
-    /// One for each client count and mode, with the variant whose own it is.
-    snapshots: Vec<(Option<VariantName>, Snapshot)>,
+    /// The other build of the image, where the run asks for that state.
+    rebuilt: Option<Image>,
+    /// One for each start, and for the variant whose own it is.
+    raised: Vec<Raised>,
+}
+
+/// An access point that trials start from.
+#[derive(Debug)]
+struct Raised {
+    /// The variant whose own it is, where images are compared.
+    variant: Option<VariantName>,
+    start: Start,
+    /// Its snapshot; where a perturbed state cannot be raised, why.
+    snapshot: Result<Snapshot, String>,
 }
 
 /// A new run.
@@ -59,7 +76,7 @@ pub(super) fn prepare<'a>(
     study.access_point.packages = lab.settings.packages_with(&study.access_point.packages);
     Ok(Prepared {
         study,
-        lab: identity(lab, plan.iter().map(|trial| trial.mode), &ground.image),
+        lab: ground.identity(lab, &plan),
         plan,
         versus: ground.versus.clone(),
         ground: Ground::Virtual(Box::new(ground)),
@@ -69,14 +86,14 @@ pub(super) fn prepare<'a>(
 /// A run that is gone on with.
 pub(super) fn again(lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Virtual, Error> {
     let image = image::obtain(lab, &run.study.access_point.packages)?;
-    let modes = run.plan.iter().map(|trial| trial.mode);
-    same_lab(folder.path(), &run.lab, &identity(lab, modes, &image))?;
-    Virtual::again(image, folder, run)
+    let ground = Virtual::again(lab, image, folder, run)?;
+    same_lab(folder.path(), &run.lab, &ground.identity(lab, &run.plan))?;
+    Ok(ground)
 }
 
 impl Virtual {
     /// What a run that is gone on with started from.
-    fn again(image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
+    fn again(lab: &Lab, image: Image, folder: &RunFolder, run: &Run) -> Result<Self, Error> {
         let versus = run.versus.clone();
         let difference = versus.as_ref().map(|versus| &versus.difference);
         if let Some(Difference::Image { variant, .. }) = difference {
@@ -90,29 +107,45 @@ impl Virtual {
         let objects = folder.objects()?;
         let kept = |difference| Builds::kept(&objects, difference);
         let builds = difference.map(kept).transpose()?.flatten();
-        let (radios, snapshots) = (run.study.access_point.radios, Vec::new());
-        Ok(Self { image, radios, other: None, builds, versus, snapshots })
+        let rebuilt = rebuilt(lab, &image, &run.study)?;
+        let radios = run.study.access_point.radios;
+        Ok(Self { image, radios, other: None, builds, versus, rebuilt, raised: Vec::new() })
+    }
+
+    /// What the access points of these trials are made of, with what is different in perturbed states.
+    fn identity(&self, lab: &Lab, plan: &[PlannedTrial]) -> LabIdentity {
+        let states: BTreeSet<Perturbation> =
+            plan.iter().filter_map(|trial| trial.id.perturbed).collect();
+        let of = |state: Perturbation| match state {
+            Perturbation::Image => self.rebuilt.as_ref().map(|image| image.id.clone()),
+            other => vm::difference(other),
+        };
+        let perturbed =
+            states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
+        LabIdentity {
+            perturbed: perturbed.collect(),
+            ..identity(lab, plan.iter().map(|trial| trial.mode), &self.image)
+        }
     }
 
     fn of(trials: &ClientTrials<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
         let packages = &file.study.access_point.packages;
         let image = image::obtain(lab, packages)?;
         let radios = file.study.access_point.radios;
-        let Some(comparing) = trials.comparing else {
-            let (other, builds, versus, snapshots) = (None, None, None, Vec::new());
-            return Ok(Self { image, radios, other, builds, versus, snapshots });
-        };
+        let rebuilt = rebuilt(lab, &image, &file.study)?;
+        let (other, builds, versus, raised) = (None, None, None, Vec::new());
+        let mut ground = Self { image, radios, other, builds, versus, rebuilt, raised };
+        let Some(comparing) = trials.comparing else { return Ok(ground) };
         let mut versus = comparing.versus.clone();
         let other = comparing.other.map(|lab| image::obtain(lab, packages)).transpose()?;
         if let Some(other) = &other {
-            let (base, variant) = (image.id.clone(), other.id.clone());
+            let (base, variant) = (ground.image.id.clone(), other.id.clone());
             versus.difference = Difference::Image { base, variant };
         }
-        let other = other.map(|image| (versus.variant.clone(), image));
-        let mut ground =
-            Self { image, radios, other, builds: None, versus: None, snapshots: Vec::new() };
+        ground.other = other.map(|image| (versus.variant.clone(), image));
         if let Some(program) = &comparing.program {
-            let wanted = (versus.clients, file.study.access_point.mode);
+            let (clients, mode) = (versus.clients, file.study.access_point.mode);
+            let wanted = Start { clients, mode, perturbed: None };
             let folder = scratch()?;
             let mut machine = ground.machine(lab, wanted, folder.path())?;
             let builds = Builds::of(lab, &mut machine, program)?;
@@ -124,7 +157,7 @@ impl Virtual {
     }
 
     /// An access point of this shape that has been greeted.
-    fn machine(&self, lab: &Lab, wanted: (u32, Mode), folder: &Path) -> Result<Machine, Error> {
+    fn machine(&self, lab: &Lab, wanted: Start, folder: &Path) -> Result<Machine, Error> {
         let shape = shape_of(lab, &self.image, self.radios, wanted);
         let snapshot = self.snapshot(lab, &self.image, &shape)?;
         let mut machine = snapshot.restore(lab, &folder.join("console.log"))?;
@@ -143,33 +176,48 @@ impl Virtual {
         }
     }
 
-    /// Makes every snapshot that these trials need.
+    /// Makes every snapshot that these trials need. That a perturbed state cannot be raised is its trials' failure.
     pub(super) fn raise(&mut self, lab: &Lab, rest: &[PlannedTrial]) -> Result<(), Error> {
-        let radios = self.radios;
-        let mut wanted: Vec<(Option<VariantName>, &Image, Shape)> = Vec::new();
         let of_other = |trial: &PlannedTrial| {
             self.other.as_ref().is_some_and(|(variant, _)| *variant == trial.id.variant)
         };
         let (theirs, ours): (Vec<_>, Vec<_>) = rest.iter().cloned().partition(of_other);
-        for (clients, mode) in plan::snapshots(&ours) {
-            wanted.push((None, &self.image, shape_of(lab, &self.image, radios, (clients, mode))));
-        }
-        if let (Some((_, image)), Some(first)) = (&self.other, theirs.first()) {
-            let variant = &first.id.variant;
-            for pair in plan::snapshots(&theirs) {
-                wanted.push((Some(variant.clone()), image, shape_of(lab, image, radios, pair)));
-            }
-        }
+        let variant = theirs.first().map(|trial| &trial.id.variant);
+        let ours = plan::snapshots(&ours).into_iter().map(|start| (None, start));
+        let theirs = plan::snapshots(&theirs).into_iter().map(|start| (variant.cloned(), start));
+        let wanted: VecDeque<_> = ours.chain(theirs).collect();
         let workers = lab.settings.workers.min(wanted.len());
-        let queue = Mutex::new(VecDeque::from(wanted));
+        let queue = Mutex::new(wanted);
         let this = &*self;
-        let made = side_by_side(workers, || {
-            take_all(&queue, |(variant, image, shape)| {
-                Ok((variant, this.snapshot(lab, image, &shape)?))
-            })
-        })?;
-        self.snapshots = made.into_iter().flatten().collect();
+        let make = |(variant, start): (Option<VariantName>, Start)| {
+            let snapshot = match (this.start(lab, variant.as_ref(), start), start.perturbed) {
+                (Err(Error::Machine(why)), Some(_)) => {
+                    Err(format!("this state cannot be raised: {why}"))
+                }
+                (snapshot, _) => Ok(snapshot?),
+            };
+            Ok(Raised { variant, start, snapshot })
+        };
+        let made = side_by_side(workers, || take_all(&queue, make))?;
+        self.raised = made.into_iter().flatten().collect();
         Ok(())
+    }
+
+    /// The snapshot of a start.
+    fn start(
+        &self,
+        lab: &Lab,
+        variant: Option<&VariantName>,
+        start: Start,
+    ) -> Result<Snapshot, Error> {
+        let other = self.other.as_ref().filter(|_| variant.is_some()).map(|(_, image)| image);
+        let image = match (other, start.perturbed) {
+            (Some(other), Some(Perturbation::Image)) => &image::rebuilt::of(lab, other)?,
+            (Some(other), _) => other,
+            (None, Some(Perturbation::Image)) => self.rebuilt.as_ref().unwrap_or(&self.image),
+            (None, _) => &self.image,
+        };
+        self.snapshot(lab, image, &shape_of(lab, image, self.radios, start))
     }
 
     /// The places of the functions that a study counts, asked of an access point with the fewest clients.
@@ -184,26 +232,32 @@ impl Virtual {
         let counts = study.count.is_some() && file.takes(Purpose::Counts);
         let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
         let folder = scratch()?;
-        let wanted = (*clients, study.access_point.mode);
+        let mode = study.access_point.mode;
+        let wanted = Start { clients: *clients, mode, perturbed: None };
         let mut machine = self.machine(lab, wanted, folder.path())?;
         functions::find(lab, &mut machine, file, trials.symbols)
     }
 
-    /// The snapshot that a trial starts from.
-    pub(super) fn snapshot_of(&self, planned: &PlannedTrial) -> Result<&Snapshot, Error> {
-        let fits = |snapshot: &Snapshot| {
-            snapshot.shape.clients == planned.id.clients && snapshot.shape.mode == planned.mode
-        };
-        let own = |variant: &Option<VariantName>| variant.as_ref() == Some(&planned.id.variant);
-        let of = |is_own: bool| {
-            let mut all = self.snapshots.iter();
-            all.find(|(variant, snapshot)| {
-                fits(snapshot) && if is_own { own(variant) } else { variant.is_none() }
-            })
+    /// The snapshot that a trial starts from, or why its state cannot be raised.
+    pub(super) fn snapshot_of(
+        &self,
+        planned: &PlannedTrial,
+    ) -> Result<Result<&Snapshot, &str>, Error> {
+        let start = Start::of(planned);
+        let of = |variant: Option<&VariantName>| {
+            let mut all = self.raised.iter();
+            all.find(|one| one.start == start && one.variant.as_ref() == variant)
         };
         let lost = || vm::Failure::Clients(format!("no snapshot for {}", planned.id));
-        Ok(of(true).or_else(|| of(false)).map(|(_, snapshot)| snapshot).ok_or_else(lost)?)
+        let raised = of(Some(&planned.id.variant)).or_else(|| of(None)).ok_or_else(lost)?;
+        Ok(raised.snapshot.as_ref().map_err(String::as_str))
     }
+}
+
+/// The other build of the image, where a study asks for that state.
+fn rebuilt(lab: &Lab, image: &Image, study: &Study) -> Result<Option<Image>, Error> {
+    let is_asked = study.compare.perturb.contains(&Perturbation::Image);
+    is_asked.then(|| image::rebuilt::of(lab, image)).transpose()
 }
 
 fn scratch() -> Result<tempfile::TempDir, Error> {
@@ -218,8 +272,7 @@ pub(super) fn peers(
 ) -> Result<Option<Outcome>, Error> {
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let image = image::obtain(lab, &file.study.access_point.packages)?;
-    let wanted = (planned.id.clients, planned.mode);
-    let shape = shape_of(lab, &image, file.study.access_point.radios, wanted);
+    let shape = shape_of(lab, &image, file.study.access_point.radios, Start::of(&planned));
     let snapshot = snapshot::obtain(lab, &image, &shape)?;
     let folder = scratch()?;
     let files = TrialFiles::below(folder.path());
@@ -242,11 +295,13 @@ pub(crate) fn identity(
         counted_arguments: vm::counted_arguments(),
         accelerator: real_time
             .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
+        perturbed: BTreeMap::new(),
     }
 }
 
-fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: (u32, Mode)) -> Shape {
-    let (clients, mode) = wanted;
+fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {
+    let Start { clients, mode, perturbed } = wanted;
     let accelerator = vm::accelerator(lab, image, mode);
-    Shape { mode, accelerator, radios, clients, shell: false, wan: false, forward: None }
+    let (shell, wan, forward) = (false, false, None);
+    Shape { mode, accelerator, radios, clients, shell, wan, forward, perturbed }
 }

@@ -145,8 +145,9 @@ impl Procedure for ClientTrials<'_> {
         }
     }
 
+    /// That all trials fail in one perturbed state says nothing of a variant in the others.
     fn variant<'a>(&self, planned: &'a PlannedTrial) -> Option<&'a VariantName> {
-        Some(&planned.id.variant)
+        planned.id.perturbed.is_none().then_some(&planned.id.variant)
     }
 
     fn trial(
@@ -156,9 +157,10 @@ impl Procedure for ClientTrials<'_> {
         files: &TrialFiles,
     ) -> Result<Finished<Recording>, Error> {
         match site.ground {
-            Ground::Virtual(ground) => {
-                session::trial(site.lab, ground.snapshot_of(planned)?, planned, files)
-            }
+            Ground::Virtual(ground) => match ground.snapshot_of(planned)? {
+                Ok(snapshot) => session::trial(site.lab, snapshot, planned, files),
+                Err(why) => Ok(Finished::invalid(why)),
+            },
             Ground::Device(device) => {
                 let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
                 device.trial(site.lab, planned, files)

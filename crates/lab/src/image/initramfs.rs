@@ -6,11 +6,12 @@ use std::io::{self, Read, Write};
 
 use cpio::newc::{self, Builder};
 
-/// File types of `st_mode`.
-const FOLDER: u32 = 0o040_000;
-const FILE: u32 = 0o100_000;
-const LINK: u32 = 0o120_000;
-const CHARACTER_DEVICE: u32 = 0o020_000;
+/// File types of `st_mode`, and the bits that hold them.
+pub(super) const TYPE: u32 = 0o170_000;
+pub(super) const FOLDER: u32 = 0o040_000;
+pub(super) const FILE: u32 = 0o100_000;
+pub(super) const LINK: u32 = 0o120_000;
+pub(super) const CHARACTER_DEVICE: u32 = 0o020_000;
 
 /// Writes the archive entry by entry.
 pub(super) struct Initramfs<W> {

@@ -9,6 +9,7 @@ mod initramfs;
 mod kernel;
 mod modules;
 mod packages;
+pub(crate) mod rebuilt;
 mod recipe;
 mod setup;
 mod strip;

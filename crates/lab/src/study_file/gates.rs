@@ -177,7 +177,7 @@ impl Rules<'_> {
     }
 
     fn compare(&self) -> Result<(), Fault> {
-        let compare = self.study.compare;
+        let compare = &self.study.compare;
         if compare.pairs < FEWEST_PAIRS {
             let why = format!(
                 "{}; with fewer than {FEWEST_PAIRS} the exact p cannot reach 0.05",
@@ -192,7 +192,14 @@ impl Rules<'_> {
             );
             return self.fault(&["compare", "margin"], why);
         }
-        Ok(())
+        let mut seen = BTreeSet::new();
+        match compare.perturb.iter().find(|state| !seen.insert(**state)) {
+            Some(twice) => {
+                let why = format!("the state `{twice}` stands there twice");
+                self.fault(&["compare", "perturb"], why)
+            }
+            None => Ok(()),
+        }
     }
 
     fn topology(&self) -> Result<(), Fault> {

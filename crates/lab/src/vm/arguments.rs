@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::study::Mode;
+use model::{perturbation::Perturbation, study::Mode};
 
 /// File descriptors that QEMU finds open. They have no names, so nothing is left in a file system.
 pub(super) const AGENT_FD: i32 = 3;
@@ -27,6 +27,8 @@ pub struct Shape {
     pub wan: bool,
     /// A line from the host to the guest. A measured guest has none.
     pub forward: Option<Forward>,
+    /// What is different in it, where it is an access point of a perturbed state.
+    pub perturbed: Option<Perturbation>,
 }
 
 /// A TCP port of the host, on its loopback only, that leads to one of the guest.
@@ -143,13 +145,16 @@ impl Shape {
     }
 
     fn processor(&self) -> Vec<String> {
+        let other = (self.perturbed == Some(Perturbation::Cpu)).then_some(OTHER_CPU);
         match (self.mode, self.accelerator) {
-            (Mode::Counted, _) => counted_arguments(),
+            (Mode::Counted, _) => counted(other.unwrap_or(COUNTED_CPU)),
             (Mode::RealTime, Accelerator::Kvm) => {
-                words(["-machine", "pc", "-accel", "kvm", "-cpu", "host", "-smp", "2"])
+                let cpu = other.unwrap_or("host");
+                words(["-machine", "pc", "-accel", "kvm", "-cpu", cpu, "-smp", "2"])
             }
             (Mode::RealTime, Accelerator::Tcg) => {
-                words(["-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"])
+                let cpu = other.unwrap_or("max");
+                words(["-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", cpu, "-smp", "2"])
             }
         }
     }
@@ -164,11 +169,35 @@ impl Shape {
         // `cryptomgr.notests`: two seconds of self-tests that no one reads.
         let forward = if self.forward.is_some() { " headroom.forward=yes" } else { "" };
         let wan = if self.wan { " headroom.wan=yes" } else { "" };
+        let is = |state| self.perturbed == Some(state);
+        let layout = if is(Perturbation::Layout) { "" } else { ONE_LAYOUT };
+        let seed = if is(Perturbation::Seed) { OTHER_SEED } else { "" };
         format!(
-            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 norandmaps nokaslr mitigations=off cryptomgr.notests \
-             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}{wan}",
+            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 {layout}nokaslr mitigations=off cryptomgr.notests \
+             headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}{wan}{seed}",
             self.clients, self.radios
         )
+    }
+}
+
+/// The CPU of counted mode.
+const COUNTED_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
+/// Another one: without AVX, BMI, SMAP and XSAVE, so that the C library and the kernel choose other code. It has the
+/// AES that a module of the image does not load without.
+const OTHER_CPU: &str = "Westmere,-rdrand,-rdseed,-erms,-fsrm";
+/// One layout of all programs.
+const ONE_LAYOUT: &str = "norandmaps ";
+/// For pid 1, which draws other clients. The kernel mixes its command line into its random numbers, too.
+const OTHER_SEED: &str = " headroom.seed=27182";
+
+/// What is different in the access point of a perturbed state, as its run keeps it; `None` where that is not in the
+/// machine's words.
+pub(crate) fn difference(perturbed: Perturbation) -> Option<String> {
+    match perturbed {
+        Perturbation::Phase | Perturbation::Image => None,
+        Perturbation::Seed => Some(OTHER_SEED.trim().to_owned()),
+        Perturbation::Layout => Some(format!("without {}", ONE_LAYOUT.trim())),
+        Perturbation::Cpu => Some(format!("-cpu {OTHER_CPU}")),
     }
 }
 
@@ -178,6 +207,10 @@ impl Shape {
 /// kept out. Without `erms` and `fsrm` memory is copied word by word: a string instruction is counted
 /// once for each of its bytes, which no real core takes.
 pub fn counted_arguments() -> Vec<String> {
+    counted(COUNTED_CPU)
+}
+
+fn counted(cpu: &str) -> Vec<String> {
     words([
         "-machine",
         "pc",
@@ -188,7 +221,7 @@ pub fn counted_arguments() -> Vec<String> {
         "-rtc",
         "base=2026-01-01,clock=vm",
         "-cpu",
-        "max,-rdrand,-rdseed,-erms,-fsrm",
+        cpu,
         "-smp",
         "1",
     ])
@@ -251,6 +284,7 @@ mod tests {
             shell: false,
             wan: false,
             forward: None,
+            perturbed: None,
         }
     }
 
@@ -281,6 +315,12 @@ mod tests {
         assert_ne!(base.key(), Shape { shell: true, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { radios: 2, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { wan: true, ..base.clone() }.key());
+        let states = [Perturbation::Seed, Perturbation::Layout, Perturbation::Cpu].map(Some);
+        for (at, state) in states.into_iter().enumerate() {
+            let key = |perturbed| Shape { perturbed, ..base.clone() }.key();
+            assert_ne!(key(state), base.key());
+            assert!(states[..at].iter().all(|other| key(*other) != key(state)));
+        }
     }
 
     #[test]

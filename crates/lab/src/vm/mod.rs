@@ -12,6 +12,7 @@ mod probe;
 mod qmp;
 pub mod snapshot;
 
+pub(crate) use arguments::difference;
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};

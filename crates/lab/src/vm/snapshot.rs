@@ -237,6 +237,7 @@ mod tests {
             shell: false,
             wan: false,
             forward: None,
+            perturbed: None,
         };
         check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())
     }

@@ -44,6 +44,7 @@ fn six(mean: f64, spread: f64) -> Estimate {
 
 fn cheaper() -> Judgement {
     Judgement {
+        states: Vec::new(),
         basis: analysis::verdicts::Basis::Steady,
         split: None,
         together: None,
@@ -87,6 +88,7 @@ fn cheaper() -> Judgement {
 
 fn no_op() -> Judgement {
     Judgement {
+        states: Vec::new(),
         basis: analysis::verdicts::Basis::Steady,
         split: None,
         together: None,
@@ -117,6 +119,7 @@ fn no_op() -> Judgement {
 
 fn strange() -> Judgement {
     Judgement {
+        states: Vec::new(),
         basis: analysis::verdicts::Basis::Steady,
         split: None,
         together: None,
@@ -209,6 +212,7 @@ fn corrections() -> Vec<Corrected> {
             clients: 114,
             repetition,
             purpose: Purpose::Cpu,
+            perturbed: None,
         },
         correction: Correction {
             what: what.to_owned(),

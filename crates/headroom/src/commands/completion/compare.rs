@@ -58,6 +58,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
         ("--clients", flags.clients.is_some()),
         ("--up-to", flags.up_to.is_some()),
         ("--changes", !flags.changes.is_empty()),
+        ("--perturb", !flags.perturb.is_empty()),
         ("--on", flags.on != On::Vm),
         ("--symbols", !flags.symbols.folders.is_empty()),
         ("--junit", flags.outputs.junit.is_some()),

@@ -1,0 +1,148 @@
+//! The same trials in perturbed states.
+//!
+//! Pure. A state changes both sides of a pair alike, and every repetition in its own way, as the repetitions' own
+//! states do. What is different from the boot on is the snapshot's: `vm::arguments`.
+
+use model::{
+    perturbation::Perturbation,
+    span::Span,
+    study::{Study, Variant},
+    trial::PlannedTrial,
+};
+
+/// Half a turn of the slowest timer, and half a tick of a kernel with 250 of them a second.
+const LATER: Span = Span::from_nanos(502_000_000);
+/// The slowest timer's turn.
+const TURN_NS: u64 = 1_000_000_000;
+/// Mixed into every repetition's seed: the first digits of e.
+const OTHER_SEED: u64 = 0x2718_2818_2845_9045;
+/// Nine pages and a half, and a few alignments more: other stacks than any repetition has, within what the kernel
+/// takes as one string.
+const LONGER: u32 = 37 * 1024 + 5 * 16;
+
+/// Of a study's trials for CPU figures those that its verdicts on changes rest on, in each state that it asks for:
+/// each variant and its base, at the largest client count.
+pub(super) fn judged(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
+    let largest = study.access_point.clients.iter().max().copied();
+    let sides: Vec<&Variant> = study
+        .variants
+        .iter()
+        .filter_map(|variant| Some([base_of(study, variant)?, variant]))
+        .flatten()
+        .collect();
+    let is_judged = |trial: &&PlannedTrial| {
+        Some(trial.id.clients) == largest && sides.iter().any(|side| side.name == trial.id.variant)
+    };
+    let judged: Vec<PlannedTrial> = trials.iter().filter(is_judged).cloned().collect();
+    all(study, &judged)
+}
+
+/// The variant that a verdict on another one compares it with: it runs the same subject in the same mode.
+fn base_of<'a>(study: &'a Study, variant: &Variant) -> Option<&'a Variant> {
+    let of = |variant| (&study.subject_of(variant).process, study.mode_of(variant));
+    let find = |name: &String| study.variants.iter().find(|one| one.name == *name);
+    let mut named = variant.against.iter().filter_map(find);
+    named.find(|base| base.name != variant.name && of(base) == of(variant))
+}
+
+/// These trials once more in each state that the study asks for.
+pub(super) fn all(study: &Study, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
+    let states = study.compare.perturb.iter().copied();
+    states.flat_map(|state| trials.iter().map(move |trial| perturbed(trial, state))).collect()
+}
+
+fn perturbed(trial: &PlannedTrial, state: Perturbation) -> PlannedTrial {
+    let mut trial = trial.clone();
+    trial.id.perturbed = Some(state);
+    let measure = &mut trial.measure;
+    match state {
+        Perturbation::Phase => {
+            let later = measure.offset.as_nanos() + LATER.as_nanos();
+            measure.offset = Span::from_nanos(later % TURN_NS);
+            let round = measure.load.as_ref().map_or(measure.sample_every, |load| load.every);
+            let longer = measure.warm_up.as_nanos() + within(round);
+            measure.warm_up = Span::from_nanos(longer);
+        }
+        Perturbation::Seed => measure.state.get_or_insert_default().seed ^= OTHER_SEED,
+        Perturbation::Layout => measure.state.get_or_insert_default().padding += LONGER,
+        // These are in the snapshot.
+        Perturbation::Cpu | Perturbation::Image => {}
+    }
+    trial
+}
+
+/// A moment within a round: three eighths of it, in whole microseconds.
+fn within(round: Span) -> u64 {
+    round.as_nanos() * 3 / 8 / 1_000 * 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{
+        plan::{Unlocated, trials},
+        study_file::parse,
+    };
+
+    fn plan(states: &str) -> Vec<PlannedTrial> {
+        let text = format!(
+            "question = \"?\"\n[access-point]\nclients = [6, 18]\n[subject]\nprocess = \"hostapd\"\n\
+             [compare]\nperturb = [{states}]\n[profile]\nrepetitions = 0\n\
+             [load]\nrun = \"true\"\nevery = \"2s\"\n\
+             [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nagainst = [\"a\"]\n[[variant]]\nname = \"c\"\n"
+        );
+        let study = parse(&text).unwrap();
+        trials(&study, &Unlocated(&study))
+    }
+
+    #[test]
+    fn a_study_repeats_what_it_judges_and_nothing_else() {
+        let (plain, all) = (plan(""), plan("\"seed\", \"phase\""));
+        assert_eq!(all[..plain.len()], plain);
+        let ids: Vec<_> = all[plain.len()..].iter().map(|trial| trial.id.to_string()).collect();
+        assert_eq!(ids.len(), 2 * 2 * 6, "two states, two variants, six repetitions: {ids:?}");
+        assert_eq!(ids[..3], ["a@18#1.seed", "b@18#1.seed", "b@18#2.seed"]);
+        assert!(ids.iter().all(|id| !id.starts_with('c') && id.contains("@18#")));
+    }
+
+    #[test]
+    fn every_state_is_another_one_in_every_repetition() {
+        let all = plan("\"phase\", \"seed\", \"layout\"");
+        let of_a = all.iter().filter(|trial| trial.id.variant == "a" && trial.id.clients == 18);
+        let told = |trial: &PlannedTrial| {
+            let measure = &trial.measure;
+            format!("{:?} {:?} {:?}", measure.offset, measure.warm_up, measure.state)
+        };
+        let told: BTreeSet<_> = of_a.map(told).collect();
+        assert_eq!(told.len(), 4 * 6);
+    }
+
+    #[test]
+    fn both_sides_of_a_pair_have_one_state() {
+        let all = plan("\"phase\", \"seed\", \"layout\"");
+        for one in &all {
+            let is_partner = |other: &&PlannedTrial| {
+                let [one, other] = [&one.id, &other.id];
+                (one.clients, one.repetition, one.perturbed)
+                    == (other.clients, other.repetition, other.perturbed)
+            };
+            for other in all.iter().filter(is_partner) {
+                let of = |trial: &PlannedTrial| {
+                    (trial.measure.offset, trial.measure.warm_up, trial.measure.state)
+                };
+                assert_eq!(of(one), of(other));
+            }
+        }
+    }
+
+    #[test]
+    fn a_shifted_window_opens_within_a_round_and_still_holds_whole_ones() {
+        let all = plan("\"phase\"");
+        let shifted = all.iter().find(|trial| trial.id.perturbed.is_some()).unwrap();
+        let measure = &shifted.measure;
+        assert_eq!(measure.warm_up, Span::from_nanos(5_750_000_000));
+        assert_eq!((measure.window, measure.offset), (Span::from_secs(20), LATER));
+    }
+}

@@ -1,0 +1,75 @@
+//! Perturbed states: what a comparison is repeated in, so that its conclusion is not about one machine alone.
+//!
+//! Names them and says what each changes. How a trial is put into one is the lab's; whether a conclusion holds in
+//! all of them is the analysis's.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is different in a state, on both sides alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Perturbation {
+    /// When a trial starts and when its window opens.
+    Phase,
+    /// What is drawn at random, from the boot on.
+    Seed,
+    /// Where programs lie in memory.
+    Layout,
+    /// The CPU model.
+    Cpu,
+    /// The image's build.
+    Image,
+}
+
+/// What the state is called that a comparison is measured in anyway.
+pub const AS_IS: &str = "as is";
+
+impl Perturbation {
+    /// All, the cheapest first.
+    pub const ALL: [Self; 5] = [Self::Phase, Self::Seed, Self::Layout, Self::Cpu, Self::Image];
+
+    /// Whether the virtual access point is another one from its boot on, and so has a snapshot of its own.
+    pub const fn has_own_snapshot(self) -> bool {
+        !matches!(self, Self::Phase)
+    }
+
+    /// Whether it can be brought about on a device, which has the CPU and the image that it has.
+    pub const fn is_for_devices(self) -> bool {
+        matches!(self, Self::Phase | Self::Seed | Self::Layout)
+    }
+
+    /// The name that files, flags and output use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Phase => "phase",
+            Self::Seed => "seed",
+            Self::Layout => "layout",
+            Self::Cpu => "cpu",
+            Self::Image => "image",
+        }
+    }
+
+    /// What is different.
+    pub const fn changes(self) -> &'static str {
+        match self {
+            Self::Phase => "trials start 0.5 s later, and windows open within a round of the load",
+            Self::Seed => "other random numbers; in a guest other clients in another order",
+            Self::Layout => "a longer environment; in a guest every program at its own addresses",
+            Self::Cpu => "another CPU model",
+            Self::Image => "the same files, unpacked in another order and elsewhere in memory",
+        }
+    }
+}
+
+impl fmt::Display for Perturbation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name of a state, perturbed or not.
+pub fn state_name(perturbed: Option<Perturbation>) -> &'static str {
+    perturbed.map_or(AS_IS, Perturbation::name)
+}

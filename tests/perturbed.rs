@@ -1,0 +1,118 @@
+//! Comparisons that are repeated in perturbed states, in real guests: a conclusion that holds, and ones that one state
+//! contradicts.
+
+use serde_json::Value;
+
+use crate::harness::{Place, Study};
+
+/// Two programs of one name that burn CPU every second, the variant so many rounds where `is` holds and so many
+/// elsewhere, and the base always 30,000.
+fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
+    let program = |rounds: &str| {
+        let burn = format!(
+            "{rounds}; while :; do i=0; while [ $i -lt $n ]; do i=$((i+1)); done; sleep 1; done"
+        );
+        format!("subject = {{ process = 'sh', start = '''sh -c \"{burn}\"''' }}\nload = \"none\"")
+    };
+    let own = format!("if {is}; then n={there}; else n={elsewhere}; fi");
+    Study::small().process("sh").variant("plain", &program("n=3000")).variant("own", &program(&own))
+}
+
+/// Compares them as these words say; how it ended, and the judgement.
+fn compared(place: &Place, study: &Study, words: &[&str], code: i32) -> Value {
+    place.write("study.toml", &study.text());
+    let all = ["compare", "study.toml", "plain", "own", "--out", "run", "--json"].iter();
+    let ended = place.headroom(all.chain(words).copied()).run().code(code);
+    let analysis = ended.last_json();
+    let all = analysis["judgements"].as_array().unwrap();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all[0].clone()
+}
+
+fn states(judgement: &Value) -> Vec<(&str, &str, bool)> {
+    let text = |state: &'_ Value, key: &str| -> String { state[key].as_str().unwrap().to_owned() };
+    let all = judgement["states"].as_array().unwrap();
+    let one = |state: &Value| {
+        let name: &'static str = text(state, "state").leak();
+        let finding: &'static str = text(state, "finding").leak();
+        (name, finding, state["holds"].as_bool().unwrap())
+    };
+    all.iter().map(one).collect()
+}
+
+#[test]
+fn a_conclusion_that_holds_in_the_cheap_states_says_so_and_the_run_can_be_gone_on_with() {
+    let place = Place::with_guests();
+    let study = burners("true", 2_000, 2_000);
+    let words = ["--perturb=phase,seed,layout", "--expect", "faster"];
+    let judgement = compared(&place, &study, &words, 0);
+    assert_eq!(judgement["verdict"], "pass");
+    let sentence = judgement["sentence"].as_str().unwrap();
+    assert!(sentence.contains("the conclusion holds in 4 of 4 states: −"), "{sentence}");
+    let cheaper = |name| (name, "cheaper", true);
+    assert_eq!(states(&judgement), ["as is", "phase", "seed", "layout"].map(cheaper));
+    let page = std::fs::read_to_string(place.path("run/report.html")).unwrap();
+    assert!(page.contains("The same comparison in each state"));
+    // What a run lost, in whatever state, is measured again, and says the same.
+    let trial = place.path("run/trials/own@6#3.layout.json");
+    std::fs::remove_file(&trial).unwrap();
+    place.headroom(["report", "run"]).run().code(3).prints("3 of 4 states");
+    place.headroom(["run", "--resume", "run"]).run().code(0).prints("4 of 4 states");
+    assert!(trial.is_file());
+    assert_eq!(place.run().trials().len(), 4 * 2 * 6);
+    assert_eq!(place.left(), []);
+}
+
+/// Holds on the machine as it is, and in each state but `phase` no longer: its layout, CPU, clients and image.
+const AS_IT_IS: &str = "grep -q ^7ffff7 /proc/self/maps && grep -qw avx2 /proc/cpuinfo && \
+    iw dev wlan0 station dump | grep -q 02:00:00:01:00:0 && [ ! -e /etc/headroom/padding ]";
+
+#[test]
+fn a_conclusion_that_a_state_contradicts_is_none_and_each_such_state_is_named() {
+    let place = Place::with_guests();
+    let study = burners(AS_IT_IS, 2_000, 4_000);
+    let judgement = compared(&place, &study, &["--perturb"], 3);
+    assert_eq!(judgement["verdict"], "invalid");
+    let sentence = judgement["sentence"].as_str().unwrap();
+    assert!(sentence.contains("the conclusion holds in 2 of 6 states"), "{sentence}");
+    let (cheaper, dearer) = (|name| (name, "cheaper", true), |name| (name, "dearer", false));
+    for state in ["seed", "layout", "cpu", "image"] {
+        let contrary = format!("in `{state}` it costs more (+");
+        assert!(sentence.contains(&contrary), "{sentence}");
+    }
+    let expected = ["as is", "phase"].map(cheaper).into_iter();
+    let expected: Vec<_> = expected.chain(["seed", "layout", "cpu", "image"].map(dearer)).collect();
+    assert_eq!(states(&judgement), expected);
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn states_that_cannot_be_are_refused_before_anything_is_done() {
+    let place = Place::without_guests();
+    place.write("study.toml", &burners("true", 1, 1).text());
+    let refused = |words: &[&str], message: &str| {
+        let all = ["compare", "study.toml", "plain"].iter().chain(words).copied();
+        place.headroom(all).words(["--out", "run"]).run().code(2).says(message);
+        assert!(!place.path("run").exists());
+    };
+    refused(&["own", "--perturb=sed"], "invalid value 'sed'");
+    refused(&["--a-a", "--perturb"], "cannot be used with");
+    refused(
+        &["own", "--on", "local", "--perturb"],
+        "the state `cpu` is the virtual access point's alone; say --perturb=phase,seed,layout",
+    );
+    let study = burners("true", 1, 1).text();
+    let study = |states: &str| {
+        study.replace("[trial]", &format!("[compare]\nperturb = [{states}]\n[trial]"))
+    };
+    place.write("study.toml", &study("\"seed\", \"seed\""));
+    refused(&["own"], "the state `seed` stands there twice");
+    place.write("study.toml", &burners("true", 1, 1).text());
+    place
+        .headroom(["run", "study.toml", "--out", "run", "--perturb"])
+        .run()
+        .code(2)
+        .says("no variant that is measured names another");
+    place.write("study.toml", &study("\"sed\""));
+    refused(&["own"], "unknown value `sed`; did you mean `seed`?");
+}
