@@ -21,7 +21,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags,
+    flags, interrupted,
     options::Options,
 };
 
@@ -56,7 +56,8 @@ impl Verbs for Clients {
     fn go_on(options: &Options, recorded: &Recorded) -> Result<Recorded, Failure> {
         let symbols = SymbolFolders::of(options, &flags::Symbols::default());
         let lab = options.lab()?;
-        Ok(runner::resume(&lab, &plain(&Target::Vm, &symbols), &recorded.path)?)
+        runner::resume(&lab, &plain(&Target::Vm, &symbols), &recorded.path)
+            .map_err(|error| interrupted::explain(error, &recorded.path))
     }
 
     fn publish(

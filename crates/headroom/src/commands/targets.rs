@@ -38,6 +38,7 @@ use crate::{
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
+    interrupted,
     options::Options,
     output,
 };
@@ -146,12 +147,14 @@ impl<K: AtPlaces> Verbs for K {
         path: &Path,
         _: &SymbolFolders,
     ) -> Result<Recorded<K>, Failure> {
-        Ok(runner::run(&lab_for::<K>(options, &file.study)?, &K::default(), file, path)?)
+        runner::run(&lab_for::<K>(options, &file.study)?, &K::default(), file, path)
+            .map_err(|error| interrupted::explain(error, path))
     }
 
     fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
         let lab = lab_for::<K>(options, &recorded.run.study)?;
-        Ok(runner::resume(&lab, &K::default(), &recorded.path)?)
+        runner::resume(&lab, &K::default(), &recorded.path)
+            .map_err(|error| interrupted::explain(error, &recorded.path))
     }
 
     fn publish(
@@ -168,9 +171,7 @@ impl<K: AtPlaces> Verbs for K {
         run_folder::write_whole(wanted.page, html.as_bytes())?;
         let run = Concluded::of(recorded, &figures);
         let verdict = run.print(options, wanted.outputs, &run.said.text)?;
-        if !options.json {
-            output::line(format_args!("report: {}", wanted.page.display()));
-        }
+        wanted.say_where(options, &recorded.path);
         Ok(verdict)
     }
 

@@ -26,7 +26,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags,
+    flags, interrupted,
     options::Options,
 };
 
@@ -52,7 +52,7 @@ pub(super) fn measured(
     path: &Path,
 ) -> Result<Recorded, Failure> {
     let lab = lab_for(options, trials.target)?;
-    Ok(runner::run(&lab, &trials, file, path)?)
+    runner::run(&lab, &trials, file, path).map_err(|error| interrupted::explain(error, path))
 }
 
 /// The lab of a target: a device needs no QEMU.
