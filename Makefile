@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test build check study client-scale self-check contention completion test guides clean
+.PHONY: help setup setup-test build check dist dist-test study client-scale self-check contention completion test guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -46,6 +46,15 @@ test: check build ## everything that CI checks, real guests included (about 25 m
 
 guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
 	scripts/guides
+
+dist: setup ## a Debian package and a tarball for amd64 and arm64, with their sums, in target/dist
+	@scripts/setup dist
+	cargo xtask dist
+
+dist-test: setup ## the same built twice to the same bytes, and the package installed in a bare Debian 12 (about half an hour)
+	@scripts/setup dist
+	cargo xtask dist --twice
+	scripts/dist-test
 
 setup: ## install what a study needs and this machine lacks (packages.txt)
 	@scripts/setup study

@@ -7,6 +7,7 @@
 
 mod against_perf;
 mod check;
+mod dist;
 mod fault;
 mod functions;
 mod fuzz;
@@ -28,6 +29,8 @@ Commands:
   against-perf   our recording of stacks alongside `perf record`, in one guest (needs `make build`)
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
                  --of RUN: from a run that is there
+  dist [ARCH…] [--twice]  packages, tarballs and their sums in target/dist, for amd64 and arm64 or those
+                 named; --twice builds a second time and compares
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         ["check"] => exit_code(check::everything(&root())),
         ["against-perf"] => exit_code(against_perf::run(&root())),
         ["sensitivity", words @ ..] => exit_code(sensitivity(words)),
+        ["dist", words @ ..] => exit_code(dist::run(&root(), words)),
         ["fuzz", target, seconds] => exit_code(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => exit_code(check::rules(&root())),
         _ => {
