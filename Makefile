@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-test headroom programs base build check study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-test headroom programs base build check dist dist-test study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -72,6 +72,15 @@ site: setup-check ## the documentation as a site, with every link checked
 
 guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
 	scripts/guides
+
+dist: setup-check ## a Debian package and a tarball for amd64 and arm64, with their sums, in target/dist
+	@scripts/setup dist
+	cargo xtask dist
+
+dist-test: setup-check packages ## the same built twice to the same bytes, and the package installed in a bare Debian 12 (about half an hour)
+	@scripts/setup dist
+	cargo xtask dist --twice
+	scripts/dist-test
 
 setup: setup-build packages ## install what a study needs and this machine lacks (packages.txt)
 

@@ -1,29 +1,47 @@
 //! The CI examples: their shell steps, as they stand in the files, on a recorded run.
 //!
 //! No guest and no network: steps that install or measure are left out by name, and everything after
-//! them works on a run's folder, which the analysis' made-up trials fill here.
+//! them works on a run's folder, which the analysis' made-up trials fill here. GitHub's program is played by a script
+//! that writes down what it is asked; GitLab's interface by a socket that curl really speaks to.
 
 use std::{
     env, fs,
+    io::{Read, Write},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
+    thread,
 };
 
 use analysis::fixture;
 use lab::run_folder::RunFolder;
 use model::{share::Share, study::Gates};
+use serde_json::Value;
 
 use crate::harness::binary;
 
-const GITHUB: &str = include_str!("../examples/ci/github-actions.yml");
-const GITLAB: &str = include_str!("../examples/ci/gitlab-ci.yml");
+const ACTION: &str = "github/action.yml";
+const WORKFLOW: &str = "github/workflow.yml";
+const TEMPLATE: &str = "gitlab/headroom.yml";
+const PIPELINE: &str = "gitlab/gitlab-ci.yml";
 
 /// Steps that need a network or a guest.
 const NOT_HERE: [&str; 2] = ["Install", "Measure"];
 
+/// An example, as the services' readers see it.
+fn example(name: &str) -> Value {
+    let file = format!("{}/../examples/ci/{name}", env!("CARGO_MANIFEST_DIR"));
+    let script = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)";
+    let output = Command::new("python3").args(["-c", script, &file]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// A folder with a run in it, as a job has it once it has measured.
 struct Job {
     folder: tempfile::TempDir,
+    set: Vec<(&'static str, String)>,
 }
 
 impl Job {
@@ -35,7 +53,7 @@ impl Job {
         run.study.compare.margin = Share::of(0.1);
         let kept = RunFolder::create(&folder.path().join("headroom-run"), &run, "").unwrap();
         fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
-        Self { folder }
+        Self { folder, set: Vec::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -46,53 +64,61 @@ impl Job {
     fn step(&self, script: &str) -> Output {
         let binary = binary();
         let programs = binary.parent().unwrap();
-        let path = format!("{}:{}", programs.display(), env::var("PATH").unwrap_or_default());
+        let (own, played) = (programs.display(), self.path("programs"));
+        let path = format!("{}:{own}:{}", played.display(), env::var("PATH").unwrap_or_default());
         Command::new("bash")
             .args(["-eo", "pipefail", "-c", script])
             .current_dir(self.folder.path())
             .env("PATH", path)
-            .env("RUN", "headroom-run")
             .env("GITHUB_STEP_SUMMARY", self.path("summary.md"))
-            .env("CI_COMMIT_BRANCH", "main")
-            .env("CI_DEFAULT_BRANCH", "main")
+            .env("GITHUB_OUTPUT", self.path("output"))
+            .envs([("GITHUB_REPOSITORY", "o/r"), ("NUMBER", "7"), ("LIMITS", ""), ("STUDY", "s")])
+            .envs([("CI_COMMIT_BRANCH", "main"), ("CI_DEFAULT_BRANCH", "main")])
+            .envs(self.set.iter().map(|(name, value)| (name, value)))
             .output()
             .unwrap()
     }
-}
 
-/// Name and script of every step with a block of shell: `- name: NAME` and the next `run: |`.
-fn github_steps() -> Vec<(String, String)> {
-    let mut steps = Vec::new();
-    let mut name = String::new();
-    let lines: Vec<&str> = GITHUB.lines().collect();
-    for (at, line) in lines.iter().enumerate() {
-        if let Some(found) = line.trim().strip_prefix("- name: ") {
-            found.clone_into(&mut name);
-        }
-        if line.trim() == "run: |" {
-            steps.push((name.clone(), block(&lines, at)));
-        }
+    /// With this in the environment of every step.
+    fn with_set(mut self, name: &'static str, value: &str) -> Self {
+        self.set.push((name, value.to_owned()));
+        self
     }
-    steps
+
+    /// GitHub's program, played: it prints `id` where comments are listed, and writes down all that it is asked.
+    fn with_github(self, id: &str) -> Self {
+        let program = self.path("programs/gh");
+        fs::create_dir(self.path("programs")).unwrap();
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >> asked\ncase $2 in --paginate) echo '{id}' ;; esac\n"
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
 }
 
-/// The blocks of shell of one GitLab job: `- |` below its `script:`.
-fn gitlab_script(job: &str) -> Vec<String> {
-    let lines: Vec<&str> = GITLAB.lines().collect();
-    let from = lines.iter().position(|line| *line == format!("{job}:")).unwrap();
-    let until =
-        lines[from + 1..].iter().position(|line| !line.is_empty() && !line.starts_with(' '));
-    let until = until.map_or(lines.len(), |rows| from + 1 + rows);
-    let starts = (from..until).filter(|at| lines[*at].trim() == "- |");
-    starts.map(|at| block(&lines, at)).collect()
+/// Name and script of every step of the action that is shell, in order.
+fn action_steps() -> Vec<(String, String)> {
+    let action = example(ACTION);
+    let steps = action["runs"]["steps"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let shell = steps.filter(|step| step.get("run").is_some());
+    shell.map(|step| (text(&step["name"]), text(&step["run"]))).collect()
 }
 
-/// The lines that are indented more than the one that opens the block.
-fn block(lines: &[&str], opens: usize) -> String {
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let inner = lines[opens + 1..].iter();
-    let inner = inner.take_while(|line| line.is_empty() || indent(line) > indent(lines[opens]));
-    inner.map(|line| format!("{}\n", line.trim())).collect()
+/// A step's script, by its name.
+fn action_step(name: &str) -> String {
+    action_steps().into_iter().find(|(own, _)| own == name).unwrap().1
+}
+
+/// The template's script without its first part, which measures: one shell runs all of it.
+fn template_script() -> String {
+    let template = example(TEMPLATE);
+    let parts = template[".headroom"]["script"].as_array().unwrap();
+    assert_eq!(parts.len(), 5);
+    let parts = parts[1..].iter().map(|part| part.as_str().unwrap());
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 fn code(output: &Output) -> i32 {
@@ -111,43 +137,144 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn the_steps_for_github_judge_a_run_and_keep_a_baseline() {
-    let steps = github_steps();
+fn every_step_of_the_action_says_what_it_runs_and_in_which_shell() {
+    let action = example(ACTION);
+    assert_eq!(action["runs"]["using"], "composite");
+    let inputs = action["inputs"].as_object().unwrap();
+    for step in action["runs"]["steps"].as_array().unwrap() {
+        assert!(step["name"].is_string(), "{step}");
+        let (run, uses) = (step.get("run").is_some(), step.get("uses").is_some());
+        // A composite action has no default shell.
+        assert!(run != uses && (uses || step["shell"] == "bash"), "{step}");
+        let asked = step.to_string();
+        let named =
+            asked.split("inputs.").skip(1).map(|rest| rest.split([' ', '}']).next().unwrap());
+        named.for_each(|name| assert!(inputs.contains_key(name), "{name}"));
+    }
+    let workflow = example(WORKFLOW);
+    let job = &workflow["jobs"]["headroom"];
+    let used = job["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(used["uses"], "./examples/ci/github");
+    let given = used["with"].as_object().unwrap();
+    assert!(given.keys().all(|name| inputs.contains_key(name)) && given.contains_key("study"));
+    assert_eq!(workflow["permissions"]["pull-requests"], "write");
+    let pipeline = example(PIPELINE);
+    assert_eq!(pipeline["include"][0]["local"], format!("examples/ci/{TEMPLATE}"));
+    assert_eq!(pipeline["headroom"]["extends"], ".headroom");
+}
+
+#[test]
+fn the_steps_for_github_judge_a_run_keep_a_baseline_and_comment() {
+    let steps = action_steps();
     let here: Vec<_> =
         steps.iter().filter(|(name, _)| !NOT_HERE.contains(&name.as_str())).collect();
     assert_eq!(steps.len() - here.len(), NOT_HERE.len(), "{steps:?}");
-    assert_eq!(here.len(), 2, "{steps:?}");
-    let job = Job::with("iw-dump: cpu <= 2%");
+    assert_eq!(here.len(), 4, "{steps:?}");
+    let job = Job::with("iw-dump: cpu <= 2%").with_github("").with_set("CODE", "0");
     // Twice: the second time there is a baseline, which the same run keeps.
     for _ in 0..2 {
         here.iter().for_each(|(_, script)| ends(&job.step(script), 0));
     }
+    assert_eq!(text(&job.path("output")), "code=0\ncode=0\n");
     assert!(text(&job.path("headroom.xml")).contains("<testcase"));
     let summary = text(&job.path("summary.md"));
-    assert!(summary.contains("no slower than baseline.json by 10%"), "{summary}");
+    assert!(summary.contains("no slower than headroom-baseline.json by 10%"), "{summary}");
+    let comment = text(&job.path("headroom-comment.md"));
+    assert!(comment.starts_with("<!-- headroom s -->\n") && comment.contains("no slower than"));
+    let asked = text(&job.path("asked"));
+    let post =
+        "api --silent --method POST repos/o/r/issues/7/comments -F body=@headroom-comment.md";
+    assert_eq!(asked.lines().filter(|line| *line == post).count(), 2, "{asked}");
 }
 
 #[test]
-fn the_scripts_for_gitlab_judge_a_run_and_keep_a_baseline() {
-    let scripts = gitlab_script("judge");
-    assert_eq!(scripts.len(), 2);
+fn a_comment_that_is_there_is_renewed() {
+    let job = Job::with("iw-dump: cpu <= 2%").with_github("41");
+    ends(&job.step(&action_step("Judge")), 0);
+    ends(&job.step(&action_step("Comment")), 0);
+    let asked = text(&job.path("asked"));
+    assert!(asked.contains("--method PATCH repos/o/r/issues/comments/41"), "{asked}");
+    assert!(asked.contains("startswith(\"<!-- headroom s -->\")") && !asked.contains("POST"));
+}
+
+/// GitLab's interface, played: every request is answered with these notes and written down.
+fn gitlab(notes: &'static str) -> (String, thread::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/api", listener.local_addr().unwrap());
+    let asked = thread::spawn(move || {
+        (0..2).map(|_| answer(&mut listener.accept().unwrap().0, notes)).collect()
+    });
+    (address, asked)
+}
+
+fn answer(stream: &mut (impl Read + Write), body: &str) -> String {
+    let (mut request, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = stream.read(&mut piece).unwrap();
+        request.extend_from_slice(&piece[..read]);
+        let text = String::from_utf8_lossy(&request).into_owned();
+        if let Some((head, rest)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+            if read == 0 || rest.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+                )
+                .unwrap();
+                return text;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_script_for_gitlab_judges_a_run_keeps_a_baseline_and_writes_a_note() {
+    let script = template_script();
     let job = Job::with("iw-dump: cpu <= 2%");
+    // Without a merge request there is no note; the second time there is a baseline.
     for _ in 0..2 {
-        scripts.iter().for_each(|script| ends(&job.step(script), 0));
+        ends(&job.step(&script), 0);
     }
     assert!(text(&job.path("headroom.xml")).contains("failures=\"0\""));
-    assert!(job.path("baseline.json").is_file() && job.path("summary.md").is_file());
+    assert!(job.path("headroom-baseline.json").is_file());
+    let notes = [
+        ("[]", "POST /api/projects/3/merge_requests/7/notes HTTP"),
+        (
+            r#"[{"id":8,"body":"thanks"},{"id":9,"body":"<!-- headroom s -->\nold"}]"#,
+            "PUT /api/projects/3/merge_requests/7/notes/9 HTTP",
+        ),
+    ];
+    for (notes, expected) in notes {
+        let (address, asked) = gitlab(notes);
+        let job = Job::with("iw-dump: cpu <= 2%").with_set("CI_API_V4_URL", &address);
+        let job = job.with_set("CI_PROJECT_ID", "3").with_set("CI_MERGE_REQUEST_IID", "7");
+        ends(&job.with_set("HEADROOM_TOKEN", "secret").step(&script), 0);
+        let asked = asked.join().unwrap();
+        assert!(asked[0].starts_with("GET ") && asked[0].contains("PRIVATE-TOKEN: secret"));
+        assert!(asked[1].starts_with(expected), "{}", asked[1]);
+        assert!(asked[1].contains("body=%3C%21--%20headroom%20s%20--%3E"), "{}", asked[1]);
+    }
 }
 
 #[test]
-fn a_step_fails_where_a_limit_is_not_kept_and_ends_otherwise_where_it_cannot_be_judged() {
-    let (_, judge) = github_steps().into_iter().find(|(name, _)| name == "Judge").unwrap();
-    let broken = Job::with("iw-dump: sum at 114 clients <= 1%");
-    ends(&broken.step(&judge), 1);
-    assert!(text(&broken.path("headroom.xml")).contains("<failure"));
-    let unknown = Job::with("transactions <= 1/s");
-    ends(&unknown.step(&judge), 3);
-    assert!(text(&unknown.path("headroom.xml")).contains("<error type=\"invalid\""));
+fn the_last_step_ends_as_the_verdict_does() {
+    let judge = action_step("Judge");
+    for (limit, code, element) in [
+        ("iw-dump: sum at 114 clients <= 1%", "1", "<failure"),
+        ("transactions <= 1/s", "3", "<error type=\"invalid\""),
+    ] {
+        let job = Job::with(limit).with_set("CODE", code);
+        ends(&job.step(&judge), 0);
+        assert_eq!(text(&job.path("output")), format!("code={code}\n"));
+        assert!(text(&job.path("headroom.xml")).contains(element));
+        ends(&job.step(&action_step("Verdict")), code.parse().unwrap());
+        ends(&job.step(&template_script()), code.parse().unwrap());
+    }
+    // Limits of the workflow's own, one a line.
+    let job = Job::with("iw-dump: cpu <= 2%").with_set("LIMITS", "iw-dump: cpu <= 1us\n\n");
+    ends(&job.step(&judge), 0);
+    assert_eq!(text(&job.path("output")), "code=1\n");
 }
 
 #[test]

@@ -8,7 +8,10 @@ fn help_and_version_are_printed_and_nothing_is_done() {
     let help = place.headroom(["--help"]).env("HEADROOM_CACHE", place.path("cache")).run();
     help.code(0).prints("Exit codes: 0 pass").prints("headroom run");
     let version = place.headroom(["--version"]).run();
-    version.code(0).prints(&format!("headroom {}", env!("CARGO_PKG_VERSION")));
+    version.code(0).prints(&format!("headroom {} (", env!("CARGO_PKG_VERSION")));
+    let commit = version.stdout.split(['(', ')', '+']).nth(1).unwrap();
+    let git = std::process::Command::new("git").args(["cat-file", "-e", commit]).status().unwrap();
+    assert!(commit.len() == 12 && git.success(), "{commit}");
     for verb in ["run", "report", "up", "doctor", "image", "completions"] {
         place.headroom([verb, "--help"]).run().code(0).prints("Usage: headroom ");
     }
@@ -92,17 +95,131 @@ fn what_every_verb_takes_stands_apart_in_its_help() {
     }
 }
 
-#[test]
-fn the_studies_that_ship_can_be_planned() {
-    let place = Place::without_guests();
+/// Name and text of the study files in the repository.
+fn study_files() -> Vec<(String, String)> {
     let studies = concat!(env!("CARGO_MANIFEST_DIR"), "/../studies");
     let files = std::fs::read_dir(studies).unwrap().flatten().map(|file| file.path());
-    let files: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    assert!(files.len() >= 2, "{files:?}");
-    for file in files {
-        place.headroom(["run", file.to_str().unwrap(), "--dry-run"]).run().code(0);
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    let name = |path: &std::path::Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let all: Vec<_> =
+        files.map(|path| (name(&path), std::fs::read_to_string(&path).unwrap())).collect();
+    assert!(all.len() >= 2, "{all:?}");
+    all
+}
+
+#[test]
+fn the_studies_that_ship_can_be_planned_by_name_where_no_file_is() {
+    let place = Place::without_guests();
+    for (name, _) in study_files() {
+        place.headroom(["run", &name, "--dry-run"]).run().code(0).prints("trials, about");
     }
+    let place_of = |verb: &str| place.headroom([verb, "client-scale", "--variant", "gone"]).run();
+    for verb in ["profile", "count", "blame"] {
+        place_of(verb).code(2).says("the study has no variant `gone`").in_one_line();
+    }
+    let words = ["compare", "station-stats", "brief", "bulk", "--dry-run"];
+    place.headroom(words).run().code(0).prints("trials, about");
+}
+
+#[test]
+fn the_studies_that_ship_are_listed_and_their_files_printed() {
+    let place = Place::without_guests();
+    let list = place.headroom(["studies"]).run();
+    list.code(0);
+    let json = place.headroom(["studies", "--json"]).run().json();
+    let files = study_files();
+    assert_eq!(list.stdout.lines().count(), files.len());
+    assert_eq!(json.as_array().unwrap().len(), files.len());
+    for (name, text) in files {
+        let question = text.lines().find_map(|line| line.strip_prefix("question = \"")).unwrap();
+        let question = question.trim_end_matches('"');
+        let line = list.stdout.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        assert!(line.ends_with(question), "{line}");
+        assert_eq!(place.headroom(["studies", &name]).run().code(0).stdout, text);
+        let whole = place.headroom(["studies", &name, "--json"]).run().json();
+        assert_eq!((&whole["text"], &whole["question"]), (&text.into(), &question.into()));
+    }
+    place.headroom(["studies", "client-scle"]).run().code(2).says("did you mean `client-scale`?");
+}
+
+#[test]
+fn a_misspelt_word_is_answered_with_what_was_meant() {
+    let place = Place::without_guests();
+    let said = |words: &[&str], expected: &str| {
+        place.headroom(words.iter().copied()).run().code(2).says(expected);
+    };
+    said(&["rn", "client-scale"], "a similar subcommand exists: 'run'");
+    said(&["run", "client-scle"], "there is no study client-scle; did you mean `client-scale`");
+    said(
+        &["run", "studies/client-scale.toml"],
+        "did you mean `client-scale`, which headroom brings?",
+    );
+    let bluk = "the study has no variant `bluk`; did you mean `bulk`?";
+    said(&["run", "station-stats", "--variant", "bluk", "--dry-run"], bluk);
+    said(&["compare", "station-stats", "brief", "bluk"], bluk);
+    said(&["profile", "station-stats", "--variant", "bluk"], bluk);
+    let bluk = "unknown variant `bluk`; did you mean `bulk`?";
+    said(&["run", "station-stats", "--gate", "bluk: cpu <= 1%", "--dry-run"], bluk);
+}
+
+#[test]
+fn without_words_it_says_where_to_begin() {
+    let place = Place::without_guests();
+    let ended = place.headroom([]).run();
+    ended.code(2).says("headroom doctor").says("headroom run client-scale").says("headroom up");
+    let commands = ended.stderr.lines().filter(|line| line.starts_with("  headroom "));
+    assert!(commands.count() == 3 && ended.stderr.lines().count() < 10, "{ended}");
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_verb() {
+    let place = Place::without_guests();
+    place.headroom(["manual", "man1"]).run().code(0);
+    for page in ["headroom", "headroom-run", "headroom-studies", "headroom-guard-run"] {
+        let text = std::fs::read_to_string(place.path(format!("man1/{page}.1"))).unwrap();
+        assert!(text.contains(".SH OPTIONS") || text.contains(".SH SUBCOMMANDS"), "{page}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_people_who_want_them() {
+    let place = Place::without_guests();
+    let binary = crate::harness::binary();
+    let on_terminal = |refused: &str| {
+        let words = format!("{} doctor --host", binary.display());
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &words, "/dev/null"]).current_dir(place.path(""));
+        script.env("TERM", "xterm").env("NO_COLOR", refused);
+        String::from_utf8(script.output().unwrap().stdout).unwrap()
+    };
+    assert!(on_terminal("").contains("\x1b[32mworks"), "{}", on_terminal(""));
+    let plain = on_terminal("1");
+    assert!(plain.contains("works") && !plain.contains("\x1b["), "{plain}");
+}
+
+/// A folder with a run in it, of made-up trials.
+fn measured(place: &Place) {
+    use analysis::fixture;
+    let run = fixture::run();
+    let kept = lab::run_folder::RunFolder::create(&place.path("run"), &run, "").unwrap();
+    fixture::trials(&run).iter().for_each(|trial| kept.keep(trial).unwrap());
+}
+
+#[test]
+fn a_report_ends_with_how_to_see_it_or_is_shown() {
+    let place = Place::without_guests();
+    measured(&place);
+    let ended = place.headroom(["report", "run"]).run();
+    ended.prints("report: run/report.html\nsee it: headroom report run --open\n");
+    let opener = place.write("opener", "#!/bin/sh\necho \"$@\" > opened\n");
+    std::fs::set_permissions(&opener, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let shown = place.headroom(["report", "run", "--open"]).env("BROWSER", &opener).run();
+    assert_eq!(std::fs::read_to_string(place.path("opened")).unwrap(), "run/report.html\n");
+    assert!(!shown.stdout.contains("see it"), "{shown}");
+    // No browser is no failure of the run.
+    let shown = place.headroom(["report", "run", "--open"]).env("BROWSER", "no-browser").run();
+    shown.says("cannot open run/report.html: no-browser: No such file");
+    assert_eq!(shown.exit_code(), ended.exit_code());
 }
 
 #[test]
@@ -125,8 +242,9 @@ fn a_part_of_a_study_that_ships_can_be_planned() {
 fn a_reader_who_leaves_early_is_no_failure() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().text());
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 6] = [
         &["--help"],
+        &["studies"],
         &["completions", "bash"],
         &["run", "study.toml", "--dry-run"],
         &["run", "study.toml", "--dry-run", "--json"],

@@ -22,6 +22,22 @@ fn what_is_missing_is_reported_with_how_to_repair_it() {
 }
 
 #[test]
+fn each_missing_program_is_reported_with_the_command_that_brings_it() {
+    let place = Place::without_guests();
+    let nothing = place.folder("nothing");
+    let findings = place.headroom(["doctor", "--host", "--json"]).env("PATH", nothing).run();
+    let findings = findings.code(4).json();
+    let host = findings["host"].as_array().unwrap().iter();
+    let lacking: Vec<_> =
+        host.filter(|one| one["what"].as_str().unwrap().ends_with("is not installed")).collect();
+    assert!(lacking.len() >= 6, "{lacking:?}");
+    for finding in lacking {
+        let remedy = finding["remedy"].as_str().unwrap();
+        assert!(remedy.starts_with("apt-get install "), "{finding}");
+    }
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_is_reported_with_the_rest() {
     let place = Place::without_guests();
     // No one can write in there, root included.

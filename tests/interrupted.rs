@@ -43,9 +43,12 @@ fn ctrl_c_keeps_what_is_finished_and_the_run_can_go_on() {
     let page = place.run().report();
     assert!(page.contains("of 6 trials</b>; still to come: ") && page.contains("location.reload"));
     running.signal(Signal::INT);
-    running.end().code(130).says("interrupted; finished trials are kept").in_one_line();
+    let ended = running.end();
     let page = place.run().report();
     assert!(!page.contains("still to come") && !page.contains("location.reload"));
+    let kept = place.run().trial_files().len();
+    ended.code(130).says(&format!("interrupted; {kept} of 6 trials are kept")).in_one_line();
+    ended.says("go on with `headroom run --resume run`");
     assert_eq!(place.left(), []);
     let message = place.run().events().pop().unwrap();
     assert!(
@@ -143,11 +146,13 @@ fn fetching(place: &Place) -> (Running, TcpStream) {
 }
 
 #[test]
-fn ctrl_c_while_packages_are_fetched_ends_that_too() {
+fn ctrl_c_while_packages_are_fetched_ends_that_too_and_until_then_a_line_says_what_is_done() {
     let place = Place::without_guests();
     let (running, _call) = fetching(&place);
+    // Nothing happens, and a person without a terminal reads so after 15 s.
+    std::thread::sleep(Duration::from_secs(16));
     running.signal(Signal::INT);
-    running.end().code(130);
+    running.end().code(130).says("image: ").says(" s so far");
     assert_eq!(place.left(), []);
 }
 
@@ -157,5 +162,18 @@ fn after_kill_9_nobody_goes_on_fetching_packages() {
     let (running, _call) = fetching(&place);
     running.signal(Signal::KILL);
     running.end();
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn a_run_that_is_stopped_before_its_first_trial_says_that_nothing_is_kept() {
+    let place = Place::without_guests();
+    let mirror = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/debian", mirror.local_addr().unwrap());
+    let headroom = place.run_study(&study()).env("HEADROOM_MIRROR", url);
+    let running = headroom.env("HEADROOM_CACHE", place.path("cache")).start();
+    let _call = mirror.accept().unwrap();
+    running.signal(Signal::INT);
+    running.end().code(130).says("interrupted before the first trial; nothing was measured");
     assert_eq!(place.left(), []);
 }

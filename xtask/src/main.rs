@@ -7,6 +7,7 @@
 
 mod against_perf;
 mod check;
+mod dist;
 mod fault;
 mod functions;
 mod fuzz;
@@ -29,6 +30,8 @@ Commands:
   sensitivity [N] what comparisons find, and how often they cry wolf, from N pairs (needs `make build`);
                  --of RUN: from a run that is there
   site           the documentation as a site in target/site/html, with every link of it followed
+  dist [ARCH…] [--twice]  packages, tarballs and their sums in target/dist, for amd64 and arm64 or those
+                 named; --twice builds a second time and compares
   fuzz T SECONDS builds the fuzz targets and runs target T (fuzz/fuzz_targets)
   help           this text
 
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         ["against-perf"] => exit_code(against_perf::run(&root())),
         ["sensitivity", words @ ..] => exit_code(package("sensitivity", words)),
         ["site"] => exit_code(package("site", &[])),
+        ["dist", words @ ..] => exit_code(dist::run(&root(), words)),
         ["fuzz", target, seconds] => exit_code(fuzz::run(&root(), target, seconds)),
         ["check", "--rules"] => exit_code(check::rules(&root())),
         _ => {

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use model::nearest;
+
 use crate::output;
 
 /// Everything was measured and nothing failed.
@@ -52,6 +54,8 @@ pub(crate) enum Failure {
     Environment(String),
     /// A recording of stacks cannot be read.
     Recording(String),
+    /// Somebody stopped a run; what is kept of it.
+    Interrupted(String),
     /// There is nothing to measure.
     Unmeasured(String),
     /// The page could not be made.
@@ -84,8 +88,8 @@ impl Failure {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        let known = known.join(", ");
-        Failure::Usage(format!("the study has no {what} `{name}`; it has {known}"))
+        let meant = nearest::or_all(name, &known, "it has");
+        Failure::Usage(format!("the study has no {what} `{name}`; {meant}"))
     }
 
     /// Whether each of these names is one of the study's.
@@ -112,6 +116,7 @@ impl Failure {
             Failure::Usage(text)
             | Failure::Environment(text)
             | Failure::Recording(text)
+            | Failure::Interrupted(text)
             | Failure::Unmeasured(text) => text.clone(),
             Failure::Page(error) => format!("cannot make the page: {error}"),
         }
@@ -123,17 +128,13 @@ impl Failure {
             Failure::Usage(_) => USAGE,
             Failure::Recording(_) | Failure::Unmeasured(_) => INVALID,
             Failure::Environment(_) | Failure::Page(_) => ENVIRONMENT,
+            Failure::Interrupted(_) => INTERRUPTED,
         }
     }
 
     /// One line on the error output, the console's end below it where there is one.
     pub(crate) fn print(&self) -> ExitCode {
-        match self {
-            Failure::Lab(lab::Error::Interrupted) => {
-                output::note("headroom: interrupted; finished trials are kept");
-            }
-            failure => output::note(format_args!("headroom: {}", failure.sentence())),
-        }
+        output::note(format_args!("headroom: {}", self.sentence()));
         if let Failure::Lab(lab::Error::Machine(failure)) = self
             && !failure.console().is_empty()
         {

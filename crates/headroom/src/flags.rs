@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod index;
 pub(crate) mod states;
+mod words;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -25,14 +26,14 @@ const LAB: &str = "Virtual access point";
 
 const EXAMPLES: &str = "\
 Examples:
-  headroom run studies/client-scale.toml        what each client costs, as a report
-  headroom run studies/client-scale.toml --clients 18 --repetitions 2
+  headroom run client-scale                     what each client costs, as a report
+  headroom run client-scale --clients 18 --repetitions 2
   headroom run --resume runs/client-scale-20260401-101500
-  headroom profile studies/station-stats.toml --variant found     which function takes it
+  headroom profile station-stats --variant found                  which function takes it
   headroom profile hostapd --clients 60         the same of any process there
   headroom profile stationd --on ssh:root@192.168.1.1             or on your own device
-  headroom compare studies/station-stats.toml brief bulk         a verdict on a cure
-  headroom pause station-monitor studies/station-stats.toml      who causes it
+  headroom compare station-stats brief bulk                      a verdict on a cure
+  headroom pause station-monitor station-stats                   who causes it
   headroom up --clients 60                      a shell on an access point with 60 clients
   headroom up -- iw dev wlan0 station dump      one command there
   headroom doctor                               what can be measured here
@@ -41,7 +42,7 @@ Exit codes: 0 pass, 1 fail, 2 usage, 3 invalid (could not measure), 4 environmen
 
 /// Everything that can be typed.
 #[derive(Debug, Parser)]
-#[command(name = "headroom", version, about = ABOUT, after_help = EXAMPLES)]
+#[command(name = "headroom", version = env!("HEADROOM_VERSION"), about = ABOUT, after_help = EXAMPLES)]
 pub(crate) struct Flags {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -101,6 +102,8 @@ fn time(text: &str) -> Result<Duration, String> {
 pub(crate) enum Verb {
     /// Carry out a study and write its report
     Run(Run),
+    /// List the studies that headroom brings, or print the file of one
+    Studies(Studies),
     /// Write the report of a run again, or of a recording that perf made
     Report(Report),
     /// List many runs on one page, and follow one figure from run to run
@@ -129,22 +132,35 @@ pub(crate) enum Verb {
     Image(Image),
     /// Print completions for a shell
     Completions(Completions),
+    /// Write the manual pages of all verbs into a folder
+    Manual(Manual),
 }
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  headroom run studies/client-scale.toml
-  headroom run studies/client-scale.toml --dry-run
-  headroom run studies/client-scale.toml --clients 18,114 --variant idle --variant iw-dump
-  headroom run studies/app-contention.toml --cell 1,2 --variant guard-100 --repetitions 1
+  headroom run client-scale
+  headroom run client-scale --dry-run
+  headroom run client-scale --clients 18,114 --variant idle --variant iw-dump
+  headroom run app-contention --cell 1,2 --variant guard-100 --repetitions 1
   headroom run --resume runs/client-scale-20260401-101500
 
 The folder is complete after every trial. Ctrl-C loses the trials in flight and no other.";
 
+/// Which study is printed.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  headroom studies\n  headroom studies client-scale > mine.toml      to begin a study of your own with"
+)]
+pub(crate) struct Studies {
+    /// The study whose file is printed [default: none; all are listed]
+    #[arg(value_name = "NAME")]
+    pub(crate) study: Option<String>,
+}
+
 #[derive(Args, Debug, Default)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// The study file
+    /// A study that headroom brings, or a study file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) study: Option<PathBuf>,
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
@@ -177,6 +193,9 @@ pub(crate) struct Run {
     /// Repeat what verdicts on changes rest on in these perturbed states; alone: in all of them
     #[arg(long, value_name = "STATE,STATE", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with = "resume")]
     pub(crate) perturb: Vec<StateWord>,
+    /// Open the report in a browser when it is written
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) limits: Limits,
     #[command(flatten)]
@@ -255,6 +274,9 @@ pub(crate) struct Report {
     /// The page [default: report.html in the run's folder; next to the recording]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Open it in a browser when it is written
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) effort: Effort,
     #[command(flatten)]
@@ -269,7 +291,7 @@ pub(crate) struct Report {
 
 const PROFILE_EXAMPLES: &str = "\
 Examples:
-  headroom profile studies/station-stats.toml --variant found --variant bulk
+  headroom profile station-stats --variant found --variant bulk
   headroom profile hostapd --clients 60 --load 'hostapd_cli -i {interface} all_sta'
   headroom profile stationd --on ssh:root@192.168.1.1 --window 10s --symbols build/unstripped
   headroom profile my-daemon --on local --scope machine
@@ -293,7 +315,7 @@ pub(crate) struct Sampling {
 /// An access point and a process there, typed in place of a study.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Place {
-    /// A study file, or the name of a process on the access point
+    /// A study that headroom brings, a study file, or the name of a process on the access point
     #[arg(value_name = "STUDY|PROCESS")]
     pub(crate) what: String,
     /// Where it is: vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT
@@ -317,6 +339,9 @@ pub(crate) struct Place {
     /// Folder for what is recorded [default: runs/NAME-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Open the report in a browser when it is written
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
 }
@@ -346,7 +371,7 @@ pub(crate) struct Profile {
 
 const COUNT_EXAMPLES: &str = "\
 Examples:
-  headroom count studies/station-stats.toml --variant found
+  headroom count station-stats --variant found
   headroom count hostapd --function main --kernel nl80211_dump_station --clients 60
   headroom count stationd --on ssh:root@192.168.1.1 --function datamodel::transaction::apply
   headroom count hostapd --function ioctl --of libc.so.6 --census --argument 1
@@ -494,6 +519,14 @@ pub(crate) struct Image {
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: Shell,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  headroom manual ~/.local/share/man/man1 && man headroom-run")]
+pub(crate) struct Manual {
+    /// The folder, made where it is not there
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 #[cfg(test)]

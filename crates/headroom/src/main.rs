@@ -4,26 +4,27 @@
 //! one file for each verb in [`commands`], lines out in [`progress`], and one exit code for each kind
 //! of end in [`failure`].
 
+mod browser;
 mod code_files;
 mod commands;
 mod estimate;
 mod explain;
 mod failure;
 mod flags;
+mod interrupted;
 mod live;
 mod options;
 mod output;
 mod progress;
 mod run_path;
+mod shipped;
 
-use std::process::ExitCode;
-
-use clap::Parser;
+use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        completions, count, doctor, export, guard, image, index, kinds, pause, profile, report,
-        run, up,
+        completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
+        report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -35,7 +36,11 @@ fn main() -> ExitCode {
     if let Some(ended) = ::guard::watchdog::called() {
         return ended;
     }
-    match dispatch(Flags::parse()) {
+    let flags = match Flags::read(env::args_os()) {
+        Ok(flags) => flags,
+        Err(ended) => return ended,
+    };
+    match dispatch(flags) {
         Ok(verdict) => verdict.exit_code(),
         Err(failure) => failure.print(),
     }
@@ -58,10 +63,12 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
         Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
         Verb::Image(flags) => image::make(&options, &flags),
         Verb::Index(flags) => index::write(&options, &flags),
+        Verb::Manual(flags) => manual::write(&flags),
         Verb::Pause(flags) => pause::pause(&options, &flags),
         Verb::Profile(flags) => profile::record(&options, &flags),
         Verb::Report(flags) => report::write(&options, &flags),
         Verb::Run(flags) => run::run(&options, &flags),
+        Verb::Studies(flags) => studies::print(&options, &flags),
         Verb::Up(flags) => up::raise(&options, &flags),
     }
 }

@@ -1,7 +1,9 @@
 //! The lab's events as lines for people or for machines.
 //!
-//! On a terminal there are bars with an estimate; elsewhere, a line for each thing worth one. With
+//! On a terminal there are bars with an estimate; elsewhere [`lines`], also while nothing happens. With
 //! `--json`, every event is a JSON line on the standard output.
+
+mod lines;
 
 use std::{
     path::Path,
@@ -14,6 +16,7 @@ use lab::Events;
 use model::plural::count;
 use model::{event::Event, inert};
 
+use self::lines::Lines;
 use crate::{output, run_path::PAGE};
 
 /// How progress is reported.
@@ -57,46 +60,6 @@ impl Teller {
     fn with(view: impl Show) -> Events {
         let view = Mutex::new(view);
         Box::new(move |event| view.lock().unwrap_or_else(PoisonError::into_inner).show(event))
-    }
-}
-
-/// One line a thing; trials only at every tenth of the plan.
-#[derive(Default)]
-struct Lines {
-    trials: u32,
-    done: u32,
-}
-
-impl Lines {
-    fn step(&mut self, what: &str) {
-        self.done += 1;
-        let tenth = self.trials.div_ceil(10).max(1);
-        if self.done.is_multiple_of(tenth) || self.done == self.trials {
-            output::note(format_args!("{what}: {} of {}", self.done, self.trials));
-        }
-    }
-}
-
-impl Show for Lines {
-    fn show(&mut self, event: Event) {
-        match event {
-            Event::RunStarted { folder, trials, done } => {
-                (self.trials, self.done) = (trials, done);
-                output::note(format_args!(
-                    "run: {folder}: {trials}, {done} done before",
-                    trials = count(trials, "trial")
-                ));
-                output::note(readable(&folder));
-            }
-            Event::TrialEnded { invalid, name, .. } => {
-                self.step("trials");
-                invalid
-                    .into_iter()
-                    .for_each(|why| output::note(format_args!("invalid: {name}: {why}")));
-            }
-            Event::KvmStarted => output::note("KVM: a guest is tried on it, for 8 s at most"),
-            other => sentence(&other).into_iter().for_each(output::note),
-        }
     }
 }
 

@@ -15,12 +15,13 @@ use std::{collections::BTreeSet, path::Path};
 use model::plural::count;
 use model::{
     experiment::Kind,
+    nearest,
     study::{HostLoad, Load, Study, Subject, Target, Variant, VariantLoad},
 };
 use toml::de::DeTable;
 
 use self::lines::Lines;
-pub use self::load::{AnyStudyFile, Error, StudyFile, load, load_for_device};
+pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
 use crate::plan;
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
@@ -105,19 +106,7 @@ fn nearest_key(message: &str) -> Option<String> {
     let wrong = words.next()?;
     let known: Vec<&str> = words.collect();
     let what = if kind == "unknown field" { "key" } else { "value" };
-    Some(match nearest(wrong, &known) {
-        Some(nearest) => format!("unknown {what} `{wrong}`; did you mean `{nearest}`?"),
-        None => format!("unknown {what} `{wrong}`; known here: {}", known.join(", ")),
-    })
-}
-
-/// What somebody meant who wrote `wrong`, if one of these is close.
-pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
-    // No one mistypes that much, and a distance costs the product of both lengths.
-    let known = if wrong.len() > lines::NAME { &[] } else { known };
-    let distances =
-        known.iter().map(|candidate| (strsim::damerau_levenshtein(wrong, candidate), *candidate));
-    distances.min().filter(|(distance, _)| *distance <= 3).map(|(_, nearest)| nearest)
+    Some(format!("unknown {what} `{wrong}`; {}", nearest::or_all(wrong, &known, "known here:")))
 }
 
 /// The rules that the types cannot say.

@@ -36,6 +36,7 @@ pub mod kind;
 pub mod limit;
 pub mod measure;
 pub mod name;
+pub mod nearest;
 pub mod parity;
 pub mod pause;
 pub mod perf_data;

@@ -17,7 +17,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::selection::{Selection, selection};
-use crate::{purpose::Purpose, share::Share};
+use crate::{nearest, purpose::Purpose, share::Share};
 
 /// A limit that a run must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -446,7 +446,8 @@ fn one_of(what: &str, name: &str, all: &[String]) -> Result<(), String> {
     if all.iter().any(|one| one == name) {
         return Ok(());
     }
-    Err(format!("unknown {what} `{name}`; {}", known(all)))
+    let names: Vec<&str> = all.iter().map(String::as_str).collect();
+    Err(format!("unknown {what} `{name}`; {}", nearest::or_all(name, &names, "known are")))
 }
 
 fn known(all: &[String]) -> String {
@@ -524,10 +525,10 @@ mod tests {
         };
         known.check(&parse("guard: kept at harmed cells >= 95%").unwrap()).unwrap();
         let message = |text: &str| known.check(&parse(text).unwrap()).unwrap_err();
-        assert!(message("kpet >= 95%").ends_with("unknown figure `kpet`; known are kept, work"));
+        assert!(message("kpet >= 95%").ends_with("unknown figure `kpet`; did you mean `kept`?"));
         assert!(
             message("gaurd: kept >= 95%")
-                .contains("unknown variant `gaurd`; known are none, guard")
+                .contains("unknown variant `gaurd`; did you mean `guard`?")
         );
         assert!(
             message("kept at full >= 95%").contains("unknown place `full`; known are harmed, ap")

@@ -3,8 +3,7 @@
 //! Reads a run's folder and measures nothing. Other verbs judge and conclude with the same functions.
 
 use std::{
-    env, fs,
-    io::{self, IsTerminal},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -176,8 +175,7 @@ pub(crate) fn print(options: &Options, run: &Run, analysis: &Analysis) {
 
 /// Verdicts for people, coloured where the output is a terminal.
 pub(crate) fn plain(lines: &[VerdictLine], overall: &Overall) -> String {
-    let colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
-    verdict_lines::plain(lines, overall, colours)
+    verdict_lines::plain(lines, overall, output::has_colours())
 }
 
 /// How a run ends.
@@ -269,7 +267,7 @@ pub(super) fn save(
 
 /// Adds to a summary: a CI gives one file to all steps of a job.
 fn append(file: &Path, text: &str) -> Result<(), Failure> {
-    use io::Write;
+    use std::io::Write;
     let open = fs::File::options().create(true).append(true).open(file);
     let wrote = open.and_then(|mut file| file.write_all(text.as_bytes()));
     wrote.map_err(|error| Failure::Environment(format!("cannot write {}: {error}", file.display())))

@@ -25,7 +25,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags, live,
+    flags, interrupted, live,
     options::Options,
 };
 
@@ -62,7 +62,9 @@ impl Verbs for Clients {
         let lab = live::shown::<Clients>(options.lab()?, options);
         let trials = plain(&Target::Vm, &symbols);
         let ended = runner::resume(&lab, &trials, &recorded.path);
-        Ok(ended.inspect_err(|_| live::ended::<Clients>(&recorded.path))?)
+        ended
+            .inspect_err(|_| live::ended::<Clients>(&recorded.path))
+            .map_err(|error| interrupted::explain(error, &recorded.path))
     }
 
     fn stage(planned: &PlannedTrial) -> Option<&'static str> {

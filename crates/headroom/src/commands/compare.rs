@@ -65,7 +65,8 @@ pub(super) fn of_clients(
     let trials = ClientTrials { comparing: Some(&comparing), ..plain(&flags.on, &symbols) };
     let recorded = measured(options, trials, &file, &path)?;
     let page = recorded.path.join(PAGE);
-    let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
+    let wanted =
+        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
     // Before the verdict, which is what is read last.
     alarms::print(options, &recorded)?;
     publish::publish(options, &recorded, &wanted)

@@ -154,6 +154,6 @@ mod tests {
         };
         assert_eq!(named(&["event", "busy"]).unwrap(), [Strategy::Busy, Strategy::Event]);
         let Err(Failure::Usage(message)) = named(&["evnet"]) else { panic!() };
-        assert_eq!(message, "the study has no strategy `evnet`; it has busy, event, hybrid, batch");
+        assert_eq!(message, "the study has no strategy `evnet`; did you mean `event`?");
     }
 }

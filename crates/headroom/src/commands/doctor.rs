@@ -3,7 +3,7 @@
 //! The host is looked at, then an access point is raised and asked. A finding is a value; printing it
 //! comes last.
 
-use std::{fs, io::IsTerminal};
+use std::fs;
 
 use lab::{
     Lab, host, image,
@@ -114,7 +114,10 @@ fn look_at_host(options: &Options) -> Vec<Finding> {
     if !rustix::process::geteuid().is_root() {
         all.push(program("making the image without root", "newuidmap", "uidmap"));
     }
-    all.push(stress());
+    all.push(optional_program("studies on a loaded host", "stress-ng", "stress-ng"));
+    all.push(optional_program("traffic on this machine", "iperf3", "iperf3"));
+    all.push(optional_program("the cache model", "cc", "gcc libc6-dev"));
+    all.push(optional_program("devices over ssh", "ssh", "openssh-client"));
     all.push(device_programs(options));
     all.push(cores(options));
     all.push(memory());
@@ -131,12 +134,12 @@ fn program(about: &'static str, name: &str, package: &str) -> Finding {
     }
 }
 
-fn stress() -> Finding {
-    let about = "studies on a loaded host";
-    match host::find("stress-ng") {
-        Some(path) => Finding::works(about, path.display().to_string()),
-        None => Finding::absent(about, "stress-ng is not installed; self-check needs it")
-            .remedy("apt-get install stress-ng"),
+/// A program without which some studies cannot be carried out.
+fn optional_program(about: &'static str, name: &str, package: &str) -> Finding {
+    let found = program(about, name, package);
+    match found.state {
+        State::Missing => Finding { state: State::Absent, ..found },
+        _ => found,
     }
 }
 
@@ -146,7 +149,16 @@ fn device_programs(options: &Options) -> Finding {
     match found.and_then(|folder| folder.canonicalize().ok()) {
         Some(folder) => Finding::works(about, folder.display().to_string()),
         None => Finding::missing(about, "the device's static programs are not next to headroom")
-            .remedy("make build, or name their folder with --device"),
+            .remedy(again()),
+    }
+}
+
+/// How headroom's own programs come back, as this one came.
+fn again() -> &'static str {
+    let here = std::env::current_exe().unwrap_or_default();
+    match here.starts_with("/usr/bin") {
+        true => "apt-get install --reinstall headroom",
+        false => "make build, or name their folder with --device",
     }
 }
 
@@ -304,7 +316,7 @@ fn print(findings: &Findings, host_only: bool) {
 }
 
 fn print_part(title: &str, findings: &[Finding]) {
-    let coloured = std::io::stdout().is_terminal();
+    let coloured = output::has_colours();
     output::line(format_args!("{title}"));
     for finding in findings {
         let (colour, word) = match finding.state {

@@ -6,7 +6,7 @@ use std::path::Path;
 use lab::{
     run_folder::{self, AnyRecorded, Recorded},
     runner,
-    study_file::{self, AnyStudyFile, StudyFile},
+    study_file::{AnyStudyFile, StudyFile},
 };
 use model::experiment::{Any, Clients, Completion, Contention, Experiment};
 use report::{
@@ -22,6 +22,7 @@ use crate::{
     flags::{self, On},
     options::Options,
     run_path::{PAGE, RunPath},
+    shipped,
 };
 
 /// What every kind of experiment can do.
@@ -210,9 +211,10 @@ pub(crate) fn entry(
 ///
 /// [`Failure`] of the file.
 pub(crate) fn loaded(path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
+    let text = shipped::text_of(path)?;
     let file = match on {
-        On::Vm => study_file::load(path),
-        On::Device(_) => study_file::load_for_device(path),
+        On::Vm => text.study(),
+        On::Device(_) => text.study_for_device(),
     };
     Ok(file.map_err(lab::Error::from)?)
 }
@@ -250,5 +252,7 @@ fn conclude<K: Verbs>(
     let page = recorded.path.join(PAGE);
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let (limits, outputs) = (&flags.limits, &flags.outputs);
-    K::publish(options, recorded, &Wanted { page: &page, symbols: &symbols, limits, near, outputs })
+    let (page, symbols) = (&page, &symbols);
+    let wanted = Wanted { page, symbols, limits, near, outputs, open: flags.open };
+    K::publish(options, recorded, &wanted)
 }

@@ -27,6 +27,7 @@ use crate::{
     flags,
     options::Options,
     run_path::{PAGE, RunPath},
+    shipped,
 };
 
 /// The study that a place means, for trials of one purpose.
@@ -69,7 +70,7 @@ fn without_limits_on_others(study: &mut Study) {
 
 /// A process has no folder in its name; a file that happens to have a process's name is not meant.
 fn is_study(what: &str) -> bool {
-    what.contains('/') || Path::new(what).extension().is_some_and(|ending| ending == "toml")
+    shipped::named(what).is_some() || shipped::is_path(Path::new(what))
 }
 
 fn changes(place: &flags::Place) -> flags::Run {
@@ -133,7 +134,8 @@ pub(crate) fn carry_out(
     say_estimate(options, &place.on, &file, &planned(&file));
     let recorded = measured(options, plain(&place.on, &symbols), &file, &path)?;
     let page = recorded.path.join(PAGE);
-    publish::publish(options, &recorded, &Wanted::of(&page, &symbols))
+    let wanted = Wanted { open: place.open, ..Wanted::of(&page, &symbols) };
+    publish::publish(options, &recorded, &wanted)
 }
 
 /// A plan without a trial would end as an empty page.

@@ -8,6 +8,7 @@ use linux::{file, folder::Folder};
 
 use super::check;
 use crate::{
+    browser,
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
     flags,
@@ -28,12 +29,26 @@ pub(crate) struct Wanted<'a> {
     pub(crate) near: Option<&'a Path>,
     /// Files that CI reads.
     pub(crate) outputs: &'a flags::Outputs,
+    /// Whether the page is opened in a browser.
+    pub(crate) open: bool,
 }
 
 impl<'a> Wanted<'a> {
     /// The page alone.
     pub(crate) fn of(page: &'a Path, symbols: &'a SymbolFolders) -> Self {
-        Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS }
+        Self { page, symbols, limits: &NO_LIMITS, near: None, outputs: &NO_OUTPUTS, open: false }
+    }
+
+    /// Says where the page of this run is and how to see it, or shows it.
+    pub(super) fn say_where(&self, options: &Options, run: &Path) {
+        if !options.json {
+            output::line(format_args!("report: {}", self.page.display()));
+        }
+        if self.open {
+            browser::open(self.page);
+        } else if !options.json && !options.quiet {
+            output::line(format_args!("see it: headroom report {} --open", run.display()));
+        }
     }
 }
 
@@ -50,7 +65,7 @@ pub(crate) fn publish(
     recorded: &Recorded,
     wanted: &Wanted<'_>,
 ) -> Result<Verdict, Failure> {
-    let Wanted { page, symbols, limits, near, outputs } = *wanted;
+    let Wanted { page, symbols, limits, near, outputs, .. } = *wanted;
     let mut analysis = check::analysed(recorded, symbols, limits, near)?;
     analysis.ledger.effort = effort(&recorded.path)?;
     let html =
@@ -66,9 +81,9 @@ pub(crate) fn publish(
             output::line(states.trim_end());
         }
         check::print(options, &recorded.run, &analysis);
-        output::line(format_args!("report: {}", page.display()));
     }
     check::write(&recorded.run, &analysis, outputs)?;
+    wanted.say_where(options, &recorded.path);
     Ok(check::verdict_of(&recorded.run, &analysis))
 }
 

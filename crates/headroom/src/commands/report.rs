@@ -11,6 +11,7 @@ use super::{
     publish::{self, Wanted},
 };
 use crate::{
+    browser,
     code_files::{CodeFiles, SymbolFolders},
     explain,
     failure::{Failure, Verdict},
@@ -27,7 +28,8 @@ pub(crate) fn write(options: &Options, flags: &flags::Report) -> Result<Verdict,
             let recorded = run_folder::read_any(run)?;
             let page = flags.out.clone().unwrap_or_else(|| run.join(PAGE));
             publish::keep_effort(run, &flags.effort)?;
-            kinds::publish(options, &recorded, &Wanted::of(&page, &symbols))
+            let wanted = Wanted { open: flags.open, ..Wanted::of(&page, &symbols) };
+            kinds::publish(options, &recorded, &wanted)
         }
         (None, Some(file)) => recording(options, flags, file, &symbols),
         (None, None) => Err(Failure::Usage("name a run's folder, or --perf-data FILE".to_owned())),
@@ -59,6 +61,9 @@ fn recording(
         profiles.iter().for_each(|profile| output::line(report::text::functions(profile)));
         notes.iter().for_each(|note| output::line(format_args!("note: {note}")));
         output::line(format_args!("report: {}", page.display()));
+    }
+    if flags.open {
+        browser::open(&page);
     }
     Ok(Verdict::Pass)
 }

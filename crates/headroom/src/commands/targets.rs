@@ -38,7 +38,7 @@ use crate::{
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, Limits, Outputs},
-    live,
+    interrupted, live,
     options::Options,
     output,
 };
@@ -154,13 +154,17 @@ impl<K: AtPlaces> Verbs for K {
     ) -> Result<Recorded<K>, Failure> {
         let lab = live::shown::<K>(lab_for::<K>(options, &file.study)?, options);
         let ended = runner::run(&lab, &K::default(), file, path);
-        Ok(ended.inspect_err(|_| live::ended::<K>(path))?)
+        ended
+            .inspect_err(|_| live::ended::<K>(path))
+            .map_err(|error| interrupted::explain(error, path))
     }
 
     fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);
-        Ok(ended.inspect_err(|_| live::ended::<K>(&recorded.path))?)
+        ended
+            .inspect_err(|_| live::ended::<K>(&recorded.path))
+            .map_err(|error| interrupted::explain(error, &recorded.path))
     }
 
     fn so_far(recorded: &Recorded<K>, pending: Option<&Pending>) -> Result<String, Failure> {
@@ -184,9 +188,7 @@ impl<K: AtPlaces> Verbs for K {
         run_folder::write_whole(wanted.page, html.as_bytes())?;
         let run = Concluded::of(recorded, &figures);
         let verdict = run.print(options, wanted.outputs, &run.said.text)?;
-        if !options.json {
-            output::line(format_args!("report: {}", wanted.page.display()));
-        }
+        wanted.say_where(options, &recorded.path);
         Ok(verdict)
     }
 

@@ -27,7 +27,7 @@ use crate::{
     estimate::Estimate,
     failure::{Failure, Verdict},
     flags::{self, states},
-    live,
+    interrupted, live,
     options::Options,
 };
 
@@ -49,7 +49,9 @@ pub(super) fn measured(
 ) -> Result<Recorded, Failure> {
     let lab = live::shown::<Clients>(lab_for(options, trials.target)?, options);
     let ended = runner::run(&lab, &trials, file, path);
-    Ok(ended.inspect_err(|_| live::ended::<Clients>(path))?)
+    ended
+        .inspect_err(|_| live::ended::<Clients>(path))
+        .map_err(|error| interrupted::explain(error, path))
 }
 
 /// The lab of a target: a device needs no QEMU.

@@ -9,17 +9,17 @@ use super::{On, Place, Symbols, place, states::StateWord};
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  headroom compare studies/station-stats.toml brief bulk            two variants
-  headroom compare studies/station-stats.toml bulk --with stationd=target/new/stationd
-  headroom compare studies/station-stats.toml bulk --other-device ../new/target/device
-  headroom compare studies/station-stats.toml bulk --with stationd=FILE --expect same --margin 0.1%
-  headroom compare studies/station-stats.toml brief bulk --up-to 48  until it is decided
-  headroom compare studies/station-stats.toml brief bulk --perturb   in other states of the machine, too
-  headroom compare studies/station-stats.toml bulk --a-a             how often this lab is wrong
-  headroom compare studies/tx-completion.toml busy event             two ways to wait for a card
-  headroom compare studies/tx-completion.toml busy hybrid --load task --place host
-  headroom compare studies/tx-completion.toml event batch --expect same --margin 5%
-  headroom compare studies/app-contention.toml none guard-50         which control keeps more Wi-Fi
+  headroom compare station-stats brief bulk                         two variants
+  headroom compare station-stats bulk --with stationd=target/new/stationd
+  headroom compare station-stats bulk --other-device ../new/target/device
+  headroom compare station-stats bulk --with stationd=FILE --expect same --margin 0.1%
+  headroom compare station-stats brief bulk --up-to 48               until it is decided
+  headroom compare station-stats brief bulk --perturb                in other states of the machine, too
+  headroom compare station-stats bulk --a-a                          how often this lab is wrong
+  headroom compare tx-completion busy event                          two ways to wait for a card
+  headroom compare tx-completion busy hybrid --load task --place host
+  headroom compare tx-completion event batch --expect same --margin 5%
+  headroom compare app-contention none guard-50                      which control keeps more Wi-Fi
 
 Both trials of a pair start from one snapshot in one state; states differ from pair to pair. Any other
 difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or undecided.";
@@ -28,7 +28,7 @@ difference makes the verdict invalid. Exit codes: 0 pass, 1 fail, 3 invalid or u
 #[derive(Args, Debug)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct Compare {
-    /// The study file
+    /// A study that headroom brings, or a study file
     pub(crate) study: PathBuf,
     /// The variant, in a completion study the strategy, or in a contention study the control, that is compared with
     pub(crate) base: String,
@@ -79,6 +79,9 @@ pub(crate) struct Compare {
     /// Folder for the run [default: runs/STUDY-DATE-TIME]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Open the report in a browser when it is written
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) symbols: Symbols,
     #[command(flatten)]
@@ -143,7 +146,7 @@ impl From<ExpectWord> for Expect {
 
 const PAUSE_EXAMPLES: &str = "\
 Examples:
-  headroom pause station-monitor studies/station-stats.toml --variant found
+  headroom pause station-monitor station-stats --variant found
   headroom pause prplmesh-monitor wld --on ssh:root@192.168.1.1 --span 20s
   headroom pause --group system.slice/telemetry.service hostapd --on local
 
@@ -179,7 +182,7 @@ pub(crate) struct Spans {
 
 const BLAME_EXAMPLES: &str = "\
 Examples:
-  headroom blame studies/station-stats.toml --variant found
+  headroom blame station-stats --variant found
   headroom blame hostapd --on ssh:root@192.168.1.1
 
 Every process that talks to the subject is paused in turn; who causes most of its CPU comes first.";

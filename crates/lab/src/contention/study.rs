@@ -6,7 +6,7 @@
 mod rules;
 
 use model::contention::{Application, NamedControl, Study, Traffic};
-use model::experiment::Kind;
+use model::{experiment::Kind, nearest};
 use serde::de::DeserializeOwned;
 use toml::{
     Spanned,
@@ -14,7 +14,7 @@ use toml::{
 };
 
 use self::rules::Rules;
-use crate::study_file::{Fault, line_at, nearest, shape_fault};
+use crate::study_file::{Fault, line_at, shape_fault};
 
 /// The keys of each table that is written again and again, with what is flattened into it.
 const TRAFFIC: &[&str] = &[
@@ -106,10 +106,8 @@ impl<'a> Tables<'a> {
             |key: &&Spanned<std::borrow::Cow<'_, str>>| !known.contains(&key.get_ref().as_ref());
         let Some(key) = table.keys().find(unknown) else { return Ok(()) };
         let wrong = key.get_ref();
-        let why = match nearest(wrong, known) {
-            Some(nearest) => format!("unknown key `{wrong}`; did you mean `{nearest}`?"),
-            None => format!("unknown key `{wrong}`; known here: {}", known.join(", ")),
-        };
+        let why =
+            format!("unknown key `{wrong}`; {}", nearest::or_all(wrong, known, "known here:"));
         Err(Fault { line: line_at(self.text, key.span().start), why })
     }
 

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use model::{
+    nearest,
     span::Span,
     study::{Gates, Pause, Variant},
     verdict::FEWEST_PAIRS,
 };
 
-use super::{Fault, Rules, is_no_command, lines::Lines, nearest};
+use super::{Fault, Rules, is_no_command, lines::Lines};
 use crate::plan;
 
 /// Centres of the channels of 2.4, 5 and 6 GHz, MHz (IEEE 802.11-2020 annex E, 802.11ax).
@@ -285,10 +286,7 @@ impl Rules<'_> {
 
 /// A name that is not known, with the one that was meant or all that there are.
 fn unknown_of(what: &str, name: &str, known: &[&str]) -> String {
-    match nearest(name, known) {
-        Some(nearest) => format!("unknown {what} `{name}`; did you mean `{nearest}`?"),
-        None => format!("unknown {what} `{name}`; there are: {}", known.join(", ")),
-    }
+    format!("unknown {what} `{name}`; {}", nearest::or_all(name, known, "there are:"))
 }
 
 fn is_no_process(name: &str) -> bool {

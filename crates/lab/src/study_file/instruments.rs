@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use model::nearest;
 use model::plural::count;
 use model::study::Function;
 
-use super::{Fault, Rules, is_no_command, nearest};
+use super::{Fault, Rules, is_no_command};
 
 /// The kernel copies no more of a stack: a record's length is 16 bits (`perf_event_open(2)`).
 const LONGEST_COPY: u32 = 65_528;
@@ -97,13 +98,11 @@ impl Rules<'_> {
         if others.contains(&per.as_str()) {
             return Ok(());
         }
-        Err(match nearest(per, &others) {
-            Some(nearest) => format!("per the unknown function `{per}`; did you mean `{nearest}`?"),
-            None if others.is_empty() => {
-                format!("per the unknown function `{per}`; there is no other")
-            }
-            None => format!("per the unknown function `{per}`; there are: {}", others.join(", ")),
-        })
+        if others.is_empty() {
+            return Err(format!("per the unknown function `{per}`; there is no other"));
+        }
+        let meant = nearest::or_all(per, &others, "there are:");
+        Err(format!("per the unknown function `{per}`; {meant}"))
     }
 
     /// Named variants must be there, but where the command line has cut the study down.
@@ -112,7 +111,8 @@ impl Rules<'_> {
         let unknown = |name: &&String| !self.text.is_empty() && !known.contains(&name.as_str());
         match names.iter().find(unknown) {
             Some(unknown) => {
-                self.fault(at, format!("no variant `{unknown}`; there are: {}", known.join(", ")))
+                let meant = nearest::or_all(unknown, &known, "there are:");
+                self.fault(at, format!("no variant `{unknown}`; {meant}"))
             }
             None => Ok(()),
         }

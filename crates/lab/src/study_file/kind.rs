@@ -1,9 +1,9 @@
 //! Which kind of study a text is, by the table that no other kind has; and keys that stand in a study of another kind.
 
-use model::experiment::Kind;
+use model::{experiment::Kind, nearest};
 use toml::de::DeTable;
 
-use super::{Fault, line_at, nearest};
+use super::{Fault, line_at};
 
 /// The kind of a study's text, whole or broken.
 ///
@@ -34,7 +34,7 @@ pub fn of(text: &str) -> Result<Kind, Fault> {
 
 fn unknown<'a>(keys: impl Iterator<Item = &'a str>, line_of: impl Fn(&str) -> usize) -> Fault {
     let tables = Kind::ALL.map(Kind::table);
-    let meant = keys.filter_map(|key| Some((key, nearest(key, &tables)?))).next();
+    let meant = keys.filter_map(|key| Some((key, nearest::nearest(key, &tables)?))).next();
     match meant {
         Some((key, table)) => Fault {
             line: line_of(key),

@@ -101,30 +101,65 @@ impl StudyFile {
     }
 }
 
+/// The text of a study, and the name that errors give it.
+#[derive(Clone, Debug)]
+pub struct StudyText {
+    path: PathBuf,
+    text: String,
+}
+
+impl StudyText {
+    /// Reads a study file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let path = path.to_owned();
+        match file::text(&path, file::WRITTEN) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(source) => Err(Error::Read { path, source }),
+        }
+    }
+
+    /// A text that lies in no file, by its study's name.
+    pub fn named(name: &str, text: &str) -> Self {
+        Self { path: PathBuf::from(format!("{name}.toml")), text: text.to_owned() }
+    }
+
+    /// The study of any kind, checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Wrong`], with file and line.
+    pub fn study(self) -> Result<AnyStudyFile, Error> {
+        self.with(&[])
+    }
+
+    /// The same for a device: its clients are those that are there, and need not be said.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Wrong`], with file and line.
+    pub fn study_for_device(self) -> Result<AnyStudyFile, Error> {
+        self.with(&[0])
+    }
+
+    fn with(self, clients: &[u32]) -> Result<AnyStudyFile, Error> {
+        let Self { path, text } = self;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let wrong = |Fault { line, why }| Error::Wrong { path: path.clone(), line, why };
+        given(&name, text, clients).map_err(wrong)
+    }
+}
+
 /// Reads and checks a study file of any kind.
 ///
 /// # Errors
 ///
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
-    load_with(path, &[])
-}
-
-/// The same of a study that is carried out on a device: its clients are those that are there, and need not be said.
-///
-/// # Errors
-///
-/// [`Error`], with file and line.
-pub fn load_for_device(path: &Path) -> Result<AnyStudyFile, Error> {
-    load_with(path, &[0])
-}
-
-fn load_with(path: &Path, clients: &[u32]) -> Result<AnyStudyFile, Error> {
-    let text = file::text(path, file::WRITTEN)
-        .map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
-    given(&name, text, clients).map_err(wrong)
+    StudyText::read(path)?.study()
 }
 
 fn given(name: &str, text: String, clients: &[u32]) -> Result<AnyStudyFile, Fault> {

@@ -46,7 +46,8 @@ pub(crate) fn compare(
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let recorded = Completion::carry_out(options, &file, &path, &symbols)?;
     let page = recorded.path.join(PAGE);
-    let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
+    let wanted =
+        Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };
     Completion::publish(options, &recorded, &wanted)
 }
 
@@ -259,7 +260,7 @@ mod tests {
         let message = |words: &str| asked(words).unwrap_err();
         assert_eq!(
             message("busy evnet"),
-            "the study has no strategy `evnet`; it has busy, event, hybrid, batch"
+            "the study has no strategy `evnet`; did you mean `event`?"
         );
         assert!(message("busy busy").contains("compared with itself"));
         assert_eq!(

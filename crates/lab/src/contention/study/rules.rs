@@ -6,6 +6,7 @@ use model::{
     contention::{
         Application, Cell, Control, Flow, Machine, NamedControl, Place, Road, Role, Study, Traffic,
     },
+    nearest,
     span::Span,
 };
 use toml::de::DeTable;
@@ -13,7 +14,7 @@ use toml::de::DeTable;
 use crate::study_file::{
     Fault,
     lines::{Checked, Lines},
-    maxima, nearest,
+    maxima,
 };
 
 /// Words that arms have already.
@@ -158,10 +159,8 @@ fn known(what: &'static str, name: &str, all: &[&str]) -> Checked {
     if all.contains(&name) {
         return Ok(());
     }
-    let why = match nearest(name, all) {
-        Some(nearest) => format!("no [[{what}]] is named `{name}`; did you mean `{nearest}`?"),
-        None => format!("no [[{what}]] is named `{name}`; there are: {}", all.join(", ")),
-    };
+    let meant = nearest::or_all(name, all, "there are:");
+    let why = format!("no [[{what}]] is named `{name}`; {meant}");
     Err((what, why))
 }
 

@@ -1,0 +1,58 @@
+//! A page in a browser, where somebody asked for it with `--open`. What cannot be opened is said, and fails nothing: the
+//! page is there all the same.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::output;
+
+/// Which program opens pages, where `BROWSER` names none.
+const OPENER: &str = "xdg-open";
+
+/// One that cannot start a browser ends within this; one that is a browser itself goes on.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// Opens a page.
+pub(crate) fn open(page: &Path) {
+    let opener = env::var_os("BROWSER").filter(|name| !name.is_empty());
+    let opener = opener.unwrap_or_else(|| OsString::from(OPENER));
+    if let Err(why) = start(&opener, page) {
+        let page = page.display();
+        output::note(format_args!("headroom: cannot open {page}: {why}; open it in a browser"));
+    }
+}
+
+fn start(opener: &OsStr, page: &Path) -> Result<(), String> {
+    let name = opener.display();
+    let mut command = Command::new(opener);
+    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+    let deadline = Instant::now() + MOMENT;
+    while Instant::now() < deadline {
+        match child.try_wait() {
+            Ok(Some(ended)) if ended.success() => return Ok(()),
+            Ok(Some(ended)) => return Err(format!("{name}: {ended}")),
+            _ => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opener_that_fails_or_is_not_there_is_reported_and_one_that_works_is_not() {
+        let page = Path::new("/");
+        start(OsStr::new("true"), page).unwrap();
+        assert!(start(OsStr::new("false"), page).unwrap_err().starts_with("false: exit status: 1"));
+        assert!(start(OsStr::new("no-such-browser"), page).unwrap_err().contains("No such file"));
+    }
+}

@@ -1,0 +1,83 @@
+//! Words to flags, and what is answered where that fails: the verb that was meant, or where to begin.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{
+    CommandFactory, Error, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use model::nearest::nearest;
+
+use super::Flags;
+use crate::{failure::USAGE, output};
+
+const START: &str = "\
+headroom: what Wi-Fi costs on an access point: measured, proved, given back
+
+To start with:
+  headroom doctor              what this machine can measure, and what it lacks
+  headroom run client-scale    what each client costs: measured here, as a report
+  headroom up                  a shell on an access point with 18 clients
+
+`headroom studies` lists the other studies, `headroom --help` everything.";
+
+impl Flags {
+    /// Reads the words of the command line, the program's name first.
+    ///
+    /// # Errors
+    ///
+    /// The exit code, once everything is said.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        if words.len() < 2 {
+            START.lines().for_each(output::note);
+            return Err(ExitCode::from(USAGE));
+        }
+        Self::try_parse_from(&words).map_err(|error| {
+            let error = with_what_was_meant(error, &words);
+            // A reader who left has read what it wanted.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
+        })
+    }
+}
+
+/// clap names a verb only where much of it is right.
+fn with_what_was_meant(mut error: Error, words: &[OsString]) -> Error {
+    let command = Flags::command();
+    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    // Behind a verb it is a verb of that one's.
+    let is_first = !words.iter().any(|word| verbs.iter().any(|verb| word == verb));
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+        && is_first
+        && let Some(meant) = nearest(wrong, &verbs)
+    {
+        let meant = ContextValue::Strings(vec![meant.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &str) -> String {
+        let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+        with_what_was_meant(Flags::try_parse_from(&words).unwrap_err(), &words).to_string()
+    }
+
+    #[test]
+    fn a_misspelt_verb_is_answered_with_the_one_that_was_meant() {
+        for (wrong, meant) in [("rn", "run"), ("comapre", "compare"), ("studys", "studies")] {
+            let said = said(&format!("headroom {wrong} x"));
+            assert!(said.contains(&format!("'{meant}'")), "{wrong}: {said}");
+        }
+        assert!(!said("headroom weather").contains("similar"));
+        assert!(!said("headroom guard rn").contains("'run'"));
+    }
+}

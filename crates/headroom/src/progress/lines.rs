@@ -1,0 +1,248 @@
+//! Progress where there is no terminal: a line for each thing worth one, and every 15 s one line on what is being done
+//! and how long that still takes, however long nothing happens.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use indicatif::HumanDuration;
+use model::{event::Event, plural::count};
+
+use super::{Show, readable, sentence};
+use crate::output;
+
+/// Between two lines on what is being done.
+const EVERY: Duration = Duration::from_secs(15);
+
+/// Where lines go.
+type Say = fn(String);
+
+/// Lines.
+pub(super) struct Lines {
+    state: Arc<Mutex<State>>,
+    say: Say,
+    /// The ticking ends with it.
+    _ticking: Sender<()>,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::with(EVERY, |line| output::note(line))
+    }
+}
+
+impl Lines {
+    fn with(every: Duration, say: Say) -> Self {
+        let state = Arc::new(Mutex::new(State::default()));
+        let (ticking, ended) = mpsc::channel();
+        let seen = Arc::downgrade(&state);
+        thread::spawn(move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                now(&seen).into_iter().for_each(say);
+            }
+        });
+        Self { state, say, _ticking: ticking }
+    }
+}
+
+fn now(state: &Weak<Mutex<State>>) -> Option<String> {
+    let state = state.upgrade()?;
+    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    state.now(Instant::now())
+}
+
+impl Show for Lines {
+    fn show(&mut self, event: Event) {
+        let line = line(&event);
+        let page = match &event {
+            Event::RunStarted { folder, .. } => Some(readable(folder)),
+            _ => None,
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.follow(event, Instant::now());
+        let last = state.is_last().then(|| state.trials());
+        line.into_iter().chain(page).chain(last).for_each(self.say);
+    }
+}
+
+/// What is worth a line at once.
+fn line(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::RunStarted { folder, trials, done } => {
+            format!("run: {folder}: {}, {done} done before", count(*trials, "trial"))
+        }
+        Event::TrialEnded { invalid: Some(why), name, .. } => format!("invalid: {name}: {why}"),
+        Event::KvmStarted => "KVM: a guest is tried on it, for 8 s at most".to_owned(),
+        other => return sentence(other),
+    })
+}
+
+/// What is being done.
+#[derive(Debug, Default)]
+struct State {
+    /// Before the trials: what is made, and since when.
+    making: Option<(String, Instant)>,
+    run: Option<Run>,
+}
+
+/// The trials.
+#[derive(Debug)]
+struct Run {
+    began: Instant,
+    trials: u32,
+    done: u32,
+    /// Done by an earlier execution.
+    before: u32,
+    /// The last trial that started.
+    at: String,
+    /// Whether a trial has just ended.
+    stepped: bool,
+}
+
+impl State {
+    fn follow(&mut self, event: Event, at: Instant) {
+        if let Some(run) = &mut self.run {
+            run.stepped = false;
+        }
+        match event {
+            Event::ImageStep { step } => self.making = Some((format!("image: {step}"), at)),
+            Event::SnapshotStarted { clients, .. } => self.make(clients, 0, at),
+            Event::Associated { associated, clients } => self.make(clients, associated, at),
+            Event::ImageReady { .. } | Event::SnapshotReady { .. } => self.making = None,
+            Event::RunStarted { trials, done, .. } => {
+                let (began, at) = (at, String::new());
+                self.run = Some(Run { began, trials, done, before: done, at, stepped: false });
+            }
+            Event::TrialStarted { id } => {
+                self.run.iter_mut().for_each(|run| run.at.clone_from(&id))
+            }
+            Event::TrialEnded { .. } => self.run.iter_mut().for_each(Run::step),
+            Event::RunEnded { .. } => *self = Self::default(),
+            _ => {}
+        }
+    }
+
+    /// An access point is made; its time counts from its boot.
+    fn make(&mut self, clients: u32, associated: u32, at: Instant) {
+        let since = match &self.making {
+            Some((_, since)) if associated > 0 => *since,
+            _ => at,
+        };
+        let clients = count(clients, "client");
+        let what = format!("access point: {associated} of {clients} have joined");
+        self.making = Some((what, since));
+    }
+
+    /// What is being done, and how long it has taken or will take.
+    fn now(&self, at: Instant) -> Option<String> {
+        let Some((what, since)) = &self.making else {
+            return self.run.as_ref().map(|run| run.now(at));
+        };
+        let seconds = at.saturating_duration_since(*since).as_secs();
+        Some(format!("{what}, {seconds} s so far"))
+    }
+
+    /// Whether the last trial has just ended.
+    fn is_last(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.stepped && run.done == run.trials)
+    }
+
+    fn trials(&self) -> String {
+        self.run.as_ref().map(Run::trials).unwrap_or_default()
+    }
+}
+
+impl Run {
+    fn step(&mut self) {
+        self.done += 1;
+        self.stepped = true;
+    }
+
+    fn trials(&self) -> String {
+        format!("trials: {} of {}", self.done, self.trials)
+    }
+
+    fn now(&self, at: Instant) -> String {
+        let here = self.done - self.before;
+        let left = self.trials.saturating_sub(self.done);
+        let gone = at.saturating_duration_since(self.began);
+        let rest = match here {
+            0 => "none has ended yet".to_owned(),
+            here => format!("about {} left", HumanDuration(gone * left / here)),
+        };
+        let name = if self.at.is_empty() { String::new() } else { format!("; at {}", self.at) };
+        format!("{}, {rest}{name}", self.trials())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::study::Mode;
+
+    use super::*;
+
+    fn started(state: &mut State, id: &str, at: Instant) {
+        state.follow(Event::TrialStarted { id: id.to_owned() }, at);
+    }
+
+    fn ended(state: &mut State, at: Instant) {
+        let (id, name) = (String::new(), String::new());
+        state.follow(Event::TrialEnded { id, name, took_ms: 0, invalid: None }, at);
+    }
+
+    #[test]
+    fn trials_say_how_many_how_long_and_which() {
+        let begin = Instant::now();
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        let mut state = State::default();
+        assert_eq!(state.now(begin), None);
+        let folder = "runs/one".to_owned();
+        state.follow(Event::RunStarted { folder, trials: 24, done: 4 }, begin);
+        started(&mut state, "bulk@114#1", begin);
+        let now = state.now(after(15)).unwrap();
+        assert_eq!(now, "trials: 4 of 24, none has ended yet; at bulk@114#1");
+        ended(&mut state, after(20));
+        started(&mut state, "found@114#1", after(20));
+        ended(&mut state, after(30));
+        // Those of an earlier execution took none of these 30 s.
+        let now = state.now(after(30)).unwrap();
+        assert_eq!(now, "trials: 6 of 24, about 5 minutes left; at found@114#1");
+    }
+
+    #[test]
+    fn what_is_made_before_the_trials_says_how_long_it_has_taken() {
+        let begin = Instant::now();
+        let mut state = State::default();
+        state.follow(Event::ImageStep { step: "packages".to_owned() }, begin);
+        let later = begin + Duration::from_secs(15);
+        assert_eq!(state.now(later).unwrap(), "image: packages, 15 s so far");
+        state.follow(Event::SnapshotStarted { clients: 114, mode: Mode::Counted }, later);
+        state.follow(Event::Associated { associated: 60, clients: 114 }, later);
+        let now = state.now(later + Duration::from_secs(16)).unwrap();
+        assert_eq!(now, "access point: 60 of 114 clients have joined, 16 s so far");
+    }
+
+    #[test]
+    fn lines_come_though_nothing_happens_and_end_with_the_work() {
+        static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let said = || SAID.lock().unwrap().len();
+        let mut lines =
+            Lines::with(Duration::from_millis(5), |line| SAID.lock().unwrap().push(line));
+        lines.show(Event::ImageStep { step: "packages".to_owned() });
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while said() < 3 && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(SAID.lock().unwrap()[1..].iter().all(|line| line.ends_with("s so far")));
+        drop(lines);
+        thread::sleep(Duration::from_millis(50));
+        let then = said();
+        thread::sleep(Duration::from_millis(50));
+        assert!(then >= 3 && said() == then);
+    }
+}
