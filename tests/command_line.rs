@@ -137,7 +137,10 @@ fn the_studies_that_ship_are_listed_and_their_files_printed() {
         assert!(line.ends_with(question), "{line}");
         assert_eq!(place.headroom(["studies", &name]).run().code(0).stdout, text);
         let whole = place.headroom(["studies", &name, "--json"]).run().json();
-        assert_eq!((&whole["text"], &whole["question"]), (&text.into(), &question.into()));
+        assert_eq!(
+            (&whole["text"], &whole["question"]),
+            (&serde_json::Value::from(&*text), &question.into())
+        );
     }
     place.headroom(["studies", "client-scle"]).run().code(2).says("did you mean `client-scale`?");
 }

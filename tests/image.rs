@@ -21,7 +21,7 @@ fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
     let empty = place.folder("empty").display().to_string();
     let base = place.headroom(["image", "--base", "--json", "--device"]).words([&*empty]);
     let base = base.env("HEADROOM_CACHE", cache.path()).run().code(0).json();
-    assert_eq!([base["base"].as_str().unwrap()], *cache.entries("base"));
+    assert_eq!([std::path::PathBuf::from(base["base"].as_str().unwrap())], *cache.entries("base"));
 
     headroom(&["image", "--prune", "1"]).code(0).prints("freed 0 MB");
     headroom(&["image", "--prune", "0"]).code(0).prints("freed ");

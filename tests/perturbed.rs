@@ -22,7 +22,8 @@ fn burners(is: &str, there: u32, elsewhere: u32) -> Study {
 fn compared(place: &Place, study: &Study, words: &[&str], code: i32) -> Value {
     place.write("study.toml", &study.text());
     let all = ["compare", "study.toml", "plain", "own", "--out", "run", "--json"].iter();
-    let ended = place.headroom(all.chain(words).copied()).run().code(code);
+    let ended = place.headroom(all.chain(words).copied()).run();
+    let ended = ended.code(code);
     let analysis = ended.last_json();
     let all = analysis["judgements"].as_array().unwrap();
     assert_eq!(all.len(), 1, "{all:?}");
@@ -30,14 +31,13 @@ fn compared(place: &Place, study: &Study, words: &[&str], code: i32) -> Value {
 }
 
 fn states(judgement: &Value) -> Vec<(&str, &str, bool)> {
-    let text = |state: &'_ Value, key: &str| -> String { state[key].as_str().unwrap().to_owned() };
     let all = judgement["states"].as_array().unwrap();
-    let one = |state: &Value| {
-        let name: &'static str = text(state, "state").leak();
-        let finding: &'static str = text(state, "finding").leak();
-        (name, finding, state["holds"].as_bool().unwrap())
-    };
-    all.iter().map(one).collect()
+    all.iter()
+        .map(|state| {
+            let text = |key| state[key].as_str().unwrap();
+            (text("state"), text("finding"), state["holds"].as_bool().unwrap())
+        })
+        .collect()
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) struct Lines {
 
 impl Default for Lines {
     fn default() -> Self {
-        Self::with(EVERY, |line| output::note(line))
+        Self::with(EVERY, output::note)
     }
 }
 

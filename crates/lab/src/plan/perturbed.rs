@@ -111,12 +111,12 @@ mod tests {
     fn every_state_is_another_one_in_every_repetition() {
         let all = plan("\"phase\", \"seed\", \"layout\"");
         let of_a = all.iter().filter(|trial| trial.id.variant == "a" && trial.id.clients == 18);
-        let told = |trial: &PlannedTrial| {
+        let drawn = |trial: &PlannedTrial| {
             let measure = &trial.measure;
             format!("{:?} {:?} {:?}", measure.offset, measure.warm_up, measure.state)
         };
-        let told: BTreeSet<_> = of_a.map(told).collect();
-        assert_eq!(told.len(), 4 * 6);
+        let drawn: BTreeSet<_> = of_a.map(drawn).collect();
+        assert_eq!(drawn.len(), 4 * 6);
     }
 
     #[test]

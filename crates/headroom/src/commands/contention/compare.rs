@@ -19,11 +19,7 @@ use report::{
 use super::NONE;
 use crate::{
     code_files::SymbolFolders,
-    commands::{
-        kinds::Verbs,
-        publish::Wanted,
-        targets,
-    },
+    commands::{kinds::Verbs, publish::Wanted, targets},
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,
