@@ -576,6 +576,7 @@ mod tests {
             clients: 6,
             repetition,
             purpose: Purpose::Cpu,
+            perturbed: None,
         };
         let trials = Affected(vec![id("b", 1), id("a", 1), id("b", 2)]);
         assert_eq!(Doubt::MissingSamples { trials }.variants(), ["a", "b"]);
