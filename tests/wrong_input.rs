@@ -111,8 +111,8 @@ fn a_study_that_is_not_there_is_reported_by_its_path() {
 fn a_variant_that_the_study_does_not_have_is_reported_with_those_it_has() {
     let place = Place::without_guests();
     place.write("study.toml", &Study::small().idle().load("dump", "iw dev").text());
-    let ended = place.headroom(["run", "study.toml", "--variant", "dumb", "--out", "run"]).run();
-    ended.code(2).says("no variant `dumb`; it has idle, dump").in_one_line();
+    let ended = place.headroom(["run", "study.toml", "--variant", "weather", "--out", "run"]).run();
+    ended.code(2).says("no variant `weather`; it has idle, dump").in_one_line();
     assert!(!place.path("run").exists());
 }
 
