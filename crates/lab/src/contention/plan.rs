@@ -138,7 +138,8 @@ fn modelled(study: &Study) -> Vec<Draft<'_>> {
     let has_model = |cell: &Cell| {
         let place = place_of(study, cell);
         let counted = |place: &Place| place.on == Machine::Vm && mode_of(place) == Mode::Counted;
-        study.caches.is_some() && cell.four_cases && place.is_some_and(counted)
+        let is_compared = study.contention.versus.is_some();
+        !is_compared && study.caches.is_some() && cell.four_cases && place.is_some_and(counted)
     };
     let cells = (0..).zip(&study.cells).filter(|(_, cell)| has_model(cell));
     let of_cell = |(at, cell): (u32, _)| {

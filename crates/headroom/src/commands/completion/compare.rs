@@ -250,7 +250,7 @@ mod tests {
             let page = report::completion::page(&analysed, &run, "").unwrap();
             let start = "headroom compare study.toml ";
             let (_, again) = page.split_once(start).unwrap();
-            let (again, _) = again.split_once('\n').unwrap();
+            let (again, _) = again.split_once(['\n', '<']).unwrap();
             assert_eq!(asked(again).unwrap(), study, "{words}: {again}");
         }
     }
