@@ -210,11 +210,6 @@ fn a_cell_is_tried_under_every_arm_and_has_its_page() {
     place.headroom(words).run().code(0);
     let junit = fs::read_to_string(place.path("run.xml")).unwrap();
     assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{junit}");
-    place
-        .headroom(["compare", "study.toml", "none", "shares-2"])
-        .run()
-        .code(2)
-        .says("use `headroom run`");
     place.headroom(["export", "run"]).run().code(2).says("holds a contention run").in_one_line();
 }
 

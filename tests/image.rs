@@ -21,7 +21,8 @@ fn an_image_is_described_for_machines_and_old_ones_are_pruned() {
     let empty = place.folder("empty").display().to_string();
     let base = place.headroom(["image", "--base", "--json", "--device"]).words([&*empty]);
     let base = base.env("HEADROOM_CACHE", cache.path()).run().code(0).json();
-    assert_eq!([std::path::PathBuf::from(base["base"].as_str().unwrap())], *cache.entries("base"));
+    let base = std::path::PathBuf::from(base["base"].as_str().unwrap());
+    assert!(cache.entries("base").contains(&base), "{}", base.display());
 
     headroom(&["image", "--prune", "1"]).code(0).prints("freed 0 MB");
     headroom(&["image", "--prune", "0"]).code(0).prints("freed ");

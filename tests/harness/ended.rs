@@ -57,9 +57,10 @@ impl Ended {
         self
     }
 
-    /// It printed this on its standard output.
+    /// It printed this on its standard output, wherever its lines were broken.
     pub(crate) fn prints(&self, text: &str) -> &Self {
-        assert!(self.stdout.contains(text), "`{text}` was to be printed:\n{self}");
+        let is = self.stdout.contains(text) || unbroken(&self.stdout).contains(text);
+        assert!(is, "`{text}` was to be printed:\n{self}");
         self
     }
 
@@ -75,6 +76,11 @@ impl Ended {
         serde_json::from_str(line)
             .unwrap_or_else(|error| panic!("JSON was to be printed last ({error}):\n{self}"))
     }
+}
+
+/// A text whose words stand a space apart.
+fn unbroken(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Ended {

@@ -340,14 +340,23 @@ impl Below {
 }
 
 impl Drop for Below {
+    /// Ends whoever is in the groups, a forker's children too: a group with one of them in it stays.
     fn drop(&mut self) {
         for child in &mut self.children {
             let _ = child.kill();
             let _ = child.wait();
         }
-        for top in &self.tops {
-            for group in ["headroom-guard.stray", "apps/miner", "apps", ""] {
-                let _ = fs::remove_dir(top.join(group));
+        let groups = self.tops.iter().flat_map(|top| {
+            ["headroom-guard.stray", "apps/miner", "apps", ""].map(|group| top.join(group))
+        });
+        for group in groups {
+            let start = Instant::now();
+            while fs::remove_dir(&group).is_err() && group.exists() && start.elapsed() < PATIENCE {
+                let members = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+                for pid in members.lines().filter_map(|line| line.parse().ok()) {
+                    signal(pid, "KILL");
+                }
+                sleep(Duration::from_millis(10));
             }
         }
     }

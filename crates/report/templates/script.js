@@ -20,9 +20,9 @@
   // A link into something folded unfolds it, and everything around it.
   function unfold() {
     var at = location.hash.length > 1 && id(decodeURIComponent(location.hash.slice(1)));
-    var fold = at && at.closest("details");
+    var fold = at && at.closest("details:not([open])");
     if (!fold) { return; }
-    for (; fold; fold = fold.parentElement.closest("details")) { fold.open = true; }
+    for (; fold; fold = fold.parentElement.closest("details:not([open])")) { fold.open = true; }
     at.scrollIntoView();
   }
   addEventListener("hashchange", unfold);

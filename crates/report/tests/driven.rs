@@ -165,8 +165,11 @@ fn every_line_of_the_contents_leads_to_its_section() {
         let (at, Size { height, .. }) = page.find(&format!(".toc a[href='{line}']"));
         assert!(height >= 32.0, "{line} is {height} pixels high, too few for a thumb");
         page.click(at);
-        let hash = page.text("location.hash");
-        assert_eq!(hash, line);
+        page.await_text("location.hash", line);
+        // What unfolds scrolls once more: the next click waits for that.
+        let unfolded =
+            format!("`${{!document.querySelector('{line}').closest('details:not([open])')}}`");
+        page.await_text(&unfolded, "true");
         let top = page.read(&format!(
             "document.querySelector('{line}').getBoundingClientRect().top + scrollY"
         ));

@@ -9,11 +9,16 @@ use std::{
     os::fd::OwnedFd,
     path::Path,
     process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use command_fds::{CommandFdExt, FdMapping};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// The longest that a page may take to react, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The size of a window or of an element, in pixels of the page.
 #[derive(Clone, Copy, Debug)]
@@ -182,10 +187,22 @@ impl Page {
         }
     }
 
-    /// The middle of the first element that the selector finds, scrolled into sight; and its size.
+    /// Waits until an expression of the page's script has this value, as a person waits for a page to react.
+    pub(crate) fn await_text(&mut self, expression: &str, text: &str) {
+        let start = Instant::now();
+        while self.text(expression) != text {
+            let seen = self.text(expression);
+            assert!(start.elapsed() < PATIENCE, "{expression}: {seen:?}, and not {text:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The middle of the first element that the selector finds, scrolled into sight and drawn there; and
+    /// its size.
     pub(crate) fn find(&mut self, selector: &str) -> (Point, Size<f64>) {
         let found = self.read(&format!(
-            "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
+            "(async () => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
+             for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame); \
              const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2, b.width, b.height]; }})()"
         ));
         let number = |at: usize| found[at].as_f64().expect("a place");
