@@ -36,6 +36,8 @@ pub struct ProfileFigures {
     pub unknown: Unknown,
     /// Waiting that is named.
     pub waiting: Vec<Waiting>,
+    /// The machine's work that it was charged with, most samples first.
+    pub charged: Vec<Charged>,
 }
 
 /// One capture.
@@ -211,6 +213,63 @@ pub enum WhyWaiting {
         /// The most.
         to: u32,
     },
+}
+
+/// CPU that a process was charged with, and that was not spent for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charged {
+    /// What it was spent for.
+    pub what: ChargedFor,
+    /// Samples.
+    pub samples: u64,
+    /// Share of all samples, 0 to 1.
+    pub share: f64,
+    /// Its CPU, µs a second.
+    pub cpu: Option<Estimate>,
+}
+
+/// What an interrupt, or a lack of memory, has the process that runs do for the whole machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChargedFor {
+    /// A softirq that receives packets.
+    NetworkReceive,
+    /// A softirq that sends packets.
+    NetworkTransmit,
+    /// A softirq that runs timers.
+    Timers,
+    /// A softirq that runs tasklets.
+    Tasklets,
+    /// A softirq that frees what RCU has kept.
+    Rcu,
+    /// A softirq that balances the CPUs' load.
+    Scheduler,
+    /// A softirq of block devices.
+    Block,
+    /// Another softirq, or one between two.
+    Softirqs,
+    /// An interrupt's handler.
+    Interrupts,
+    /// Memory that had to be won back before the process got some.
+    Reclaim,
+}
+
+impl ChargedFor {
+    /// In a few words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NetworkReceive => "softirq: packets that arrive",
+            Self::NetworkTransmit => "softirq: packets that leave",
+            Self::Timers => "softirq: timers",
+            Self::Tasklets => "softirq: tasklets",
+            Self::Rcu => "softirq: RCU",
+            Self::Scheduler => "softirq: load balancing",
+            Self::Block => "softirq: block devices",
+            Self::Softirqs => "softirq: another",
+            Self::Interrupts => "interrupt handlers",
+            Self::Reclaim => "memory reclaim",
+        }
+    }
 }
 
 /// Two profiles against each other.

@@ -257,6 +257,7 @@ fn figures_of(profile: &Profile, captures: Vec<Capture>, order: Order) -> Profil
         functions: stacks::function_costs(&functions, profile, &costs),
         unknown: stacks::unknown(profile),
         waiting: stacks::named_waiting(&functions, profile, &costs),
+        charged: stacks::charged(profile, &costs),
     }
 }
 

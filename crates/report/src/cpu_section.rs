@@ -67,6 +67,7 @@ struct Section {
     changes: Vec<Folded>,
     functions: Vec<Folded>,
     waiting: String,
+    charged: String,
     explained: Vec<String>,
     unknown: String,
     modules: String,
@@ -107,6 +108,7 @@ impl Section {
             changes: changes(differences),
             functions: functions(profiles),
             waiting: profile_tables::waiting(profiles).html_or_nothing(),
+            charged: profile_tables::charged(profiles).html_or_nothing(),
             explained: profiles
                 .iter()
                 .map(|profile| prose::html(&profile_tables::explained(profile)))

@@ -263,6 +263,24 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
         .table()
 }
 
+/// What a process was charged with and did not ask for.
+pub(crate) fn charged(profiles: &[ProfileFigures]) -> Table {
+    let costs = profiles.iter().flat_map(|profile| &profile.charged).filter_map(|each| each.cpu);
+    let unit = quantity::cpu_unit(costs.map(|cpu| cpu.mean).fold(0.0, f64::max));
+    let name = format!("{}/s", unit.name);
+    let rows =
+        profiles.iter().flat_map(|profile| profile.charged.iter().map(move |each| (profile, each)));
+    Table::of("CPU that is charged to a process and spent for the machine", rows)
+        .head("variant", "", |(profile, _)| profile.variant.clone())
+        .number("clients", "", |(profile, _)| clients(profile.clients))
+        .name("spent for", "", |(_, each)| each.what.name().to_owned())
+        .number("CPU", &name, |(_, each)| mean(unit, each.cpu.as_ref()))
+        .quiet("95 % interval", &name, |(_, each)| bracket(unit, each.cpu.as_ref()))
+        .number("samples", "", |(_, each)| each.samples.to_string())
+        .number("of all", "%", |(_, each)| percent(each.share))
+        .table()
+}
+
 /// Every capture: how much was recorded, what it cost, and what the burner proved.
 pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
     let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));

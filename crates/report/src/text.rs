@@ -141,7 +141,12 @@ pub fn functions(profile: &ProfileFigures) -> String {
         left_out += &format!("  {above} above them all, without work of their own, not shown\n");
     }
     let explained = fold(&profile_tables::explained(profile), "  ", "    ");
-    let text = format!("{}{left_out}\n{explained}\n{}", section(table), waits(profile));
+    let text = format!(
+        "{}{left_out}\n{explained}\n{}{}",
+        section(table),
+        waits(profile),
+        charged(profile)
+    );
     // It stands by itself: the caller parts it from what is above.
     text.trim_start_matches('\n').to_owned()
 }
@@ -170,6 +175,19 @@ fn waits(profile: &ProfileFigures) -> String {
     match each.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => String::new(),
         all => fold(&format!("Waiting on the CPU: {all}."), "  ", "    ") + "\n",
+    }
+}
+
+/// The line about what was charged and spent for the machine.
+fn charged(profile: &ProfileFigures) -> String {
+    let each = profile.charged.iter().map(|each| {
+        let cost =
+            each.cpu.as_ref().map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
+        format!("{} ({cost}{})", each.what.name(), quantity::percent(each.share))
+    });
+    match each.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => String::new(),
+        all => fold(&format!("Charged for the machine’s work: {all}."), "  ", "    ") + "\n",
     }
 }
 

@@ -9,6 +9,7 @@
 //! ```
 
 pub mod budget;
+mod charged;
 mod cost;
 mod difference;
 pub mod export;
@@ -34,6 +35,7 @@ pub mod unwind;
 mod waiting;
 
 pub(crate) use crate::stacks::{
+    charged::charged,
     cost::Costs,
     difference::{Side, difference},
     functions::{Functions, costs as function_costs},

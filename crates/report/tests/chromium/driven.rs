@@ -10,15 +10,15 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use command_fds::{CommandFdExt, FdMapping};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The longest that a page may take to react, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a page is looked at until it has reacted: for 20 s at least, because the machine may be busy.
+const LOOKS: u32 = 1000;
 
 /// The size of a window or of an element, in pixels of the page.
 #[derive(Clone, Copy, Debug)]
@@ -189,12 +189,15 @@ impl Page {
 
     /// Waits until an expression of the page's script has this value, as a person waits for a page to react.
     pub(crate) fn await_text(&mut self, expression: &str, text: &str) {
-        let start = Instant::now();
-        while self.text(expression) != text {
-            let seen = self.text(expression);
-            assert!(start.elapsed() < PATIENCE, "{expression}: {seen:?}, and not {text:?}");
+        let mut seen = String::new();
+        for _ in 0..LOOKS {
+            seen = self.text(expression);
+            if seen == text {
+                return;
+            }
             thread::sleep(Duration::from_millis(20));
         }
+        panic!("{expression}: {seen:?}, and not {text:?}");
     }
 
     /// The middle of the first element that the selector finds, scrolled into sight and drawn there; and
