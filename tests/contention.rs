@@ -44,7 +44,7 @@ application = "stream"
 fn two_controls_are_compared_second_by_second_and_the_page_shows_both_parts() {
     let place = Place::with_guests();
     place.write("study.toml", QUESTION);
-    let words = "compare study.toml none shares-2 --window 4s --out run --json";
+    let words = "compare study.toml none shares-2 --pairs 6 --window 4s --out run --json";
     let message = place.headroom(words.split(' ')).run().code(0).last_json();
     let found = &message["comparison"];
     assert_eq!((&found["verdict"], &found["carries"]), (&"pass".into(), &"more".into()));

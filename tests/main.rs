@@ -6,7 +6,7 @@
 //!
 //! | variable | meaning | default |
 //! | --- | --- | --- |
-//! | `HEADROOM_BIN` | the binary to drive | `release/headroom` alongside the tests |
+//! | `HEADROOM_BIN` | the binary to drive | `headroom` of the same build |
 //! | `HEADROOM_CACHE` | images and snapshots | `headroom-cache` in the target folder |
 
 #![expect(

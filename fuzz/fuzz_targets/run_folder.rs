@@ -9,8 +9,8 @@
 use std::{fs, path::Path, sync::LazyLock};
 
 use lab::run_folder;
-use model::experiment::Clients;
 use libfuzzer_sys::fuzz_target;
+use model::experiment::Clients;
 use sha2::{Digest, Sha256};
 
 /// The files of the folder, as `fuzz/corpus/run_folder` has them behind their first byte.

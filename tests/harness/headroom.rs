@@ -23,24 +23,29 @@ use super::{
 /// No execution takes longer, even if it makes the image first and the machine is busy. One that does has hung.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The target folder: the tests are in `TARGET/PROFILE/deps`.
-pub(super) fn target() -> PathBuf {
+/// Where the tests were built: they are in `TARGET/PROFILE/deps`.
+fn profile() -> PathBuf {
     let test = env::current_exe().unwrap();
-    test.ancestors().nth(3).unwrap().to_owned()
+    test.ancestors().nth(2).unwrap().to_owned()
 }
 
-/// The binary to drive.
+/// The target folder.
+pub(super) fn target() -> PathBuf {
+    profile().parent().unwrap().to_owned()
+}
+
+/// The binary to drive: built as the tests are, so that nothing is built twice.
 pub(crate) fn binary() -> PathBuf {
-    let sibling = || target().join("release/headroom");
+    let sibling = || profile().join("headroom");
     let binary = env::var_os("HEADROOM_BIN").map_or_else(sibling, PathBuf::from);
-    assert!(binary.is_file(), "{} is not there: run make build", binary.display());
+    assert!(binary.is_file(), "{} is not there: run make tested", binary.display());
     binary
 }
 
 /// A program for the device, as headroom finds it alongside itself.
 pub(crate) fn device_program(name: &str) -> PathBuf {
     let program = target().join("x86_64-unknown-linux-gnu/device").join(name);
-    assert!(program.is_file(), "{} is not there: run make build", program.display());
+    assert!(program.is_file(), "{} is not there: run make tested", program.display());
     program
 }
 

@@ -1,15 +1,11 @@
-//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints, the fuzz targets,
-//! the links of the documentation.
+//! Everything that is checked, in the order in which it is reported: our rules, formatting, lints, the links of the
+//! documentation.
 //!
 //! All of it runs even where the first part fails, so that one call reports everything.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result};
-use cargo_metadata::MetadataCommand;
 
 use crate::{rules, workspace::Workspace};
 
@@ -20,47 +16,39 @@ struct Tool {
     package: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
-    Tool { verb: "fmt", arguments: &["--all", "--", "--check"], package: "rustfmt-web" },
-    Tool {
-        verb: "clippy",
-        arguments: &["--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        package: "rust-web-clippy",
-    },
-];
+const FORMAT: Tool =
+    Tool { verb: "fmt", arguments: &["--all", "--", "--check"], package: "rustfmt-web" };
+const LINTS: Tool = Tool {
+    verb: "clippy",
+    arguments: &["--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    package: "rust-web-clippy",
+};
 
-/// Our rules, then the tools of the toolchain; whether all is in order.
+/// Our rules, the tools of the toolchain, the documentation; whether all is in order.
 ///
 /// # Errors
 ///
 /// Where something could not be looked at.
 pub(crate) fn everything(root: &Path) -> Result<bool> {
+    all_of(root, &[FORMAT, LINTS])
+}
+
+/// The same without lints, which `make test` has of its build.
+///
+/// # Errors
+///
+/// Where something could not be looked at.
+pub(crate) fn all_but_lints(root: &Path) -> Result<bool> {
+    all_of(root, &[FORMAT])
+}
+
+fn all_of(root: &Path, tools: &[Tool]) -> Result<bool> {
     let mut fine = rules(root)?;
-    for tool in &TOOLS {
+    for tool in tools {
         fine &= tool.run(root)?;
     }
-    fine &= fuzz_targets(root)?;
     println!("check: the documentation");
     Ok(fine & crate::package("site", &[])?)
-}
-
-/// Whether the fuzz targets compile. Their workspace is not ours, so nothing else would notice that they no longer do.
-///
-/// Dependencies are shared with what clippy has checked. libFuzzer itself is not built: nothing is linked here.
-fn fuzz_targets(root: &Path) -> Result<bool> {
-    println!("check: fuzz targets");
-    let status = cargo(root)
-        .args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
-        .env("CARGO_TARGET_DIR", target(root)?)
-        .env("CUSTOM_LIBFUZZER_PATH", root.join("fuzz/libfuzzer.a"))
-        .status();
-    Ok(status.context("cannot run cargo check")?.success())
-}
-
-/// Where cargo builds the workspace.
-fn target(root: &Path) -> Result<PathBuf> {
-    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec();
-    Ok(metadata.context("cannot ask cargo for the workspace")?.target_directory.into())
 }
 
 /// Our rules alone; whether all are kept.

@@ -13,6 +13,11 @@
 //! - Power of the equivalence test: both one-sided tests reject, by Bonferroni's bound on the two misses;
 //!   Phillips, J. Pharmacokinetics and Biopharmaceutics 18 (1990).
 
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
 use model::verdict::{Expect, FEWEST_PAIRS};
 use statrs::function::{erf::erfc, gamma::ln_gamma};
 
@@ -34,6 +39,18 @@ const FEW: usize = 5;
 /// two pairs.
 pub fn detectable(pairs: u32, sd: f64, level: f64) -> Option<f64> {
     let freedom = pairs.checked_sub(1).filter(|freedom| *freedom > 0)? as usize;
+    Some(found_noncentrality(freedom, level) * sd / f64::from(pairs).sqrt())
+}
+
+/// The noncentrality that a two-sided t test finds in [`POWER`] of all experiments. A run asks for one or two of them, for
+/// each figure of its own again, and each takes tens of thousands of exponentials.
+fn found_noncentrality(freedom: usize, level: f64) -> f64 {
+    static KNOWN: Mutex<BTreeMap<(usize, u64), f64>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry((freedom, level.to_bits())).or_insert_with(|| search_noncentrality(freedom, level))
+}
+
+fn search_noncentrality(freedom: usize, level: f64) -> f64 {
     let at = |delta: f64| two_sided(delta, freedom, level);
     // A distance that is found for certain: the power rises with it.
     let mut high = t_quantile_at(freedom, 1.0 - level / 2.0) + 3.0;
@@ -45,7 +62,7 @@ pub fn detectable(pairs: u32, sd: f64, level: f64) -> Option<f64> {
         let middle = f64::midpoint(low, high);
         if at(middle) < POWER { low = middle } else { high = middle }
     }
-    Some(high * sd / f64::from(pairs).sqrt())
+    high
 }
 
 /// The pairs that decide in [`POWER`] of all experiments what is expected, were effect and spread what has

@@ -112,8 +112,18 @@ fn is_named(dependency: &Dependency, package: &Package, sources: &[Source]) -> b
     let name = dependency.name.replace('-', "_");
     // serde's attribute names a crate in a text, which the code without its texts does not show.
     let with = format!("with = \"{name}\"");
-    let mut in_scope = sources.iter().filter(|source| source.path.starts_with(&scope));
-    in_scope
+    let own = || sources.iter().filter(|source| source.path.starts_with(&scope));
+    // A file from elsewhere is the package's, too, where a `#[path]` takes it in.
+    let is_taken_in = |source: &&Source| {
+        let mut from_the_end = source.path.rsplitn(3, '/');
+        let (file, folder) = (from_the_end.next(), from_the_end.next());
+        file.zip(folder).is_some_and(|(file, folder)| {
+            let path = format!("/{folder}/{file}\"]");
+            own().any(|one| one.text.contains(&path))
+        })
+    };
+    own()
+        .chain(sources.iter().filter(is_taken_in))
         .any(|source| words(&source.code, &name).next().is_some() || source.text.contains(&with))
 }
 

@@ -4,7 +4,6 @@
 //! tests, functions that tests share included.)
 
 #[cfg(test)]
-mod corpus;
 #[cfg(test)]
 mod dump;
 #[cfg(test)]
