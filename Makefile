@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-test headroom programs base build check check-but-lints all-targets tested dist dist-test study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-test headroom programs base first-base build check check-but-lints all-targets tested dist dist-test study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -39,10 +39,9 @@ completion: build ## what waiting for a transmit command costs, and what gives i
 	$(headroom) run studies/tx-completion.toml
 
 build: ## headroom, and the static programs for the access point
-	@$(together) headroom packages
-	@$(together) programs base
+	@$(together) headroom packages programs first-base
 
-# What is built and what is fetched keep each other company; cargo itself builds one thing at a time.
+# What is built and what is fetched keep each other company: two cargos fill both cores where one waits for a last crate.
 together := $(MAKE) --no-print-directory --jobs=2 TOGETHER=yes
 
 headroom: setup-build
@@ -57,6 +56,9 @@ programs:
 # A machine without the archive can still build.
 base:
 	@$(headroom) image --base --quiet >/dev/null || echo 'make: the image is left to the first run'
+
+first-base: headroom packages
+	@$(MAKE) --no-print-directory base
 
 check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
 	cargo xtask check
