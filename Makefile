@@ -50,7 +50,7 @@ headroom: setup-build
 packages: setup-build
 	@scripts/setup study
 
-programs:
+programs: setup-build
 	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
 
 # A machine without the archive can still build.
