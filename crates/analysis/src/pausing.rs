@@ -22,6 +22,7 @@ use crate::{
     measured::Measured,
     quantity::{Unit, count, percent},
     stats::{Estimate, Interval},
+    steady::Usual,
     verdicts::PauseFigures,
 };
 
@@ -148,13 +149,57 @@ fn seen(figures: &TrialFigures, trial: &Trial, settle: Span) -> Result<Seen, Str
         "no stopped span is next to a running one with two samples in each; pause for longer",
     )?;
     let sham = against_neighbours(&rates, PauseState::Sham);
+    let control = steady_control(&steps(figures, &window, pauses, settle)).or(sham);
     Ok(Seen {
         running: Some(running),
         stopped: Some(stopped_rate),
         sham: sham.map(|[_, sham]| sham),
         share: (running > 0.0).then(|| 1.0 - stopped_rate / running),
-        sham_share: sham.and_then(|[running, sham]| (running > 0.0).then(|| 1.0 - sham / running)),
+        sham_share: control.and_then(|[runs, sham]| (runs > 0.0).then(|| 1.0 - sham / runs)),
     })
+}
+
+/// What each step of the window that lies in a span, behind its beginning, took.
+fn steps(
+    figures: &TrialFigures,
+    window: &Window,
+    pauses: &Pauses,
+    settle: Span,
+) -> Vec<(PauseState, Vec<f64>)> {
+    let at_ns = |at_s: f64| window.opened_ns().saturating_add((at_s * 1e9) as u64);
+    let in_span = |span: &Paused| {
+        let from_ns = span.from_ns.saturating_add(settle.as_nanos());
+        let inside = figures.series.iter().filter(|step| {
+            at_ns(step.at_s - step.length_s) >= from_ns && at_ns(step.at_s) <= span.to_ns
+        });
+        inside.map(|step| step.subject).collect()
+    };
+    pauses.spans.iter().map(|span| (span.state, in_span(span))).collect()
+}
+
+/// The control and its running neighbours without rare events: the kernel's own timers meet the spans of every trial at
+/// the same moments, so what they charge to the subject is no replicate, and six trials would agree on a movement that
+/// no stopping caused. In both states the subject does the same, so its usual steps are found among all of them.
+/// `None` where what is usual is not most of it, as in a subject that works in one second of five.
+fn steady_control(steps: &[(PauseState, Vec<f64>)]) -> Option<[f64; 2]> {
+    let is_sham = |at: usize| steps.get(at).is_some_and(|(state, _)| *state == PauseState::Sham);
+    let is_beside = |at: usize| is_sham(at + 1) || at.checked_sub(1).is_some_and(is_sham);
+    let of = |wanted: PauseState| -> Vec<f64> {
+        let spans = steps.iter().enumerate().filter(|(at, (state, _))| {
+            *state == wanted && (wanted == PauseState::Sham || is_beside(*at))
+        });
+        spans.flat_map(|(_, (_, values))| values).copied().collect()
+    };
+    let sides = [of(PauseState::Runs), of(PauseState::Sham)];
+    let all = sides.concat();
+    let cost = mean(&all)?;
+    let usual = Usual::of(&all, cost);
+    let kept = |side: &Vec<f64>| -> Option<f64> {
+        let kept: Vec<f64> = side.iter().copied().filter(|one| usual.holds(*one)).collect();
+        (kept.len() * 3 >= side.len() * 2).then(|| mean(&kept)).flatten()
+    };
+    let [running, sham] = sides.each_ref().map(kept);
+    (usual.middle >= cost / 2.0).then_some([running?, sham?])
 }
 
 /// The mean of the running neighbours of every span of a state, and of those spans.

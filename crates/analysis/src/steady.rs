@@ -50,6 +50,28 @@ const GRAIN: f64 = 1e-4;
 /// An event this much larger than any of the other side is of another kind.
 const OUTGROWN: f64 = 3.0;
 
+/// What is usual among values, by the rule X84; the rest are events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usual {
+    pub(crate) middle: f64,
+    most_off: f64,
+}
+
+impl Usual {
+    /// Of values, µs of CPU a second, of something that costs `cost`.
+    pub(crate) fn of(values: &[f64], cost: f64) -> Self {
+        let middle = median(values.to_vec()).unwrap_or(0.0);
+        let off = values.iter().map(|value| (value - middle).abs()).collect();
+        let spread = SPREAD_BY_DEVIATION * median(off).unwrap_or(0.0);
+        let rounding = ROUNDING.min(ROUNDING_SHARE * cost);
+        Self { middle, most_off: (USUAL_SPREADS * spread).max(rounding) + SAME }
+    }
+
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        (value - self.middle).abs() <= self.most_off
+    }
+}
+
 /// One pair, period by period, and whole.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Periods {
@@ -66,15 +88,10 @@ impl Periods {
 
     /// The mean of the usual periods' differences, µs of CPU a second.
     pub(crate) fn steady(&self) -> f64 {
-        let differences = self.differences();
-        let middle = median(differences.clone()).unwrap_or(0.0);
-        let off = |difference: &f64| (difference - middle).abs();
-        let spread =
-            SPREAD_BY_DEVIATION * median(differences.iter().map(off).collect()).unwrap_or(0.0);
         let base = median(self.each.iter().map(|(_, base)| base.abs()).collect()).unwrap_or(0.0);
-        let rounding = ROUNDING.min(ROUNDING_SHARE * base);
-        let most = (USUAL_SPREADS * spread).max(rounding) + SAME;
-        let usual: Vec<f64> = differences.iter().copied().filter(|one| off(one) <= most).collect();
+        let differences = self.differences();
+        let usual = Usual::of(&differences, base);
+        let usual: Vec<f64> = differences.into_iter().filter(|one| usual.holds(*one)).collect();
         counted(usual.iter().sum::<f64>() / usual.len().max(1) as f64)
     }
 

@@ -155,6 +155,42 @@ fn a_control_that_moves_makes_it_invalid() {
     assert!(found.sentence.contains("the control moved too, by 9.9"), "{}", found.sentence);
 }
 
+/// Every trial's seconds that cost so much more: timers of the kernel's own, at the same moments in each trial.
+fn with_events(trials: &mut [Trial], seconds: &[u64], us: u64) {
+    for trial in trials {
+        for (at, sample) in (0..).zip(&mut recording(trial).samples) {
+            let before = seconds.iter().filter(|second| **second < at).count() as u64;
+            sample.subject.group.as_mut().unwrap().usage_ns += before * us * 1_000;
+        }
+    }
+}
+
+#[test]
+fn timers_that_meet_the_control_of_every_trial_are_no_movement() {
+    let (run, mut trials) = paused(&[
+        [4_200.0, 2_100.0, 4_201.0],
+        [4_202.0, 2_110.0, 4_200.0],
+        [4_199.0, 2_095.0, 4_201.0],
+    ]);
+    with_events(&mut trials, &[7, 28, 34, 36, 48], 740);
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Pass, "{}", found.sentence);
+    let (sham, running) = (found.sham.unwrap().mean, found.running.unwrap().mean);
+    assert!(sham > running + 50.0, "the rates have their events: {sham} and {running}");
+}
+
+#[test]
+fn a_control_that_moves_beside_such_timers_makes_it_invalid() {
+    let (run, mut trials) = paused(&[
+        [4_200.0, 2_100.0, 4_158.0],
+        [4_202.0, 2_110.0, 4_159.0],
+        [4_199.0, 2_095.0, 4_157.0],
+    ]);
+    with_events(&mut trials, &[7, 28, 34, 36, 48], 740);
+    let found = only(&run, &trials);
+    assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
+}
+
 #[test]
 fn clients_that_left_or_a_missing_trial_make_it_invalid() {
     let (run, mut trials) = paused(&USUAL);
