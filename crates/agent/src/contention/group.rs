@@ -275,15 +275,17 @@ struct Roots {
 }
 
 impl Roots {
-    /// From the text of `mountinfo` (proc(5)). Where any hierarchy of version 1 has `cpu`, that version is used.
+    /// From the text of `mountinfo` (proc(5)). Where any hierarchy of version 1 has `cpu`, that version is used. A
+    /// controller is in one hierarchy: mounted once more, as for a changed root, it has the same options and is no other.
     fn of(mountinfo: &str) -> Self {
         let mut v1 = Self { version: Version::V1, all: Vec::new(), counting: None, cpu: None };
-        let mut unified = None;
+        let (mut unified, mut seen) = (None, Vec::new());
         for (point, kind, options) in mountinfo.lines().filter_map(mount) {
             let has = |wanted: &str| options.split(',').any(|name| name == wanted);
             if kind == "cgroup2" {
                 unified = unified.or(Some(point));
-            } else if CONTROLLERS.iter().any(|name| has(name)) && !v1.all.contains(&point) {
+            } else if CONTROLLERS.iter().any(|name| has(name)) && !seen.contains(&options) {
+                seen.push(options);
                 let place = Some(v1.all.len());
                 v1.counting = v1.counting.or(place.filter(|_| has("cpuacct")));
                 v1.cpu = v1.cpu.or(place.filter(|_| has("cpu")));
@@ -335,6 +337,12 @@ mod tests {
         let roots = Roots::of(V1);
         assert_eq!((roots.version, roots.cpu, roots.counting), (Version::V1, Some(0), Some(1)));
         assert_eq!(roots.all.len(), 2);
+    }
+
+    #[test]
+    fn a_hierarchy_that_is_mounted_once_more_is_the_same() {
+        let again = V1.replace("/sys/fs", "/tmp/root/sys/fs");
+        assert_eq!(Roots::of(&(V1.to_owned() + &again)), Roots::of(V1));
     }
 
     #[test]
