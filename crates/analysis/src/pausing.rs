@@ -183,10 +183,10 @@ fn steps(
 /// `None` where what is usual is not most of it, as in a subject that works in one second of five.
 fn steady_control(steps: &[(PauseState, Vec<f64>)]) -> Option<[f64; 2]> {
     let is_sham = |at: usize| steps.get(at).is_some_and(|(state, _)| *state == PauseState::Sham);
-    let is_beside = |at: usize| is_sham(at + 1) || at.checked_sub(1).is_some_and(is_sham);
+    let is_neighbour = |at: usize| is_sham(at + 1) || at.checked_sub(1).is_some_and(is_sham);
     let of = |wanted: PauseState| -> Vec<f64> {
         let spans = steps.iter().enumerate().filter(|(at, (state, _))| {
-            *state == wanted && (wanted == PauseState::Sham || is_beside(*at))
+            *state == wanted && (wanted == PauseState::Sham || is_neighbour(*at))
         });
         spans.flat_map(|(_, (_, values))| values).copied().collect()
     };

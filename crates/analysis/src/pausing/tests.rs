@@ -180,7 +180,7 @@ fn timers_that_meet_the_control_of_every_trial_are_no_movement() {
 }
 
 #[test]
-fn a_control_that_moves_beside_such_timers_makes_it_invalid() {
+fn a_control_that_moves_among_such_timers_makes_it_invalid() {
     let (run, mut trials) = paused(&[
         [4_200.0, 2_100.0, 4_158.0],
         [4_202.0, 2_110.0, 4_159.0],
