@@ -42,7 +42,7 @@ fn exact_decimals(value: f64) -> i32 {
 
 /// 3 for 123.4, 1 for 1.2, 0 for 0.12, −1 for 0.012.
 fn digits_before_point(value: f64) -> i32 {
-    if value == 0.0 { 1 } else { value.abs().log10().floor() as i32 + 1 }
+    if value == 0.0 { 1 } else { (value.abs().log10().floor() as i32).saturating_add(1) }
 }
 
 /// A value with the decimals that its interval supports.

@@ -89,7 +89,8 @@ fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
         return None;
     }
     let clients = analysis.stages.clients;
-    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum?);
+    // Nothing is so many times less than another where it is nothing at all.
+    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum.filter(|least| least.mean > 0.0)?);
     let of = match dearest.subject == cheapest.subject {
         true => summed(analysis.cell(&dearest.variant, clients)?),
         false => format!("CPU of each at {}", count(clients, "client")),
