@@ -71,11 +71,12 @@ tested: ## what the tests drive: headroom as they are built, and the programs fo
 	@$(together) all-targets packages-test programs
 
 # The linter compiles what it looks at. So the tests, and the headroom that they drive, are built by it, once: clippy by
-# itself would take as long again. A toolchain without it builds without lints, and `cargo xtask check` says so.
-clippy = $(shell clippy-driver --version >/dev/null 2>&1 && command -v clippy-driver)
-linted = $(if $(clippy),RUSTC_WORKSPACE_WRAPPER=$(clippy) CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings)
+# itself would take as long again.
+linter = $(shell clippy-driver --version >/dev/null 2>&1 && command -v clippy-driver)
+linted = $(addprefix RUSTC_WORKSPACE_WRAPPER=,$(linter)) CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings
 
 all-targets: check-but-lints
+	@[[ -n "$(linter)" ]] || echo 'make: no lints, because this toolchain has no clippy-driver'
 	$(linted) cargo build --locked --workspace --all-targets
 
 check-but-lints: setup-check

@@ -43,6 +43,10 @@ fn a_cache_that_cannot_be_written_is_reported_with_the_rest() {
     // No one can write in there, root included.
     let ended = place.headroom(["doctor", "--host", "--cache", "/proc/self/fdinfo"]).run();
     ended.prints("/proc/self/fdinfo cannot be written to").prints("virtual access point");
+    // What is not there is not made by looking.
+    let ended = place.headroom(["doctor", "--host", "--cache", "deep/cache"]).run();
+    ended.prints("deep/cache, ");
+    assert!(!place.path("deep").exists());
     // A file where the images' folder would be.
     place.folder("cache");
     place.write("cache/image", "");

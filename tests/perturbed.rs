@@ -56,8 +56,8 @@ fn a_conclusion_that_holds_in_the_cheap_states_says_so_and_the_run_can_be_gone_o
     // What a run lost, in whatever state, is measured again, and says the same.
     let trial = place.path("run/trials/own@6#3.layout.json");
     std::fs::remove_file(&trial).unwrap();
-    place.headroom(["report", "run"]).run().code(3).prints("3 of 4 states");
-    place.headroom(["run", "--resume", "run"]).run().code(0).prints("4 of 4 states");
+    place.headroom(["report", "run"]).run().code(3).prints_words("3 of 4 states");
+    place.headroom(["run", "--resume", "run"]).run().code(0).prints_words("4 of 4 states");
     assert!(trial.is_file());
     assert_eq!(place.run().trials().len(), 4 * 2 * 6);
     assert_eq!(place.left(), []);

@@ -1,7 +1,7 @@
 //! Fuzzes what reads the machine's load: CPUs, softnet, interfaces, pressure, a thread's place, queues.
 //!
 //! The input is each of these files in turn, and a netlink message of a queue. How to build and run is said in
-//! `netlink.rs`; the program is `load`, its corpus `fuzz/corpus/load`, which `cargo test -p linux` reads.
+//! `netlink.rs`; the program is `load`, its corpus `fuzz/corpus/load`, which `cargo test -p replay` reads.
 
 #![no_main]
 

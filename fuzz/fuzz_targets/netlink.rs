@@ -15,7 +15,7 @@
 //! ```
 //!
 //! `--target` keeps the flags away from build scripts. With `-merge=1 SMALL fuzz/corpus/netlink` the
-//! corpus is made small again. `cargo test -p linux` reads every kept input.
+//! corpus is made small again. `cargo test -p replay` reads every kept input, of all targets.
 
 #![no_main]
 

@@ -30,6 +30,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn plausible(reading: &StationReading) {
+    assert_eq!(reading.attempt, 0);
     for rate in [reading.tx_rate, reading.rx_rate].into_iter().flatten() {
         assert!(
             rate.width.mhz() <= 320

@@ -57,10 +57,16 @@ impl Ended {
         self
     }
 
-    /// It printed this on its standard output, wherever its lines were broken.
+    /// It printed this on its standard output.
     pub(crate) fn prints(&self, text: &str) -> &Self {
-        let is = self.stdout.contains(text) || unbroken(&self.stdout).contains(text);
-        assert!(is, "`{text}` was to be printed:\n{self}");
+        assert!(self.stdout.contains(text), "`{text}` was to be printed:\n{self}");
+        self
+    }
+
+    /// It printed these words, wherever its lines were broken.
+    pub(crate) fn prints_words(&self, words: &str) -> &Self {
+        let printed = self.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains(words), "`{words}` were to be printed:\n{self}");
         self
     }
 
@@ -76,11 +82,6 @@ impl Ended {
         serde_json::from_str(line)
             .unwrap_or_else(|error| panic!("JSON was to be printed last ({error}):\n{self}"))
     }
-}
-
-/// A text whose words stand a space apart.
-fn unbroken(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Ended {

@@ -62,15 +62,19 @@ pub(crate) fn briefly(us_per_second: f64) -> String {
     format!("{} {}", quantity::rounded(unit.scale(us_per_second)), unit.name)
 }
 
-/// How one side is to the other: `24 times less than`, `1.2 times as much as`, `as much as` within a hundredth.
-pub(crate) fn times(after: f64, before: f64) -> String {
+/// How one side is to the other: `24 times less than`, `1.2 times as much as`, `as much as` within a hundredth; `None`
+/// where either is nothing, which is so many times nothing.
+pub(crate) fn times(after: f64, before: f64) -> Option<String> {
     const ALIKE: f64 = 0.01;
+    if after <= 0.0 || before <= 0.0 {
+        return None;
+    }
     let ratio = after / before;
-    if (ratio - 1.0).abs() < ALIKE {
+    Some(if (ratio - 1.0).abs() < ALIKE {
         "as much as".to_owned()
     } else if ratio < 1.0 {
         format!("{} times less than", quantity::rounded(ratio.recip()))
     } else {
         format!("{} times as much as", quantity::rounded(ratio))
-    }
+    })
 }

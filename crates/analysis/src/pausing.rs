@@ -179,27 +179,19 @@ fn steps(
 
 /// The control and its running neighbours without rare events: the kernel's own timers meet the spans of every trial at
 /// the same moments, so what they charge to the subject is no replicate, and six trials would agree on a movement that
-/// no stopping caused. In both states the subject does the same, so its usual steps are found among all of them.
-/// `None` where what is usual is not most of it, as in a subject that works in one second of five.
+/// no stopping caused. While it runs and in the control the subject does the same, so its usual steps are found among
+/// all of these. `None` where what is usual is not most of it, as in a subject that works in one second of five.
 fn steady_control(steps: &[(PauseState, Vec<f64>)]) -> Option<[f64; 2]> {
-    let is_sham = |at: usize| steps.get(at).is_some_and(|(state, _)| *state == PauseState::Sham);
-    let is_neighbour = |at: usize| is_sham(at + 1) || at.checked_sub(1).is_some_and(is_sham);
-    let of = |wanted: PauseState| -> Vec<f64> {
-        let spans = steps.iter().enumerate().filter(|(at, (state, _))| {
-            *state == wanted && (wanted == PauseState::Sham || is_neighbour(*at))
-        });
-        spans.flat_map(|(_, (_, values))| values).copied().collect()
-    };
-    let sides = [of(PauseState::Runs), of(PauseState::Sham)];
-    let all = sides.concat();
+    let alike = steps.iter().filter(|(state, _)| *state != PauseState::Stopped);
+    let all: Vec<f64> = alike.flat_map(|(_, values)| values).copied().collect();
     let cost = mean(&all)?;
     let usual = Usual::of(&all, cost);
-    let kept = |side: &Vec<f64>| -> Option<f64> {
-        let kept: Vec<f64> = side.iter().copied().filter(|one| usual.holds(*one)).collect();
-        (kept.len() * 3 >= side.len() * 2).then(|| mean(&kept)).flatten()
+    let steady = |values: &[f64]| {
+        let kept: Vec<f64> = values.iter().copied().filter(|one| usual.holds(*one)).collect();
+        (kept.len() * 3 >= values.len() * 2).then(|| mean(&kept)).flatten()
     };
-    let [running, sham] = sides.each_ref().map(kept);
-    (usual.middle >= cost / 2.0).then_some([running?, sham?])
+    let rates: Vec<_> = steps.iter().map(|(state, values)| (*state, steady(values))).collect();
+    against_neighbours(&rates, PauseState::Sham).filter(|_| usual.middle >= cost / 2.0)
 }
 
 /// The mean of the running neighbours of every span of a state, and of those spans.

@@ -265,7 +265,7 @@ impl ChargedFor {
             Self::Rcu => "softirq: RCU",
             Self::Scheduler => "softirq: load balancing",
             Self::Block => "softirq: block devices",
-            Self::Softirqs => "softirq: another",
+            Self::Softirqs => "softirq: not seen which",
             Self::Interrupts => "interrupt handlers",
             Self::Reclaim => "memory reclaim",
         }

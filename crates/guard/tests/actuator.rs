@@ -352,9 +352,9 @@ impl Drop for Below {
         for group in groups {
             let start = Instant::now();
             while fs::remove_dir(&group).is_err() && group.exists() && start.elapsed() < PATIENCE {
-                let members = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-                for pid in members.lines().filter_map(|line| line.parse().ok()) {
-                    signal(pid, "KILL");
+                for pid in linux::cgroup::members(&group).unwrap_or_default() {
+                    // One that has ended by itself is what is wanted.
+                    let _ = linux::process::kill(pid);
                 }
                 sleep(Duration::from_millis(10));
             }

@@ -75,7 +75,7 @@ impl Mounts {
     /// Parses `mountinfo`; lines that it does not understand are none of ours.
     pub fn parse(mountinfo: &str) -> Self {
         let mut mounts = Self::default();
-        for (tree, controllers) in mountinfo.lines().filter_map(mount) {
+        for (tree, controllers) in mountinfo.lines().filter_map(Tree::mounted) {
             match tree.version {
                 Version::V2 => mounts.unified = mounts.unified.or(Some(tree)),
                 Version::V1 => {
@@ -122,6 +122,29 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// From a line of `mountinfo` (proc(5)): id, parent, device, root, mount point, options, optional fields, `-`, type,
+    /// source, options of the file system, which name version 1's controllers and are given with the tree; `None` for
+    /// what is no tree of groups.
+    pub fn mounted(line: &str) -> Option<(Self, &str)> {
+        let (before, after) = line.split_once(" - ")?;
+        let mut before = before.split(' ').skip(3);
+        let (root, point) = (before.next()?, before.next()?);
+        let mut after = after.split(' ');
+        let version = match after.next()? {
+            "cgroup" => Version::V1,
+            "cgroup2" => Version::V2,
+            _ => return None,
+        };
+        let root = proc::path_of(root.as_bytes()).to_string_lossy().into_owned();
+        let tree = Self { version, mount: proc::path_of(point.as_bytes()), root };
+        Some((tree, after.nth(1).unwrap_or_default()))
+    }
+
+    /// Whether its root group is what is mounted, and no group below that.
+    pub fn is_whole(&self) -> bool {
+        self.root == "/"
+    }
+
     /// The folder of the group that a process is in; `None` where the mount does not show it.
     ///
     /// # Errors
@@ -156,23 +179,6 @@ impl Tree {
         };
         ours.then_some(path)
     }
-}
-
-/// A line of `mountinfo` (proc(5)): id, parent, device, root, mount point, options, optional fields,
-/// `-`, type, source, options of the file system.
-fn mount(line: &str) -> Option<(Tree, &str)> {
-    let (before, after) = line.split_once(" - ")?;
-    let mut before = before.split(' ').skip(3);
-    let (root, point) = (before.next()?, before.next()?);
-    let mut after = after.split(' ');
-    let version = match after.next()? {
-        "cgroup" => Version::V1,
-        "cgroup2" => Version::V2,
-        _ => return None,
-    };
-    let root = proc::path_of(root.as_bytes()).to_string_lossy().into_owned();
-    let tree = Tree { version, mount: proc::path_of(point.as_bytes()), root };
-    Some((tree, after.nth(1).unwrap_or_default()))
 }
 
 /// Makes a group.

@@ -47,8 +47,20 @@ pub(crate) fn bracket(unit: Unit, estimate: Option<&Estimate>) -> String {
 
 /// The unit that fits the dearest function.
 pub(crate) fn unit_of(functions: &[FunctionCost]) -> Unit {
-    let costs = functions.iter().filter_map(|function| function.inclusive);
-    quantity::cpu_unit(costs.map(|cost| cost.mean).fold(0.0, f64::max))
+    unit_for(functions.iter().map(|function| function.inclusive))
+}
+
+/// The unit that fits the dearest of these.
+fn unit_for(costs: impl Iterator<Item = Option<Estimate>>) -> Unit {
+    quantity::cpu_unit(costs.flatten().map(|cost| cost.mean).fold(0.0, f64::max))
+}
+
+/// What each profile lists, with the profile.
+fn listed<T: 'static>(
+    profiles: &[ProfileFigures],
+    of: fn(&ProfileFigures) -> &[T],
+) -> impl Iterator<Item = (&ProfileFigures, &T)> + Clone {
+    profiles.iter().flat_map(move |profile| of(profile).iter().map(move |each| (profile, each)))
 }
 
 /// How a name came to be, in words.
@@ -241,12 +253,9 @@ pub(crate) fn modules(profiles: &[ProfileFigures]) -> Table {
 
 /// What waits on the CPU instead of working.
 pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
-    let all = || profiles.iter().flat_map(|profile| &profile.waiting);
-    let costs = all().filter_map(|each| each.cpu);
-    let unit = quantity::cpu_unit(costs.map(|cpu| cpu.mean).fold(0.0, f64::max));
+    let rows = listed(profiles, |profile| &profile.waiting);
+    let unit = unit_for(rows.clone().map(|(_, each)| each.cpu));
     let name = format!("{}/s", unit.name);
-    let rows =
-        profiles.iter().flat_map(|profile| profile.waiting.iter().map(move |each| (profile, each)));
     Table::of("CPU that is spent waiting", rows)
         .head("variant", "", |(profile, _)| profile.variant.clone())
         .number("clients", "", |(profile, _)| clients(profile.clients))
@@ -265,11 +274,9 @@ pub(crate) fn waiting(profiles: &[ProfileFigures]) -> Table {
 
 /// What a process was charged with and did not ask for.
 pub(crate) fn charged(profiles: &[ProfileFigures]) -> Table {
-    let costs = profiles.iter().flat_map(|profile| &profile.charged).filter_map(|each| each.cpu);
-    let unit = quantity::cpu_unit(costs.map(|cpu| cpu.mean).fold(0.0, f64::max));
+    let rows = listed(profiles, |profile| &profile.charged);
+    let unit = unit_for(rows.clone().map(|(_, each)| each.cpu));
     let name = format!("{}/s", unit.name);
-    let rows =
-        profiles.iter().flat_map(|profile| profile.charged.iter().map(move |each| (profile, each)));
     Table::of("CPU that is charged to a process and spent for the machine", rows)
         .head("variant", "", |(profile, _)| profile.variant.clone())
         .number("clients", "", |(profile, _)| clients(profile.clients))
@@ -284,9 +291,7 @@ pub(crate) fn charged(profiles: &[ProfileFigures]) -> Table {
 /// Every capture: how much was recorded, what it cost, and what the burner proved.
 pub(crate) fn captures(profiles: &[ProfileFigures]) -> Table {
     let ms = |us: Option<f64>| us.map_or(ABSENT.to_owned(), |us| quantity::number(us / 1e3, None));
-    let rows = profiles
-        .iter()
-        .flat_map(|profile| profile.captures.iter().map(move |each| (profile, each)));
+    let rows = listed(profiles, |profile| &profile.captures);
     let proof = |each: &Capture, none: &str, of: fn(&ProofFigures) -> String| {
         each.proof.as_ref().map_or(none.to_owned(), of)
     };

@@ -4,7 +4,7 @@
 //! caller may pipe it.
 
 use analysis::{
-    Analysis, Doubt, Level,
+    Analysis, Doubt, Estimate, Level,
     headline::Headline,
     profiles::{CountFigures, FunctionCost, OwnCounter, ProfileFigures, WhyWaiting},
     quantity,
@@ -161,33 +161,34 @@ fn is_trunk(function: &FunctionCost) -> bool {
 fn waits(profile: &ProfileFigures) -> String {
     let each = profile.waiting.iter().map(|each| {
         let below = if each.why == WhyWaiting::Hint { " with what it calls" } else { "" };
-        let cost =
-            each.cpu.as_ref().map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
         let caller =
             each.caller.as_ref().map_or(String::new(), |name| format!(" called by {name}"));
-        format!(
-            "{}{below}{caller} ({cost}{}; {})",
-            each.function,
-            quantity::percent(each.share),
-            each.reason
-        )
+        let cost = cost(each.cpu.as_ref(), each.share);
+        format!("{}{below}{caller} ({cost}; {})", each.function, each.reason)
     });
-    match each.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => String::new(),
-        all => fold(&format!("Waiting on the CPU: {all}."), "  ", "    ") + "\n",
-    }
+    list("Waiting on the CPU", each)
 }
 
 /// The line about what was charged and spent for the machine.
 fn charged(profile: &ProfileFigures) -> String {
-    let each = profile.charged.iter().map(|each| {
-        let cost =
-            each.cpu.as_ref().map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
-        format!("{} ({cost}{})", each.what.name(), quantity::percent(each.share))
-    });
+    let each = profile
+        .charged
+        .iter()
+        .map(|each| format!("{} ({})", each.what.name(), cost(each.cpu.as_ref(), each.share)));
+    list("Charged for the machine’s work", each)
+}
+
+/// CPU, where it is known, and its share of all.
+fn cost(cpu: Option<&Estimate>, share: f64) -> String {
+    let cpu = cpu.map_or(String::new(), |cpu| format!("{}/s, ", quantity::cpu(cpu)));
+    cpu + &quantity::percent(share)
+}
+
+/// A sentence that lists something; nothing where there is nothing.
+fn list(what: &str, each: impl Iterator<Item = String>) -> String {
     match each.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => String::new(),
-        all => fold(&format!("Charged for the machine’s work: {all}."), "  ", "    ") + "\n",
+        all => fold(&format!("{what}: {all}."), "  ", "    ") + "\n",
     }
 }
 

@@ -113,13 +113,13 @@ fn is_named(dependency: &Dependency, package: &Package, sources: &[Source]) -> b
     // serde's attribute names a crate in a text, which the code without its texts does not show.
     let with = format!("with = \"{name}\"");
     let own = || sources.iter().filter(|source| source.path.starts_with(&scope));
-    // A file from elsewhere is the package's, too, where a `#[path]` takes it in.
+    // A folder from elsewhere is the package's, too, where a `#[path]` takes one of its files in.
     let is_taken_in = |source: &&Source| {
-        let mut from_the_end = source.path.rsplitn(3, '/');
-        let (file, folder) = (from_the_end.next(), from_the_end.next());
-        file.zip(folder).is_some_and(|(file, folder)| {
-            let path = format!("/{folder}/{file}\"]");
-            own().any(|one| one.text.contains(&path))
+        let folder = source.path.rsplit('/').nth(1).unwrap_or_default();
+        let path = format!("/{folder}/");
+        own().any(|one| {
+            let mut taken_in = one.text.lines().filter(|line| line.starts_with("#[path"));
+            taken_in.any(|line| line.contains(&path))
         })
     };
     own()

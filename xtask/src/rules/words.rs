@@ -28,7 +28,7 @@ const RIGHT: [(&str, &str, &str); 4] = [
         "a record's name in journals of guards that are installed",
     ),
     ("crates/guard/tests/hostile", "Made", "the same"),
-    ("fuzz/fuzz_targets/journal.rs", "Made", "the same"),
+    ("fuzz/fuzz_targets/permitted.rs", "Made", "the same"),
 ];
 
 /// Files that are named after a word all the same, and why.

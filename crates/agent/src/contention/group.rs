@@ -13,7 +13,7 @@ use std::{
 };
 
 use linux::{
-    cgroup::{self, Meter, Version},
+    cgroup::{self, Meter, Tree, Version},
     proc, process, system,
 };
 use model::{share::Share, wire::Refusal};
@@ -280,16 +280,17 @@ impl Roots {
     fn of(mountinfo: &str) -> Self {
         let mut v1 = Self { version: Version::V1, all: Vec::new(), counting: None, cpu: None };
         let (mut unified, mut seen) = (None, Vec::new());
-        for (point, kind, options) in mountinfo.lines().filter_map(mount) {
+        let mounted = mountinfo.lines().filter_map(Tree::mounted);
+        for (tree, options) in mounted.filter(|(tree, _)| tree.is_whole()) {
             let has = |wanted: &str| options.split(',').any(|name| name == wanted);
-            if kind == "cgroup2" {
-                unified = unified.or(Some(point));
+            if tree.version == Version::V2 {
+                unified = unified.or(Some(tree.mount));
             } else if CONTROLLERS.iter().any(|name| has(name)) && !seen.contains(&options) {
                 seen.push(options);
                 let place = Some(v1.all.len());
                 v1.counting = v1.counting.or(place.filter(|_| has("cpuacct")));
                 v1.cpu = v1.cpu.or(place.filter(|_| has("cpu")));
-                v1.all.push(point);
+                v1.all.push(tree.mount);
             }
         }
         match unified {
@@ -299,16 +300,6 @@ impl Roots {
             _ => v1,
         }
     }
-}
-
-/// Mount point, type and options of a hierarchy whose root is mounted.
-fn mount(line: &str) -> Option<(PathBuf, &str, &str)> {
-    let (before, after) = line.split_once(" - ")?;
-    let mut before = before.split(' ').skip(3);
-    let (root, point) = (before.next()?, before.next()?);
-    let mut after = after.split(' ');
-    let kind = after.next().filter(|kind| kind.starts_with("cgroup"))?;
-    (root == "/").then_some((proc::path_of(point.as_bytes()), kind, after.nth(1)?))
 }
 
 /// Version 2's weight for shares of version 1: 100 is what 1024 was.

@@ -22,25 +22,26 @@ pub(super) fn of(run: &Run, completion: &Completion) -> Headline {
     let side = |point: &Point| {
         Bar::new(point.strategy.name(), point.path.mean, format!("{} of a core", percent(point)))
     };
-    match (point(base), cheapest) {
-        (Some(base), Some(other)) => Headline {
+    if let Some((base, other)) = point(base).zip(cheapest)
+        && let Some(times) = times(other.path.mean, base.path.mean)
+    {
+        return Headline {
             sentence: format!(
-                "Transmitting with `{}` takes {} of a core {}, {} with `{}`.",
+                "Transmitting with `{}` takes {} of a core {}, {times} with `{}`.",
                 other.strategy.name(),
                 percent(other),
                 at(other),
-                times(other.path.mean, base.path.mean),
                 base.strategy.name()
             ),
             of: format!("CPU of the transmit path {}", at(base)),
             bars: vec![side(base), side(other)],
-        },
-        (Some(one), None) | (None, Some(one)) => Headline::plain(format!(
-            "Transmitting with `{}` takes {} of a core {}.",
-            one.strategy.name(),
-            percent(one),
-            at(one)
-        )),
-        (None, None) => nothing(),
+        };
     }
+    let Some(one) = point(base).or(cheapest) else { return nothing() };
+    Headline::plain(format!(
+        "Transmitting with `{}` takes {} of a core {}.",
+        one.strategy.name(),
+        percent(one),
+        at(one)
+    ))
 }

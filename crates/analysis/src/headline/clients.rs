@@ -74,7 +74,7 @@ fn cured(run: &Run, analysis: &Analysis) -> Option<Headline> {
             "{} `{last}` costs {} of CPU a second, {} `{first}`{}.",
             at(stages.clients),
             briefly(new.mean),
-            times(new.mean, old.mean),
+            times(new.mean, old.mean)?,
             most.unwrap_or_default()
         ),
         of: summed(before),
@@ -89,8 +89,7 @@ fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
         return None;
     }
     let clients = analysis.stages.clients;
-    // Nothing is so many times less than another where it is nothing at all.
-    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum.filter(|least| least.mean > 0.0)?);
+    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum?);
     let of = match dearest.subject == cheapest.subject {
         true => summed(analysis.cell(&dearest.variant, clients)?),
         false => format!("CPU of each at {}", count(clients, "client")),
@@ -101,7 +100,7 @@ fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
             at(clients),
             cheapest.variant,
             briefly(least.mean),
-            times(least.mean, most.mean),
+            times(least.mean, most.mean)?,
             dearest.variant,
             undistinguished(analysis, [dearest, cheapest])
         ),

@@ -155,25 +155,27 @@ fn a_control_that_moves_makes_it_invalid() {
     assert!(found.sentence.contains("the control moved too, by 9.9"), "{}", found.sentence);
 }
 
-/// Every trial's seconds that cost so much more: timers of the kernel's own, at the same moments in each trial.
-fn with_events(trials: &mut [Trial], seconds: &[u64], us: u64) {
-    for trial in trials {
+/// Seconds in which timers of the kernel's own cost more, the same ones in every trial: two meet the control.
+const TIMERS: [u64; 5] = [7, 28, 34, 36, 48];
+const TIMERS_US: u64 = 740;
+
+/// A subject of about 4.2 ms a second among such timers, and what its control takes in each of three trials.
+fn among_timers(sham: [f64; 3]) -> PauseFigures {
+    let [first, second, third] = sham;
+    let rates = [[4_200.0, 2_100.0, first], [4_202.0, 2_110.0, second], [4_199.0, 2_095.0, third]];
+    let (run, mut trials) = paused(&rates);
+    for trial in &mut trials {
         for (at, sample) in (0..).zip(&mut recording(trial).samples) {
-            let before = seconds.iter().filter(|second| **second < at).count() as u64;
-            sample.subject.group.as_mut().unwrap().usage_ns += before * us * 1_000;
+            let before = TIMERS.iter().filter(|second| **second < at).count() as u64;
+            sample.subject.group.as_mut().unwrap().usage_ns += before * TIMERS_US * 1_000;
         }
     }
+    only(&run, &trials)
 }
 
 #[test]
 fn timers_that_meet_the_control_of_every_trial_are_no_movement() {
-    let (run, mut trials) = paused(&[
-        [4_200.0, 2_100.0, 4_201.0],
-        [4_202.0, 2_110.0, 4_200.0],
-        [4_199.0, 2_095.0, 4_201.0],
-    ]);
-    with_events(&mut trials, &[7, 28, 34, 36, 48], 740);
-    let found = only(&run, &trials);
+    let found = among_timers([4_201.0, 4_200.0, 4_201.0]);
     assert_eq!(found.verdict, Verdict::Pass, "{}", found.sentence);
     let (sham, running) = (found.sham.unwrap().mean, found.running.unwrap().mean);
     assert!(sham > running + 50.0, "the rates have their events: {sham} and {running}");
@@ -181,13 +183,7 @@ fn timers_that_meet_the_control_of_every_trial_are_no_movement() {
 
 #[test]
 fn a_control_that_moves_among_such_timers_makes_it_invalid() {
-    let (run, mut trials) = paused(&[
-        [4_200.0, 2_100.0, 4_158.0],
-        [4_202.0, 2_110.0, 4_159.0],
-        [4_199.0, 2_095.0, 4_157.0],
-    ]);
-    with_events(&mut trials, &[7, 28, 34, 36, 48], 740);
-    let found = only(&run, &trials);
+    let found = among_timers([4_158.0, 4_159.0, 4_157.0]);
     assert_eq!(found.verdict, Verdict::Invalid, "{}", found.sentence);
 }
 

@@ -11,13 +11,14 @@
 //! Linux: `arch/x86/include/asm/idtentry.h`, `arch/arm64/kernel/entry-common.c`, `arch/arm/kernel/entry-armv.S`,
 //! `kernel/softirq.c`, `mm/vmscan.c`, `mm/compaction.c`.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::{
     profiles::{Charged, ChargedFor},
     stacks::{
         cost::Costs,
-        profile::{Naming, Profile},
+        profile::{Frame, Naming, Profile},
+        waiting,
     },
 };
 
@@ -56,11 +57,26 @@ const RECLAIM: [&str; 4] = [
     "try_to_free_pages",
 ];
 
+/// What a kernel's function says of the stack that it is in.
+#[derive(Clone, Copy)]
+enum Sign {
+    /// What is called from here on, an interrupt does.
+    Interrupt,
+    /// What is called from here on, softirqs do.
+    Softirqs,
+    /// Which of them.
+    Action(ChargedFor),
+    /// Memory is won back.
+    Reclaim,
+}
+
 /// What the process was charged with for others, most samples first.
 pub(crate) fn charged(profile: &Profile, costs: &Costs) -> Vec<Charged> {
+    let signs: Vec<_> = profile.frames.iter().map(|frame| sign(profile, frame)).collect();
     let mut found: BTreeMap<ChargedFor, Vec<u64>> = BTreeMap::new();
     for stack in &profile.stacks {
-        let Some(what) = what(&kernel_names(profile, &stack.frames)) else { continue };
+        let signs = stack.frames.iter().filter_map(|frame| *signs.get(*frame as usize)?);
+        let Some(what) = what(signs) else { continue };
         let samples = found.entry(what).or_insert_with(|| vec![0; profile.samples.len()]);
         samples.iter_mut().zip(&stack.samples).for_each(|(all, one)| *all += one);
     }
@@ -71,40 +87,45 @@ pub(crate) fn charged(profile: &Profile, costs: &Costs) -> Vec<Charged> {
         Charged { what, samples: sum, share, cpu: costs.estimate(&samples) }
     };
     let mut found: Vec<_> = found.into_iter().map(of).collect();
-    found.sort_by_key(|one| std::cmp::Reverse(one.samples));
+    found.sort_by_key(|one| Reverse(one.samples));
     found
 }
 
-/// The kernel's functions of a stack, outermost first.
-fn kernel_names<'a>(profile: &'a Profile, frames: &[u32]) -> Vec<&'a str> {
-    let known = frames.iter().filter_map(|frame| profile.frames.get(*frame as usize));
-    let is_kernel =
-        |module: u32| profile.modules.get(module as usize).is_some_and(|module| module.kernel);
-    let named = known.filter(|frame| frame.naming == Naming::Named && is_kernel(frame.module));
-    named.map(|frame| frame.name.as_str()).collect()
+/// What a frame says; `None` for most, and for all that is not the kernel's.
+fn sign(profile: &Profile, frame: &Frame) -> Option<Sign> {
+    let module = profile.modules.get(frame.module as usize)?;
+    if !module.kernel || frame.naming != Naming::Named {
+        return None;
+    }
+    let is_any = |known: &[&str]| known.iter().any(|known| waiting::same(&frame.name, known));
+    let action = || ACTIONS.iter().find(|(name, _)| is_any(&[name]));
+    if INTERRUPTS.iter().any(|way| frame.name.starts_with(way)) {
+        Some(Sign::Interrupt)
+    } else if is_any(&SOFTIRQS) {
+        Some(Sign::Softirqs)
+    } else if is_any(&RECLAIM) {
+        Some(Sign::Reclaim)
+    } else {
+        action().map(|(_, what)| Sign::Action(*what))
+    }
 }
 
-/// Whose work a stack is; `None` where it is the process's own.
-fn what(names: &[&str]) -> Option<ChargedFor> {
-    let interrupted =
-        names.iter().position(|name| INTERRUPTS.iter().any(|at| name.starts_with(at)));
-    let Some(at) = interrupted else {
-        let reclaims = names.iter().any(|name| is_any(name, &RECLAIM));
-        return reclaims.then_some(ChargedFor::Reclaim);
-    };
-    let below = &names[at..];
-    let softirq = below.iter().position(|name| is_any(name, &SOFTIRQS));
-    Some(softirq.map_or(ChargedFor::Interrupts, |at| action(&below[at..])))
-}
-
-fn action(below: &[&str]) -> ChargedFor {
-    let known = |name: &&str| ACTIONS.iter().find(|(action, _)| is_any(name, &[action]));
-    below.iter().find_map(known).map_or(ChargedFor::Softirqs, |(_, what)| *what)
-}
-
-/// Whether a function is one of these, or a copy of one that a compiler made: `.part.0`, `.isra.0`.
-fn is_any(name: &str, known: &[&str]) -> bool {
-    known.contains(&name.split('.').next().unwrap_or(name))
+/// Whose work a stack is, by its frames' signs, outermost first; `None` where it is the process's own.
+fn what(signs: impl Iterator<Item = Sign> + Clone) -> Option<ChargedFor> {
+    let mut below = signs.clone().skip_while(|sign| !matches!(sign, Sign::Interrupt));
+    if below.next().is_none() {
+        let mut own = signs;
+        return own.any(|sign| matches!(sign, Sign::Reclaim)).then_some(ChargedFor::Reclaim);
+    }
+    let mut softirqs = below.skip_while(|sign| !matches!(sign, Sign::Softirqs));
+    if softirqs.next().is_none() {
+        return Some(ChargedFor::Interrupts);
+    }
+    let action = softirqs.find_map(|sign| match sign {
+        Sign::Action(what) => Some(what),
+        _ => None,
+    });
+    Some(action.unwrap_or(ChargedFor::Softirqs))
 }
 
 #[cfg(test)]

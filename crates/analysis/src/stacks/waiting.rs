@@ -154,7 +154,7 @@ pub(super) fn reason(name: &str, kernel: bool) -> Option<&'static str> {
 }
 
 /// Equal but for what a compiler appends to a copy: `.part.0`, `.isra.0`, `.constprop.0`.
-fn same(name: &str, known: &str) -> bool {
+pub(super) fn same(name: &str, known: &str) -> bool {
     let rest = name.strip_prefix(known);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

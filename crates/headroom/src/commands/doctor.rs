@@ -197,10 +197,13 @@ fn kvm() -> Finding {
 
 fn cache(options: &Options) -> Finding {
     let (about, folder) = ("cache", options.cache());
+    // A look leaves nothing: what was not there before goes again.
+    let new: Vec<_> = folder.ancestors().take_while(|one| !one.exists()).collect();
     let made =
         fs::create_dir_all(folder).and_then(|()| rustix::fs::statvfs(folder).map_err(Into::into));
     // A folder that is there says nothing of whether it can be written to.
-    let written = tempfile::tempfile_in(folder);
+    let written = tempfile::tempfile_in(folder).map(drop);
+    new.into_iter().for_each(|one| drop(fs::remove_dir(one)));
     match made {
         Ok(_) if written.is_err() => {
             let why = written.err().map(|error| error.to_string()).unwrap_or_default();
