@@ -11,6 +11,9 @@ endif
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
+# cargo is no make, and would warn of the jobs' pipe, which make does not hand on.
+cargo := MAKEFLAGS= cargo
+
 # rustup's cargo is found where no profile was read.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
@@ -45,13 +48,13 @@ build: ## headroom, and the static programs for the access point
 together := $(MAKE) --no-print-directory --jobs=2 TOGETHER=yes
 
 headroom: setup-build
-	cargo build --locked --release --package headroom
+	$(cargo) build --locked --release --package headroom
 
 packages: setup-build
 	@scripts/setup study
 
 programs: setup-build
-	RUSTFLAGS='-C target-feature=+crt-static' cargo build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
+	RUSTFLAGS='-C target-feature=+crt-static' $(cargo) build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
 
 # A machine without the archive can still build.
 base:
@@ -61,11 +64,11 @@ first-base: headroom packages
 	@$(MAKE) --no-print-directory base
 
 check: setup-check ## formatting, lints and the rules of CONTRIBUTING.md
-	cargo xtask check
+	$(cargo) xtask check
 
 test: tested ## everything that CI checks, real guests included (about 25 minutes from a clean clone)
 	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
-	$(linted) HEADROOM_CACHE=$(tests_cache) cargo test --locked --workspace --no-fail-fast
+	$(linted) HEADROOM_CACHE=$(tests_cache) $(cargo) test --locked --workspace --no-fail-fast
 
 tested: ## what the tests drive: headroom as they are built, and the programs for the access point
 	@$(together) all-targets packages-test programs
@@ -77,24 +80,24 @@ linted = $(addprefix RUSTC_WORKSPACE_WRAPPER=,$(linter)) CLIPPY_ARGS=-D__CLIPPY_
 
 all-targets: check-but-lints
 	@[[ -n "$(linter)" ]] || echo 'make: no lints, because this toolchain has no clippy-driver'
-	$(linted) cargo build --locked --workspace --all-targets
+	$(linted) $(cargo) build --locked --workspace --all-targets
 
 check-but-lints: setup-check
-	cargo xtask check --but-lints
+	$(cargo) xtask check --but-lints
 
 site: setup-check ## the documentation as a site, with every link checked
-	cargo xtask site
+	$(cargo) xtask site
 
 guides: build ## run the commands of README.md and docs/guide, and say which do not end as they should
 	scripts/guides
 
 dist: setup-check ## a Debian package and a tarball for amd64 and arm64, with their sums, in target/dist
 	@scripts/setup dist
-	cargo xtask dist
+	$(cargo) xtask dist
 
 dist-test: setup-check packages ## the same built twice to the same bytes, and the package installed in a bare Debian 12 (about half an hour)
 	@scripts/setup dist
-	cargo xtask dist --twice
+	$(cargo) xtask dist --twice
 	scripts/dist-test
 
 setup: setup-build packages ## install what a study needs and this machine lacks (packages.txt)

@@ -21,7 +21,7 @@ use report::Pending;
 use crate::{commands::kinds::Verbs, options::Options, run_path::PAGE};
 
 /// The page is as old as this before it is written again.
-const EVERY: Duration = Duration::from_secs(20);
+const EVERY: Duration = Duration::from_secs(5);
 /// Of all time at most one part in so many goes into it.
 const SHARE: u32 = 20;
 /// With less of the trials done than this share, nothing is known of their pace.

@@ -8,6 +8,7 @@ use crate::{
     Analysis,
     cells::Cell,
     compare::Comparison,
+    figures::Part,
     quantity::{self, Unit},
     stages::Stage,
     stats::Estimate,
@@ -157,21 +158,31 @@ fn alone(run: &Run, analysis: &Analysis) -> Option<Headline> {
 
 /// Two sides that were decided.
 fn compared(judgement: &Judgement) -> Headline {
-    let Judgement { base, variant, clients, .. } = judgement;
+    let Judgement { base, variant, clients, subject, .. } = judgement;
     let clients = count(*clients, "client");
-    let effect = judgement.relative.map_or(0.0, |relative| relative.mean.abs());
+    let alone = judgement.part == Part::Subject;
     let sentence = match judgement.finding {
         Finding::Cheaper | Finding::Dearer => {
-            let word = if judgement.finding == Finding::Cheaper { "less" } else { "more" };
-            format!(
-                "`{variant}` costs {} {word} CPU than `{base}` at {clients}.",
-                quantity::percent(effect)
-            )
+            let effect = judgement.relative.as_ref().map_or("0 %".to_owned(), moved);
+            match alone {
+                true => format!(
+                    "`{subject}` takes {effect} CPU as `{variant}` than as `{base}` at {clients}{}.",
+                    in_all(judgement)
+                ),
+                false => format!("`{variant}` costs {effect} CPU than `{base}` at {clients}."),
+            }
         }
-        Finding::Equivalent => format!(
-            "`{variant}` costs the same CPU as `{base}` at {clients}, within {}.",
-            quantity::percent(judgement.margin)
-        ),
+        Finding::Equivalent => {
+            let within = quantity::percent(judgement.margin);
+            match alone {
+                true => format!(
+                    "`{subject}` takes the same CPU as `{variant}` and as `{base}` at {clients}, within {within}."
+                ),
+                false => format!(
+                    "`{variant}` costs the same CPU as `{base}` at {clients}, within {within}."
+                ),
+            }
+        }
         Finding::Undecided => format!(
             "Whether `{variant}` costs as much CPU as `{base}` at {clients} is not decided after {}.",
             count(judgement.pairs, "pair")
@@ -189,7 +200,24 @@ fn compared(judgement: &Judgement) -> Headline {
     let sides = judgement.before.zip(judgement.after);
     let bars =
         sides.map(|(before, after)| vec![Bar::cpu(base, &before), Bar::cpu(variant, &after)]);
-    Headline { sentence, of: format!("CPU at {clients}"), bars: bars.unwrap_or_default() }
+    let of = match alone {
+        true => format!("CPU of {subject} at {clients}"),
+        false => format!("CPU of subject, load and others at {clients}"),
+    };
+    Headline { sentence, of, bars: bars.unwrap_or_default() }
+}
+
+/// `80 % less`.
+fn moved(relative: &Estimate) -> String {
+    let word = if relative.mean < 0.0 { "less" } else { "more" };
+    format!("{} {word}", quantity::percent(relative.mean.abs()))
+}
+
+/// What subject, load and others differ by together, where the subject alone is judged and they show a difference.
+fn in_all(judgement: &Judgement) -> String {
+    let together = judgement.together.and_then(|together| together.relative);
+    let shown = together.filter(Estimate::differs_from_zero);
+    shown.map_or(String::new(), |all| format!("; with its load and others, {}", moved(&all)))
 }
 
 /// The consumer that causes most.
@@ -293,7 +321,21 @@ fn lab(analysis: &Analysis) -> Option<Headline> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{analyse, fixture};
+    use crate::{
+        analyse, fixture,
+        judge::test_data::{compared, pairs},
+    };
+
+    #[test]
+    fn a_comparison_says_whose_cpu_it_is_and_what_all_take_together() {
+        let (run, trials) = compared(&pairs(6, -0.2, 0.001, 1));
+        let said = analyse(&run, &trials).headline;
+        assert_eq!(
+            said.sentence,
+            "`hostapd` takes 20 % less CPU as `after` than as `before` at 60 clients; with its load and others, 8.2 % less."
+        );
+        assert_eq!(said.of, "CPU of hostapd at 60 clients");
+    }
 
     #[test]
     fn a_study_of_cures_says_what_the_last_one_costs_and_which_step_gives_most() {

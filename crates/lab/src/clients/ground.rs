@@ -2,9 +2,12 @@
 //! builds of a program where builds are compared.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet, VecDeque},
+    panic::resume_unwind,
     path::Path,
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
 use model::{
@@ -220,7 +223,8 @@ impl Virtual {
         self.snapshot(lab, image, &shape_of(lab, image, self.radios, start))
     }
 
-    /// The places of the functions that a study counts, asked of an access point with the fewest clients.
+    /// The places of the functions that a study counts, asked of an access point with the fewest clients. The others
+    /// come up meanwhile, the largest first, because it takes longest.
     fn probes(
         &self,
         trials: &ClientTrials<'_>,
@@ -231,11 +235,31 @@ impl Virtual {
         let fewest = study.access_point.clients.iter().min();
         let counts = study.count.is_some() && file.takes(Purpose::Counts);
         let Some(clients) = fewest.filter(|_| counts) else { return Ok(Found::default()) };
-        let folder = scratch()?;
         let mode = study.access_point.mode;
-        let wanted = Start { clients: *clients, mode, perturbed: None };
-        let mut machine = self.machine(lab, wanted, folder.path())?;
-        functions::find(lab, &mut machine, file, trials.symbols)
+        let start = |clients: u32| Start { clients, mode, perturbed: None };
+        let mut others = study.access_point.clients.clone();
+        others.retain(|other| other != clients);
+        others.sort_unstable_by_key(|clients| Reverse(*clients));
+        let helpers = others.len().min(lab.settings.workers.saturating_sub(1));
+        let queue = Mutex::new(others.into_iter().map(start).collect());
+        let raise = || take_all(&queue, |start| self.start(lab, None, start));
+        let find = || {
+            let folder = scratch()?;
+            let mut machine = self.machine(lab, start(*clients), folder.path())?;
+            functions::find(lab, &mut machine, file, trials.symbols)
+        };
+        thread::scope(|scope| {
+            let raised: Vec<_> = (0..helpers).map(|_| scope.spawn(raise)).collect();
+            let found = find().inspect_err(|_| {
+                // What cannot be measured needs no more access points.
+                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            })?;
+            raise()?;
+            for helper in raised {
+                helper.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            }
+            Ok(found)
+        })
     }
 
     /// The snapshot that a trial starts from, or why its state cannot be raised.
