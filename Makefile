@@ -70,10 +70,10 @@ test: tested ## everything that CI checks, real guests included (about 25 minute
 	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
 	@$(together) test-guests test-crates
 
-# Guests fill both cores; the tests of the crates wait for sockets and clocks most of their time. They say what they
+# Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks most of their time. They say what they
 # found when they are through, so that the two do not mix.
 test-guests:
-	$(linted) HEADROOM_CACHE=$(tests_cache) $(cargo) test --locked --workspace --test integration --no-fail-fast
+	$(linted) HEADROOM_CACHE=$(tests_cache) MAKEFLAGS= nice -n 10 cargo test --locked --workspace --test integration --no-fail-fast
 
 test-crates:
 	@$(linted) HEADROOM_CACHE=$(tests_cache) $(cargo) test --locked --workspace --exclude tests --no-fail-fast \
