@@ -163,6 +163,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoDeviceProgram(_)
         | E::ImageLacks(_)
         | E::Unreachable { .. }
+        | E::Lost { .. }
+        | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
     }

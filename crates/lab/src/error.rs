@@ -76,6 +76,24 @@ pub enum Error {
         /// The end of what ssh said.
         said: String,
     },
+    /// ssh got there, and ended with an error of its own before the work was done.
+    #[error("the connection to {address} broke: {said}")]
+    Lost {
+        /// The device, as ssh calls it.
+        address: String,
+        /// The end of what ssh said.
+        said: String,
+    },
+    /// No folder of a device takes the agent and runs it.
+    #[error(
+        "{address} has no folder for headroom's agent: {said}; make room in one of them, or mount it without noexec"
+    )]
+    NoFolder {
+        /// The device, as ssh calls it.
+        address: String,
+        /// What is wrong with each.
+        said: String,
+    },
     /// The virtual access point failed.
     #[error(transparent)]
     Machine(#[from] vm::Failure),

@@ -13,8 +13,8 @@ use std::{
 /// So much of the end is kept, bytes.
 const KEPT: usize = 4096;
 
-/// So many lines of it are reported.
-const LINES: usize = 3;
+/// So many lines of it are reported: ssh says in four that a jump host does not lead on, the reason first.
+const LINES: usize = 4;
 
 /// A program that has ended may have left its error output to another one, which is not waited for.
 const GRACE: Duration = Duration::from_millis(300);
@@ -62,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_three_lines_are_reported_in_one() {
-        let words = LastWords::of(&b"one\ntwo\n\nthree\nfour\n"[..]);
-        assert_eq!(words.message(), "two; three; four");
+    fn the_last_four_lines_are_reported_in_one() {
+        let words = LastWords::of(&b"zero\none\ntwo\n\nthree\nfour\n"[..]);
+        assert_eq!(words.message(), "one; two; three; four");
         assert_eq!(LastWords::of(&b""[..]).message(), "");
     }
 

@@ -8,7 +8,7 @@ use std::{
     env,
     ffi::OsString,
     fmt, fs,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Stdio},
@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use linux::folder::random_name;
 use model::wire::{Frame, Order};
 
 use crate::{
@@ -38,10 +39,48 @@ const SHORT_LEAVE: Duration = Duration::from_millis(250);
 /// A second of a device's is one of ours.
 const PACE: u32 = 1;
 
-/// What brings the agent's program, as the first bytes of its input, into a folder of its own, runs it,
-/// and takes it away however it ends. `$LENGTH` stands for the program's length.
-const CARRIED: &str = "d=$(mktemp -d) && trap 'rm -rf \"$d\"' EXIT HUP INT TERM && \
-    head -c $LENGTH >\"$d/headroom-agent\" && chmod 700 \"$d/headroom-agent\" && \"$d/headroom-agent\"";
+/// How what carries the agent over ends where no folder of the device takes it; the agent itself never does.
+const NO_FOLDER: i32 = 69;
+
+/// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
+const SSH_FAILED: i32 = 255;
+
+/// Brings the agent's program, as the first bytes of its input, into a folder of its own, runs it, and takes it away
+/// however it ends. `$LENGTH` stands for the program's length, `$NAME` for the folder's name, that nobody can guess.
+///
+/// A small device has a shell and some of BusyBox's tools, so nothing is asked for that one of them may lack. It may have
+/// no room where temporary files go, or run no programs there. So a program as long as the agent's is tried out, in
+/// memory first, since flash wears; and only the first folder that runs it is used.
+const CARRIED: &str = r#"
+try() {
+  mkdir -m 700 "$d" && echo '#!/bin/sh' >"$f" && chmod 700 "$f" || exit
+  said=$("$f" 2>&1 </dev/null) || { echo ": no programs run there ($said)"; exit 1; }
+  said=$(head -c $LENGTH /dev/zero 2>&1 >>"$f") || { echo ": no room for $KIB KiB ($said)"; exit 1; }
+}
+trap 'rm -rf "$d"' EXIT HUP INT TERM
+found= why=
+for at in ${TMPDIR:+"$TMPDIR"} /tmp /dev/shm /run /var/tmp "$HOME"; do
+  [ -d "$at" ] || continue
+  d=$at/$NAME f=$at/$NAME/headroom-agent
+  said=$(try 2>&1) && found=$d && break
+  rm -rf "$d"
+  why="$why; $at: ${said#*: }"
+done
+[ "$found" ] || { echo "${why#; }" >&2; exit $NO_FOLDER; }
+head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] && "$f"
+"#;
+
+/// [`CARRIED`] for a program of this length.
+fn carrying(length: u64) -> io::Result<String> {
+    let words = [
+        ("$LENGTH", length.to_string()),
+        ("$KIB", length.div_ceil(1024).to_string()),
+        ("$NAME", format!("headroom-{}", random_name()?)),
+        ("$NO_FOLDER", NO_FOLDER.to_string()),
+    ];
+    let fill_in = |script: String, (name, value): &(&str, String)| script.replace(name, value);
+    Ok(words.iter().fold(CARRIED.to_owned(), fill_in))
+}
 
 /// Where an access point is that no one has to raise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +180,9 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub struct Remote {
     channel: Channel<Program>,
+    address: Address,
+    /// Whether the agent has said anything yet.
+    is_heard: bool,
     patience: Duration,
     cancel: Cancel,
 }
@@ -160,7 +202,8 @@ impl Remote {
     /// # Errors
     ///
     /// [`Error::NoDeviceProgram`], [`Error::MissingProgram`] where there is no ssh, [`Failure::Start`]; of a
-    /// device that does not take the agent what [`Device::frame`] says.
+    /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
+    /// [`Error::NoFolder`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
         let agent = agent_program(&lab.settings.device)?;
         let mut command = host::bound("TERM");
@@ -170,7 +213,7 @@ impl Remote {
             Address::Ssh(destination) => {
                 host::require("ssh", "openssh-client")?;
                 let length = fs::metadata(&agent).map_err(Error::file("read", &agent))?.len();
-                let script = CARRIED.replace("$LENGTH", &length.to_string());
+                let script = carrying(length).map_err(Failure::Start)?;
                 command
                     .args(["ssh", "-T", "-o", "BatchMode=yes"])
                     .args(destination.arguments())
@@ -189,14 +232,30 @@ impl Remote {
         let ends = Ends { input: input.into(), output: output.into() };
         let silence = Patience { silence: patience, pace: PACE };
         let channel = Channel::new(program, ends, silence, cancel.clone());
-        let mut reached = Self { channel: channel.map_err(Failure::Start)?, patience, cancel };
+        let channel = channel.map_err(Failure::Start)?;
+        let mut reached =
+            Self { channel, address: address.clone(), is_heard: false, patience, cancel };
         if let Address::Ssh(_) = address {
             let bytes = fs::read(&agent).map_err(Error::file("read", &agent))?;
             reached.channel.expect(Allowance::bulk());
-            reached.channel.send(&bytes, "it to take the agent in")?;
+            let sent = reached.channel.send(&bytes, "it to take the agent in");
+            sent.map_err(|error| reached.in_ssh_words(error))?;
             reached.channel.expect(Allowance::default());
         }
         Ok(reached)
+    }
+
+    /// What ssh itself ended with is no word of the agent's, and neither is that no folder took the agent.
+    fn in_ssh_words(&self, error: Error) -> Error {
+        let Error::Machine(Failure::Ended { status, said }) = error else { return error };
+        let address = self.address.to_string();
+        let is_ssh = self.address != Address::Local;
+        match status.strip_prefix("exit status: ").and_then(|code| code.parse().ok()) {
+            Some(SSH_FAILED) if is_ssh && self.is_heard => Error::Lost { address, said },
+            Some(SSH_FAILED) if is_ssh => Error::Unreachable { address, said },
+            Some(NO_FOLDER) if is_ssh && !self.is_heard => Error::NoFolder { address, said },
+            _ => Failure::Ended { status, said }.into(),
+        }
     }
 
     /// How long the agent is waited for at the end.
@@ -211,11 +270,13 @@ impl Remote {
 
 impl Device for Remote {
     fn order(&mut self, order: &Order) -> Result<(), Error> {
-        self.channel.order(order)
+        self.channel.order(order).map_err(|error| self.in_ssh_words(error))
     }
 
     fn frame(&mut self, awaited: &'static str) -> Result<Frame, Error> {
-        self.channel.frame(awaited)
+        let frame = self.channel.frame(awaited).map_err(|error| self.in_ssh_words(error))?;
+        self.is_heard = true;
+        Ok(frame)
     }
 }
 

@@ -32,7 +32,10 @@ use rustix::{
     io::Errno,
 };
 
-pub use self::{temporary::Temporary, tree::Entry};
+pub use self::{
+    temporary::{Temporary, random_name},
+    tree::Entry,
+};
 use crate::file;
 
 /// Files and folders are made as any other program makes them; the process's mask takes from it. In a private

@@ -97,21 +97,9 @@ pub(super) fn peers(
 
 /// A device that has said what it is.
 fn reached(lab: &Lab, address: &Address) -> Result<(Remote, There), Error> {
-    let greeted = Remote::reach(lab, address)
-        .and_then(|mut device| introduced(&mut device).map(|there| (device, there)));
-    greeted.map_err(|error| unreachable(address, error))
-}
-
-/// What ssh itself ended with is no word of the device's: ssh(1), EXIT STATUS.
-fn unreachable(address: &Address, error: Error) -> Error {
-    match error {
-        Error::Machine(Failure::Ended { status, said })
-            if *address != Address::Local && status == "exit status: 255" =>
-        {
-            Error::Unreachable { address: address.to_string(), said }
-        }
-        error => error,
-    }
+    let mut device = Remote::reach(lab, address)?;
+    let there = introduced(&mut device)?;
+    Ok((device, there))
 }
 
 /// What a device says of itself.

@@ -82,8 +82,12 @@ impl Drop for Temporary {
     }
 }
 
-/// 64 random bits, hexadecimal.
-fn random_name() -> io::Result<String> {
+/// 64 random bits, hexadecimal: a name that nobody can guess.
+///
+/// # Errors
+///
+/// The system's.
+pub fn random_name() -> io::Result<String> {
     let mut bytes = [0; 8];
     getrandom(&mut bytes, GetRandomFlags::empty())?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
