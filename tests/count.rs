@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -11,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::harness::{Place, Study, eventually, free_port, number};
+use crate::harness::{Client, Place, Study, eventually, free_port, number};
 
 const COUNT: &str = r#"
 [count]
@@ -100,46 +99,33 @@ fn nothing_to_count_is_reported_before_anything_is_done() {
     ended.code(2).says("name a function with --function or --kernel").in_one_line();
 }
 
-/// Debian's sshd under a name of its own, and an `ssh` that leads to it as `dev`.
+/// Debian's sshd under a name of its own, to which `dev` leads.
 struct Sshd(Child);
 
 impl Sshd {
     /// `None`, with the reason, where there is no sshd.
-    fn start(place: &Place) -> Option<Self> {
+    fn start(place: &Place, client: &Client) -> Option<Self> {
         let original = Path::new("/usr/sbin/sshd");
         if !original.exists() {
             skip::skip!("no sshd here");
             return None;
         }
-        let (sshd, key) = (place.path("counted-sshd"), place.path("key"));
+        let (sshd, port, home) = (place.path("counted-sshd"), free_port(), place.folder("home"));
         assert!(Command::new("cp").arg(original).arg(&sshd).status().unwrap().success());
-        let words = ["-q", "-t", "ed25519", "-N", "", "-f", key.to_str().unwrap()];
-        assert!(Command::new("ssh-keygen").args(words).status().unwrap().success());
-        let port = free_port();
-        let key = key.display();
-        let home = place.folder("home");
+        let (key, home) = (client.key().display(), home.display());
         let settings = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {key}\nAuthorizedKeysFile {key}.pub\n\
-             PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSetEnv HOME={}\n",
-            home.display()
+             PidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nSetEnv HOME={home}\n"
         );
         let settings = place.write("sshd_config", &settings);
-        let host = format!(
-            "Host dev\nHostName 127.0.0.1\nPort {port}\nUser root\nIdentityFile {key}\n\
-             StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
-        );
-        let host = place.write("ssh_config", &host);
-        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", host.display());
-        place.folder("path");
-        let ssh = place.write("path/ssh", &script);
-        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        client.name("dev", port, "");
         // Where Debian's service makes it.
         fs::create_dir_all("/run/sshd").unwrap();
         let child =
             Command::new(&sshd).arg("-D").arg("-f").arg(settings).stderr(Stdio::null()).spawn();
         let sshd = Self(child.unwrap());
-        let answers = || Command::new(&ssh).args(["dev", "true"]).status().unwrap().success();
-        eventually(Duration::from_secs(10), || answers().then_some(())).expect("sshd answers");
+        let answers = || client.can("dev", "true").then_some(());
+        eventually(Duration::from_secs(10), answers).expect("sshd answers");
         Some(sshd)
     }
 }
@@ -154,13 +140,12 @@ impl Drop for Sshd {
 #[test]
 fn the_sshd_that_headroom_comes_through_is_counted_and_the_load_starts() {
     let place = Place::alone();
-    let Some(_sshd) = Sshd::start(&place) else { return };
-    let ssh = place.path("path/ssh");
-    let path = format!("{}:{}", place.path("path").display(), std::env::var("PATH").unwrap());
-    let load = format!("{} dev true", ssh.display());
+    let client = Client::new(&place);
+    let Some(_sshd) = Sshd::start(&place, &client) else { return };
+    let load = format!("{} dev true", client.program().display());
     let words = ["count", "counted-sshd", "--on", "ssh:dev", "--of", "libc.so.6", "--function"];
     let headroom = place.headroom(words).words(["fork", "--window", "6s", "--out", "run"]);
-    let ended = headroom.words(["--json", "--load", &load]).env("PATH", path).run();
+    let ended = headroom.words(["--json", "--load", &load]).env("PATH", client.path()).run();
     if ended.exit_code() == Some(3) {
         ended.says("run the agent as root");
         return skip::skip!("no probes can be made here");

@@ -42,6 +42,7 @@ mod pause;
 mod pause_weather;
 mod perturbed;
 mod profile;
+mod real_ssh;
 mod repairs;
 mod repeatability;
 mod run;

@@ -3,12 +3,12 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::harness::{Place, Study, device_program, number};
+use crate::harness::{Busy, Place, Study, device_program, number};
 
 const STARTED: &str =
     "process = \"stationd\", ready = \"/run/stationd.sock\", others = [\"hostapd\"]";
@@ -120,22 +120,14 @@ fn a_process_that_runs_is_profiled_without_a_study() {
     place.headroom(["run", "run/study.toml", "--dry-run"]).run().code(0);
 }
 
-/// A program of this name that is always busy: names are the whole machine's, so each test has its own.
-fn busy(place: &Place, name: &str) -> Child {
-    symlink("/bin/sh", place.path(name)).unwrap();
-    let script = "while :; do :; done";
-    Command::new(place.path(name)).args(["-c", script]).spawn().unwrap()
-}
-
 #[test]
 fn this_machine_is_profiled_as_a_device_is() {
     let place = Place::without_guests();
-    let mut busy = busy(&place, "busy-here");
+    let busy = Busy::named(&place, "busy-here");
     let words =
         ["profile", "busy-here", "--on", "local", "--window", "2s", "--out", "run", "--json"];
     let ended = place.headroom(words).run();
-    busy.kill().unwrap();
-    busy.wait().unwrap();
+    drop(busy);
     if ended.stderr.contains("perf_event") {
         skip::skip!("this machine lets no one sample: {}", ended.stderr);
         return;
@@ -191,7 +183,7 @@ fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
     fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let there = place.folder("there");
-    let mut busy = busy(&place, "busy-there");
+    let busy = Busy::named(&place, "busy-there");
     let words = [
         "profile",
         "busy-there",
@@ -204,8 +196,7 @@ fn a_device_is_reached_by_ssh_and_nothing_is_left_on_it() {
         "--json",
     ];
     let ended = place.headroom(words).env("PATH", path).env("TMPDIR", &there).run();
-    busy.kill().unwrap();
-    busy.wait().unwrap();
+    drop(busy);
     assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "the agent was left there");
     if ended.stderr.contains("perf_event") {
         skip::skip!("this machine lets no one sample: {}", ended.stderr);

@@ -4,12 +4,16 @@
 use std::{
     fs, iter,
     net::{Ipv4Addr, TcpListener},
+    os::unix::fs::symlink,
+    process::{Child, Command},
     sync::atomic::{AtomicU16, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::place::Place;
 
 /// The variable that everything which a test starts inherits.
 pub(super) const MARK: &str = "HEADROOM_TEST_MARK";
@@ -25,13 +29,18 @@ impl Process {
     /// Everything that runs under this mark. A zombie has no environment and does not count.
     pub(super) fn marked(mark: &str) -> Vec<Self> {
         let wanted = format!("{MARK}={mark}");
-        let has_mark = |pid: &i32| {
+        let has_mark = |pid: i32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         };
+        Self::all(has_mark)
+    }
+
+    /// Everything that runs and is wanted.
+    pub(super) fn all(is_wanted: impl Fn(i32) -> bool) -> Vec<Self> {
         let pids = fs::read_dir("/proc").unwrap().flatten();
         let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(has_mark).filter_map(Self::of).collect()
+        pids.filter(|pid| is_wanted(*pid)).filter_map(Self::of).collect()
     }
 
     fn of(pid: i32) -> Option<Self> {
@@ -46,6 +55,26 @@ impl Process {
 
     pub(crate) fn kill(&self) {
         send(self.pid, Signal::KILL);
+    }
+}
+
+/// A program that is always busy, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Busy(Child);
+
+impl Busy {
+    /// One of this name: names are the whole machine's, so each test has its own.
+    pub(crate) fn named(place: &Place, name: &str) -> Self {
+        symlink("/bin/sh", place.path(name)).unwrap();
+        let script = "while :; do :; done";
+        Self(Command::new(place.path(name)).args(["-c", script]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -1,8 +1,8 @@
 //! An access point that is there already: this machine, or a device that ssh reaches.
 //!
 //! The agent is a child of ours that speaks on its standard streams: itself here, or ssh there, which
-//! carries it over first, into a folder of the device's temporary ones, and takes it away again. Nothing
-//! else is left there. Which ssh, port, key and jump host is the business of ssh's own configuration.
+//! carries it over first, into a folder of the device's that has room and runs programs, and takes it away again.
+//! Nothing else is left there. Which ssh, port, key and jump host is the business of ssh's own configuration.
 
 use std::{
     env,

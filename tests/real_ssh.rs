@@ -1,0 +1,265 @@
+//! Devices behind real OpenSSH and dropbear servers: they are measured whatever their tools and folders are like, are left
+//! as they were however that ends, and what ssh says when it fails is what the user reads.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+
+use crate::harness::{Busy, Client, Device, Ended, Place, Running, Server, free_port};
+
+const SERVERS: [Server; 2] = [Server::OpenSsh, Server::Dropbear];
+
+/// No device has a process of this name, which only its agent can find out.
+const NOBODY: [&str; 2] = ["profile", "no-such-daemon"];
+
+/// A place with a client of ssh.
+fn with_client() -> (Place, Client) {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    (place, client)
+}
+
+/// headroom on a device.
+fn on(place: &Place, client: &Client, address: &str, words: &[&str]) -> Running {
+    let out = run_of(address);
+    let words = words.iter().copied().chain(["--on", address, "--out", &out]);
+    place.headroom(words).env("PATH", client.path()).start()
+}
+
+/// The folder of what is run there.
+fn run_of(address: &str) -> String {
+    address.replace(['/', ':'], "-")
+}
+
+/// The agent comes to work there, and is gone afterwards.
+fn is_reached(place: &Place, client: &Client, address: &str) {
+    let ended = on(place, client, address, &NOBODY).end();
+    ended.code(3).says("no process named `no-such-daemon` runs");
+}
+
+/// One clear line, as of a machine that lacks something.
+fn fails(place: &Place, client: &Client, address: &str) -> Ended {
+    let ended = on(place, client, address, &NOBODY).end();
+    ended.code(4).in_one_line();
+    ended
+}
+
+#[test]
+fn a_device_with_busybox_and_no_mktemp_is_measured_and_left_as_it_was() {
+    let (place, client) = with_client();
+    let _busy = Busy::named(&place, "busy-real-ssh");
+    for (server, address) in SERVERS.into_iter().zip(["ssh:openssh", "ssh:root@dropbear"]) {
+        let Some(device) = Device::start(&place, &client, server, "") else { return };
+        let words = ["profile", "busy-real-ssh", "--window", "1s", "--repetitions", "1"];
+        on(&place, &client, address, &words).end().code(0);
+        device.is_left_as_it_was();
+    }
+}
+
+#[test]
+fn ports_users_and_jump_hosts_are_named_as_for_ssh() {
+    let (place, client) = with_client();
+    client.name("127.0.0.1", 1, "");
+    let started = SERVERS.map(|server| Device::start(&place, &client, server, ""));
+    let [Some(openssh), Some(dropbear)] = started else { return };
+    client.name("behind-openssh", dropbear.port, "ProxyJump openssh");
+    client.name("behind-dropbear", openssh.port, "ProxyJump root@dropbear");
+    let with_port = format!("ssh://root@127.0.0.1:{}/", dropbear.port);
+    for address in ["ssh:root@openssh", &with_port, "ssh:behind-openssh", "ssh:behind-dropbear"] {
+        is_reached(&place, &client, address);
+    }
+    openssh.is_left_as_it_was();
+    dropbear.is_left_as_it_was();
+}
+
+#[test]
+fn a_folder_that_is_full_or_runs_no_programs_is_passed_over() {
+    for options in ["size=64k", "noexec", "ro"] {
+        let (place, client) = with_client();
+        let more = format!("mount -t tmpfs -o {options} tmpfs tmp");
+        let Some(device) = Device::start(&place, &client, Server::Dropbear, &more) else { return };
+        is_reached(&place, &client, "ssh:dropbear");
+        device.is_left_as_it_was();
+    }
+}
+
+#[test]
+fn a_device_without_a_folder_for_the_agent_says_what_is_wrong_with_each() {
+    let (place, client) = with_client();
+    let more = "mount -t tmpfs -o noexec tmpfs tmp; mount -t tmpfs -o size=64k tmpfs run; mkdir run/sshd; \
+                mount --bind root root; mount -o remount,bind,ro root";
+    for server in SERVERS {
+        let Some(device) = Device::start(&place, &client, server, more) else { return };
+        let address = format!("ssh:{}", server.name());
+        let ended = fails(&place, &client, &address);
+        ended.says(&format!("{} has no folder for headroom's agent", server.name()));
+        ended.says("/tmp: no programs run there").says("; /run: no room for ").says("; /root: ");
+        ended.says("Read-only file system; make room in one of them");
+        device.is_left_as_it_was();
+    }
+}
+
+#[test]
+fn what_ssh_says_when_it_fails_is_one_line() {
+    let (place, client) = with_client();
+    let started = SERVERS.map(|server| Device::start(&place, &client, server, ""));
+    let [Some(openssh), Some(dropbear)] = started else { return };
+    let (_elsewhere, stranger) = with_client();
+    for (server, port) in [("openssh", openssh.port), ("dropbear", dropbear.port)] {
+        stranger.name(server, port, "");
+        let ended = fails(&place, &stranger, &format!("ssh:{server}"));
+        ended.says(&format!("cannot reach {server}: ")).says("Permission denied (publickey");
+    }
+    client.name("nobody", free_port(), "");
+    client.name("behind-nobody", openssh.port, "ProxyJump nobody");
+    client.name("too-far", free_port(), "ProxyJump through");
+    client.name("through", openssh.port, "LogLevel INFO");
+    client.name("unknown", openssh.port, "StrictHostKeyChecking yes");
+    let other = fs::read_to_string(client.key().with_extension("pub")).unwrap();
+    let known = place.write("known", &format!("[127.0.0.1]:{} {other}", openssh.port));
+    let known = format!("UserKnownHostsFile {}\nStrictHostKeyChecking yes", known.display());
+    client.name("changed", openssh.port, &known);
+    for (name, words) in [
+        ("nobody", "Connection refused"),
+        ("behind-nobody", "Connection refused"),
+        ("too-far", "open failed: connect failed: Connection refused"),
+        ("unknown", "Host key verification failed"),
+        ("changed", "has changed"),
+        ("no-such-name.invalid", "Could not resolve hostname"),
+    ] {
+        let ended = fails(&place, &client, &format!("ssh:{name}"));
+        ended.says(&format!("cannot reach {name}: ")).says(words);
+    }
+    openssh.is_left_as_it_was();
+    dropbear.is_left_as_it_was();
+}
+
+#[test]
+fn a_slow_link_is_waited_for_while_it_carries() {
+    let (place, client) = with_client();
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let _link = Link::to(device.port, 2 << 20).named(&client, "ssh:slow");
+    let began = Instant::now();
+    let words = [&NOBODY[..], &["--patience", "3s"]].concat();
+    let ended = on(&place, &client, "ssh:slow", &words).end();
+    ended.code(3).says("no process named `no-such-daemon` runs");
+    assert!(began.elapsed() > Duration::from_secs(3), "the link was not slow");
+    device.is_left_as_it_was();
+}
+
+/// headroom with work for a minute, on a device where it has come so far.
+fn busy_on(place: &Place, client: &Client, address: &str, is_so_far: &dyn Fn() -> bool) -> Running {
+    let words = ["profile", "busy-is-cut", "--window", "60s", "--load", "sleep 1"];
+    let look = || is_so_far().then_some(());
+    on(place, client, address, &words).until("so far", look).0
+}
+
+#[test]
+fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
+    let (place, client) = with_client();
+    let _busy = Busy::named(&place, "busy-is-cut");
+    for server in SERVERS {
+        let Some(device) = Device::start(&place, &client, server, "") else { return };
+        let [carried, working, killed] =
+            ["carried", "working", "killed"].map(|stage| format!("ssh:{stage}-{}", server.name()));
+        let runs = |name: &str| device.processes().iter().any(|one| one.name == name);
+        let link = Link::to(device.port, 1 << 20).named(&client, &carried);
+        let running = busy_on(&place, &client, &carried, &|| runs("head"));
+        link.cut();
+        running.end().code(4).says("cannot reach carried-").in_one_line();
+        device.is_left_as_it_was();
+        let link = Link::to(device.port, 1 << 30).named(&client, &working);
+        let running = busy_on(&place, &client, &working, &|| runs("sleep"));
+        let groups = device.groups();
+        assert!(!groups.is_empty(), "what runs there is in a group");
+        link.cut();
+        running.end().code(4).says("the connection to working-");
+        device.is_left_as_it_was();
+        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
+        let link = Link::to(device.port, 1 << 30).named(&client, &killed);
+        let running = busy_on(&place, &client, &killed, &|| runs("sleep"));
+        let groups = device.groups();
+        running.signal(Signal::KILL);
+        running.end();
+        device.is_left_as_it_was();
+        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
+        drop(link);
+    }
+}
+
+/// A link to a server of the loopback that has a speed, and can be cut.
+struct Link {
+    port: u16,
+    is_cut: Arc<AtomicBool>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Link {
+    /// So many bytes a second in each direction.
+    fn to(server: u16, speed: usize) -> Self {
+        let port = free_port();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        // What it has not carried yet shall not look as if it had: connections have their listener's buffer.
+        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 64 * 1024).unwrap();
+        let (is_cut, streams) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
+        let (cut, all) = (Arc::clone(&is_cut), Arc::clone(&streams));
+        thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                if cut.load(Ordering::Relaxed) {
+                    return;
+                }
+                let far = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).unwrap();
+                let ends = || [&near, &far].map(|stream| stream.try_clone().unwrap());
+                all.lock().unwrap().extend(ends());
+                let [back_to, back_from] = ends();
+                thread::spawn(move || carry(near, far, speed));
+                thread::spawn(move || carry(back_from, back_to, speed));
+            }
+        });
+        Self { port, is_cut, streams }
+    }
+
+    /// What this address leads over.
+    fn named(self, client: &Client, address: &str) -> Self {
+        client.name(address.strip_prefix("ssh:").unwrap(), self.port, "");
+        self
+    }
+
+    fn cut(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
+        for stream in self.streams.lock().unwrap().iter() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.cut();
+        // It waits for one more.
+        drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
+    }
+}
+
+/// Carries bytes in one direction until either end is closed.
+fn carry(mut from: TcpStream, mut to: TcpStream, speed: usize) {
+    let mut buffer = [0; 32 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+        thread::sleep(Duration::from_secs_f64(length as f64 / speed as f64));
+    }
+    let _ = to.shutdown(Shutdown::Write);
+    let _ = from.shutdown(Shutdown::Read);
+}
