@@ -186,14 +186,33 @@ fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
         running.end().code(4).says("the connection to working-");
         device.is_left_as_it_was();
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
-        let link = Link::to(device.port, 1 << 30).named(&client, &killed);
+        client.name(&killed[4..], device.port, "");
         let running = busy_on(&place, &client, &killed, &|| runs("sleep"));
         let groups = device.groups();
         running.signal(Signal::KILL);
         running.end();
         device.is_left_as_it_was();
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
-        drop(link);
+    }
+}
+
+#[test]
+fn an_ssh_and_an_agent_that_are_killed_leave_a_device_as_it_was() {
+    let (place, client) = with_client();
+    let _busy = Busy::named(&place, "busy-is-cut");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let runs = |name: &str| device.processes().into_iter().find(|one| one.name == name);
+    for name in ["agent-killed", "ssh-killed"] {
+        client.name(name, device.port, "");
+        let address = format!("ssh:{name}");
+        let running = busy_on(&place, &client, &address, &|| runs("sleep").is_some());
+        let groups = device.groups();
+        let ssh = || place.processes().into_iter().find(|one| one.name == "ssh");
+        let victim = if name == "agent-killed" { runs("headroom-agent") } else { ssh() };
+        victim.unwrap().kill();
+        running.end().code(3).says("the agent ended unasked");
+        device.is_left_as_it_was();
+        assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! there; else its processes are moved to a group of ours and moved back. What we start ourselves is
 //! started in a group of ours. No controller is enabled and no limit is set: the groups count CPU time
 //! and do nothing else. Where no group can be made, the measurement goes on without that counter. What an
-//! agent left that was killed is given back by the next one that makes groups ([`folder`]).
+//! agent left that was killed is given back by the next one that makes groups, or is asked to ([`folder`]).
 
 mod folder;
 
@@ -28,6 +28,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Between two looks at a group that is not yet empty.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// What an agent is asked with to give back what one that was killed has left, and nothing else.
+pub const GIVE_BACK: &str = "give-back";
+
+/// Its whole life.
+pub fn give_back() {
+    if let Some(tree) = Mounts::find().ok().and_then(Mounts::counting) {
+        folder::give_back_in(&tree);
+    }
+}
 
 /// The groups of a measurement.
 #[derive(Debug, Default)]

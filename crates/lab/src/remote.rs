@@ -50,7 +50,8 @@ const SSH_FAILED: i32 = 255;
 ///
 /// A small device has a shell and some of BusyBox's tools, so nothing is asked for that one of them may lack. It may have
 /// no room where temporary files go, or run no programs there. So a program as long as the agent's is tried out, in
-/// memory first, since flash wears; and only the first folder that runs it is used.
+/// memory first, since flash wears; and only the first folder that runs it is used. An agent that is killed
+/// restores nothing, so it is started once more for its groups.
 const CARRIED: &str = r#"
 try() {
   mkdir -m 700 "$d" && echo '#!/bin/sh' >"$f" && chmod 700 "$f" || exit
@@ -67,7 +68,11 @@ for at in ${TMPDIR:+"$TMPDIR"} /tmp /dev/shm /run /var/tmp "$HOME"; do
   why="$why; $at: ${said#*: }"
 done
 [ "$found" ] || { echo "${why#; }" >&2; exit $NO_FOLDER; }
-head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] && "$f"
+head -c $LENGTH >"$f" && [ "$(wc -c <"$f")" -eq $LENGTH ] || exit
+"$f"
+code=$?
+[ $code -lt 128 ] || "$f" give-back </dev/null
+exit $code
 "#;
 
 /// [`CARRIED`] for a program of this length.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use agent::{
-    burner, calibrate, contention, definitions, dispatch,
+    burner, calibrate, contention, definitions, dispatch, groups,
     init::activity,
     pause,
     session::{Session, Stop},
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         [] if arguments.is_empty() => serve(),
         ["-h" | "--help"] => say(HELP),
         ["-V" | "--version"] => say(&version()),
-        // For the agent itself only, so the help does not tell of it.
+        // For the agent itself, and what carried it here, only, so the help does not tell of it.
         [burner::WORD, cpu_ns] => burn(cpu_ns),
         [pause::WATCHDOG, longest_ns] => {
             ended(longest_ns.parse().map_err(io::Error::other).and_then(pause::watch))
@@ -46,6 +46,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         [definitions::WORD, group] => ended(definitions::run(group)),
+        [groups::GIVE_BACK] => {
+            groups::give_back();
+            ExitCode::SUCCESS
+        }
         [activity::WORD, ref rates @ ..] => match activity::run(rates) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
