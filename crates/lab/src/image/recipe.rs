@@ -16,6 +16,8 @@ pub(super) struct Port {
     cipher: &'static str,
     /// Debian's folder of the architecture's libraries, below `usr/lib`.
     libraries: &'static str,
+    /// What else of its packages no program of the guest reads.
+    unread: &'static [&'static str],
 }
 
 impl Port {
@@ -27,12 +29,15 @@ impl Port {
                 kernel: "linux-image-amd64",
                 cipher: "aesni_intel",
                 libraries: "x86_64-linux-gnu",
+                unread: &[],
             },
             Architecture::Arm64 => Self {
                 debian: "arm64",
                 kernel: "linux-image-arm64",
                 cipher: "aes_ce_ccm",
                 libraries: "aarch64-linux-gnu",
+                // Device trees of boards; the guest's is QEMU's own.
+                unread: &["usr/lib/linux-image-"],
             },
         }
     }
@@ -49,7 +54,7 @@ impl Port {
 
     /// Beginnings of paths that no program of the guest reads.
     pub(super) fn left_out(&self) -> Vec<String> {
-        self.placed(&LEFT_OUT)
+        self.placed(&[&LEFT_OUT[..], self.unread].concat())
     }
 
     /// Of these, what is kept where somebody adds packages: programs of others are linked with it.

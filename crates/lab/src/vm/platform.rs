@@ -52,15 +52,16 @@ const PC: Platform = Platform {
 };
 
 /// The core of most access points of the field. `max` would have RNDR, which returns the host's entropy, and the
-/// device tree that QEMU makes holds seeds of the host's, unless it is told otherwise. The other processor has atomic
-/// instructions, for which the kernel and the C library have other code.
+/// device tree that QEMU makes holds seeds of the host's, unless it is told otherwise. The PMU that QEMU plays counts the
+/// guest's time as cycles, idle time too: what is no cycle is left out. The other processor has atomic instructions, for
+/// which the kernel and the C library have other code.
 const VIRT: Platform = Platform {
     qemu: "qemu-system-aarch64",
     package: "qemu-system-arm",
     machine: "virt,gic-version=2,dtb-randomness=off",
-    counted: "cortex-a53",
-    emulated: "cortex-a53",
-    other: "cortex-a76",
+    counted: "cortex-a53,pmu=off",
+    emulated: "cortex-a53,pmu=off",
+    other: "cortex-a76,pmu=off",
     pvpanic: "pvpanic-pci",
     console: "ttyAMA0",
 };
