@@ -12,7 +12,10 @@ use std::{
 };
 
 use lab::{Cancel, Lab, Settings, cache_model::Attached};
-use model::{architecture::Architecture, cache::{Cache, Geometry, Size}};
+use model::{
+    architecture::Architecture,
+    cache::{Cache, Geometry, Size},
+};
 
 use crate::harness::{Place, cache};
 

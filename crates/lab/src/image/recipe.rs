@@ -109,16 +109,8 @@ const PACKAGES: [&str; 18] = [
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
 /// helper, so the ciphers that mac80211 asks for are named here, and what tells of unix sockets.
-const MODULES: [&str; 8] = [
-    "virtio_pci",
-    "virtio_console",
-    CIPHER,
-    "ccm",
-    "ctr",
-    "cmac",
-    "mac80211_hwsim",
-    "unix_diag",
-];
+const MODULES: [&str; 8] =
+    ["virtio_pci", "virtio_console", CIPHER, "ccm", "ctr", "cmac", "mac80211_hwsim", "unix_diag"];
 
 /// Modules that pid 1 loads only where the guest has a line to the host: never in a measured one.
 pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];
@@ -228,7 +220,9 @@ mod tests {
     #[test]
     fn nothing_of_one_architecture_is_in_the_recipe_of_another() {
         let text = Port::of(Architecture::Arm64).text();
-        assert!(text.contains("linux-image-arm64") && text.contains("usr/lib/aarch64-linux-gnu/perl/"));
+        assert!(
+            text.contains("linux-image-arm64") && text.contains("usr/lib/aarch64-linux-gnu/perl/")
+        );
         for word in ["amd64", "x86", "aesni", KERNEL, CIPHER, LIBRARIES] {
             assert!(!text.contains(word), "{word}");
         }
