@@ -95,7 +95,7 @@ fn one_strategy_twice_is_the_same_in_counted_time() {
     let words = "compare study.toml event --a-a --pairs 6 --out run";
     let message = place.headroom(words.split(' ')).run();
     message.code(0).prints("event to event-again at 440/s of full, ap").prints("is the same twice");
-    message.code(0).prints("rare events in 60 periods of 0.048 s each");
+    message.code(0).prints_words("rare events in 60 periods of 0.048 s each");
     let page = fs::read_to_string(place.path("run/report.html")).unwrap();
     assert!(page.contains("Steady cost and rare events"));
     assert_eq!(trials(&place, "run"), 12);
