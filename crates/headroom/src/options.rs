@@ -184,15 +184,14 @@ fn cache_folder() -> Result<PathBuf, Failure> {
     Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
 }
 
-/// Alongside headroom: where an installation puts the device's programs, and where cargo does. An installation has those
-/// of its own architecture.
+/// Alongside headroom: where an installation puts the device's programs, which are of its own architecture, and where
+/// cargo does.
 fn device_folders(arch: Architecture) -> Vec<PathBuf> {
     let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
         return Vec::new();
     };
     let built = format!("{}-unknown-linux-gnu/device", arch.machine());
-    let of_build = [format!("../{built}"), format!("../../{built}")];
-    let installed = arch.is_own().then(|| "../libexec/headroom".to_owned());
-    let near = arch.is_own().then(|| ".".to_owned());
-    installed.into_iter().chain(of_build).chain(near).map(|folder| here.join(folder)).collect()
+    ["../libexec/headroom", &format!("../{built}"), &format!("../../{built}"), "."]
+        .map(|folder| here.join(folder))
+        .to_vec()
 }

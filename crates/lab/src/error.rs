@@ -72,7 +72,7 @@ pub enum Error {
         arch: Architecture,
     },
     /// A program that an image is to be made with runs on other machines.
-    #[error("{} is a program for another processor than {arch}", path.display())]
+    #[error("{} is a program for another processor than {arch}; name a folder of others in HEADROOM_DEVICE", path.display())]
     OtherProcessor {
         /// The program.
         path: PathBuf,

@@ -196,15 +196,26 @@ fn find_programs(lab: &Lab) -> Result<Vec<Program>, Error> {
 
 fn programs_of(arch: Architecture, folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
     let find = |(name, place): (&'static str, &'static str)| {
-        let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| Error::NoDeviceProgram { name: name.to_owned(), arch })?;
-        if !may_run_on(arch, &path).map_err(Error::file("read", &path))? {
-            return Err(Error::OtherProcessor { path, arch });
-        }
+        let path = program_of(arch, folders, name)?;
         let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
         Ok(Program { name, place, path, sha256 })
     };
     recipe::PROGRAMS.into_iter().map(find).collect()
+}
+
+/// The first file of a name that an architecture can run.
+fn program_of(arch: Architecture, folders: &[PathBuf], name: &str) -> Result<PathBuf, Error> {
+    let mut other = None;
+    for path in folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file()) {
+        if may_run_on(arch, &path).map_err(Error::file("read", &path))? {
+            return Ok(path);
+        }
+        other.get_or_insert(path);
+    }
+    Err(match other {
+        Some(path) => Error::OtherProcessor { path, arch },
+        None => Error::NoDeviceProgram { name: name.to_owned(), arch },
+    })
 }
 
 /// Whether a file is no program of another processor, by its ELF header; what is none may be a script.
@@ -503,7 +514,7 @@ mod tests {
         let find = |arch| programs_of(arch, &[folder.path().to_owned()]).map(drop);
         assert!(find(Architecture::Arm64).is_ok());
         let refused = find(Architecture::X86_64).unwrap_err().to_string();
-        assert!(refused.ends_with("headroom-init is a program for another processor than x86-64"));
+        assert!(refused.contains("headroom-init is a program for another processor than x86-64;"));
     }
 
     #[test]
