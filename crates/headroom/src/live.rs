@@ -1,4 +1,5 @@
-//! The page while a run goes on: written again as trials end, with what is still to come, and at the end without.
+//! The page while a run goes on: written again as trials end, with what is still to come, and at the end without. Its
+//! headline is said when it first has one, and when its words change.
 //!
 //! The lab says when nothing is being made that would feel it. A page that cannot be written stops no run; the one at
 //! the end says why.
@@ -15,10 +16,14 @@ use lab::{
     run_folder::{self, Recorded},
     runner,
 };
-use model::experiment::Planned;
+use model::{event::Event, experiment::Planned};
 use report::Pending;
 
-use crate::{commands::kinds::Verbs, options::Options, run_path::PAGE};
+use crate::{
+    commands::kinds::{SoFar, Verbs},
+    options::Options,
+    run_path::PAGE,
+};
 
 /// The page is as old as this before it is written again.
 const EVERY: Duration = Duration::from_secs(5);
@@ -32,6 +37,8 @@ const ENOUGH: f64 = 0.02;
 struct Before {
     due: Option<Instant>,
     began: Option<(Instant, Duration)>,
+    /// The words of the last headline, without its figures.
+    words: String,
 }
 
 /// A lab whose runs of this kind can be read while they go on.
@@ -39,35 +46,49 @@ pub(crate) fn shown<K: Verbs>(lab: Lab, options: &Options) -> Lab {
     let (options, before) = (options.clone(), Mutex::new(Before::default()));
     lab.with_onlooker(Box::new(move |folder| {
         // Whoever finds it being written goes on with the trials.
-        let Ok(mut before) = before.try_lock() else { return };
+        let mut before = before.try_lock().ok()?;
         let began = Instant::now();
         if before.due.is_some_and(|due| began < due) {
-            return;
+            return None;
         }
         // The page at the end is written whatever became of this one.
-        let _ = write::<K>(&options, folder, &mut before);
+        let headline = write::<K>(&options, folder, &mut before);
         before.due = Some(Instant::now() + EVERY.max(began.elapsed() * SHARE));
+        let headline = headline.filter(|headline| before.has_other_words(headline))?;
+        Some(Event::SoFar { headline })
     }))
 }
 
 /// Takes what is still to come from the page of a run that ends here, whole or not.
 pub(crate) fn ended<K: Verbs>(folder: &Path) {
     if let Ok(recorded) = run_folder::read::<K>(folder)
-        && let Ok(html) = K::so_far(&recorded, None)
+        && let Ok(so_far) = K::so_far(&recorded, None)
     {
         // A run that failed says so itself; its page can be made again.
-        let _ = run_folder::write_whole(&folder.join(PAGE), html.as_bytes());
+        let _ = run_folder::write_whole(&folder.join(PAGE), so_far.page.as_bytes());
     }
 }
 
-fn write<K: Verbs>(options: &Options, folder: &Path, before: &mut Before) -> Option<()> {
+impl Before {
+    /// Whether a headline says something else than the last one, and not only with other figures; it is the last now.
+    fn has_other_words(&mut self, headline: &str) -> bool {
+        let words: String = headline.chars().filter(|letter| letter.is_alphabetic()).collect();
+        let differs = words != self.words;
+        self.words = words;
+        differs
+    }
+}
+
+/// Writes the page; its headline, once a trial has ended.
+fn write<K: Verbs>(options: &Options, folder: &Path, before: &mut Before) -> Option<String> {
     let mut recorded = run_folder::read::<K>(folder).ok()?;
     let pending = pending(options, &recorded, before);
     // What is there is all that was asked so far, and lacks nothing.
     let done: Vec<String> = recorded.trials.iter().map(|trial| trial.planned.id()).collect();
     recorded.run.plan.retain(|planned| done.contains(&planned.id()));
-    let html = K::so_far(&recorded, Some(&pending)).ok()?;
-    run_folder::write_whole(&folder.join(PAGE), html.as_bytes()).ok()
+    let SoFar { page, headline } = K::so_far(&recorded, Some(&pending)).ok()?;
+    run_folder::write_whole(&folder.join(PAGE), page.as_bytes()).ok()?;
+    (!recorded.trials.is_empty()).then_some(headline)
 }
 
 fn pending<K: Verbs>(options: &Options, recorded: &Recorded<K>, before: &mut Before) -> Pending {
@@ -116,5 +137,13 @@ mod tests {
         assert_eq!(paced(seconds(50), seconds(100), seconds(30)), Some(seconds(30)));
         assert_eq!(paced(seconds(75), seconds(100), seconds(50)), Some(seconds(150)));
         assert_eq!(paced(seconds(99), seconds(100), seconds(5)), None, "one trial is no pace");
+    }
+
+    #[test]
+    fn a_headline_is_said_again_when_its_words_change() {
+        let mut before = Before::default();
+        assert!(before.has_other_words("`bulk` costs 6.4 ms"));
+        assert!(!before.has_other_words("`bulk` costs 6.3 ms"));
+        assert!(before.has_other_words("`bulk` costs 640 µs"));
     }
 }

@@ -82,6 +82,7 @@ fn sentence(event: &Event) -> Option<String> {
             bytes / 1_000_000,
             clients = count(clients, "client")
         ),
+        Event::SoFar { headline } => format!("so far: {}", headline.replace('`', "")),
         Event::Doubt { text } => format!("note: {text}"),
         _ => return None,
     })
@@ -179,7 +180,7 @@ impl Show for Bars {
                 self.end_making();
                 self.run.take().into_iter().for_each(|bar| bar.finish_and_clear());
             }
-            Event::TrialStarted { .. } | Event::Doubt { .. } => {}
+            Event::TrialStarted { .. } | Event::SoFar { .. } | Event::Doubt { .. } => {}
         }
     }
 }

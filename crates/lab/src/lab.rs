@@ -20,8 +20,8 @@ use crate::{
 pub type Events = Box<dyn Fn(Event) + Send + Sync>;
 
 /// Looks at a run's folder while the run goes on: called when trials have got there, and never while one is being made
-/// that would feel it. Has to throttle itself.
-pub type Onlooker = Box<dyn Fn(&Path) + Send + Sync>;
+/// that would feel it. Has to throttle itself. Its answer is what there is to say.
+pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
 
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
@@ -109,7 +109,8 @@ impl Lab {
 
     /// Lets the onlooker see a run's folder.
     pub(crate) fn show(&self, folder: &Path) {
-        self.onlooker.iter().for_each(|onlooker| onlooker(folder));
+        let seen = self.onlooker.iter().find_map(|onlooker| onlooker(folder));
+        seen.into_iter().for_each(|event| self.emit(event));
     }
 
     /// Tells what happened.

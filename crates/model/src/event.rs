@@ -6,7 +6,7 @@
 //! ImageStarted → ImageStep* → ImageReady
 //! (KvmStarted → KvmTried)?                                where real time is asked for, once a boot of this machine
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
-//! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap
+//! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap, and SoFar comes in between
 //! Doubt may come at any time
 //! ```
 
@@ -103,6 +103,11 @@ pub enum Event {
         invalid: u32,
         /// Whether it was interrupted.
         interrupted: bool,
+    },
+    /// What the trials so far come to, where that is said in other words than before; preliminary.
+    SoFar {
+        /// One sentence, names in backticks.
+        headline: String,
     },
     /// Something is not as it should be, and was repaired or can be lived with.
     Doubt {

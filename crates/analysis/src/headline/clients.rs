@@ -83,31 +83,41 @@ fn cured(run: &Run, analysis: &Analysis) -> Option<Headline> {
     })
 }
 
-/// The cheapest variant against the dearest.
+/// The cheapest variant against the dearest; where the cheapest is the same program that nothing asks, what asking it
+/// costs.
 fn rivals(run: &Run, analysis: &Analysis) -> Option<Headline> {
     let (dearest, cheapest) = analysis.stages.extremes()?;
     if dearest.variant == cheapest.variant {
         return None;
     }
     let clients = analysis.stages.clients;
-    let (most, least) = (dearest.cpu.sum?, cheapest.cpu.sum?);
-    let of = match dearest.subject == cheapest.subject {
+    let is_one_program = dearest.subject == cheapest.subject;
+    let of = match is_one_program {
         true => summed(analysis.cell(&dearest.variant, clients)?),
         false => format!("CPU of each at {}", count(clients, "client")),
     };
+    let is_asking = is_one_program && is_asked(run, dearest) && !is_asked(run, cheapest);
+    let (named, other) = if is_asking { (dearest, cheapest) } else { (cheapest, dearest) };
+    let (cost, against) = (named.cpu.sum?, other.cpu.sum?);
     Some(Headline {
         sentence: format!(
             "{} `{}` costs {} of CPU a second, {} `{}`{}.",
             at(clients),
-            cheapest.variant,
-            briefly(least.mean),
-            times(least.mean, most.mean)?,
-            dearest.variant,
+            named.variant,
+            briefly(cost.mean),
+            times(cost.mean, against.mean)?,
+            other.variant,
             undistinguished(analysis, [dearest, cheapest])
         ),
         of,
-        bars: vec![bar(run, &dearest.variant, &most), bar(run, &cheapest.variant, &least)],
+        bars: vec![bar(run, &other.variant, &against), bar(run, &named.variant, &cost)],
     })
+}
+
+/// Whether a load makes the variant work.
+fn is_asked(run: &Run, stage: &Stage) -> bool {
+    let variant = run.study.variants.iter().find(|one| one.name == stage.variant);
+    variant.is_some_and(|variant| run.study.load_of(variant).is_some())
 }
 
 /// What is said where the two were compared and no difference shows.
@@ -358,6 +368,19 @@ mod tests {
         let said = analyse(&run, &fixture::trials(&run)).headline;
         assert!(said.sentence.contains("times less than `hostapd-cli`"), "{}", said.sentence);
         assert_eq!(said.bars.len(), 2);
+    }
+
+    #[test]
+    fn a_daemon_that_nothing_asks_is_what_asking_it_is_held_against() {
+        let mut run = fixture::run();
+        let all = fixture::trials(&run);
+        run.study.subject.start = Some("hostapd /etc/hostapd.conf".to_owned());
+        run.study.variants.retain(|variant| variant.name != "hostapd-cli");
+        run.plan.retain(|planned| planned.id.variant != "hostapd-cli");
+        let said = analyse(&run, &all).headline;
+        assert!(said.sentence.starts_with("At 114 clients `iw-dump` costs "), "{}", said.sentence);
+        assert!(said.sentence.ends_with(" times as much as `idle`."), "{}", said.sentence);
+        assert_eq!([&*said.bars[0].name, &*said.bars[1].name], ["idle", "iw-dump"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use report::{
 
 use super::{
     check, compare,
-    kinds::{Following, Verbs},
+    kinds::{Following, SoFar, Verbs},
     publish::{self, Wanted},
     trials::{changed, estimate, measured, plain, planned, show_plan},
 };
@@ -79,7 +79,7 @@ impl Verbs for Clients {
         })
     }
 
-    fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<String, Failure> {
+    fn so_far(recorded: &Recorded, pending: Option<&Pending>) -> Result<SoFar, Failure> {
         let Recorded { run, trials, study_text, .. } = recorded;
         // Stacks come last, and explaining them takes its time.
         let mut analysis = analysis::analyse(run, trials);
@@ -90,7 +90,8 @@ impl Verbs for Clients {
             analysis.pauses.retain(|pause| pause.verdict != Decided::Invalid);
         }
         let given = Given { study_toml: study_text, pending };
-        report::html(run, &analysis, given).map_err(Failure::Page)
+        let page = report::html(run, &analysis, given).map_err(Failure::Page)?;
+        Ok(SoFar { page, headline: analysis.headline.sentence })
     }
 
     fn publish(

@@ -98,6 +98,10 @@ impl AtPlaces for Completion {
         Ok(Figures { completion, comparison })
     }
 
+    fn headline(figures: &Figures) -> &str {
+        &figures.completion.headline.sentence
+    }
+
     fn decided<'a>(figures: &'a Figures, study: &Study) -> Limited<'a> {
         let Analysed { question, table, targets, counted, .. } = &figures.completion;
         Limited { question, targets, counted: *counted, table, known: study.known() }

@@ -80,6 +80,10 @@ impl AtPlaces for Contention {
         Ok(analysis::contention::analyse(&run, &recorded.trials, &baselines))
     }
 
+    fn headline(analysed: &Analysed) -> &str {
+        &analysed.headline.sentence
+    }
+
     fn decided<'a>(analysed: &'a Analysed, study: &Study) -> Limited<'a> {
         let Analysed { question, table, targets, counted, .. } = analysed;
         Limited { question, targets, counted: *counted, table, known: study.known() }

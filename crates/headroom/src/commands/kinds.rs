@@ -28,6 +28,14 @@ use crate::{
     shipped,
 };
 
+/// What a run comes to as far as it is.
+pub(crate) struct SoFar {
+    /// Its page, HTML.
+    pub(crate) page: String,
+    /// In one sentence, names in backticks.
+    pub(crate) headline: String,
+}
+
 /// What every kind of experiment can do.
 pub(crate) trait Verbs: Experiment {
     /// The study with what the command line changes in it.
@@ -70,12 +78,12 @@ pub(crate) trait Verbs: Experiment {
         None
     }
 
-    /// The page of a run as far as it is; `pending` while it goes on.
+    /// A run as far as it is; `pending` while it goes on.
     ///
     /// # Errors
     ///
     /// [`Failure`] of a limit.
-    fn so_far(recorded: &Recorded<Self>, pending: Option<&Pending>) -> Result<String, Failure>;
+    fn so_far(recorded: &Recorded<Self>, pending: Option<&Pending>) -> Result<SoFar, Failure>;
 
     /// Writes the page of a run and what CI reads, and prints its verdicts.
     ///

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::{
     check,
-    kinds::{FileOf, Following, Verbs},
+    kinds::{FileOf, Following, SoFar, Verbs},
     plan::Plan,
     publish::Wanted,
 };
@@ -77,6 +77,9 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
         limits: &Limits,
         near: Option<&Path>,
     ) -> Result<Self::Figures, Failure>;
+
+    /// The run in one sentence.
+    fn headline(figures: &Self::Figures) -> &str;
 
     /// The run's table, what can be asked of it, and what was decided on it.
     fn decided<'a>(figures: &'a Self::Figures, study: &Self::Study) -> Limited<'a>;
@@ -167,10 +170,11 @@ impl<K: AtPlaces> Verbs for K {
             .map_err(|error| interrupted::explain(error, &recorded.path))
     }
 
-    fn so_far(recorded: &Recorded<K>, pending: Option<&Pending>) -> Result<String, Failure> {
+    fn so_far(recorded: &Recorded<K>, pending: Option<&Pending>) -> Result<SoFar, Failure> {
         let figures = K::figures(recorded, &Limits::default(), None)?;
         let given = Given { study_toml: &recorded.study_text, pending };
-        K::page(&figures, &recorded.run, given).map_err(Failure::Page)
+        let page = K::page(&figures, &recorded.run, given).map_err(Failure::Page)?;
+        Ok(SoFar { page, headline: K::headline(&figures).to_owned() })
     }
 
     fn publish(
