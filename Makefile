@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-test headroom programs base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -17,14 +17,17 @@ cargo := MAKEFLAGS= cargo
 # rustup's cargo is found where no profile was read.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-device := x86_64-unknown-linux-gnu
+programs := --package agent --package guard --package stationd --package txd
+for_device = RUSTFLAGS='-C target-feature=+crt-static' $(cargo) build --locked --profile device $(programs) --target
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+export CC_aarch64_unknown_linux_gnu := aarch64-linux-gnu-gcc
 headroom := target/release/headroom
 tests_cache := $(CURDIR)/target/headroom-cache
 
 help: ## what can be made
 	@echo 'make TARGET'
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 study: build ## what station statistics cost and what each cure is worth, proved and decided, as a report (about 11 minutes)
 	$(headroom) run studies/station-stats.toml
@@ -54,7 +57,12 @@ packages: setup-build
 	@scripts/setup study
 
 programs: setup-build
-	RUSTFLAGS='-C target-feature=+crt-static' $(cargo) build --locked --profile device --package agent --package guard --package stationd --package txd --target $(device)
+	$(for_device) x86_64-unknown-linux-gnu
+
+arm64: build packages-arm64 arm64-programs ## what `--arch arm64` needs beside it: QEMU, and the access point's programs for arm64
+
+arm64-programs: packages-arm64
+	$(for_device) aarch64-unknown-linux-gnu
 
 # A machine without the archive can still build.
 base:
@@ -80,7 +88,10 @@ test-crates:
 		>$(CARGO_TARGET_DIR)/test-crates.txt 2>&1 && code=0 || code=$$?; cat $(CARGO_TARGET_DIR)/test-crates.txt; exit $$code
 
 tested: ## what the tests drive: headroom as they are built, and the programs for the access point
-	@$(together) all-targets packages-test programs
+	@$(together) all-targets all-programs
+
+all-programs: packages-test programs
+	$(for_device) aarch64-unknown-linux-gnu
 
 # The linter compiles what it looks at. So the tests, and the headroom that they drive, are built by it, once: clippy by
 # itself would take as long again.
@@ -116,6 +127,9 @@ setup-build:
 
 setup-check:
 	@scripts/setup check
+
+packages-arm64:
+	@scripts/setup arm64
 
 packages-test: setup-check
 	@scripts/setup test

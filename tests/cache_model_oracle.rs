@@ -12,7 +12,10 @@ use std::{
 };
 
 use lab::{Cancel, Lab, Settings, cache_model::Attached};
-use model::cache::{Cache, Geometry, Size};
+use model::{
+    architecture::Architecture,
+    cache::{Cache, Geometry, Size},
+};
 
 use crate::harness::{Place, cache};
 
@@ -87,6 +90,7 @@ fn the_model_counts_what_cachegrind_counts() {
     let place = Place::without_guests();
     let settings = Settings {
         cache: cache(),
+        arch: Architecture::X86_64,
         device: Vec::new(),
         mirror: None,
         packages: Vec::new(),

@@ -17,6 +17,7 @@
 
 mod harness;
 
+mod arm64;
 mod cache_damage;
 mod cache_model;
 mod cache_model_oracle;

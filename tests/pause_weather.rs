@@ -27,6 +27,7 @@ use lab::{
     vm::{self, Machine, Shape, Start, Surroundings, snapshot},
 };
 use model::{
+    architecture::Architecture,
     instrument::Instrument,
     pause::{PauseOrder, PauseSpan, PauseState, Target},
     span::Span,
@@ -208,6 +209,7 @@ impl Guest {
         let lab = lab();
         let image = image::obtain(&lab, &[]).unwrap();
         let shape = Shape {
+            arch: Architecture::X86_64,
             mode: Mode::RealTime,
             accelerator: vm::accelerator(&lab, &image, Mode::RealTime),
             radios: 3,
@@ -254,6 +256,7 @@ impl Guest {
 fn lab() -> Lab {
     let settings = Settings {
         cache: cache(),
+        arch: Architecture::X86_64,
         device: stationd().parent().map(Path::to_owned).into_iter().collect(),
         mirror: None,
         packages: Vec::new(),

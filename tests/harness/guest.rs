@@ -14,6 +14,7 @@ use lab::{
     },
 };
 use model::{
+    architecture::Architecture,
     study::Mode,
     trial::{HostCost, Recording},
     wire::{Frame, Measure, Order, PUT, Put},
@@ -53,6 +54,7 @@ impl Program {
 pub(crate) fn lab() -> Lab {
     let settings = Settings {
         cache: cache(),
+        arch: Architecture::X86_64,
         device: stationd().parent().map(Path::to_owned).into_iter().collect(),
         mirror: None,
         packages: Vec::new(),
@@ -65,6 +67,7 @@ pub(crate) fn lab() -> Lab {
 /// A small access point that has the program; the program itself is in the place, too.
 pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
     let shape = Shape {
+        arch: Architecture::X86_64,
         mode: Mode::Counted,
         accelerator: Accelerator::Tcg,
         radios: 3,

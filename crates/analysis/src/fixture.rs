@@ -99,6 +99,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
     Study {
         question: question.to_owned(),
         access_point: AccessPoint {
+            arch: model::architecture::Architecture::default(),
             kind: Target::Vm,
             radios: 3,
             clients: vec![18, 60, 114],

@@ -57,7 +57,7 @@ impl SymbolFolders {
     pub(crate) fn of(options: &Options, typed: &flags::Symbols) -> Self {
         let mut folders = typed.folders.clone();
         // Alongside headroom there may be anything: only the build's own folders are looked through.
-        folders.extend(options.device().iter().filter(|folder| !folder.ends_with(".")).cloned());
+        folders.extend(options.devices().into_iter().filter(|folder| !folder.ends_with(".")));
         let mut by_id = typed.folders.clone();
         by_id.push(PathBuf::from("/usr/lib/debug"));
         Self { folders, by_id, fetched: fetched(|name| env::var_os(name)), index: OnceLock::new() }

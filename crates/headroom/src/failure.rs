@@ -160,7 +160,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::DiskFull { .. }
         | E::MissingProgram { .. }
         | E::Program { .. }
-        | E::NoDeviceProgram(_)
+        | E::NoDeviceProgram { .. }
+        | E::OtherProcessor { .. }
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }

@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use lab::vm::Forward;
-use model::{name::PackageName, span::Span, trial::Purpose};
+use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
 
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
@@ -72,6 +72,9 @@ pub(crate) struct Common {
         hide_env_values = true
     )]
     pub(crate) device: Option<PathBuf>,
+    /// Processor of the virtual access point: x86-64 or arm64 [default: the study's, or x86-64]
+    #[arg(long, help_heading = LAB, global = true, value_name = "ARCH")]
+    pub(crate) arch: Option<Architecture>,
     /// Debian mirror for the image [default: mmdebstrap's own]
     #[arg(
         long,

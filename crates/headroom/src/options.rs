@@ -1,6 +1,7 @@
 //! What the typed words mean: every default in one place, nothing done yet.
 
 use std::{
+    collections::BTreeSet,
     env,
     io::{self, IsTerminal},
     path::PathBuf,
@@ -9,7 +10,7 @@ use std::{
 
 use etcetera::BaseStrategy;
 use lab::{Cancel, Lab, Settings, host};
-use model::name::PackageName;
+use model::{architecture::Architecture, name::PackageName};
 
 use crate::{failure::Failure, flags::Common, progress::Progress};
 
@@ -21,7 +22,8 @@ pub(crate) struct Options {
     /// Whether the error output is a terminal: only then are there bars and colours.
     pub(crate) terminal: bool,
     cache: PathBuf,
-    device: Vec<PathBuf>,
+    arch: Option<Architecture>,
+    device: Option<PathBuf>,
     mirror: Option<String>,
     packages: Vec<PackageName>,
     patience: Duration,
@@ -40,7 +42,8 @@ impl Options {
             quiet: common.quiet,
             terminal: io::stderr().is_terminal(),
             cache: absolute(common.cache.clone().map_or_else(cache_folder, Ok)?),
-            device: common.device.clone().map_or_else(device_folders, |folder| vec![folder]),
+            arch: common.arch,
+            device: common.device.clone(),
             mirror: common.mirror.clone(),
             packages: common.packages.clone(),
             patience: common.patience,
@@ -55,12 +58,33 @@ impl Options {
 
     /// Takes the device's programs from this folder alone.
     pub(crate) fn use_device(&mut self, folder: PathBuf) {
-        self.device = vec![folder];
+        self.device = Some(folder);
+    }
+
+    /// The virtual access point's processor, where the command line says it.
+    pub(crate) fn arch(&self) -> Option<Architecture> {
+        self.arch
+    }
+
+    /// The same for an access point of this architecture.
+    pub(crate) fn on(&self, arch: Architecture) -> Self {
+        Self { arch: Some(arch), ..self.clone() }
     }
 
     /// Folders that may hold the device's programs.
-    pub(crate) fn device(&self) -> &[PathBuf] {
-        &self.device
+    pub(crate) fn device(&self) -> Vec<PathBuf> {
+        self.device_of(self.arch.unwrap_or_default())
+    }
+
+    /// Those of every architecture: a program is known there by its content.
+    pub(crate) fn devices(&self) -> Vec<PathBuf> {
+        let all = Architecture::ALL.into_iter().flat_map(|arch| self.device_of(arch));
+        let mut seen = BTreeSet::new();
+        all.filter(|folder| seen.insert(folder.clone())).collect()
+    }
+
+    fn device_of(&self, arch: Architecture) -> Vec<PathBuf> {
+        self.device.clone().map_or_else(|| device_folders(arch), |folder| vec![folder])
     }
 
     /// How progress is shown.
@@ -117,7 +141,8 @@ impl Options {
     fn settings(&self) -> Settings {
         Settings {
             cache: self.cache.clone(),
-            device: self.device.clone(),
+            arch: self.arch.unwrap_or_default(),
+            device: self.device(),
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
             patience: self.patience,
@@ -159,17 +184,14 @@ fn cache_folder() -> Result<PathBuf, Failure> {
     Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
 }
 
-/// Alongside headroom: where an installation puts the device's programs, and where cargo does.
-fn device_folders() -> Vec<PathBuf> {
+/// Alongside headroom: where an installation puts the device's programs, which are of its own architecture, and where
+/// cargo does.
+fn device_folders(arch: Architecture) -> Vec<PathBuf> {
     let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
         return Vec::new();
     };
-    [
-        "../libexec/headroom",
-        "../x86_64-unknown-linux-gnu/device",
-        "../../x86_64-unknown-linux-gnu/device",
-        ".",
-    ]
-    .map(|folder| here.join(folder))
-    .to_vec()
+    let built = format!("{}-unknown-linux-gnu/device", arch.machine());
+    ["../libexec/headroom", &format!("../{built}"), &format!("../../{built}"), "."]
+        .map(|folder| here.join(folder))
+        .to_vec()
 }

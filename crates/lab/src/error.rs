@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use model::experiment::Kind;
+use model::{architecture::Architecture, experiment::Kind};
 
 use crate::{study_file, vm};
 
@@ -62,9 +62,23 @@ pub enum Error {
     },
     /// The static programs for the access point are not next to headroom.
     #[error(
-        "the device program `{0}` was not found next to headroom; run `make build`, or name its folder in HEADROOM_DEVICE"
+        "the device program `{name}`{} was not found next to headroom; run `make {}`, or name its folder in HEADROOM_DEVICE",
+        for_other(*arch), made_by(*arch)
     )]
-    NoDeviceProgram(String),
+    NoDeviceProgram {
+        /// The program.
+        name: String,
+        /// Of which architecture it must be.
+        arch: Architecture,
+    },
+    /// A program that an image is to be made with runs on other machines.
+    #[error("{} is a program for another processor than {arch}; name a folder of others in HEADROOM_DEVICE", path.display())]
+    OtherProcessor {
+        /// The program.
+        path: PathBuf,
+        /// What the access point has.
+        arch: Architecture,
+    },
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
@@ -136,6 +150,19 @@ pub enum Error {
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What stands behind a program's name where it is not the usual one that is missing.
+fn for_other(arch: Architecture) -> String {
+    if arch.is_default() { String::new() } else { format!(" for {arch}") }
+}
+
+/// What makes the programs of an architecture.
+fn made_by(arch: Architecture) -> &'static str {
+    match arch {
+        Architecture::X86_64 => "build",
+        Architecture::Arm64 => "arm64",
+    }
 }
 
 impl Error {

@@ -7,12 +7,13 @@ use std::{
     time::Duration,
 };
 
-use model::{event::Event, name::PackageName};
+use model::{architecture::Architecture, event::Event, name::PackageName};
 
 use crate::{
     Cancel, Error,
     cache::{Cache, Entry},
-    host, vm,
+    host,
+    vm::Platform,
 };
 
 /// Where events go.
@@ -27,7 +28,9 @@ pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
 pub struct Settings {
     /// The cache's folder.
     pub cache: PathBuf,
-    /// Folders that may hold the device's static programs, best first.
+    /// The processor of the virtual access points.
+    pub arch: Architecture,
+    /// Folders that may hold the device's static programs, for that processor, best first.
     pub device: Vec<PathBuf>,
     /// A Debian mirror, in place of mmdebstrap's own choice.
     pub mirror: Option<String>,
@@ -80,7 +83,8 @@ impl Lab {
     ///
     /// [`Error::MissingProgram`] where QEMU or setpriv is not installed.
     pub fn new(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
-        host::require(vm::QEMU, vm::QEMU_PACKAGE)?;
+        let platform = Platform::of(settings.arch);
+        host::require(platform.qemu, platform.package)?;
         Self::for_devices(settings, cancel, events)
     }
 
@@ -91,7 +95,8 @@ impl Lab {
     /// [`Error::MissingProgram`] where setpriv is not installed.
     pub fn for_devices(settings: Settings, cancel: Cancel, events: Events) -> Result<Self, Error> {
         host::require("setpriv", "util-linux")?;
-        let qemu = host::first_line(vm::QEMU, &["--version"]).unwrap_or_default();
+        let program = Platform::of(settings.arch).qemu;
+        let qemu = host::first_line(program, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);
         Ok(Self { settings, cache, cancel, qemu, events, onlooker: None })
     }

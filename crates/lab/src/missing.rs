@@ -39,7 +39,9 @@ impl Needs {
     /// Of trials with clients.
     pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
         let radios = study.access_point.radios;
+        let arch = study.access_point.arch;
         let shape = |Start { clients, mode, perturbed }| Shape {
+            arch,
             mode,
             accelerator: Accelerator::Tcg,
             radios,

@@ -7,6 +7,7 @@ use std::{
 };
 
 use model::{
+    architecture::Architecture,
     contention::Machine,
     experiment::{Experiment, RunOf},
     run::LabIdentity,
@@ -220,6 +221,7 @@ impl Wanted {
         }
         let (Self { radios, clients, .. }, accelerator) = (self, Accelerator::Tcg);
         let of = |mode| Shape {
+            arch: Architecture::X86_64,
             mode,
             accelerator,
             radios,

@@ -20,7 +20,7 @@ use linux::folder::random_name;
 use model::wire::{Frame, Order};
 
 use crate::{
-    Cancel, Error, Lab,
+    Cancel, Error, Lab, Settings,
     channel::{Channel, Ends, Peer, State},
     device::Device,
     exchange::{Allowance, Patience},
@@ -210,7 +210,7 @@ impl Remote {
     /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
     /// [`Error::NoFolder`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
-        let agent = agent_program(&lab.settings.device)?;
+        let agent = agent_program(&lab.settings)?;
         let mut command = host::bound("TERM");
         match address {
             // What the agent starts alongside the machine's programs, as guard and txd, is alongside the agent.
@@ -306,10 +306,10 @@ impl Drop for Remote {
 }
 
 /// The agent's program.
-fn agent_program(folders: &[PathBuf]) -> Result<PathBuf, Error> {
-    let name = "headroom-agent";
-    let path = folders.iter().map(|folder| folder.join(name)).find(|path: &PathBuf| is_file(path));
-    path.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))
+fn agent_program(settings: &Settings) -> Result<PathBuf, Error> {
+    let (name, arch) = ("headroom-agent".to_owned(), settings.arch);
+    let path = settings.device.iter().map(|folder| folder.join(&name)).find(|path| is_file(path));
+    path.ok_or(Error::NoDeviceProgram { name, arch })
 }
 
 /// `PATH` with a folder before all others.

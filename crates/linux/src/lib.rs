@@ -20,6 +20,7 @@
 //! | [`mark`] | marks for a model below the kernel | none |
 //! | [`packet`] | whole frames to and from an interface | 2.2 |
 //! | [`pause`] | stopping processes and control groups | 2.6.24, 5.3 (descriptors) |
+//! | [`pci`] | registers of PCI devices without a driver | 2.6.18 |
 //! | [`perf`] | performance events: which exist, samples of stacks, probes | 2.6.31, 3.14 (probes), 5.2 (without tracefs mounted) |
 //! | [`place`] | starting a program in groups, a namespace and a class | 3.0 |
 //! | [`process`] | starting a program in a control group, waiting for it | 2.6.24 |
@@ -52,6 +53,7 @@ pub mod netlink;
 pub mod nl80211;
 pub mod packet;
 pub mod pause;
+pub mod pci;
 pub mod perf;
 pub mod place;
 pub mod proc;

@@ -21,6 +21,7 @@
 //! - Formats carry a version: [`wire::PROTOCOL`] for the stream, [`run::FORMAT`] for the folder.
 //!
 
+pub mod architecture;
 pub mod baseline;
 pub mod cache;
 pub mod census;

@@ -76,7 +76,7 @@ pub struct LabIdentity {
     pub packages: Vec<String>,
     /// SHA-256 of the agent, hexadecimal.
     pub agent: String,
-    /// `qemu-system-x86_64 --version`, first line.
+    /// What QEMU's program for the access point's architecture says of its version, first line.
     pub qemu: String,
     /// QEMU's arguments in counted mode, without paths.
     pub counted_arguments: Vec<String>,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::variant_load::VariantLoad;
 use crate::{
+    architecture::Architecture,
     instrument::Scope,
     limit,
     name::{PackageName, VariantName},
@@ -68,6 +69,9 @@ pub struct AccessPoint {
     /// Where it is.
     #[serde(default)]
     pub kind: Target,
+    /// The processor of the virtual access point.
+    #[serde(default, skip_serializing_if = "Architecture::is_default")]
+    pub arch: Architecture,
     /// Its radios; the clients are spread evenly over them.
     #[serde(default = "three")]
     pub radios: u32,

@@ -1,13 +1,13 @@
 //! The shell that a person uses, and where it and what a study starts look for programs.
 //!
-//! Talks to `/dev/ttyS0`, through [`super::services`].
+//! Talks to the serial port, through [`super::services`].
 
 use std::path::Path;
 
 use super::services::{Ending, Output, Service};
 
 /// The serial port that the shell has for its own.
-const TERMINAL: &str = "/dev/ttyS0";
+const TERMINAL: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS0" } else { "/dev/ttyAMA0" };
 /// Where `busybox --install` puts its applets, behind the real programs.
 const APPLETS: &str = "/run/headroom/applets";
 const BASH: &str = "/bin/bash";

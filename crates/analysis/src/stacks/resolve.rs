@@ -192,9 +192,10 @@ impl<'f> Resolver<'f> {
             chain => chain,
         };
         self.known.chain(at, chain, out);
-        // Where stacks were to be copied, and this one was not, its callers are missing.
+        // Where stacks were to be copied, and of this one not a byte was, its callers are missing: a process that gives
+        // its memory back, in exit or to become another program, has none. No longer copy would hold more.
         let lost = sample.chain.is_empty() && has_user && self.head.stack_bytes > 0;
-        lost.then(|| unknown(&mut self.known.interned, Cause::ShortCopy, walk::ANONYMOUS, false))
+        lost.then(|| unknown(&mut self.known.interned, Cause::NoMapping, walk::ANONYMOUS, false))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use analysis::stacks::{
     files::{FileId, Files},
-    happening::{Happening, Head, Sample},
+    happening::{Happening, Head, Registers, Sample},
     profile::{Cause, Naming},
     resolve::Resolver,
 };
@@ -27,7 +27,15 @@ impl Files for Kernel {
 }
 
 fn resolved(files: &dyn Files, sample: Sample<'_>) -> (Vec<(String, String)>, Vec<Naming>) {
-    let mut resolver = Resolver::new(files, &Head::default(), Vec::new());
+    resolved_with(files, &Head::default(), sample)
+}
+
+fn resolved_with(
+    files: &dyn Files,
+    head: &Head,
+    sample: Sample<'_>,
+) -> (Vec<(String, String)>, Vec<Naming>) {
+    let mut resolver = Resolver::new(files, head, Vec::new());
     let mut out = Vec::new();
     assert!(resolver.take(&Happening::Sample(sample), &mut out));
     let frames = out.iter().map(|place| resolver.frames()[*place as usize].clone());
@@ -94,4 +102,17 @@ fn code_of_nobody_is_no_mapping() {
     let (names, namings) = resolved(&files, sample);
     assert_eq!(names[1], ("no mapping".to_owned(), "anonymous".to_owned()));
     assert_eq!((names.len(), namings[1]), (2, Naming::Unknown(Cause::NoMapping)));
+}
+
+#[test]
+fn a_process_that_gives_its_memory_back_has_no_stack_that_a_longer_copy_would_hold() {
+    let files = Kernel("ffffffff81000000 T exit_mmap\n");
+    let head = Head { stack_bytes: 32768, ..Head::default() };
+    let kernel = [0xffff_ffff_8100_0010];
+    let registers = Some(Registers { values: [0x1000; 64], mask: 1 });
+    let sample =
+        Sample { pid: 5, tid: 5, in_kernel: true, kernel: &kernel, registers, ..Sample::default() };
+    let (_, namings) = resolved_with(&files, &head, sample);
+    assert_eq!(namings[1], Naming::Unknown(Cause::NoMapping));
+    assert!(!namings.contains(&Naming::Unknown(Cause::ShortCopy)));
 }

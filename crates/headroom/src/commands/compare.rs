@@ -13,6 +13,7 @@ use lab::{
 };
 use model::plural::count;
 use model::{
+    architecture::Architecture,
     study::{Count, Function, Load, Study, Variant, VariantLoad},
     verdict::{Difference, Expect, Pairs, Versus},
 };
@@ -58,7 +59,7 @@ pub(super) fn of_clients(
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = other_lab(options, flags)?;
+    let other = other_lab(options, flags, file.study.access_point.arch)?;
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
@@ -246,7 +247,11 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
 }
 
 /// The lab of the variant's image, where images are compared.
-fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, Failure> {
+fn other_lab(
+    options: &Options,
+    flags: &flags::Compare,
+    arch: Architecture,
+) -> Result<Option<Lab>, Failure> {
     let Some(folder) = &flags.other_device else { return Ok(None) };
     if flags.on != On::Vm {
         let why =
@@ -260,7 +265,7 @@ fn other_lab(options: &Options, flags: &flags::Compare) -> Result<Option<Lab>, F
             folder.display()
         )));
     }
-    let mut other = options.clone();
+    let mut other = options.on(arch);
     other.use_device(folder.clone());
     Ok(Some(other.lab_with(Progress::Silent)?))
 }

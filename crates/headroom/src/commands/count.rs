@@ -13,7 +13,7 @@ use crate::{
 };
 
 pub(crate) fn count(options: &Options, flags: &flags::Count) -> Result<Verdict, Failure> {
-    let mut file = place::study_of(&flags.place, Purpose::Counts)?;
+    let mut file = place::study_of(options, &flags.place, Purpose::Counts)?;
     let functions = functions(flags);
     if !functions.is_empty() {
         let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();

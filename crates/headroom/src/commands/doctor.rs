@@ -7,10 +7,11 @@ use std::fs;
 
 use lab::{
     Lab, host, image,
-    vm::{self, Accelerator, Shape, snapshot},
+    vm::{self, Accelerator, Platform, Shape, snapshot},
 };
 use model::plural::count;
 use model::{
+    architecture::Architecture,
     facts::{Cgroup, Facts},
     inert,
     study::Mode,
@@ -105,8 +106,9 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
 }
 
 fn look_at_host(options: &Options) -> Vec<Finding> {
+    let platform = Platform::of(options.arch().unwrap_or_default());
     let mut all = vec![
-        program("virtual access point", vm::QEMU, vm::QEMU_PACKAGE),
+        program("virtual access point", platform.qemu, platform.package),
         program("QEMU ends with headroom", "setpriv", "util-linux"),
         program("making the image", "mmdebstrap", "mmdebstrap"),
         program("unpacking the image's kernel", "xz", "xz-utils"),
@@ -145,20 +147,22 @@ fn optional_program(about: &'static str, name: &str, package: &str) -> Finding {
 
 fn device_programs(options: &Options) -> Finding {
     let about = "agent and pid 1";
-    let found = options.device().iter().find(|folder| folder.join("headroom-agent").is_file());
+    let folders = options.device();
+    let found = folders.iter().find(|folder| folder.join("headroom-agent").is_file());
     match found.and_then(|folder| folder.canonicalize().ok()) {
         Some(folder) => Finding::works(about, folder.display().to_string()),
         None => Finding::missing(about, "the device's static programs are not next to headroom")
-            .remedy(again()),
+            .remedy(again(options.arch().unwrap_or_default())),
     }
 }
 
 /// How headroom's own programs come back, as this one came.
-fn again() -> &'static str {
+fn again(arch: Architecture) -> &'static str {
     let here = std::env::current_exe().unwrap_or_default();
-    match here.starts_with("/usr/bin") {
-        true => "apt-get install --reinstall headroom",
-        false => "make build, or name their folder with --device",
+    match (here.starts_with("/usr/bin"), arch) {
+        (true, arch) if arch.is_own() => "apt-get install --reinstall headroom",
+        (_, Architecture::X86_64) => "make build, or name their folder with --device",
+        (_, Architecture::Arm64) => "make arm64, or name their folder with --device",
     }
 }
 
@@ -231,6 +235,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
     let lab: Lab = options.lab_apart_from_output()?;
     let image = image::obtain(&lab, &[])?;
     let shape = Shape {
+        arch: lab.settings.arch,
         mode: Mode::Counted,
         accelerator: Accelerator::Tcg,
         radios: 3,

@@ -8,7 +8,10 @@ use lab::{
     runner,
     study_file::{AnyStudyFile, StudyFile},
 };
-use model::experiment::{Any, Clients, Completion, Contention, Experiment};
+use model::{
+    architecture::Architecture,
+    experiment::{Any, Clients, Completion, Contention, Experiment},
+};
 use report::{
     Pending,
     index::{Entry, Place, Wanted as Figure},
@@ -161,7 +164,7 @@ macro_rules! of_each {
 
 /// `headroom run STUDY`.
 pub(crate) fn run(options: &Options, flags: &flags::Run, study: &Path) -> Result<Verdict, Failure> {
-    let file = loaded(study, &On::Vm)?;
+    let file = loaded(options, study, &On::Vm)?;
     of_each!(file, file: K => run_as::<K>(options, flags, *file, study))
 }
 
@@ -196,7 +199,7 @@ pub(crate) fn check(options: &Options, flags: &flags::Check) -> Result<Verdict, 
 
 /// `headroom compare STUDY`.
 pub(crate) fn compare(options: &Options, flags: &flags::Compare) -> Result<Verdict, Failure> {
-    let file = loaded(&flags.study, &flags.on)?;
+    let file = loaded(options, &flags.study, &flags.on)?;
     of_each!(file, file: K => K::compare(options, *file, flags))
 }
 
@@ -217,14 +220,34 @@ pub(crate) fn entry(
 ///
 /// # Errors
 ///
-/// [`Failure`] of the file.
-pub(crate) fn loaded(path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
+/// [`Failure`] of the file; [`Failure::Usage`] where another processor is asked for and its kind has none.
+pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
     let text = shipped::text_of(path)?;
     let file = match on {
         On::Vm => text.study(),
         On::Device(_) => text.study_for_device(),
     };
-    Ok(file.map_err(lab::Error::from)?)
+    let mut file = file.map_err(lab::Error::from)?;
+    options.arch().map_or(Ok(()), |arch| ported(&mut file, arch))?;
+    Ok(file)
+}
+
+/// Puts a study on the processor that the command line names.
+fn ported(file: &mut AnyStudyFile, arch: Architecture) -> Result<(), Failure> {
+    match file {
+        Any::Clients(file) if file.study.access_point.arch != arch => {
+            file.study.access_point.arch = arch;
+            file.overrides.push(format!("arch = {arch}"));
+            Ok(())
+        }
+        Any::Contention(_) | Any::Completion(_) if !arch.is_default() => {
+            let usual = Architecture::default();
+            Err(Failure::Usage(format!(
+                "--arch {arch}: contention and completion studies are made on {usual} only"
+            )))
+        }
+        Any::Clients(_) | Any::Contention(_) | Any::Completion(_) => Ok(()),
+    }
 }
 
 fn run_as<K: Verbs>(

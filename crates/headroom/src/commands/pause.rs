@@ -19,7 +19,7 @@ use crate::{
 const REPETITIONS: u32 = 6;
 
 pub(crate) fn pause(options: &Options, flags: &flags::Pause) -> Result<Verdict, Failure> {
-    let mut file = place::study_of(&flags.place, Purpose::Pause)?;
+    let mut file = place::study_of(options, &flags.place, Purpose::Pause)?;
     let consumer = Some(flags.consumer.clone());
     let (process, group) = if flags.group { (None, consumer) } else { (consumer, None) };
     let shape = shape(&file, &flags.place, &flags.spans);
@@ -34,7 +34,7 @@ pub(crate) fn pause(options: &Options, flags: &flags::Pause) -> Result<Verdict, 
 }
 
 pub(crate) fn blame(options: &Options, flags: &flags::Blame) -> Result<Verdict, Failure> {
-    let mut file = place::study_of(&flags.place, Purpose::Pause)?;
+    let mut file = place::study_of(options, &flags.place, Purpose::Pause)?;
     let [variant] = file.study.variants.as_slice() else {
         return Err(Failure::Usage(
             "blame looks at one variant; name it with --variant".to_owned(),
@@ -86,7 +86,7 @@ fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Vec<Peer>, Failure> {
-    let lab = lab_for(options, &place.on)?;
+    let lab = lab_for(&options.on(file.study.access_point.arch), &place.on)?;
     Ok(clients::peers(&lab, &place.on, file, variant)?)
 }
 

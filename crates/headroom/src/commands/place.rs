@@ -7,6 +7,7 @@ use std::path::Path;
 
 use lab::study_file::{self, StudyFile};
 use model::{
+    architecture::Architecture,
     experiment::Any,
     instrument::Scope,
     limit::{self, Limit},
@@ -31,10 +32,14 @@ use crate::{
 };
 
 /// The study that a place means, for trials of one purpose.
-pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFile, Failure> {
+pub(crate) fn study_of(
+    options: &Options,
+    place: &flags::Place,
+    purpose: Purpose,
+) -> Result<StudyFile, Failure> {
     let mut file = if is_study(&place.what) {
         let path = Path::new(&place.what);
-        let Any::Clients(file) = kinds::loaded(path, &place.on)? else {
+        let Any::Clients(file) = kinds::loaded(options, path, &place.on)? else {
             return Err(Failure::Usage(format!(
                 "{} is not a study of clients and subjects, which this verb is for",
                 path.display()
@@ -50,7 +55,8 @@ pub(crate) fn study_of(place: &flags::Place, purpose: Purpose) -> Result<StudyFi
                 place.what
             )));
         }
-        let study = of_process(place);
+        let mut study = of_process(place);
+        study.access_point.arch = options.arch().unwrap_or_default();
         StudyFile::of(&place.what, study).map_err(Failure::Usage)?
     };
     file.keep_only(vec![purpose]);
@@ -92,6 +98,7 @@ fn of_process(place: &flags::Place) -> Study {
         question: format!("Where does the CPU of {process} go?"),
         access_point: AccessPoint {
             kind: Target::Vm,
+            arch: Architecture::default(),
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
             packages: Vec::new(),

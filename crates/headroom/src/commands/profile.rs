@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(crate) fn record(options: &Options, flags: &flags::Profile) -> Result<Verdict, Failure> {
-    let mut file = place::study_of(&flags.place, Purpose::Stacks)?;
+    let mut file = place::study_of(options, &flags.place, Purpose::Stacks)?;
     let profile = &mut file.study.profile;
     let flags::Sampling { frequency, stack_bytes, scope } = &flags.sampling;
     let mut changes = Vec::new();

@@ -48,6 +48,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         ModeWord::RealTime => Mode::RealTime,
     };
     let shape = Shape {
+        arch: lab.settings.arch,
         mode,
         accelerator: vm::accelerator(&lab, &image, mode),
         radios: flags.radios,

@@ -121,7 +121,7 @@ impl Virtual {
             plan.iter().filter_map(|trial| trial.id.perturbed).collect();
         let of = |state: Perturbation| match state {
             Perturbation::Image => self.rebuilt.as_ref().map(|image| image.id.clone()),
-            other => vm::difference(other),
+            other => vm::difference(lab.settings.arch, other),
         };
         let perturbed =
             states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
@@ -316,7 +316,7 @@ pub(crate) fn identity(
         packages: image.packages.clone(),
         agent: image.agent.clone(),
         qemu: lab.qemu.clone(),
-        counted_arguments: vm::counted_arguments(),
+        counted_arguments: vm::counted_arguments(lab.settings.arch),
         accelerator: real_time
             .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
         perturbed: BTreeMap::new(),
@@ -324,8 +324,8 @@ pub(crate) fn identity(
 }
 
 fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {
-    let Start { clients, mode, perturbed } = wanted;
+    let (arch, Start { clients, mode, perturbed }) = (lab.settings.arch, wanted);
     let accelerator = vm::accelerator(lab, image, mode);
     let (shell, wan, forward) = (false, false, None);
-    Shape { mode, accelerator, radios, clients, shell, wan, forward, perturbed }
+    Shape { arch, mode, accelerator, radios, clients, shell, wan, forward, perturbed }
 }

@@ -23,14 +23,17 @@ use std::{
 
 use linux::file;
 use model::{
+    architecture::Architecture,
     event::Event,
     name::{PackageName, Sha256Hex},
 };
+use object::elf;
 use serde::{Deserialize, Serialize};
 
 use self::{
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
+    recipe::Port,
     setup::{Asked, Setup, Source},
 };
 use crate::{
@@ -80,7 +83,7 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     let began = Instant::now();
     lab.emit(Event::ImageStarted);
     // Before the packages: what is missing here is reported before they are fetched.
-    let programs = find_programs(&lab.settings.device)?;
+    let programs = find_programs(lab)?;
     let more = lab.settings.packages_with(more);
     let base_key = base_key(lab, &more);
     let base_name = Name { kind: BASE, key: &base_key };
@@ -138,7 +141,7 @@ pub enum Cached {
 ///
 /// [`Error::NoDeviceProgram`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
-    let programs = find_programs(&lab.settings.device)?;
+    let programs = find_programs(lab)?;
     let base_key = base_key(lab, &lab.settings.packages_with(more));
     let base = lab.cache.find(Name { kind: BASE, key: &base_key });
     let Some(base) = base else { return Ok(Cached::Nothing) };
@@ -149,7 +152,8 @@ pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
 
 fn base_key(lab: &Lab, packages: &[PackageName]) -> String {
     let mirror = lab.settings.mirror.as_deref().unwrap_or("");
-    cache::key([recipe::text().as_str(), mirror, &packages.join(" ")])
+    let recipe = Port::of(lab.settings.arch).text();
+    cache::key([recipe.as_str(), mirror, &packages.join(" ")])
 }
 
 fn image_key(base_key: &str, base: &Path, programs: &[Program]) -> Result<String, Error> {
@@ -186,14 +190,44 @@ struct Program {
     sha256: Sha256Hex,
 }
 
-fn find_programs(folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
+fn find_programs(lab: &Lab) -> Result<Vec<Program>, Error> {
+    programs_of(lab.settings.arch, &lab.settings.device)
+}
+
+fn programs_of(arch: Architecture, folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
     let find = |(name, place): (&'static str, &'static str)| {
-        let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| Error::NoDeviceProgram(name.to_owned()))?;
+        let path = program_of(arch, folders, name)?;
         let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
         Ok(Program { name, place, path, sha256 })
     };
     recipe::PROGRAMS.into_iter().map(find).collect()
+}
+
+/// The first file of a name that an architecture can run.
+fn program_of(arch: Architecture, folders: &[PathBuf], name: &str) -> Result<PathBuf, Error> {
+    let mut other = None;
+    for path in folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file()) {
+        if may_run_on(arch, &path).map_err(Error::file("read", &path))? {
+            return Ok(path);
+        }
+        other.get_or_insert(path);
+    }
+    Err(match other {
+        Some(path) => Error::OtherProcessor { path, arch },
+        None => Error::NoDeviceProgram { name: name.to_owned(), arch },
+    })
+}
+
+/// Whether a file is no program of another processor, by its ELF header; what is none may be a script.
+fn may_run_on(arch: Architecture, path: &Path) -> io::Result<bool> {
+    let wanted = match arch {
+        Architecture::X86_64 => elf::EM_X86_64.0,
+        Architecture::Arm64 => elf::EM_AARCH64.0,
+    };
+    let mut head = Vec::new();
+    File::open(path)?.take(20).read_to_end(&mut head)?;
+    let machine = head.strip_prefix(&elf::ELFMAG).and_then(|rest| rest.get(14..16));
+    Ok(machine.is_none_or(|bytes| bytes == wanted.to_le_bytes()))
 }
 
 /// Every program's place and content, for the image's name.
@@ -209,7 +243,8 @@ fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error
     let tar = folder.join("packages.tar");
     packages::fetch(&tar, more, lab)?;
     lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let asked = BaseMaker { tar: &tar, folder, more }.make()?;
+    let port = Port::of(lab.settings.arch);
+    let asked = BaseMaker { tar: &tar, folder, more, port }.make()?;
     if let Some(step) = Asked::summary(&asked) {
         lab.emit(Event::ImageStep { step });
     }
@@ -222,6 +257,7 @@ struct BaseMaker<'a> {
     folder: &'a Path,
     /// Packages beyond the recipe's, which may need what its own do not.
     more: &'a [PackageName],
+    port: Port,
 }
 
 impl BaseMaker<'_> {
@@ -231,7 +267,7 @@ impl BaseMaker<'_> {
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
-        let modules = Modules::find(&contents.modules, &mut tar)?;
+        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules, &contents.setup)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
@@ -290,7 +326,7 @@ impl BaseMaker<'_> {
         }
         root.device("dev/console", 5, 1)?;
         for entry in self.archive()?.entries_with_seek()? {
-            copy_entry(&mut root, entry?, !self.more.is_empty())?;
+            self.copy(&mut root, entry?)?;
         }
         for (name, target) in recipe::LINKS {
             root.link(name, target)?;
@@ -308,6 +344,21 @@ impl BaseMaker<'_> {
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
+    }
+
+    /// Copies what the guest reads; the kernel's modules come apart.
+    fn copy(
+        &self,
+        root: &mut Initramfs<impl io::Write>,
+        entry: tar::Entry<'_, impl io::Read>,
+    ) -> io::Result<()> {
+        let path = root_path(&entry)?;
+        let begins = |prefix: &String| format!("{path}/").starts_with(prefix);
+        let kept = !self.more.is_empty() && self.port.kept_for_more().iter().any(begins);
+        if path.is_empty() || (!kept && self.port.left_out().iter().any(begins)) {
+            return Ok(());
+        }
+        copy_entry(root, entry)
     }
 
     fn write_facts(&self, kernel: &Place, packages: Vec<String>) -> Result<(), Error> {
@@ -347,18 +398,12 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
     Ok(path.trim_start_matches("./").trim_matches('/').to_owned())
 }
 
-/// Copies what the guest reads; the kernel's modules come apart.
+/// Copies an entry to where the guest has it.
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
     mut entry: tar::Entry<'_, impl io::Read>,
-    more: bool,
 ) -> io::Result<()> {
     let path = root_path(&entry)?;
-    let left_out = |prefix: &&str| format!("{path}/").starts_with(*prefix);
-    let kept = more && recipe::KEPT_FOR_MORE.iter().any(left_out);
-    if path.is_empty() || (!kept && recipe::LEFT_OUT.iter().any(left_out)) {
-        return Ok(());
-    }
     match entry.header().entry_type() {
         tar::EntryType::Directory => root.folder(&path),
         tar::EntryType::Symlink => match entry.link_name()? {
@@ -383,10 +428,10 @@ struct Modules {
 }
 
 impl Modules {
-    fn find(index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
-        let always = modules::in_load_order(&recipe::MODULES, index, tar)?.len();
+    fn find(own: &[&str], index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
+        let always = modules::in_load_order(own, index, tar)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
-        let wanted = [&recipe::MODULES[..], &recipe::FORWARD_MODULES[..]].concat();
+        let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
         let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
         Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
@@ -445,7 +490,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         recipe::PROGRAMS.iter().for_each(|(name, _)| write(name, "one"));
-        let name = || identity(&find_programs(&[folder.path().to_owned()]).unwrap());
+        let find = || programs_of(Architecture::X86_64, &[folder.path().to_owned()]);
+        let name = || identity(&find().unwrap());
         let before = name();
         for (program, _) in recipe::PROGRAMS {
             write(program, "another");
@@ -454,8 +500,21 @@ mod tests {
         }
         assert_eq!(name(), before);
         fs::remove_file(folder.path().join("station-floor")).unwrap();
-        let missing = find_programs(&[folder.path().to_owned()]).map(drop).unwrap_err();
+        let missing = find().map(drop).unwrap_err();
         assert!(missing.to_string().contains("`station-floor`"), "{missing}");
+    }
+
+    #[test]
+    fn a_program_of_another_processor_is_in_no_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = [&elf::ELFMAG[..], &[0; 14], &elf::EM_AARCH64.0.to_le_bytes()].concat();
+        for (name, _) in recipe::PROGRAMS {
+            fs::write(folder.path().join(name), &program).unwrap();
+        }
+        let find = |arch| programs_of(arch, &[folder.path().to_owned()]).map(drop);
+        assert!(find(Architecture::Arm64).is_ok());
+        let refused = find(Architecture::X86_64).unwrap_err().to_string();
+        assert!(refused.contains("headroom-init is a program for another processor than x86-64;"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 
 use model::name::PackageName;
 
-use super::recipe;
+use super::recipe::{self, Port};
 use crate::{Cancel, Error, Lab, host};
 
 /// Lists the package files into the root, because an extracted root has no package database.
@@ -41,12 +41,14 @@ pub(super) fn fetch(tar: &Path, more: &[PackageName], lab: &Lab) -> Result<(), E
     if mode == "unshare" {
         host::require("newuidmap", "uidmap")?;
     }
+    let port = Port::of(lab.settings.arch);
     let output = File::create(tar).map_err(Error::file("write", tar))?;
     let mut command = host::bound("TERM");
     command
         .args(["sh", "-c", GUARD, "mmdebstrap"])
         .args(["--variant=extract", "--format=tar", &format!("--mode={mode}"), LIST, SCRIPTS])
-        .arg(format!("--include={}", recipe::packages(more).join(",")))
+        .arg(format!("--architectures={}", port.debian))
+        .arg(format!("--include={}", port.packages_with(more).join(",")))
         .args([recipe::SUITE, "-"])
         .args(lab.settings.mirror.as_deref())
         .process_group(0)

@@ -1,12 +1,92 @@
 //! What the guest is made of. Change anything here and the image gets another name.
 
-use model::name::PackageName;
+use model::{architecture::Architecture, name::PackageName};
 
 /// The Debian release that the guest is.
 pub(super) const SUITE: &str = "bookworm";
 
-/// The packages that it is made from, alongside what they depend on.
-pub(super) const PACKAGES: [&str; 18] = [
+/// What differs between the images of two architectures.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    /// Debian's name of the architecture.
+    pub(super) debian: &'static str,
+    /// The kernel's package.
+    kernel: &'static str,
+    /// The module with the processor's own instructions for the radios' cipher.
+    cipher: &'static str,
+    /// Debian's folder of the architecture's libraries, below `usr/lib`.
+    libraries: &'static str,
+    /// What else of its packages no program of the guest reads.
+    unread: &'static [&'static str],
+}
+
+impl Port {
+    /// That of an architecture.
+    pub(super) const fn of(architecture: Architecture) -> Self {
+        match architecture {
+            Architecture::X86_64 => Self {
+                debian: "amd64",
+                kernel: "linux-image-amd64",
+                cipher: "aesni_intel",
+                libraries: "x86_64-linux-gnu",
+                unread: &[],
+            },
+            Architecture::Arm64 => Self {
+                debian: "arm64",
+                kernel: "linux-image-arm64",
+                cipher: "aes_ce_ccm",
+                libraries: "aarch64-linux-gnu",
+                // Device trees of boards; the guest's is QEMU's own.
+                unread: &["usr/lib/linux-image-"],
+            },
+        }
+    }
+
+    /// The packages that an image is made from, alongside what they depend on.
+    fn packages(&self) -> Vec<&'static str> {
+        PACKAGES.into_iter().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
+    }
+
+    /// Kernel modules that pid 1 loads.
+    pub(super) fn modules(&self) -> Vec<&'static str> {
+        MODULES.into_iter().map(|name| if name == CIPHER { self.cipher } else { name }).collect()
+    }
+
+    /// Beginnings of paths that no program of the guest reads.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        self.placed(&[&LEFT_OUT[..], self.unread].concat())
+    }
+
+    /// Of these, what is kept where somebody adds packages: programs of others are linked with it.
+    pub(super) fn kept_for_more(&self) -> Vec<String> {
+        self.placed(&KEPT_FOR_MORE)
+    }
+
+    fn placed(&self, paths: &[&str]) -> Vec<String> {
+        paths.iter().map(|path| path.replace(LIBRARIES, self.libraries)).collect()
+    }
+
+    /// All of the recipe but our own programs as one text, for the base's name.
+    pub(super) fn text(&self) -> String {
+        let (packages, modules, left_out) = (self.packages(), self.modules(), self.left_out());
+        format!(
+            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+        )
+    }
+
+    /// The packages of an image with more than ours.
+    pub(super) fn packages_with<'a>(&self, more: &'a [PackageName]) -> Vec<&'a str> {
+        self.packages().into_iter().chain(more.iter().map(PackageName::as_str)).collect()
+    }
+}
+
+/// Stands for what a [`Port`] has in its place.
+const KERNEL: &str = "KERNEL";
+const CIPHER: &str = "CIPHER";
+const LIBRARIES: &str = "LIBRARIES";
+
+/// The packages of every port.
+const PACKAGES: [&str; 18] = [
     "bash",
     "busybox-static",
     "coreutils",
@@ -16,7 +96,7 @@ pub(super) const PACKAGES: [&str; 18] = [
     "iproute2",
     "iputils-ping",
     "iw",
-    "linux-image-amd64",
+    KERNEL,
     "ncurses-base",
     "procps",
     "prometheus-node-exporter",
@@ -29,16 +109,8 @@ pub(super) const PACKAGES: [&str; 18] = [
 
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
 /// helper, so the ciphers that mac80211 asks for are named here, and what tells of unix sockets.
-pub(super) const MODULES: [&str; 8] = [
-    "virtio_pci",
-    "virtio_console",
-    "aesni_intel",
-    "ccm",
-    "ctr",
-    "cmac",
-    "mac80211_hwsim",
-    "unix_diag",
-];
+const MODULES: [&str; 8] =
+    ["virtio_pci", "virtio_console", CIPHER, "ccm", "ctr", "cmac", "mac80211_hwsim", "unix_diag"];
 
 /// Modules that pid 1 loads only where the guest has a line to the host: never in a measured one.
 pub(super) const FORWARD_MODULES: [&str; 1] = ["virtio_net"];
@@ -72,7 +144,7 @@ pub(super) const LINKS: [(&str, &str); 3] = [
 
 /// Beginnings of paths that no program of the guest reads. The root lives in memory and in every
 /// snapshot, so what is not needed costs on each trial.
-pub(super) const LEFT_OUT: [&str; 21] = [
+const LEFT_OUT: [&str; 21] = [
     "bin/udevadm",
     "boot/",
     "dev/",
@@ -84,11 +156,11 @@ pub(super) const LEFT_OUT: [&str; 21] = [
     "usr/bin/dpkg",
     "usr/bin/perl",
     "usr/include/",
-    "usr/lib/x86_64-linux-gnu/gconv/",
-    "usr/lib/x86_64-linux-gnu/libdb-5",
-    "usr/lib/x86_64-linux-gnu/libperl",
-    "usr/lib/x86_64-linux-gnu/perl-base/",
-    "usr/lib/x86_64-linux-gnu/perl/",
+    "usr/lib/LIBRARIES/gconv/",
+    "usr/lib/LIBRARIES/libdb-5",
+    "usr/lib/LIBRARIES/libperl",
+    "usr/lib/LIBRARIES/perl-base/",
+    "usr/lib/LIBRARIES/perl/",
     "usr/share/",
     "usr/src/",
     "var/cache/",
@@ -96,14 +168,9 @@ pub(super) const LEFT_OUT: [&str; 21] = [
     "var/lib/dpkg/",
 ];
 
-/// Of these, what is kept where somebody adds packages: programs of others are linked with it.
-pub(super) const KEPT_FOR_MORE: [&str; 3] =
-    ["usr/lib/x86_64-linux-gnu/libdb-5", "usr/lib/x86_64-linux-gnu/libperl", "usr/share/perf"];
-
-/// The packages of an image with more than ours.
-pub(super) fn packages(more: &[PackageName]) -> Vec<&str> {
-    PACKAGES.into_iter().chain(more.iter().map(PackageName::as_str)).collect()
-}
+/// Of these, what somebody's own packages may need.
+const KEPT_FOR_MORE: [&str; 3] =
+    ["usr/lib/LIBRARIES/libdb-5", "usr/lib/LIBRARIES/libperl", "usr/share/perf"];
 
 /// Folders that must exist, whether a package brings them or not.
 pub(super) const FOLDERS: [&str; 13] = [
@@ -138,9 +205,26 @@ pub(super) const FILES: [(&str, &str); 3] = [
     ("etc/hosts", "127.0.0.1 localhost headroom\n"),
 ];
 
-/// Everything above but our own programs as one text, for the base's name.
-pub(super) fn text() -> String {
-    format!(
-        "5 {SUITE} {PACKAGES:?} {MODULES:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {LEFT_OUT:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache;
+
+    /// Bases that people have stay theirs: another text would be another name.
+    #[test]
+    fn the_recipe_of_x86_64_has_the_name_that_it_had() {
+        let text = Port::of(Architecture::X86_64).text();
+        assert_eq!(cache::key([&*text]), "83f6b7f70bdb4c2658671963bdcb0fcd");
+    }
+
+    #[test]
+    fn nothing_of_one_architecture_is_in_the_recipe_of_another() {
+        let text = Port::of(Architecture::Arm64).text();
+        assert!(
+            text.contains("linux-image-arm64") && text.contains("usr/lib/aarch64-linux-gnu/perl/")
+        );
+        for word in ["amd64", "x86", "aesni", KERNEL, CIPHER, LIBRARIES] {
+            assert!(!text.contains(word), "{word}");
+        }
+    }
 }

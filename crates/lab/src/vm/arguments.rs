@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use model::{perturbation::Perturbation, study::Mode};
+use model::{architecture::Architecture, perturbation::Perturbation, study::Mode};
+
+use super::Platform;
 
 /// File descriptors that QEMU finds open. They have no names, so nothing is left in a file system.
 pub(super) const AGENT_FD: i32 = 3;
@@ -13,6 +15,8 @@ pub(super) const INCOMING_FD: i32 = 6;
 /// What a virtual access point is, as far as QEMU and pid 1 are concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
+    /// Its processor.
+    pub arch: Architecture,
     /// How time passes.
     pub mode: Mode,
     /// What runs the guest's instructions in real-time mode.
@@ -124,8 +128,12 @@ impl Shape {
         let mut all = words(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         all.extend(self.processor());
         all.extend(words(["-m", &self.memory_mib().to_string()]));
-        all.extend(channels());
+        all.extend(channels(self.platform()));
         all
+    }
+
+    fn platform(&self) -> &'static Platform {
+        Platform::of(self.arch)
     }
 
     /// The network card of a guest with a line to the host. `restrict`: nothing else goes in or out.
@@ -145,16 +153,18 @@ impl Shape {
     }
 
     fn processor(&self) -> Vec<String> {
-        let other = (self.perturbed == Some(Perturbation::Cpu)).then_some(OTHER_CPU);
+        let platform @ Platform { machine, .. } = *self.platform();
+        let other = (self.perturbed == Some(Perturbation::Cpu)).then_some(platform.other);
         match (self.mode, self.accelerator) {
-            (Mode::Counted, _) => counted(other.unwrap_or(COUNTED_CPU)),
+            (Mode::Counted, _) => counted(machine, other.unwrap_or(platform.counted)),
             (Mode::RealTime, Accelerator::Kvm) => {
                 let cpu = other.unwrap_or("host");
-                words(["-machine", "pc", "-accel", "kvm", "-cpu", cpu, "-smp", "2"])
+                words(["-machine", machine, "-accel", "kvm", "-cpu", cpu, "-smp", "2"])
             }
             (Mode::RealTime, Accelerator::Tcg) => {
-                let cpu = other.unwrap_or("max");
-                words(["-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", cpu, "-smp", "2"])
+                let cpu = other.unwrap_or(platform.emulated);
+                let accelerator = "tcg,thread=multi";
+                words(["-machine", machine, "-accel", accelerator, "-cpu", cpu, "-smp", "2"])
             }
         }
     }
@@ -172,19 +182,15 @@ impl Shape {
         let is = |state| self.perturbed == Some(state);
         let layout = if is(Perturbation::Layout) { "" } else { ONE_LAYOUT };
         let seed = if is(Perturbation::Seed) { OTHER_SEED } else { "" };
+        let port = self.platform().console;
         format!(
-            "console=ttyS0 quiet loglevel=1 oops=panic panic=-1 {layout}nokaslr mitigations=off cryptomgr.notests \
+            "console={port} quiet loglevel=1 oops=panic panic=-1 {layout}nokaslr mitigations=off cryptomgr.notests \
              headroom.clients={} headroom.radios={} headroom.console={console} headroom.hold={hold}{forward}{wan}{seed}",
             self.clients, self.radios
         )
     }
 }
 
-/// The CPU of counted mode.
-const COUNTED_CPU: &str = "max,-rdrand,-rdseed,-erms,-fsrm";
-/// Another one: without AVX, BMI, SMAP and XSAVE, so that the C library and the kernel choose other code. It has the
-/// AES that a module of the image does not load without.
-const OTHER_CPU: &str = "Westmere,-rdrand,-rdseed,-erms,-fsrm";
 /// One layout of all programs.
 const ONE_LAYOUT: &str = "norandmaps ";
 /// For pid 1, which draws other clients. The kernel mixes its command line into its random numbers, too.
@@ -192,28 +198,27 @@ const OTHER_SEED: &str = " headroom.seed=27182";
 
 /// What is different in the access point of a perturbed state, as its run keeps it; `None` where that is not in the
 /// machine's words.
-pub(crate) fn difference(perturbed: Perturbation) -> Option<String> {
+pub(crate) fn difference(arch: Architecture, perturbed: Perturbation) -> Option<String> {
     match perturbed {
         Perturbation::Phase | Perturbation::Image => None,
         Perturbation::Seed => Some(OTHER_SEED.trim().to_owned()),
         Perturbation::Layout => Some(format!("without {}", ONE_LAYOUT.trim())),
-        Perturbation::Cpu => Some(format!("-cpu {OTHER_CPU}")),
+        Perturbation::Cpu => Some(format!("-cpu {}", Platform::of(arch).other)),
     }
 }
 
 /// The processor of counted mode: time is executed instructions, and idle time costs nothing.
 ///
-/// `shift=1` makes an instruction 2 ns long. The host's entropy (`rdrand`, `rdseed`) and clock are
-/// kept out. Without `erms` and `fsrm` memory is copied word by word: a string instruction is counted
-/// once for each of its bytes, which no real core takes.
-pub fn counted_arguments() -> Vec<String> {
-    counted(COUNTED_CPU)
+/// `shift=1` makes an instruction 2 ns long. The host's entropy and clock are kept out.
+pub fn counted_arguments(arch: Architecture) -> Vec<String> {
+    let Platform { machine, counted: cpu, .. } = Platform::of(arch);
+    counted(machine, cpu)
 }
 
-fn counted(cpu: &str) -> Vec<String> {
+fn counted(machine: &str, cpu: &str) -> Vec<String> {
     words([
         "-machine",
-        "pc",
+        machine,
         "-accel",
         "tcg,thread=single",
         "-icount",
@@ -243,7 +248,7 @@ pub(super) fn plugin(library: &Path, arguments: &[String]) -> Vec<String> {
 ///
 /// `ioeventfd=off` makes a write of the guest end in the instruction that made it, instead of at
 /// whatever moment QEMU's main loop sees it.
-fn channels() -> Vec<String> {
+fn channels(platform: &Platform) -> Vec<String> {
     words([
         "-device",
         "virtio-serial-pci,ioeventfd=off",
@@ -261,7 +266,7 @@ fn channels() -> Vec<String> {
         "chardev=qmp,mode=control",
         // Pid 1 stops the machine itself, at an instruction of its own choosing.
         "-device",
-        "pvpanic",
+        platform.pvpanic,
         "-action",
         "panic=pause",
     ])
@@ -277,6 +282,7 @@ mod tests {
 
     fn shape(clients: u32, mode: Mode) -> Shape {
         Shape {
+            arch: Architecture::X86_64,
             mode,
             accelerator: Accelerator::Tcg,
             radios: 3,
@@ -315,6 +321,7 @@ mod tests {
         assert_ne!(base.key(), Shape { shell: true, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { radios: 2, ..base.clone() }.key());
         assert_ne!(base.key(), Shape { wan: true, ..base.clone() }.key());
+        assert_ne!(base.key(), Shape { arch: Architecture::Arm64, ..base.clone() }.key());
         let states = [Perturbation::Seed, Perturbation::Layout, Perturbation::Cpu].map(Some);
         for (at, state) in states.into_iter().enumerate() {
             let key = |perturbed| Shape { perturbed, ..base.clone() }.key();
@@ -343,5 +350,11 @@ mod tests {
         insta::assert_snapshot!(
             shape(114, Mode::Counted).boot(Path::new("KERNEL"), Path::new("ROOT")).join("\n")
         );
+    }
+
+    #[test]
+    fn counted_mode_keeps_the_host_out_of_arm64() {
+        let shape = Shape { arch: Architecture::Arm64, ..shape(114, Mode::Counted) };
+        insta::assert_snapshot!(shape.boot(Path::new("KERNEL"), Path::new("ROOT")).join("\n"));
     }
 }

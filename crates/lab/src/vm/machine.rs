@@ -23,7 +23,7 @@ use model::{
 };
 use serde_json::json;
 
-use super::{Failure, QEMU, Shape, arguments, console::Console, qmp::Qmp};
+use super::{Failure, Platform, Shape, arguments, console::Console, qmp::Qmp};
 use crate::{
     Cancel, Error, Lab,
     cache_model::Attached,
@@ -369,7 +369,7 @@ fn spawn(
         descriptors.into_iter().map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd });
     let mut command = host::bound("KILL");
     command
-        .arg(QEMU)
+        .arg(Platform::of(shape.arch).qemu)
         .args(words)
         .current_dir(folder)
         // Ctrl-C on the terminal is for headroom alone, which then ends its machines in good order.

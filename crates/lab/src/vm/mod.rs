@@ -8,6 +8,7 @@ mod arguments;
 mod console;
 mod failure;
 mod machine;
+mod platform;
 mod probe;
 mod qmp;
 pub mod snapshot;
@@ -16,10 +17,5 @@ pub(crate) use arguments::difference;
 pub use arguments::{Accelerator, Forward, Shape, counted_arguments};
 pub use failure::Failure;
 pub use machine::{Machine, Start, Surroundings};
+pub use platform::Platform;
 pub use probe::{KIND as KVM_KIND, accelerator};
-
-/// The program that runs the access point.
-pub const QEMU: &str = "qemu-system-x86_64";
-
-/// The Debian package that has it.
-pub const QEMU_PACKAGE: &str = "qemu-system-x86";

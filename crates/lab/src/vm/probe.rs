@@ -1,5 +1,6 @@
 //! Whether /dev/kvm is of use. It may open and still hang a guest, so a guest is tried, and what came of it is kept in
-//! the cache until this machine boots again, or has another QEMU or kernel in the image.
+//! the cache until this machine boots again, or has another QEMU or kernel in the image. It is of no use for guests of
+//! another architecture than the host's.
 
 use std::{
     fs::{self, File},
@@ -13,7 +14,7 @@ use std::{
 use linux::file;
 use model::{event::Event, study::Mode};
 
-use super::{Accelerator, QEMU};
+use super::{Accelerator, Platform};
 use crate::{
     Error, Lab,
     cache::{self, Name},
@@ -36,7 +37,8 @@ pub fn accelerator(lab: &Lab, image: &Image, mode: Mode) -> Accelerator {
     static FOUND: OnceLock<Accelerator> = OnceLock::new();
     match mode {
         Mode::Counted => Accelerator::Tcg,
-        Mode::RealTime => *FOUND.get_or_init(|| found(lab, image)),
+        Mode::RealTime if lab.settings.arch.is_own() => *FOUND.get_or_init(|| found(lab, image)),
+        Mode::RealTime => Accelerator::Tcg,
     }
 }
 
@@ -65,15 +67,15 @@ fn remembered(lab: &Lab, image: &Image) -> Result<Accelerator, Error> {
 fn tried(lab: &Lab, image: &Image) -> Accelerator {
     let began = Instant::now();
     lab.emit(Event::KvmStarted);
-    let works = guest_ends_by_itself(image).unwrap_or(false);
+    let works = guest_ends_by_itself(Platform::of(lab.settings.arch), image).unwrap_or(false);
     lab.emit(Event::KvmTried { works, took_ms: began.elapsed().as_millis() as u64 });
     if works { Accelerator::Kvm } else { Accelerator::Tcg }
 }
 
 /// Boots the kernel without a root: it must come to its panic, which ends QEMU.
-fn guest_ends_by_itself(image: &Image) -> std::io::Result<bool> {
+fn guest_ends_by_itself(platform: &Platform, image: &Image) -> std::io::Result<bool> {
     let mut qemu = host::bound("KILL")
-        .args([QEMU, "-nodefaults", "-no-user-config"])
+        .args([platform.qemu, "-machine", platform.machine, "-nodefaults", "-no-user-config"])
         .args(["-display", "none", "-no-reboot", "-accel", "kvm", "-cpu", "host", "-m", "256"])
         .arg("-kernel")
         .arg(&image.kernel)

@@ -213,7 +213,7 @@ fn counted(count: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{study::Mode, wire::InterfaceCensus};
+    use model::{architecture::Architecture, study::Mode, wire::InterfaceCensus};
 
     use super::*;
     use crate::vm::Accelerator;
@@ -230,6 +230,7 @@ mod tests {
 
     fn check(counts: &[(u32, Option<u32>)], clients: u32) -> Result<(), String> {
         let shape = Shape {
+            arch: Architecture::X86_64,
             mode: Mode::Counted,
             accelerator: Accelerator::Tcg,
             radios: 3,

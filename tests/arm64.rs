@@ -1,0 +1,56 @@
+//! The virtual access point on arm64: the same study, the same folder and the same page, from programs and packages of
+//! that architecture.
+
+use model::architecture::Architecture;
+
+use crate::harness::{Place, Study, number};
+
+const DUMP: &str = "iw dev {interface} station dump";
+
+const COUNT: &str = r#"
+[count]
+repetitions = 1
+
+[[count.function]]
+name = "round trips"
+kernel = "nl80211_get_station"
+"#;
+
+#[test]
+fn a_study_is_carried_out_on_arm64_and_repeats_itself() {
+    let place = Place::with_guests();
+    let study = Study::small().unperturbed().count(COUNT).profiles(1).idle().load("dump", DUMP);
+    let ended = place.run_study(&study).words(["--arch", "arm64", "--json"]).run();
+    let analysis = ended.code(0).last_json();
+    let run = place.run();
+    let made = run.run();
+    assert_eq!(made.study.access_point.arch, Architecture::Arm64);
+    assert!(made.overrides.contains(&"arch = arm64".to_owned()), "{:?}", made.overrides);
+    assert!(made.lab.kernel.ends_with("-arm64"), "{}", made.lab.kernel);
+    for recording in run.recordings() {
+        assert_eq!(recording.facts.machine, "aarch64");
+        let census = recording.before.interfaces.iter().map(|one| (one.kernel, one.hostapd));
+        assert!(census.eq([(Some(2), Some(2)); 3]), "{:?}", recording.before);
+    }
+    let cell = |name: &str| {
+        let cells = analysis["cells"].as_array().unwrap();
+        cells.iter().find(|cell| cell["variant"] == name).unwrap().clone()
+    };
+    let mean = |name: &str| number(&cell(name), "/cpu/sum/mean");
+    assert!(mean("dump") > 2.0 * mean("idle"), "{} {}", mean("dump"), mean("idle"));
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn programs_of_another_processor_and_unknown_ones_are_refused_in_one_line() {
+    let place = Place::without_guests();
+    let refused = |words: &[&str]| place.headroom(words.iter().copied()).run();
+    let ended = refused(&["image", "--arch", "mips"]);
+    ended.code(2).says("neither x86-64 nor arm64");
+    let ended = refused(&["run", "app-contention", "--arch", "arm64", "--dry-run"]);
+    ended.code(2).says("made on x86-64 only").in_one_line();
+    let device = crate::harness::device_program("headroom-init");
+    let device = device.parent().unwrap().to_str().unwrap();
+    let ended = refused(&["image", "--arch", "arm64", "--device", device]);
+    ended.code(4).says("is a program for another processor than arm64").in_one_line();
+}
