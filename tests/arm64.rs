@@ -17,7 +17,7 @@ kernel = "nl80211_get_station"
 "#;
 
 #[test]
-fn a_study_is_carried_out_on_arm64_and_repeats_itself() {
+fn a_study_is_carried_out_on_arm64() {
     let place = Place::with_guests();
     let study = Study::small().unperturbed().count(COUNT).profiles(1).idle().load("dump", DUMP);
     let ended = place.run_study(&study).words(["--arch", "arm64", "--json"]).run();
