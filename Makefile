@@ -91,7 +91,7 @@ tested: ## what the tests drive: headroom as they are built, and the programs fo
 	@$(together) all-targets all-programs
 
 all-programs: packages-test programs
-	$(for_device) aarch64-unknown-linux-gnu
+	scripts/setup crosses || exit 0; $(for_device) aarch64-unknown-linux-gnu
 
 # The linter compiles what it looks at. So the tests, and the headroom that they drive, are built by it, once: clippy by
 # itself would take as long again.

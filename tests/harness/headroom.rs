@@ -44,9 +44,14 @@ pub(crate) fn binary() -> PathBuf {
 
 /// A program for the device, as headroom finds it alongside itself.
 pub(crate) fn device_program(name: &str) -> PathBuf {
-    let program = target().join("x86_64-unknown-linux-gnu/device").join(name);
+    let program = programs_of("x86_64").join(name);
     assert!(program.is_file(), "{} is not there: run make tested", program.display());
     program
+}
+
+/// Where the access point's programs for a processor are built.
+pub(crate) fn programs_of(processor: &str) -> PathBuf {
+    target().join(format!("{processor}-unknown-linux-gnu/device"))
 }
 
 /// headroom, about to be started.
