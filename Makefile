@@ -29,7 +29,7 @@ help: ## what can be made
 	@echo
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
-study: build ## what station statistics cost and what each cure is worth, proved and decided, as a report (about 11 minutes)
+study: build ## what station statistics cost and what each cure is worth, proved and decided, as a report (about 10 minutes from nothing)
 	$(headroom) run studies/station-stats.toml
 
 client-scale: build ## what each associated client costs, idle and polled (about 2 minutes)
