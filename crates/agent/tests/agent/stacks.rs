@@ -179,7 +179,8 @@ fn perf_reads_what_is_sent() {
 fn children_that_come_and_go_are_recorded_with_their_programs() {
     let shell = Copied::of("sh");
     let other = Copied::of("sh");
-    let work = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done";
+    // A child lives for several of the sampling clock's periods, or no sample falls into it.
+    let work = "i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done";
     let script = format!("while :; do {} -c '{work}'; done", other.path().display());
     // Guests may have this machine meanwhile, and the children a small part of it.
     let start = starting(&shell.name, 40, &[shell.path().to_str().unwrap(), "-c", &script]);
