@@ -45,6 +45,7 @@ pub mod interrupt;
 pub mod kmod;
 pub mod link;
 pub mod load;
+mod mapping;
 pub mod maps;
 pub mod mark;
 pub mod masquerade;

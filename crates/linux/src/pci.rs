@@ -6,12 +6,12 @@
 use std::{
     fs::{self, File},
     io,
-    os::fd::AsRawFd,
     path::{Path, PathBuf},
-    ptr::NonNull,
 };
 
 use rustix::io::Errno;
+
+use crate::mapping::Mapping;
 
 /// Where the kernel lists the devices.
 pub const DEVICES: &str = "/sys/bus/pci/devices";
@@ -42,9 +42,14 @@ pub fn write_first(device: &Path, value: u8) -> io::Result<()> {
     let resources = fs::read_to_string(device.join("resource"))?;
     let begin = first_region(&resources).ok_or(Errno::INVAL)?;
     let registers = File::options().read(true).write(true).open(device.join("resource0"))?;
-    let page = Page::of(&registers)?;
+    let page = crate::system::page_size();
     // A region that is smaller than a page begins somewhere in it.
-    page.write((begin % crate::system::page_size()) as usize, value)
+    let at = (begin % page) as usize;
+    let mapping = Mapping::of(&registers, usize::try_from(page).map_err(|_| Errno::INVAL)?)?;
+    // SAFETY: `at` lies within the page, which is mapped for writing until `mapping` is dropped, and which nothing in
+    // this program has a reference to. Volatile, because a device does something when it is written to.
+    unsafe { mapping.base.as_ptr().add(at).write_volatile(value) };
+    Ok(())
 }
 
 /// Where the first region begins; `None` where it is absent, or made of ports.
@@ -58,44 +63,6 @@ fn first_region(resources: &str) -> Option<u64> {
 
 fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
-}
-
-/// A page of registers, mapped as long as this lives.
-struct Page {
-    base: NonNull<u8>,
-    length: usize,
-}
-
-impl Page {
-    fn of(registers: &File) -> io::Result<Self> {
-        let length = usize::try_from(crate::system::page_size()).map_err(|_| Errno::INVAL)?;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let (nowhere, fd) = (std::ptr::null_mut(), registers.as_raw_fd());
-        // SAFETY: the kernel chooses an address that is free; the result is checked.
-        let base = unsafe { libc::mmap(nowhere, length, access, libc::MAP_SHARED, fd, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Self { base, length })
-    }
-
-    fn write(&self, at: usize, value: u8) -> io::Result<()> {
-        if at >= self.length {
-            return Err(Errno::INVAL.into());
-        }
-        // SAFETY: `at` lies within the page, which is mapped for writing until `self` is dropped, and which nothing
-        // in this program has a reference to. Volatile, because a device does something when it is written to.
-        unsafe { self.base.as_ptr().add(at).write_volatile(value) };
-        Ok(())
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `of` with this length, and nothing borrows from it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@
 
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd},
-    ptr::NonNull,
+    os::fd::{AsFd, BorrowedFd},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -17,6 +16,7 @@ use super::{
     attributes::Attributes,
     event::{Event, Target},
 };
+use crate::mapping::Mapping;
 
 /// Offsets in the first page, `struct perf_event_mmap_page`.
 const DATA_HEAD: usize = 1024;
@@ -34,9 +34,10 @@ const LONGEST: usize = 1 << 16;
 /// would hang up once that thread has ended, while others still write into it.
 #[derive(Debug)]
 pub struct Ring {
+    // Goes before the event that it is of.
+    mapping: Mapping,
     owner: Event,
     cpu: u32,
-    base: NonNull<u8>,
     page: usize,
     length: usize,
     /// A record that goes over the end is put together here.
@@ -56,8 +57,8 @@ impl Ring {
             return Err(Errno::INVAL.into());
         }
         let owner = Event::open(attributes, Target::ThreadOn(0, cpu))?;
-        let base = map(&owner, page + bytes)?;
-        Ok(Self { owner, cpu, base, page, length: bytes, whole: Vec::with_capacity(LONGEST) })
+        let mapping = Mapping::of(&owner, page + bytes)?;
+        Ok(Self { mapping, owner, cpu, page, length: bytes, whole: Vec::with_capacity(LONGEST) })
     }
 
     /// The CPU.
@@ -145,13 +146,15 @@ impl Ring {
         // SAFETY: the range is inside the mapping, which lives as long as `self`. It lies between tail and
         // head, where the kernel does not write before we move the tail, which needs `&mut self`… and
         // happens only after the slice was shown.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.page + place), length) }
+        unsafe {
+            std::slice::from_raw_parts(self.mapping.base.as_ptr().add(self.page + place), length)
+        }
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: the offset is one of the two above, inside the first page and a multiple of 8; kernel
         // and we both access the word atomically.
-        unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast()) }
+        unsafe { AtomicU64::from_ptr(self.mapping.base.as_ptr().add(offset).cast()) }
     }
 }
 
@@ -159,24 +162,6 @@ impl AsFd for Ring {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.owner.as_fd()
     }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map` with this length and nothing borrows from it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.page + self.length) };
-    }
-}
-
-fn map(event: &Event, length: usize) -> io::Result<NonNull<u8>> {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let fd = event.as_fd().as_raw_fd();
-    // SAFETY: the kernel chooses an address that is free; the result is checked.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, fd, 0) };
-    if base == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    NonNull::new(base.cast()).ok_or_else(|| Errno::NOMEM.into())
 }
 
 #[cfg(test)]
