@@ -4,10 +4,8 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, VecDeque},
-    panic::resume_unwind,
     path::Path,
-    sync::{Mutex, PoisonError},
-    thread,
+    sync::Mutex,
 };
 
 use model::{
@@ -240,26 +238,21 @@ impl Virtual {
         let mut others = study.access_point.clients.clone();
         others.retain(|other| other != clients);
         others.sort_unstable_by_key(|clients| Reverse(*clients));
-        let helpers = others.len().min(lab.settings.workers.saturating_sub(1));
-        let queue = Mutex::new(others.into_iter().map(start).collect());
-        let raise = || take_all(&queue, |start| self.start(lab, None, start));
         let find = || {
             let folder = scratch()?;
             let mut machine = self.machine(lab, start(*clients), folder.path())?;
             functions::find(lab, &mut machine, file, trials.symbols)
         };
-        thread::scope(|scope| {
-            let raised: Vec<_> = (0..helpers).map(|_| scope.spawn(raise)).collect();
-            let found = find().inspect_err(|_| {
-                // What cannot be measured needs no more access points.
-                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            })?;
-            raise()?;
-            for helper in raised {
-                helper.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-            }
-            Ok(found)
-        })
+        // The search comes first: what cannot be measured needs no more access points.
+        let tasks: VecDeque<_> = [None].into_iter().chain(others.into_iter().map(Some)).collect();
+        let workers = lab.settings.workers.min(tasks.len());
+        let queue = Mutex::new(tasks);
+        let carry_out = |other: Option<u32>| match other {
+            Some(clients) => self.start(lab, None, start(clients)).map(|_| None),
+            None => find().map(Some),
+        };
+        let ended = side_by_side(workers, || take_all(&queue, carry_out))?;
+        Ok(ended.into_iter().flatten().flatten().next().unwrap_or_default())
     }
 
     /// The snapshot that a trial starts from, or why its state cannot be raised.

@@ -325,8 +325,17 @@ impl BaseMaker<'_> {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
+        let left_out = self.port.left_out();
+        let kept = if self.more.is_empty() { Vec::new() } else { self.port.kept_for_more() };
         for entry in self.archive()?.entries_with_seek()? {
-            self.copy(&mut root, entry?)?;
+            let entry = entry?;
+            let path = root_path(&entry)?;
+            let begins = |prefix: &String| format!("{path}/").starts_with(prefix);
+            // The kernel's modules come apart.
+            let is_read = kept.iter().any(begins) || !left_out.iter().any(begins);
+            if is_read && !path.is_empty() {
+                copy_entry(&mut root, &path, entry)?;
+            }
         }
         for (name, target) in recipe::LINKS {
             root.link(name, target)?;
@@ -344,21 +353,6 @@ impl BaseMaker<'_> {
         }
         write_modules(&mut root, modules)?;
         io::Write::flush(&mut root.finish()?)
-    }
-
-    /// Copies what the guest reads; the kernel's modules come apart.
-    fn copy(
-        &self,
-        root: &mut Initramfs<impl io::Write>,
-        entry: tar::Entry<'_, impl io::Read>,
-    ) -> io::Result<()> {
-        let path = root_path(&entry)?;
-        let begins = |prefix: &String| format!("{path}/").starts_with(prefix);
-        let kept = !self.more.is_empty() && self.port.kept_for_more().iter().any(begins);
-        if path.is_empty() || (!kept && self.port.left_out().iter().any(begins)) {
-            return Ok(());
-        }
-        copy_entry(root, entry)
     }
 
     fn write_facts(&self, kernel: &Place, packages: Vec<String>) -> Result<(), Error> {
@@ -401,18 +395,18 @@ fn root_path(entry: &tar::Entry<'_, impl io::Read>) -> io::Result<String> {
 /// Copies an entry to where the guest has it.
 fn copy_entry(
     root: &mut Initramfs<impl io::Write>,
+    path: &str,
     mut entry: tar::Entry<'_, impl io::Read>,
 ) -> io::Result<()> {
-    let path = root_path(&entry)?;
     match entry.header().entry_type() {
-        tar::EntryType::Directory => root.folder(&path),
+        tar::EntryType::Directory => root.folder(path),
         tar::EntryType::Symlink => match entry.link_name()? {
-            Some(target) => root.link(&path, &target.to_string_lossy()),
+            Some(target) => root.link(path, &target.to_string_lossy()),
             None => Ok(()),
         },
         tar::EntryType::Regular => {
             let (mode, size) = (entry.header().mode()?, entry.size());
-            root.stream(&path, mode, &mut Content { size, bytes: &mut entry })
+            root.stream(path, mode, &mut Content { size, bytes: &mut entry })
         }
         _ => Ok(()),
     }
