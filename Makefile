@@ -78,8 +78,8 @@ test: tested ## everything that CI checks, real guests included (about 21 minute
 	@$(MAKE) --no-print-directory base headroom=$(CARGO_TARGET_DIR)/debug/headroom HEADROOM_CACHE=$(tests_cache)
 	@$(together) test-guests test-crates
 
-# Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks most of their time. They say what they
-# found when they are through, so that the two do not mix.
+# Guests fill both cores and have their own time, so they come last; the tests of the crates wait for sockets and clocks
+# most of theirs. They say what they found when they are through, so that the two do not mix.
 test-guests:
 	$(linted) HEADROOM_CACHE=$(tests_cache) MAKEFLAGS= nice -n 10 cargo test --locked --workspace --test integration --no-fail-fast
 

@@ -1,10 +1,9 @@
 //! The folder of a measurement's groups: ours while we live, and then whoever finds it may give it back.
 //!
 //! An agent that is killed leaves its folder, and in it those whom it moved there. Its lock ends with it; notes
-//! at its groups say who is whose. The next agent that makes a folder, or is
-//! asked to by whoever saw this one die, moves everybody home, ends what had been
-//! started for a measurement, and removes the groups. Without a note a group is removed only where it is empty:
-//! nobody is ended or moved on a guess. What is used by an agent that lives is left alone.
+//! at its groups say who is whose. The next agent that makes a folder, or is asked to by whoever saw this one die, moves
+//! everybody home, ends what had been started for a measurement, and removes the groups. Without a note a group is
+//! removed only where it is empty: nobody is ended or moved on a guess. What is used by an agent that lives is left alone.
 
 use std::{
     io,

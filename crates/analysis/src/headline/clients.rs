@@ -173,7 +173,8 @@ fn compared(judgement: &Judgement) -> Headline {
     let alone = judgement.part == Part::Subject;
     let sentence = match judgement.finding {
         Finding::Cheaper | Finding::Dearer => {
-            let effect = judgement.relative.as_ref().map_or("0 %".to_owned(), moved);
+            let word = if judgement.finding == Finding::Cheaper { "less" } else { "more" };
+            let effect = judgement.relative.as_ref().map_or(word.to_owned(), moved);
             match alone {
                 true => format!(
                     "`{subject}` takes {effect} CPU as `{variant}` than as `{base}` at {clients}{}.",
