@@ -3,12 +3,12 @@
 //! Talks to [`Session`], which waits and sends. What an order means is in the module that carries it out; none
 //! of them knows this one.
 
-use model::wire::{Frame, Order};
+use model::wire::{Frame, Order, Refusal};
 
 use crate::{
     completion, contention, fetch, locate, measure, programs, put,
     session::{End, Session, Stop},
-    subject,
+    settings, subject,
 };
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
@@ -26,9 +26,16 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
     }
 }
 
+/// What a conversation has changed beyond one order. It is as it was once this is dropped.
+#[derive(Debug, Default)]
+struct Changed {
+    files: put::Files,
+    settings: settings::Held,
+}
+
 /// One conversation. What was put here in it goes with it.
 fn serve(session: &mut Session) -> Result<(), Stop> {
-    let mut files = put::Files::default();
+    let mut changed = Changed::default();
     introduce(session, None)?;
     let mut next = None;
     loop {
@@ -36,7 +43,7 @@ fn serve(session: &mut Session) -> Result<(), Stop> {
             Some(order) => order,
             None => next_order(session)?,
         };
-        let answer = obey(session, &mut files, &order);
+        let answer = obey(session, &mut changed, &order);
         next = conclude(session, answer)?;
     }
 }
@@ -54,7 +61,7 @@ fn next_order(session: &mut Session) -> Result<Order, Stop> {
 /// Carries an order out: its last frame, where it has not said all itself.
 fn obey(
     session: &mut Session,
-    files: &mut put::Files,
+    changed: &mut Changed,
     order: &Order,
 ) -> Result<Option<Frame>, End> {
     match order {
@@ -68,9 +75,16 @@ fn obey(
             return Ok(None);
         }
         Order::Measure(shape) => measure::measure(session, shape)?,
-        Order::Put(piece) => files.take(piece)?,
+        Order::Put(piece) => changed.files.take(piece)?,
+        Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
         Order::Contention(order) => contention::run(session, order)?,
         Order::Completion(order) => completion::measure(session, order)?,
+        Order::Associate(clients) => {
+            let why = "not yet".to_owned();
+            return Err(Refusal::Associate { clients: *clients, why }.into());
+        }
+        // The stream takes it; it is no order to anybody else.
+        Order::Alive(_) => return Ok(None),
     }
     Ok(Some(Frame::Done))
 }

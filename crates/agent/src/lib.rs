@@ -64,6 +64,7 @@ mod rounds;
 pub mod sampler;
 mod scope;
 pub mod session;
+pub mod settings;
 mod spans;
 mod standby;
 mod started;

@@ -165,6 +165,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }
+        | E::Gone { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,

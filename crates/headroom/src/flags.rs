@@ -172,6 +172,9 @@ pub(crate) struct Run {
     /// Go on with the run in this folder
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<PathBuf>,
+    /// Where the access point is: vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT
+    #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
+    pub(crate) on: On,
     /// Print the plan and its estimated time, and do nothing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,

@@ -311,7 +311,7 @@ impl Rules<'_> {
                 format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}"),
             );
         }
-        let bytes = plan::load_bytes(load, self.study.access_point.radios);
+        let bytes = plan::load_bytes(load, &self.study.access_point);
         if bytes > LONGEST_LOAD {
             let (is, most) = (bytes.div_ceil(1024), LONGEST_LOAD / 1024);
             return self.fault(

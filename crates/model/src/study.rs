@@ -91,6 +91,20 @@ pub struct AccessPoint {
     /// Processes that must run, or must not, before every trial.
     #[serde(default, rename = "process", skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<WantedProcess>,
+    /// The interfaces of a device, in the kernel's order, as it names them itself; those of the virtual access point are
+    /// `wlan0` and so on, one a radio. No study file says this.
+    #[serde(skip)]
+    pub names: Vec<String>,
+}
+
+impl AccessPoint {
+    /// What `{interface}` stands for in a load, one after the other.
+    pub fn interface_names(&self) -> Vec<String> {
+        match &self.kind {
+            Target::Vm => (0..self.radios).map(|radio| format!("wlan{radio}")).collect(),
+            Target::Device(_) => self.names.clone(),
+        }
+    }
 }
 
 fn three() -> u32 {

@@ -105,6 +105,7 @@ fn of_process(place: &flags::Place) -> Study {
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),
+            names: Vec::new(),
         },
         subject: Subject { process: process.clone(), start: None, ready: None, others: Vec::new() },
         load,

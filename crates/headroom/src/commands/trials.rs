@@ -15,7 +15,7 @@ use lab::{
 };
 use model::{
     experiment::Clients,
-    study::{Study, Variant},
+    study::{Mode, Study, Variant},
     trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
@@ -26,7 +26,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags::{self, states},
+    flags::{self, On, states},
     interrupted, live,
     options::Options,
 };
@@ -67,6 +67,35 @@ pub(super) fn lab_for(options: &Options, target: &Target) -> Result<lab::Lab, Fa
     }
 }
 
+/// The study in a device's time, which is real.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a variant that a device cannot have.
+pub(super) fn on_device(mut file: StudyFile) -> Result<StudyFile, Failure> {
+    let study = &mut file.study;
+    study.access_point.mode = Mode::RealTime;
+    study.variants.iter_mut().for_each(|variant| variant.mode = None);
+    states::refuse_on_device(study)?;
+    Ok(file)
+}
+
+/// Refuses what only the machine feels that raises virtual access points.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_host_load(study: &Study) -> Result<(), Failure> {
+    let loaded = study.variants.iter().find(|variant| !variant.host_load.is_anything());
+    loaded.map_or(Ok(()), |variant| {
+        Err(Failure::Usage(format!(
+            "`{}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
+             with --variant",
+            variant.name
+        )))
+    })
+}
+
 /// The study with what the command line changes in it.
 pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
@@ -92,6 +121,9 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         file.is_cut = true;
     }
     study_file::check(study).map_err(Failure::Usage)?;
+    if flags.on != On::Vm {
+        refuse_host_load(study)?;
+    }
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
     if !flags.perturb.is_empty() {

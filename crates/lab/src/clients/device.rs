@@ -1,21 +1,25 @@
 //! Trials on an access point that is there already, one after the other.
 
 use model::{
-    run::LabIdentity,
-    study::{Mode, Target as Recorded, Variant},
+    run::{DeviceIdentity, LabIdentity, Run},
+    study::{Mode, Study, Target as Recorded, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Recording},
-    wire::{Census, Frame, Order},
+    wire::Order,
 };
 
-use super::{ClientTrials, Ground};
+use super::{
+    ClientTrials, Ground,
+    connection::{Connection, is_of_device},
+};
 use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
-    exchange::unexpected,
     functions, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
     remote::{Address, Remote},
+    run_folder::RunFolder,
+    runner::unchanged,
     session::{self, Destination},
     study_file::StudyFile,
     vm::Failure,
@@ -24,7 +28,7 @@ use crate::{
 /// A device that has been greeted, and both builds of a program that are on it where builds are compared.
 #[derive(Debug)]
 pub struct OnDevice {
-    device: Remote,
+    connection: Connection,
     pub(super) builds: Option<Builds>,
 }
 
@@ -35,49 +39,48 @@ pub(super) fn prepare<'a>(
     address: &Address,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let (mut device, there) = reached(lab, address)?;
-    let file = on_device(file, address, &there);
+    let mut device = OnDevice { connection: Connection::open(lab, address)?, builds: None };
+    let file = device.on_device(file, address)?;
     let mut comparing = trials.comparing.cloned();
-    let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
-    let builds = builds.transpose()?.flatten();
-    let found = functions::find(lab, &mut device, &file, trials.symbols)?;
+    comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
+    let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
     let plan = ClientTrials { comparing: comparing.as_ref(), ..*trials }.plan_of(&file, &found);
     Ok(Prepared {
-        ground: Ground::Device(Box::new(OnDevice { device, builds }.into())),
+        lab: device.identity(),
+        ground: device.into_ground(),
         study: file.study,
         plan,
-        lab: LabIdentity { kernel: there.kernel, ..LabIdentity::default() },
         versus: comparing.map(|comparing| comparing.versus),
     })
 }
 
-/// The study as it can be carried out there.
-fn on_device(file: &StudyFile, address: &Address, there: &There) -> StudyFile {
-    let mut file = file.clone();
-    let study = &mut file.study;
-    study.access_point.kind = Recorded::Device(address.to_string());
-    study.access_point.mode = Mode::RealTime;
-    study.access_point.clients = vec![there.clients];
-    // The study's own counts are of another access point.
-    study.profile.clients.clear();
-    study.count.iter_mut().for_each(|count| count.clients.clear());
-    study.pause.iter_mut().for_each(|pause| pause.clients.clear());
-    file
+/// A run that is gone on with, on the device that the command line names.
+pub(super) fn again(
+    lab: &Lab,
+    address: &Address,
+    folder: &RunFolder,
+    run: &Run,
+) -> Result<Ground, Error> {
+    let connection = Connection::open(lab, address)?;
+    let difference = run.versus.as_ref().map(|versus| &versus.difference);
+    let objects = folder.objects()?;
+    let kept = |difference| Builds::kept(&objects, difference);
+    let builds = difference.map(kept).transpose()?.flatten();
+    let mut device = OnDevice { connection, builds };
+    same_device(folder, run, &device.identity())?;
+    device.put_builds(lab)?;
+    Ok(device.into_ground())
 }
 
-/// Puts both builds there, where builds are compared.
-fn put(
-    lab: &Lab,
-    device: &mut Remote,
-    comparing: &mut Comparing<'_>,
-    there: &There,
-) -> Result<Option<Builds>, Error> {
-    comparing.versus.clients = there.clients;
-    let Some(program) = &comparing.program else { return Ok(None) };
-    let builds = Builds::of(lab, device, program)?;
-    builds.put(device)?;
-    comparing.versus.difference = builds.difference();
-    Ok(Some(builds))
+/// Refuses to go on with a run on a device that is another one, or has another system now. That it was booted meanwhile
+/// changes nothing: a run goes on over a boot.
+fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), Error> {
+    let (then, now) = (run.lab.device.clone().unwrap_or_default(), now.device.clone().unwrap_or_default());
+    let words = |sum: &Option<_>| sum.as_ref().map(ToString::to_string).unwrap_or_default();
+    let path = folder.path();
+    unchanged(path, "processor of the device", &then.machine, &now.machine)?;
+    unchanged(path, "kernel of the device", &words(&then.kernel), &words(&now.kernel))?;
+    unchanged(path, "system of the device", &words(&then.system), &words(&now.system))
 }
 
 /// The one trial that sees who talks to a variant's subject; `None` where there is nothing to see.
@@ -87,48 +90,72 @@ pub(super) fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
-    let (device, there) = reached(lab, address)?;
-    let file = on_device(file, address, &there);
+    let mut device = OnDevice { connection: Connection::open(lab, address)?, builds: None };
+    let file = device.on_device(file, address)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-    let mut device = OnDevice { device, builds: None };
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
 }
 
-/// A device that has said what it is.
-fn reached(lab: &Lab, address: &Address) -> Result<(Remote, There), Error> {
-    let mut device = Remote::reach(lab, address)?;
-    let there = introduced(&mut device)?;
-    Ok((device, there))
-}
-
-/// What a device says of itself.
-struct There {
-    kernel: String,
-    clients: u32,
-}
-
-/// The agent's first words.
-fn introduced(device: &mut dyn Device) -> Result<There, Error> {
-    let (hello, census) = ("the agent's hello", "the agent's census");
-    let kernel = match device.frame(hello)? {
-        Frame::Hello { facts, .. } => facts.kernel,
-        frame => return Err(unexpected(&frame, hello).into()),
-    };
-    match device.frame(census)? {
-        Frame::Census(census) => Ok(There { kernel, clients: clients(&census) }),
-        frame => Err(unexpected(&frame, census).into()),
-    }
-}
-
-fn clients(census: &Census) -> u32 {
-    let counts =
-        census.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd));
-    counts.fold(0, u32::saturating_add)
-}
-
 impl OnDevice {
-    /// One trial.
+    fn into_ground(self) -> Ground {
+        Ground::Device(Box::new(self.into()))
+    }
+
+    /// What the run is made on, by content.
+    fn identity(&self) -> LabIdentity {
+        let facts = &self.connection.facts;
+        LabIdentity {
+            kernel: facts.kernel.clone(),
+            device: Some(DeviceIdentity::from(facts)),
+            ..LabIdentity::default()
+        }
+    }
+
+    /// The study as it can be carried out there.
+    fn on_device(&self, file: &StudyFile, address: &Address) -> Result<StudyFile, Error> {
+        let mut file = file.clone();
+        let study = &mut file.study;
+        let place = &mut study.access_point;
+        place.kind = Recorded::Device(address.to_string());
+        place.mode = Mode::RealTime;
+        place.names.clone_from(&self.connection.facts.interfaces);
+        if place.names.is_empty() && has_placeholder(study) {
+            let why = format!("a load names {{interface}}, and {address} has no access-point interface");
+            return Err(Failure::Clients(why).into());
+        }
+        // Time there is real, whatever a variant says.
+        study.variants.iter_mut().for_each(|variant| variant.mode = None);
+        only_count(study, self.connection.clients);
+        Ok(file)
+    }
+
+    /// Puts both builds there, where builds are compared.
+    fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
+        comparing.versus.clients = self.connection.clients;
+        let Some(program) = &comparing.program else { return Ok(()) };
+        let builds = Builds::of(lab, self.agent(lab)?, program)?;
+        comparing.versus.difference = builds.difference();
+        self.builds = Some(builds);
+        self.put_builds(lab)
+    }
+
+    fn put_builds(&mut self, lab: &Lab) -> Result<(), Error> {
+        let Some(builds) = self.builds.take() else { return Ok(()) };
+        let put = builds.put(self.agent(lab)?);
+        self.builds = Some(builds);
+        put
+    }
+
+    /// The agent there, with all that a trial needs.
+    fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
+        let builds = &self.builds;
+        self.connection.agent(lab, |agent| {
+            builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))
+        })
+    }
+
+    /// One trial. A device that fails in it, or a link that breaks, makes it invalid, and the next one waits for the device.
     pub(super) fn trial(
         &mut self,
         lab: &Lab,
@@ -140,6 +167,10 @@ impl OnDevice {
             Ok(recording) => Outcome::Measured(Box::new(recording)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
+            Err(error) if is_of_device(&error) => {
+                self.connection.lose(lab, &error);
+                Outcome::invalid(error.to_string())
+            }
             Err(error) => return Err(error),
         };
         Ok(Finished { outcome, cost, idle_before: None })
@@ -151,26 +182,28 @@ impl OnDevice {
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
     ) -> Result<Recording, Error> {
-        self.device.order(&Order::measure(planned.measure.clone()))?;
-        let recording = session::listen(&mut self.device, &planned.measure, files, cost)?;
+        let agent = self.agent(lab)?;
+        agent.order(&Order::measure(planned.measure.clone()))?;
+        let recording = session::listen(agent, &planned.measure, files, cost)?;
         if let Some(stacks) = &recording.stacks {
-            objects::bring_all(lab, &mut self.device, stacks, &files.objects()?)?;
+            objects::bring_all(lab, agent, stacks, &files.objects()?)?;
         }
         Ok(recording)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use model::wire::InterfaceCensus;
+/// Whether any load of a study runs once for every interface.
+fn has_placeholder(study: &Study) -> bool {
+    let mut loads = study.variants.iter().filter_map(|variant| study.load_of(variant));
+    loads.any(|load| load.run.contains("{interface}"))
+}
 
-    use super::*;
-
-    #[test]
-    fn the_clients_of_a_device_are_those_that_its_kernel_counts() {
-        let interface = |kernel, hostapd| InterfaceCensus { name: "wlan0".into(), kernel, hostapd };
-        let interfaces =
-            vec![interface(Some(3), Some(4)), interface(None, Some(2)), interface(None, None)];
-        assert_eq!(clients(&Census { interfaces }), 5);
-    }
+/// Leaves a study one client count, which may be none of its own.
+fn only_count(study: &mut Study, clients: u32) {
+    study.access_point.clients = vec![clients];
+    // The study's own counts are of another access point.
+    study.profile.clients.clear();
+    study.count.iter_mut().for_each(|count| count.clients.clear());
+    study.pause.iter_mut().for_each(|pause| pause.clients.clear());
+    study.variants.iter_mut().for_each(|variant| variant.clients.clear());
 }
