@@ -107,6 +107,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),
+            names: Vec::new(),
         },
         subject: hostapd(),
         load: None,
@@ -174,6 +175,7 @@ fn lab() -> LabIdentity {
         ),
         accelerator: None,
         perturbed: Default::default(),
+        device: None,
     }
 }
 

@@ -45,6 +45,11 @@ const NO_FOLDER: i32 = 69;
 /// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
 const SSH_FAILED: i32 = 255;
 
+/// What ssh does, whatever the user's own configuration says: it asks nobody, and ends where nobody answers, at first or any
+/// more. `ServerAliveInterval` is the seconds between its own questions, of which so many may stay without an answer.
+const OPTIONS: [&str; 4] =
+    ["BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=4", "ServerAliveCountMax=3"];
+
 /// Brings the agent's program, as the first bytes of its input, into a folder of its own, runs it, and takes it away
 /// however it ends. `$LENGTH` stands for the program's length, `$NAME` for the folder's name, that nobody can guess.
 ///
@@ -220,7 +225,8 @@ impl Remote {
                 let length = fs::metadata(&agent).map_err(Error::file("read", &agent))?.len();
                 let script = carrying(length).map_err(Failure::Start)?;
                 command
-                    .args(["ssh", "-T", "-o", "BatchMode=yes"])
+                    .args(["ssh", "-T"])
+                    .args(OPTIONS.iter().flat_map(|option| ["-o", option]))
                     .args(destination.arguments())
                     .arg(&script)
             }
@@ -246,6 +252,7 @@ impl Remote {
             let sent = reached.channel.send(&bytes, "it to take the agent in");
             sent.map_err(|error| reached.in_ssh_words(error))?;
             reached.channel.expect(Allowance::default());
+            reached.channel.keep_alive().map_err(Failure::Start)?;
         }
         Ok(reached)
     }

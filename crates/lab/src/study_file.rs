@@ -67,7 +67,9 @@ fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
     if study.access_point.clients.is_empty() {
         study.access_point.clients = clients.to_vec();
     }
-    Rules { text, study: &study }.check()?;
+    let rules = Rules { text, study: &study };
+    rules.no_device()?;
+    rules.check()?;
     Ok(study)
 }
 
@@ -133,11 +135,16 @@ impl Rules<'_> {
         self.subject(&self.study.subject).or_else(|(key, why)| self.fault(&["subject", key], why))
     }
 
-    fn radios(&self) -> Result<(), Fault> {
+    /// A study file is for any access point.
+    fn no_device(&self) -> Result<(), Fault> {
         if let Target::Device(_) = self.study.access_point.kind {
-            let why = "a study file names no device; point `headroom profile` at one with --on";
+            let why = "a study file names no device; point `headroom run` at one with --on";
             return self.fault(&["access-point", "kind"], why.to_owned());
         }
+        Ok(())
+    }
+
+    fn radios(&self) -> Result<(), Fault> {
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());

@@ -15,7 +15,7 @@ use lab::{
 };
 use model::{
     experiment::Clients,
-    study::{Mode, Study, Variant},
+    study::{Mode, Study, Target as Kind, Variant},
     trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
@@ -150,8 +150,11 @@ pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
     trials
 }
 
-/// How long trials on the virtual access point will take.
+/// How long trials will take.
 pub(super) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
+    if study.access_point.kind != Kind::Vm {
+        return Estimate::on_device(plan::estimate(trials, 1, &plan::FirstGuess));
+    }
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
     Estimate::of(&options.on(study.access_point.arch), time, &Needs::of_trials(study, trials))
 }
