@@ -14,6 +14,7 @@ use model::{event::Event, facts::Facts, wire::Frame};
 use crate::{
     Error, Lab,
     device::Device,
+    device_file::{At, DeviceFile},
     exchange::unexpected,
     remote::{Address, Remote},
     vm::Failure,
@@ -28,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The way to a device.
 #[derive(Debug)]
 pub(super) struct Connection {
-    address: Address,
+    named: DeviceFile,
     agent: Option<Remote>,
     /// What the device last said of itself.
     pub(super) facts: Facts,
@@ -45,9 +46,9 @@ pub(super) struct Introduction {
 
 impl Connection {
     /// To a device that is there now.
-    pub(super) fn open(lab: &Lab, address: &Address) -> Result<Self, Error> {
-        let (agent, Introduction { facts, clients }) = reached(lab, address)?;
-        Ok(Self { address: address.clone(), agent: Some(agent), facts, clients })
+    pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
+        let (agent, Introduction { facts, clients }) = reached(lab, named)?;
+        Ok(Self { named: named.clone(), agent: Some(agent), facts, clients })
     }
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
@@ -75,8 +76,8 @@ impl Connection {
     /// Gives up an agent after a failure of its stream.
     pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
         if self.agent.take().is_some() {
-            let address = &self.address;
-            lab.emit(Event::Doubt { text: format!("{address} is lost ({why}); it is waited for") });
+            let named = &self.named;
+            lab.emit(Event::Doubt { text: format!("{named} is lost ({why}); it is waited for") });
         }
     }
 
@@ -84,7 +85,7 @@ impl Connection {
         let (began, patience) = (Instant::now(), lab.settings.patience);
         let mut pause = FIRST_PAUSE;
         loop {
-            let why = match reached(lab, &self.address) {
+            let why = match reached(lab, &self.named) {
                 Ok((agent, introduction)) => {
                     self.welcome(lab, introduction, began.elapsed());
                     return Ok(agent);
@@ -93,7 +94,7 @@ impl Connection {
                 Err(error) => return Err(error),
             };
             if began.elapsed() + pause > patience {
-                let address = self.address.to_string();
+                let address = self.named.to_string();
                 return Err(Error::Gone { address, waited: began.elapsed(), why: why.to_string() });
             }
             sleep(lab, pause)?;
@@ -105,8 +106,8 @@ impl Connection {
     fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
         let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
         let booted = if was_booted { ": it was booted anew" } else { "" };
-        let (address, took) = (&self.address, took.as_secs());
-        lab.emit(Event::Doubt { text: format!("{address} is back after {took} s{booted}") });
+        let (named, took) = (&self.named, took.as_secs());
+        lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
         (self.facts, self.clients) = (now.facts, now.clients);
     }
 }
@@ -121,10 +122,21 @@ pub(super) fn is_of_device(error: &Error) -> bool {
 }
 
 /// A device that has said what it is.
-fn reached(lab: &Lab, address: &Address) -> Result<(Remote, Introduction), Error> {
-    let mut agent = Remote::reach(lab, address)?;
+fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, Introduction), Error> {
+    let mut agent = Remote::reach(lab, address_of(named)?)?;
     let introduction = introduced(&mut agent)?;
     Ok((agent, introduction))
+}
+
+/// Where a device is.
+fn address_of(named: &DeviceFile) -> Result<&Address, Error> {
+    match &named.at {
+        At::Address(address) => Ok(address),
+        At::Labgrid(lab) => Err(Error::Unreachable {
+            address: lab.place.clone(),
+            said: "labgrid is not asked for addresses yet".to_owned(),
+        }),
+    }
 }
 
 /// The agent's first words.

@@ -15,9 +15,10 @@ use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
+    device_file::DeviceFile,
     functions, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
-    remote::{Address, Remote},
+    remote::Remote,
     run_folder::RunFolder,
     runner::unchanged,
     session::{self, Destination},
@@ -36,11 +37,11 @@ pub struct OnDevice {
 pub(super) fn prepare<'a>(
     trials: &ClientTrials<'a>,
     lab: &Lab,
-    address: &Address,
+    named: &DeviceFile,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let mut device = OnDevice { connection: Connection::open(lab, address)?, builds: None };
-    let file = device.on_device(file, address)?;
+    let mut device = OnDevice { connection: Connection::open(lab, named)?, builds: None };
+    let file = device.on_device(file, named)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
     let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
@@ -57,11 +58,11 @@ pub(super) fn prepare<'a>(
 /// A run that is gone on with, on the device that the command line names.
 pub(super) fn again(
     lab: &Lab,
-    address: &Address,
+    named: &DeviceFile,
     folder: &RunFolder,
     run: &Run,
 ) -> Result<Ground, Error> {
-    let connection = Connection::open(lab, address)?;
+    let connection = Connection::open(lab, named)?;
     let difference = run.versus.as_ref().map(|versus| &versus.difference);
     let objects = folder.objects()?;
     let kept = |difference| Builds::kept(&objects, difference);
@@ -86,12 +87,12 @@ fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), E
 /// The one trial that sees who talks to a variant's subject; `None` where there is nothing to see.
 pub(super) fn peers(
     lab: &Lab,
-    address: &Address,
+    named: &DeviceFile,
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
-    let mut device = OnDevice { connection: Connection::open(lab, address)?, builds: None };
-    let file = device.on_device(file, address)?;
+    let mut device = OnDevice { connection: Connection::open(lab, named)?, builds: None };
+    let file = device.on_device(file, named)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
@@ -113,15 +114,15 @@ impl OnDevice {
     }
 
     /// The study as it can be carried out there.
-    fn on_device(&self, file: &StudyFile, address: &Address) -> Result<StudyFile, Error> {
+    fn on_device(&self, file: &StudyFile, named: &DeviceFile) -> Result<StudyFile, Error> {
         let mut file = file.clone();
         let study = &mut file.study;
         let place = &mut study.access_point;
-        place.kind = Recorded::Device(address.to_string());
+        place.kind = Recorded::Device(named.to_string());
         place.mode = Mode::RealTime;
         place.names.clone_from(&self.connection.facts.interfaces);
         if place.names.is_empty() && has_placeholder(study) {
-            let why = format!("a load names {{interface}}, and {address} has no access-point interface");
+            let why = format!("a load names {{interface}}, and {named} has no access-point interface");
             return Err(Failure::Clients(why).into());
         }
         // Time there is real, whatever a variant says.
