@@ -167,6 +167,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }
+        | E::Held { .. }
+        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
