@@ -66,6 +66,9 @@ pub struct Run<S = Study, P = PlannedTrial> {
     /// What was to be decided, where the run is a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
+    /// What is not known to be as it was on the device once the run had ended, each in a sentence's part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// What the virtual access point was made of.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is set before the first trial, and set back after the last. What is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
     /// The governor of every CPU's frequency, as `performance`.
     pub governor: Option<String>,

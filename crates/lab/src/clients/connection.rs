@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::{event::Event, facts::Facts, wire::Frame};
+use model::{
+    event::Event,
+    facts::Facts,
+    wire::{Frame, Order},
+};
 
 use crate::{
     Error, Lab,
@@ -41,7 +45,8 @@ pub(super) struct Connection {
 #[derive(Clone, Debug)]
 pub(super) struct Introduction {
     facts: Facts,
-    clients: u32,
+    /// Clients that it has.
+    pub(super) clients: u32,
 }
 
 impl Connection {
@@ -71,6 +76,11 @@ impl Connection {
             }
         };
         Ok(self.agent.insert(agent))
+    }
+
+    /// Whether there is an agent; where not, the device was lost.
+    pub(super) fn is_open(&self) -> bool {
+        self.agent.is_some()
     }
 
     /// Gives up an agent after a failure of its stream.
@@ -137,6 +147,12 @@ fn address_of(named: &DeviceFile) -> Result<&Address, Error> {
             said: "labgrid is not asked for addresses yet".to_owned(),
         }),
     }
+}
+
+/// What the device says of itself now.
+pub(super) fn introduced_again(agent: &mut Remote) -> Result<Introduction, Error> {
+    agent.order(&Order::Introduce { subject: None })?;
+    introduced(agent)
 }
 
 /// The agent's first words.

@@ -10,6 +10,8 @@ use model::{
 use super::{
     ClientTrials, Ground,
     connection::{Connection, is_of_device},
+    population::Population,
+    set::Kept,
 };
 use crate::{
     Error, Lab,
@@ -26,11 +28,14 @@ use crate::{
     vm::Failure,
 };
 
-/// A device that has been greeted, and both builds of a program that are on it where builds are compared.
+/// A device that has been greeted, and what trials need of it.
 #[derive(Debug)]
 pub struct OnDevice {
     connection: Connection,
+    /// Both builds of a program, where builds are compared.
     pub(super) builds: Option<Builds>,
+    population: Population,
+    settings: Kept,
 }
 
 /// A new run.
@@ -40,7 +45,7 @@ pub(super) fn prepare<'a>(
     named: &DeviceFile,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let mut device = OnDevice { connection: Connection::open(lab, named)?, builds: None };
+    let mut device = OnDevice::open(lab, named)?;
     let file = device.on_device(file, named)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
@@ -62,13 +67,12 @@ pub(super) fn again(
     folder: &RunFolder,
     run: &Run,
 ) -> Result<Ground, Error> {
-    let connection = Connection::open(lab, named)?;
+    let mut device = OnDevice::open(lab, named)?;
+    same_device(folder, run, &device.identity())?;
     let difference = run.versus.as_ref().map(|versus| &versus.difference);
     let objects = folder.objects()?;
     let kept = |difference| Builds::kept(&objects, difference);
-    let builds = difference.map(kept).transpose()?.flatten();
-    let mut device = OnDevice { connection, builds };
-    same_device(folder, run, &device.identity())?;
+    device.builds = difference.map(kept).transpose()?.flatten();
     device.put_builds(lab)?;
     Ok(device.into_ground())
 }
@@ -91,7 +95,7 @@ pub(super) fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
-    let mut device = OnDevice { connection: Connection::open(lab, named)?, builds: None };
+    let mut device = OnDevice::open(lab, named)?;
     let file = device.on_device(file, named)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
@@ -99,6 +103,12 @@ pub(super) fn peers(
 }
 
 impl OnDevice {
+    fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
+        let connection = Connection::open(lab, named)?;
+        let (population, settings) = (Population::of(named), Kept::asking(&named.settings));
+        Ok(Self { connection, builds: None, population, settings })
+    }
+
     fn into_ground(self) -> Ground {
         Ground::Device(Box::new(self.into()))
     }
@@ -127,13 +137,17 @@ impl OnDevice {
         }
         // Time there is real, whatever a variant says.
         study.variants.iter_mut().for_each(|variant| variant.mode = None);
-        only_count(study, self.connection.clients);
+        if !self.population.can_change() {
+            only_count(study, self.connection.clients);
+        }
         Ok(file)
     }
 
     /// Puts both builds there, where builds are compared.
     fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
-        comparing.versus.clients = self.connection.clients;
+        if !self.population.can_change() {
+            comparing.versus.clients = self.connection.clients;
+        }
         let Some(program) = &comparing.program else { return Ok(()) };
         let builds = Builds::of(lab, self.agent(lab)?, program)?;
         comparing.versus.difference = builds.difference();
@@ -143,16 +157,41 @@ impl OnDevice {
 
     fn put_builds(&mut self, lab: &Lab) -> Result<(), Error> {
         let Some(builds) = self.builds.take() else { return Ok(()) };
-        let put = builds.put(self.agent(lab)?);
+        let put = self.agent(lab).and_then(|agent| builds.put(agent));
         self.builds = Some(builds);
         put
     }
 
-    /// The agent there, with all that a trial needs.
+    /// The agent there. One that came in the place of another one gets what that one had.
     fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
-        let builds = &self.builds;
-        self.connection.agent(lab, |agent| {
-            builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))
+        let Self { connection, builds, settings, population } = self;
+        connection.agent(lab, |agent| {
+            population.forget();
+            builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))?;
+            settings.set_again(lab, agent)
+        })
+    }
+
+    /// Sets what figures need, before the first trial.
+    pub(super) fn set(&mut self, lab: &Lab) -> Result<(), Error> {
+        self.agent(lab)?;
+        let Self { connection, settings, .. } = self;
+        connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set(lab, agent))
+    }
+
+    /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial, it is
+    /// looked for once more, since only it can say.
+    pub(super) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
+        if lab.cancel.is_stopped() || (self.connection.is_open() && !self.settings.is_set()) {
+            // The agent restores by itself what it changed.
+            return Vec::new();
+        }
+        let given = self.agent(lab).map(drop).and_then(|()| {
+            let Self { connection, settings, .. } = self;
+            connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set_back(agent))
+        });
+        given.unwrap_or_else(|error| {
+            vec![format!("it was lost in the last trial, and cannot be asked ({error}); its agent restores by itself")]
         })
     }
 
@@ -183,7 +222,10 @@ impl OnDevice {
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
     ) -> Result<Recording, Error> {
-        let agent = self.agent(lab)?;
+        self.agent(lab)?;
+        let Self { connection, population, .. } = self;
+        let agent = connection.agent(lab, |_| Ok(()))?;
+        population.have(lab, agent, planned.id.clients)?;
         agent.order(&Order::measure(planned.measure.clone()))?;
         let recording = session::listen(agent, &planned.measure, files, cost)?;
         if let Some(stacks) = &recording.stacks {

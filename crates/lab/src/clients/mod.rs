@@ -7,6 +7,8 @@
 mod connection;
 mod device;
 mod ground;
+mod population;
+mod set;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -126,7 +128,19 @@ impl Procedure for ClientTrials<'_> {
     fn raise(&self, lab: &Lab, ground: &mut Ground, rest: &[PlannedTrial]) -> Result<(), Error> {
         match ground {
             Ground::Virtual(ground) => ground.raise(lab, rest),
-            Ground::Device(_) => Ok(()),
+            Ground::Device(device) => {
+                let device = device.get_mut().unwrap_or_else(PoisonError::into_inner);
+                if rest.is_empty() { Ok(()) } else { device.set(lab) }
+            }
+        }
+    }
+
+    fn give_back(&self, lab: &Lab, ground: &mut Ground) -> Vec<String> {
+        match ground {
+            Ground::Virtual(_) => Vec::new(),
+            Ground::Device(device) => {
+                device.get_mut().unwrap_or_else(PoisonError::into_inner).give_back(lab)
+            }
         }
     }
 
