@@ -57,16 +57,43 @@ pub struct Fault {
 ///
 /// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
-    parse_with(text, &[])
+    parse_with(text, Defaults::Usual)
 }
 
-/// With these client counts where the text has none.
-fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
+/// What a study has where its text does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Defaults {
+    /// What is documented of study files.
+    Usual,
+    /// What a device needs.
+    Device,
+}
+
+/// Pairs of a comparison, and repetitions, on a device: twice as many as where time is counted, because real time is noisy.
+pub const ON_DEVICES: u32 = 12;
+
+impl Defaults {
+    fn fill_in(self, text: &str, study: &mut Study) {
+        if self == Self::Usual {
+            return;
+        }
+        let says = |path: &[&str]| Lines(text).has(path);
+        if study.access_point.clients.is_empty() {
+            study.access_point.clients = vec![0];
+        }
+        if !says(&["trial", "repetitions"]) {
+            study.trial.repetitions = ON_DEVICES;
+        }
+        if !says(&["compare", "pairs"]) {
+            study.compare.pairs = ON_DEVICES;
+        }
+    }
+}
+
+fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
     let mut study: Study =
         toml::from_str(text).map_err(|error| shape_fault(text, Kind::Clients, &error))?;
-    if study.access_point.clients.is_empty() {
-        study.access_point.clients = clients.to_vec();
-    }
+    defaults.fill_in(text, &mut study);
     let rules = Rules { text, study: &study };
     rules.no_device()?;
     rules.check()?;

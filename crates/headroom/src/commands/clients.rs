@@ -6,7 +6,7 @@ use analysis::Analysis;
 use lab::{run_folder::Recorded, runner, study_file::StudyFile};
 use model::{
     experiment::Clients,
-    study::{Gates, Study},
+    study::{Gates, Study, Target as Kind},
     trial::{PlannedTrial, Purpose},
     verdict::Verdict as Decided,
 };
@@ -31,8 +31,8 @@ use crate::{
 };
 
 impl Verbs for Clients {
-    fn on_device(file: StudyFile) -> Result<StudyFile, Failure> {
-        on_device(file)
+    fn on_device(file: StudyFile, on: &On) -> Result<StudyFile, Failure> {
+        on_device(file, on)
     }
 
     fn changed(file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
@@ -60,6 +60,18 @@ impl Verbs for Clients {
         path: &Path,
     ) -> Result<Recorded, Failure> {
         measured(options, plain(site.on, site.symbols), file, path)
+    }
+
+    fn may_go_on(recorded: &Recorded, on: &On) -> Result<(), Failure> {
+        if let (Kind::Device(name), On::Vm) = (&recorded.run.study.access_point.kind, on) {
+            let run = recorded.path.display();
+            // A folder may come from anywhere: no address in it is called.
+            return Err(Failure::Usage(format!(
+                "this run was begun on {name}, and no device is called that a folder names; name it again: `headroom run \
+                 --resume {run} --on DEVICE`"
+            )));
+        }
+        Ok(())
     }
 
     fn go_on(options: &Options, on: &On, recorded: &Recorded) -> Result<Recorded, Failure> {

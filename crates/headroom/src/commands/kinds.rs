@@ -47,12 +47,12 @@ pub(crate) struct Site<'a> {
 
 /// What every kind of experiment can do.
 pub(crate) trait Verbs: Experiment {
-    /// The study as it is carried out on a device.
+    /// The study as it is carried out there.
     ///
     /// # Errors
     ///
     /// [`Failure::Usage`] where there is no such thing.
-    fn on_device(file: FileOf<Self>) -> Result<FileOf<Self>, Failure>;
+    fn on_device(file: FileOf<Self>, on: &On) -> Result<FileOf<Self>, Failure>;
 
     /// The study with what the command line changes in it.
     ///
@@ -81,6 +81,13 @@ pub(crate) trait Verbs: Experiment {
         file: &FileOf<Self>,
         path: &Path,
     ) -> Result<Recorded<Self>, Failure>;
+
+    /// Whether a run can be gone on with there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where not.
+    fn may_go_on(recorded: &Recorded<Self>, on: &On) -> Result<(), Failure>;
 
     /// Goes on with a run.
     ///
@@ -196,6 +203,7 @@ pub(crate) fn resume(
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
+        K::may_go_on(&recorded, &flags.on)?;
         say_what_is_left::<K>(options, &recorded);
         let recorded = K::go_on(options, &flags.on, &recorded)?;
         conclude::<K>(options, flags, &recorded, None)
@@ -276,11 +284,7 @@ fn run_as<K: Verbs>(
     file: FileOf<K>,
     study: &Path,
 ) -> Result<Verdict, Failure> {
-    let file = match flags.on {
-        On::Vm => file,
-        On::Device(_) => K::on_device(file)?,
-    };
-    let file = K::changed(file, flags)?;
+    let file = K::changed(K::on_device(file, &flags.on)?, flags)?;
     if flags.dry_run {
         return Ok(K::show(options, &file));
     }

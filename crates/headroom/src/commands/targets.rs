@@ -110,7 +110,10 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
 }
 
 impl<K: AtPlaces> Verbs for K {
-    fn on_device(_: FileOf<K>) -> Result<FileOf<K>, Failure> {
+    fn on_device(file: FileOf<K>, on: &On) -> Result<FileOf<K>, Failure> {
+        if *on == On::Vm {
+            return Ok(file);
+        }
         Err(Failure::Usage(format!(
             "{} study says itself where each of its places is (`on = \"vm\"` or `on = \"host\"`), and none is a device; \
              leave --on out",
@@ -169,15 +172,19 @@ impl<K: AtPlaces> Verbs for K {
             .map_err(|error| interrupted::explain(error, path))
     }
 
-    fn go_on(
-        options: &Options,
-        on: &On,
-        recorded: &Recorded<K>,
-    ) -> Result<Recorded<K>, Failure> {
+    fn may_go_on(_: &Recorded<K>, on: &On) -> Result<(), Failure> {
         if *on != On::Vm {
             let why = format!("this run is of {} study, which no device has part in; leave --on out", K::STUDY);
             return Err(Failure::Usage(why));
         }
+        Ok(())
+    }
+
+    fn go_on(
+        options: &Options,
+        _: &On,
+        recorded: &Recorded<K>,
+    ) -> Result<Recorded<K>, Failure> {
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);
         ended

@@ -67,17 +67,38 @@ pub(super) fn lab_for(options: &Options, target: &Target) -> Result<lab::Lab, Fa
     }
 }
 
-/// The study in a device's time, which is real.
+/// The study where it is carried out: on a device time is real, and clients may be those that are there.
 ///
 /// # Errors
 ///
 /// [`Failure::Usage`] for a variant that a device cannot have.
-pub(super) fn on_device(mut file: StudyFile) -> Result<StudyFile, Failure> {
+pub(super) fn on_device(mut file: StudyFile, on: &On) -> Result<StudyFile, Failure> {
+    let On::Device(named) = on else { return Ok(file) };
     let study = &mut file.study;
+    study.access_point.kind = Kind::Device(named.to_string());
     study.access_point.mode = Mode::RealTime;
+    if named.clients.is_none() {
+        // Its clients are those that it has, which nobody knows before it is asked.
+        study.access_point.clients = vec![0];
+    }
     study.variants.iter_mut().for_each(|variant| variant.mode = None);
     states::refuse_on_device(study)?;
     Ok(file)
+}
+
+/// Refuses client counts of the command line where a device has the clients that it has.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
+    match on {
+        On::Device(named) if is_said && named.clients.is_none() => Err(Failure::Usage(format!(
+            "--clients: {named} has the clients that are there; how others come is said in a device file, as `[clients]` \
+             with `bring = \"COMMAND\"` or `hwsim = true`"
+        ))),
+        On::Device(_) | On::Vm => Ok(()),
+    }
 }
 
 /// Refuses what only the machine feels that raises virtual access points.
@@ -103,6 +124,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         let why = "only contention and completion studies have cells; leave --cell out";
         return Err(Failure::Usage(why.to_owned()));
     }
+    refuse_clients(&flags.on, !flags.clients.is_empty())?;
     if !flags.clients.is_empty() {
         study.access_point.clients.clone_from(&flags.clients);
     }
@@ -188,12 +210,24 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         }
         one
     });
+    let on_device = match &file.study.access_point.kind {
+        Kind::Vm => None,
+        Kind::Device(name) if file.study.access_point.clients == [0] => {
+            Some(format!("device        {name}, with the clients that it has then"))
+        }
+        Kind::Device(name) => Some(format!("device        {name}")),
+    };
+    let snapshots = if on_device.is_some() { &[] } else { snapshots.as_slice() };
     let plan = Plan {
         question: &file.study.question,
         value: json!({
             "study": file.study, "trials": trials, "snapshots": counts.collect::<Vec<_>>(),
         }),
-        lines: snapshots.iter().map(access_point).chain(trials.iter().map(trial)).collect(),
+        lines: on_device
+            .into_iter()
+            .chain(snapshots.iter().map(access_point))
+            .chain(trials.iter().map(trial))
+            .collect(),
         trials: trials.len(),
         estimate: estimate(options, &file.study, trials),
     };

@@ -1,6 +1,8 @@
 //! Trials on an access point that is there already, one after the other.
 
 use model::{
+    event::Event,
+    plural::count,
     run::{DeviceIdentity, LabIdentity, Run},
     study::{Mode, Study, Target as Recorded, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Recording},
@@ -46,7 +48,7 @@ pub(super) fn prepare<'a>(
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
     let mut device = OnDevice::open(lab, named)?;
-    let file = device.on_device(file, named)?;
+    let file = device.on_device(lab, file, named)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
     let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
@@ -96,7 +98,7 @@ pub(super) fn peers(
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
     let mut device = OnDevice::open(lab, named)?;
-    let file = device.on_device(file, named)?;
+    let file = device.on_device(lab, file, named)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
@@ -124,7 +126,7 @@ impl OnDevice {
     }
 
     /// The study as it can be carried out there.
-    fn on_device(&self, file: &StudyFile, named: &DeviceFile) -> Result<StudyFile, Error> {
+    fn on_device(&self, lab: &Lab, file: &StudyFile, named: &DeviceFile) -> Result<StudyFile, Error> {
         let mut file = file.clone();
         let study = &mut file.study;
         let place = &mut study.access_point;
@@ -138,7 +140,14 @@ impl OnDevice {
         // Time there is real, whatever a variant says.
         study.variants.iter_mut().for_each(|variant| variant.mode = None);
         if !self.population.can_change() {
-            only_count(study, self.connection.clients);
+            let clients = self.connection.clients;
+            let left_out = only_count(study, clients);
+            if !left_out.is_empty() {
+                let (clients, left_out) = (count(clients, "client"), left_out.join(", "));
+                lab.emit(Event::Doubt {
+                    text: format!("{named} has {clients}, which cannot answer these limits; they are not judged: {left_out}"),
+                });
+            }
         }
         Ok(file)
     }
@@ -241,12 +250,13 @@ fn has_placeholder(study: &Study) -> bool {
     loads.any(|load| load.run.contains("{interface}"))
 }
 
-/// Leaves a study one client count, which may be none of its own.
-fn only_count(study: &mut Study, clients: u32) {
+/// Leaves a study one client count, which may be none of its own; answers the limits that it cannot answer then.
+fn only_count(study: &mut Study, clients: u32) -> Vec<String> {
     study.access_point.clients = vec![clients];
     // The study's own counts are of another access point.
     study.profile.clients.clear();
     study.count.iter_mut().for_each(|count| count.clients.clear());
     study.pause.iter_mut().for_each(|pause| pause.clients.clear());
     study.variants.iter_mut().for_each(|variant| variant.clients.clear());
+    study.gates.as_mut().map(|gates| gates.keep_answered_at(clients)).unwrap_or_default()
 }
