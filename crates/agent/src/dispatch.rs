@@ -3,12 +3,12 @@
 //! Talks to [`Session`], which waits and sends. What an order means is in the module that carries it out; none
 //! of them knows this one.
 
-use model::wire::{Frame, Order, Refusal};
+use model::wire::{Frame, Order};
 
 use crate::{
     completion, contention, fetch, locate, measure, programs, put,
     session::{End, Session, Stop},
-    settings, subject,
+    settings, stations, subject,
 };
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
@@ -31,6 +31,7 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
 struct Changed {
     files: put::Files,
     settings: settings::Held,
+    clients: stations::Clients,
 }
 
 /// One conversation. What was put here in it goes with it.
@@ -79,10 +80,7 @@ fn obey(
         Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
         Order::Contention(order) => contention::run(session, order)?,
         Order::Completion(order) => completion::measure(session, order)?,
-        Order::Associate(clients) => {
-            let why = "not yet".to_owned();
-            return Err(Refusal::Associate { clients: *clients, why }.into());
-        }
+        Order::Associate(clients) => changed.clients.have(session, *clients)?,
         // The stream takes it; it is no order to anybody else.
         Order::Alive(_) => return Ok(None),
     }

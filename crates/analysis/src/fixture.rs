@@ -157,6 +157,7 @@ fn planned(study: Study) -> Run {
             cores: 2,
         },
         versus: None,
+        left: Vec::new(),
     }
 }
 

@@ -12,7 +12,7 @@ use agent::{
     init::activity,
     pause,
     session::{Session, Stop},
-    settings,
+    settings, stations,
     stream::{Lost, Stream},
 };
 
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         }
         [definitions::WORD, group] => ended(definitions::run(group)),
         [settings::WORD] => ended(settings::run()),
+        [stations::WORD] => ended(stations::run()),
         [groups::GIVE_BACK] => {
             groups::give_back();
             ExitCode::SUCCESS

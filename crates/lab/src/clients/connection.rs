@@ -10,6 +10,7 @@ use std::{
 };
 
 use model::{
+    census::Census,
     event::Event,
     facts::Facts,
     wire::{Frame, Order},
@@ -37,23 +38,23 @@ pub(super) struct Connection {
     agent: Option<Remote>,
     /// What the device last said of itself.
     pub(super) facts: Facts,
-    /// Clients that it had then.
-    pub(super) clients: u32,
+    /// Who was associated then.
+    pub(super) census: Census,
 }
 
 /// What a device says of itself when it is greeted.
 #[derive(Clone, Debug)]
 pub(super) struct Introduction {
     facts: Facts,
-    /// Clients that it has.
-    pub(super) clients: u32,
+    /// Who is associated.
+    pub(super) census: Census,
 }
 
 impl Connection {
     /// To a device that is there now.
     pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
-        let (agent, Introduction { facts, clients }) = reached(lab, named)?;
-        Ok(Self { named: named.clone(), agent: Some(agent), facts, clients })
+        let (agent, Introduction { facts, census }) = reached(lab, named)?;
+        Ok(Self { named: named.clone(), agent: Some(agent), facts, census })
     }
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
@@ -118,7 +119,7 @@ impl Connection {
         let booted = if was_booted { ": it was booted anew" } else { "" };
         let (named, took) = (&self.named, took.as_secs());
         lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
-        (self.facts, self.clients) = (now.facts, now.clients);
+        (self.facts, self.census) = (now.facts, now.census);
     }
 }
 
@@ -163,7 +164,7 @@ fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
         frame => return Err(unexpected(&frame, hello).into()),
     };
     match agent.frame(census)? {
-        Frame::Census(census) => Ok(Introduction { facts, clients: census.clients() }),
+        Frame::Census(census) => Ok(Introduction { facts, census }),
         frame => Err(unexpected(&frame, census).into()),
     }
 }

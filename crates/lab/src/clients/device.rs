@@ -1,7 +1,10 @@
 //! Trials on an access point that is there already, one after the other.
 
 use model::{
+    census::Census,
     event::Event,
+    facts::Facts,
+    instrument::Located,
     plural::count,
     run::{DeviceIdentity, LabIdentity, Run},
     study::{Mode, Study, Target as Recorded, Variant},
@@ -90,6 +93,30 @@ fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), E
     unchanged(path, "system of the device", &words(&then.system), &words(&now.system))
 }
 
+/// What a device is and has, as far as it can be asked without a measurement.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// What it says of itself.
+    pub facts: Facts,
+    /// Who is associated.
+    pub census: Census,
+    /// The programs that were looked for.
+    pub programs: Vec<Located>,
+}
+
+/// Looks at a device, and at which of these programs it has.
+///
+/// # Errors
+///
+/// [`Error`] of the way there, or of the stream.
+pub fn look(lab: &Lab, named: &DeviceFile, programs: &[&str]) -> Result<Look, Error> {
+    let mut device = OnDevice::open(lab, named)?;
+    let names: Vec<String> = programs.iter().map(|&name| name.to_owned()).collect();
+    let programs = objects::locate(device.agent(lab)?, &names)?;
+    let Connection { facts, census, .. } = device.connection;
+    Ok(Look { facts, census, programs })
+}
+
 /// The one trial that sees who talks to a variant's subject; `None` where there is nothing to see.
 pub(super) fn peers(
     lab: &Lab,
@@ -140,7 +167,7 @@ impl OnDevice {
         // Time there is real, whatever a variant says.
         study.variants.iter_mut().for_each(|variant| variant.mode = None);
         if !self.population.can_change() {
-            let clients = self.connection.clients;
+            let clients = self.connection.census.clients();
             let left_out = only_count(study, clients);
             if !left_out.is_empty() {
                 let (clients, left_out) = (count(clients, "client"), left_out.join(", "));
@@ -155,7 +182,7 @@ impl OnDevice {
     /// Puts both builds there, where builds are compared.
     fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
         if !self.population.can_change() {
-            comparing.versus.clients = self.connection.clients;
+            comparing.versus.clients = self.connection.census.clients();
         }
         let Some(program) = &comparing.program else { return Ok(()) };
         let builds = Builds::of(lab, self.agent(lab)?, program)?;

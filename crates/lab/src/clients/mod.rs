@@ -22,6 +22,7 @@ use model::{
 };
 
 pub(crate) use self::ground::identity;
+pub use self::device::{Look, look};
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,

@@ -59,7 +59,7 @@ impl Population {
             device_file::Clients::Bring(command) => bring(lab, &self.named, command, clients)?,
             device_file::Clients::Hwsim => make(agent, clients)?,
         }
-        let associated = connection::introduced_again(agent)?.clients;
+        let associated = connection::introduced_again(agent)?.census.clients();
         if associated != clients {
             let why = format!("{} has {associated} where {clients} were brought", self.named);
             return Err(Failure::Clients(why).into());
