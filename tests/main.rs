@@ -28,6 +28,7 @@ mod compare_strategies;
 mod completion;
 mod contention;
 mod count;
+mod devices;
 mod doctor;
 mod environment;
 mod full_disk;

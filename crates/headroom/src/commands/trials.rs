@@ -145,6 +145,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     study_file::check(study).map_err(Failure::Usage)?;
     if flags.on != On::Vm {
         refuse_host_load(study)?;
+        states::refuse_on_device(study)?;
     }
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
