@@ -85,7 +85,10 @@ fn what_a_device_cannot_have_is_refused_in_one_line() {
     refused(&["run", "study.toml", "--perturb=image"], "a device has one CPU and one image");
     let plan = ["run", "study.toml", "--on", "ssh:nobody", "--dry-run"];
     let ended = run(&place, &client, &plan).end();
-    ended.code(0).prints("device        nobody, with the clients that it has then").prints("4 trials, about");
+    ended
+        .code(0)
+        .prints("device        nobody, with the clients that it has then")
+        .prints("4 trials, about");
     assert!(!ended.stdout.contains("to make"), "nothing is made for a device: {ended}");
 }
 
@@ -193,12 +196,14 @@ fn clients_that_do_not_come_are_said_and_a_device_that_is_held_is_left() {
         let _ = std::fs::remove_dir_all(place.path("run"));
         let file = format!("address = \"ssh:dropbear\"\n[clients]\nbring = \"{bring}\"\n");
         place.write("ap.toml", &file);
-        let words =
-            ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", clients];
+        let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", clients];
         run(&place, &client, &words).end()
     };
     on("true", "2").code(3).says("ap has 0 where 2 were brought");
-    on("echo no client left >&2; exit 1", "2").code(4).says("[clients] bring").says("no client left");
+    on("echo no client left >&2; exit 1", "2")
+        .code(4)
+        .says("[clients] bring")
+        .says("no client left");
     on("echo bob has them >&2; exit 75", "2").code(4).says("bob has them");
     on("exit 0", "0").code(0);
     device.is_left_as_it_was();
@@ -237,7 +242,8 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
     place.write("ap.toml", "address = \"ssh:killed\"\n[settings]\ngovernor = \"performance\"\n");
     let points = points();
     for point in 0..points {
-        let victim = [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
+        let victim =
+            [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
         let _ = std::fs::remove_dir_all(place.path("run"));
         let words =
             ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--patience", "1s", "--quiet"];
@@ -263,7 +269,9 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
             (runs && is_set_back && no_group).then_some(())
         };
         let restored = eventually(Duration::from_secs(5), is_restored);
-        restored.unwrap_or_else(|| panic!("{victim:?} at point {point} of {points}: {groups:?} {}", device.file(POLICY)));
+        restored.unwrap_or_else(|| {
+            panic!("{victim:?} at point {point} of {points}: {groups:?} {}", device.file(POLICY))
+        });
         device.is_left_as_it_was();
         assert!(killed.elapsed() < Duration::from_secs(10));
         running.end();

@@ -204,7 +204,11 @@ fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
         let groups = device.groups();
         assert!(!groups.is_empty(), "what runs there is in a group");
         link.cut();
-        running.end().code(3).says("the connection to working-").says("it was lost in the last trial");
+        running
+            .end()
+            .code(3)
+            .says("the connection to working-")
+            .says("it was lost in the last trial");
         device.is_left_as_it_was();
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
         client.name(&killed[4..], device.port, "");

@@ -60,11 +60,7 @@ fn next_order(session: &mut Session) -> Result<Order, Stop> {
 }
 
 /// Carries an order out: its last frame, where it has not said all itself.
-fn obey(
-    session: &mut Session,
-    changed: &mut Changed,
-    order: &Order,
-) -> Result<Option<Frame>, End> {
+fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<Option<Frame>, End> {
     match order {
         Order::Introduce { subject } => {
             introduce(session, subject.as_deref())?;

@@ -39,7 +39,9 @@ impl Held {
     /// Sets what was asked for before back, and then what is asked for now; says what became of each.
     pub(crate) fn set(&mut self, settings: &Settings) -> Vec<Set> {
         let mut became = self.set_back();
-        became.extend(asked(settings).into_iter().map(|(setting, value)| self.change(setting, &value)));
+        became.extend(
+            asked(settings).into_iter().map(|(setting, value)| self.change(setting, &value)),
+        );
         became.extend(lacking(settings));
         became
     }
@@ -48,7 +50,8 @@ impl Held {
         let Ok(was) = setting.value() else { return turn(&setting, value) };
         if was != value {
             if let Err(error) = self.note(&setting, &was) {
-                let why_not = Some(format!("nobody could set it back if the agent were killed: {error}"));
+                let why_not =
+                    Some(format!("nobody could set it back if the agent were killed: {error}"));
                 return Set { what: setting.what, now: was.clone(), was, why_not };
             }
             self.changed.push(Changed { setting: setting.clone(), was });
@@ -102,8 +105,9 @@ fn lacking(settings: &Settings) -> Vec<Set> {
     };
     let governor = (settings.governor.is_some() && frequency::governors().is_empty())
         .then(|| lacks("the governor", "this kernel does not change the frequency of CPUs"));
-    let turbo = (settings.turbo.is_some() && frequency::turbo().is_none())
-        .then(|| lacks("turbo", "this kernel does not say whether CPUs may clock above their base"));
+    let turbo = (settings.turbo.is_some() && frequency::turbo().is_none()).then(|| {
+        lacks("turbo", "this kernel does not say whether CPUs may clock above their base")
+    });
     governor.into_iter().chain(turbo).collect()
 }
 
@@ -119,7 +123,8 @@ fn turn(setting: &Setting, value: &str) -> Set {
     let now = setting.value().unwrap_or_else(|_| was.clone());
     // A kernel may take a word and not obey it.
     let why_not = failure.map(|error| error.to_string());
-    let why_not = why_not.or_else(|| (now != value).then(|| format!("the kernel does not make it {value}")));
+    let why_not =
+        why_not.or_else(|| (now != value).then(|| format!("the kernel does not make it {value}")));
     Set { what: setting.what.clone(), was, now, why_not }
 }
 

@@ -91,7 +91,11 @@ pub(crate) struct Supplicant {
 
 impl Supplicant {
     /// The process behind a control socket, once it has made all its interfaces.
-    pub(crate) fn over(control: Control, network: Network, interfaces: Vec<String>) -> io::Result<Self> {
+    pub(crate) fn over(
+        control: Control,
+        network: Network,
+        interfaces: Vec<String>,
+    ) -> io::Result<Self> {
         control.ask("PING")?;
         Ok(Self { network, interfaces, control })
     }

@@ -455,8 +455,17 @@ mod tests {
         let said = |run: &model::run::Run| -> Vec<String> {
             analyse(run, &trials).doubts.iter().map(Doubt::to_string).collect()
         };
-        let words = ["governor was `ondemand`", "above their base", "clock was `jiffies`", "1 trial (", "another boot", "turbo stays on"];
-        let counts = |said: &[String]| words.map(|word| said.iter().filter(|one| one.contains(word)).count());
+        let words = [
+            "governor was `ondemand`",
+            "above their base",
+            "clock was `jiffies`",
+            "1 trial (",
+            "another boot",
+            "turbo stays on",
+        ];
+        let counts = |said: &[String]| {
+            words.map(|word| said.iter().filter(|one| one.contains(word)).count())
+        };
         assert_eq!(counts(&said(&run)), [0; 6]);
         run.study.access_point.kind = Target::Device("ap".to_owned());
         assert_eq!(counts(&said(&run)), [1; 6], "{:#?}", said(&run));

@@ -165,8 +165,7 @@ fn wait(
 
 /// Ends a program that [`in_group`] began, with all that it started.
 pub(crate) fn end(child: &mut Child) {
-    let leave =
-        Leave { by_itself: Duration::ZERO, after_signal: AFTER_SIGNAL, with_group: true };
+    let leave = Leave { by_itself: Duration::ZERO, after_signal: AFTER_SIGNAL, with_group: true };
     host::see_off(child, leave);
 }
 

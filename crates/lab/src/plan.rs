@@ -15,7 +15,9 @@ use model::{
     instrument::{Detail, Place, Probe},
     perturbation::Perturbation,
     span::Span,
-    study::{AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant},
+    study::{
+        AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant,
+    },
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,

@@ -87,12 +87,16 @@ mod tests {
         assert_eq!(governors_below(folder.path()), []);
         put("cpu1/cpufreq/scaling_governor");
         put("cpu0/cpufreq/scaling_governor");
-        let found: Vec<_> = governors_below(folder.path()).into_iter().map(|one| one.what).collect();
+        let found: Vec<_> =
+            governors_below(folder.path()).into_iter().map(|one| one.what).collect();
         assert_eq!(found, ["the governor of cpu0", "the governor of cpu1"]);
         put("cpufreq/policy0/scaling_governor");
         let found = governors_below(folder.path());
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].what.as_str(), found[0].value().unwrap()), ("the governor of policy0", "ondemand".to_owned()));
+        assert_eq!(
+            (found[0].what.as_str(), found[0].value().unwrap()),
+            ("the governor of policy0", "ondemand".to_owned())
+        );
         found[0].set("performance").unwrap();
         assert!(found[0].value().unwrap().starts_with("performance"));
     }

@@ -119,7 +119,8 @@ pub fn is_held_back() -> Option<bool> {
         let kind = line(device.join("type")).unwrap_or_default();
         kind.contains("cpufreq") || kind == "Processor"
     };
-    let states = devices.iter().filter(is_processor).filter_map(|device| line(device.join("cur_state")));
+    let states =
+        devices.iter().filter(is_processor).filter_map(|device| line(device.join("cur_state")));
     states.map(|state| state != "0").reduce(|one, other| one || other)
 }
 

@@ -12,7 +12,8 @@ pub struct Census {
 impl Census {
     /// All clients, as the kernel counts them, and hostapd where it does not.
     pub fn clients(&self) -> u32 {
-        let counts = self.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd));
+        let counts =
+            self.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd));
         counts.fold(0, u32::saturating_add)
     }
 }

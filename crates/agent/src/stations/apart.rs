@@ -50,7 +50,8 @@ pub(super) struct Radio {
 impl Radio {
     /// As the second process is told of it.
     pub(super) fn line(&self) -> String {
-        let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+        let hex =
+            |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
         let (kind, key) = match &self.network.key {
             Key::Open => ("open", ""),
             Key::Psk(key) => ("psk", key.as_str()),
@@ -121,7 +122,8 @@ pub fn run() -> io::Result<()> {
     let (mut from, mut to) = (BufReader::new(&line), &line);
     let mut made = enter();
     let mut say = |result: Result<(), String>| {
-        let text = result.err().map_or("+\n".to_owned(), |why| format!("-{}\n", why.replace('\n', " ")));
+        let text =
+            result.err().map_or("+\n".to_owned(), |why| format!("-{}\n", why.replace('\n', " ")));
         to.write_all(text.as_bytes())
     };
     say(made.as_ref().map(drop).map_err(Clone::clone))?;
@@ -145,7 +147,8 @@ struct Made {
 }
 
 fn enter() -> Result<Made, String> {
-    enter_new_network_namespace().map_err(|error| format!("cannot make a network namespace: {error}"))?;
+    enter_new_network_namespace()
+        .map_err(|error| format!("cannot make a network namespace: {error}"))?;
     for scope in ["all", "default"] {
         // No router solicitations: nothing moves on an idle link. A kernel without IPv6 has nothing to disable.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
@@ -176,7 +179,8 @@ impl Made {
             // A radio with one client would let it sleep, one with two would not: none sleeps.
             let _ = self.nl80211.set_power_save(index, false);
         }
-        let child = start(&radio).map_err(|error| format!("cannot start wpa_supplicant: {error}"))?;
+        let child =
+            start(&radio).map_err(|error| format!("cannot start wpa_supplicant: {error}"))?;
         self.supplicants.push((radio, child));
         Ok(())
     }
@@ -199,7 +203,8 @@ fn name_of(radio: &Radio) -> String {
 
 /// Starts wpa_supplicant with a configuration in memory. It ends with us.
 fn start(radio: &Radio) -> io::Result<Child> {
-    let why = || io::Error::new(io::ErrorKind::NotFound, "the device has no program `wpa_supplicant`");
+    let why =
+        || io::Error::new(io::ErrorKind::NotFound, "the device has no program `wpa_supplicant`");
     let program = programs::resolve("wpa_supplicant").ok_or_else(why)?;
     let mut file = File::from(memfd_create("wpa_supplicant.conf", MemfdFlags::empty())?);
     let text = format!("ap_scan=1\nfilter_ssids=1\n{}", radio.network.block());
@@ -236,7 +241,12 @@ mod tests {
 
     #[test]
     fn a_radio_is_read_as_it_was_told() {
-        for key in [Key::Open, Key::Psk("00ff".to_owned()), Key::Passphrase("a b=c".to_owned()), Key::Sae("é".to_owned())] {
+        for key in [
+            Key::Open,
+            Key::Psk("00ff".to_owned()),
+            Key::Passphrase("a b=c".to_owned()),
+            Key::Sae("é".to_owned()),
+        ] {
             let network = Network { ssid: b"a \x00b".to_vec(), megahertz: 5180, key };
             let radio = Radio { wiphy: 7, network, clients: vec![0, 3, 6] };
             assert_eq!(Radio::read(&radio.line()), Some(radio));

@@ -84,7 +84,8 @@ impl Clients {
         }
         let radios = radios(clients).map_err(refused)?;
         let ours = Apart::begin(&radios).map_err(|error| refused(error.to_string()))?;
-        let joining = Polling { for_ns: START_NS + SHARE_NS * u64::from(clients), every_ns: PACE_NS };
+        let joining =
+            Polling { for_ns: START_NS + SHARE_NS * u64::from(clients), every_ns: PACE_NS };
         if has_soon(session, self.others.saturating_add(clients), joining)? {
             self.ours = Some(ours);
             return session.sleep_until(monotonic_ns() + SETTLING_NS);
@@ -108,7 +109,9 @@ fn radios(clients: u32) -> Result<Vec<Radio>, String> {
     let networks = networks::joinable(&interfaces, &wiphys)?;
     let spare = spare::radios(&interfaces, &wiphys);
     if spare.is_empty() {
-        return Err("no simulated radio is spare: load mac80211_hwsim with more `radios`".to_owned());
+        return Err(
+            "no simulated radio is spare: load mac80211_hwsim with more `radios`".to_owned()
+        );
     }
     Ok(dealt(&networks, &spare, clients))
 }
@@ -116,10 +119,11 @@ fn radios(clients: u32) -> Result<Vec<Radio>, String> {
 /// One radio for each network, as far as there are radios, and the clients dealt out among them like cards.
 fn dealt(networks: &[Joinable], spare: &[u32], clients: u32) -> Vec<Radio> {
     let used = networks.len().min(spare.len());
-    let radios = networks.iter().zip(spare).take(used).zip(0u32..).map(|((network, wiphy), place)| {
-        let numbers = (place..clients).step_by(used.max(1));
-        Radio { wiphy: *wiphy, network: network.0.clone(), clients: numbers.collect() }
-    });
+    let radios =
+        networks.iter().zip(spare).take(used).zip(0u32..).map(|((network, wiphy), place)| {
+            let numbers = (place..clients).step_by(used.max(1));
+            Radio { wiphy: *wiphy, network: network.0.clone(), clients: numbers.collect() }
+        });
     radios.filter(|radio| !radio.clients.is_empty()).collect()
 }
 
@@ -183,9 +187,8 @@ mod tests {
 
     #[test]
     fn clients_are_dealt_out_to_as_many_networks_as_there_are_radios() {
-        let network = |megahertz| {
-            Joinable(Network { ssid: b"a".to_vec(), megahertz, key: Key::Open })
-        };
+        let network =
+            |megahertz| Joinable(Network { ssid: b"a".to_vec(), megahertz, key: Key::Open });
         let networks = [network(2412), network(5180), network(5745)];
         let counts = |spare: &[u32], clients| -> Vec<(u32, u32, usize)> {
             let all = dealt(&networks, spare, clients);

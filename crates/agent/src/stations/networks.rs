@@ -28,7 +28,10 @@ const FOLDERS: [&str; 3] = ["/var/run", "/run/headroom", "/etc/hostapd"];
 /// # Errors
 ///
 /// That there is none, or that a key is not known.
-pub(super) fn joinable(interfaces: &[Interface], wiphys: &[Wiphy]) -> Result<Vec<Joinable>, String> {
+pub(super) fn joinable(
+    interfaces: &[Interface],
+    wiphys: &[Wiphy],
+) -> Result<Vec<Joinable>, String> {
     let simulated = |index: u32| {
         let mut own = wiphys.iter().filter(|wiphy| wiphy.index == index);
         own.any(|wiphy| spare::is_simulated(&wiphy.name))
@@ -42,13 +45,18 @@ pub(super) fn joinable(interfaces: &[Interface], wiphys: &[Wiphy]) -> Result<Vec
         }
         let key = texts.iter().find_map(|text| key_of(text, &one.name));
         let key = key.ok_or_else(|| {
-            format!("no configuration of hostapd was found that says how a client gets into {}", one.name)
+            format!(
+                "no configuration of hostapd was found that says how a client gets into {}",
+                one.name
+            )
         })?;
         let network = Network { ssid: ssid.clone(), megahertz: channel.frequency_mhz, key };
         all.push((one.wiphy, Joinable(network)));
     }
     if all.is_empty() {
-        return Err("no access point is on the air on a simulated radio (mac80211_hwsim)".to_owned());
+        return Err(
+            "no access point is on the air on a simulated radio (mac80211_hwsim)".to_owned()
+        );
     }
     Ok(all.into_iter().map(|(_, network)| network).collect())
 }
@@ -73,7 +81,10 @@ fn named_by(pid: u32) -> Vec<PathBuf> {
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     let words = words.split(|byte| *byte == 0).skip(1);
     let words = words.map(|word| String::from_utf8_lossy(word).into_owned());
-    words.filter(|word| !word.is_empty() && !word.starts_with('-')).map(|word| folder.join(Path::new(&word))).collect()
+    words
+        .filter(|word| !word.is_empty() && !word.starts_with('-'))
+        .map(|word| folder.join(Path::new(&word)))
+        .collect()
 }
 
 /// What lets a client into an interface's network, by a configuration of hostapd: keys belong to the `interface=` or `bss=` above
@@ -94,7 +105,9 @@ fn key_of(text: &str, interface: &str) -> Option<Key> {
             "wpa_key_mgmt" => suites = value.to_owned(),
             "wpa_psk" => psk = Some(value.trim().to_owned()),
             "wpa_passphrase" => phrase = Some(value.to_owned()),
-            "sae_password" => password = Some(value.split('|').next().unwrap_or_default().to_owned()),
+            "sae_password" => {
+                password = Some(value.split('|').next().unwrap_or_default().to_owned())
+            }
             _ => {}
         }
     }

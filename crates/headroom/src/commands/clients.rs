@@ -19,7 +19,9 @@ use super::{
     check, compare,
     kinds::{Following, Site, SoFar, Verbs},
     publish::{self, Wanted},
-    trials::{changed, estimate, foretold, lab_for, measured, on_device, plain, planned, show_plan},
+    trials::{
+        changed, estimate, foretold, lab_for, measured, on_device, plain, planned, show_plan,
+    },
 };
 use crate::{
     code_files::SymbolFolders,

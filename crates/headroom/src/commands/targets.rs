@@ -175,17 +175,16 @@ impl<K: AtPlaces> Verbs for K {
 
     fn may_go_on(_: &Recorded<K>, on: &On) -> Result<(), Failure> {
         if *on != On::Vm {
-            let why = format!("this run is of {} study, which no device has part in; leave --on out", K::STUDY);
+            let why = format!(
+                "this run is of {} study, which no device has part in; leave --on out",
+                K::STUDY
+            );
             return Err(Failure::Usage(why));
         }
         Ok(())
     }
 
-    fn go_on(
-        options: &Options,
-        _: &On,
-        recorded: &Recorded<K>,
-    ) -> Result<Recorded<K>, Failure> {
+    fn go_on(options: &Options, _: &On, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
         let options = &options.of_run(places::arch::<K>(&recorded.run.study))?;
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);

@@ -41,7 +41,10 @@ pub(super) fn plain<'a>(target: &'a Target, symbols: &'a SymbolFolders) -> Clien
 }
 
 /// What a device's noise lets so many pairs of a study see.
-pub(super) fn foretold(study: &Study, pairs: u32) -> impl Fn(&Trial) -> Option<String> + Sync + use<> {
+pub(super) fn foretold(
+    study: &Study,
+    pairs: u32,
+) -> impl Fn(&Trial) -> Option<String> + Sync + use<> {
     let window = study.trial.window;
     move |trial: &Trial| {
         let share = power::foretold(trial, pairs, window.as_secs_f64())?;

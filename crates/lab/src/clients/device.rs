@@ -7,8 +7,8 @@ use model::{
     instrument::Located,
     plural::count,
     run::{DeviceIdentity, LabIdentity, Run},
-    study::{Mode, Study, Target as Recorded, Variant},
     span::Span,
+    study::{Mode, Study, Target as Recorded, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial},
     wire::Order,
 };
@@ -89,7 +89,8 @@ pub(super) fn again(
 /// Refuses to go on with a run on a device that is another one, or has another system now. That it was booted meanwhile
 /// changes nothing: a run goes on over a boot.
 fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), Error> {
-    let (then, now) = (run.lab.device.clone().unwrap_or_default(), now.device.clone().unwrap_or_default());
+    let (then, now) =
+        (run.lab.device.clone().unwrap_or_default(), now.device.clone().unwrap_or_default());
     let words = |sum: &Option<_>| sum.as_ref().map(ToString::to_string).unwrap_or_default();
     let path = folder.path();
     unchanged(path, "processor of the device", &then.machine, &now.machine)?;
@@ -157,7 +158,12 @@ impl OnDevice {
     }
 
     /// The study as it can be carried out there.
-    fn on_device(&self, lab: &Lab, file: &StudyFile, named: &DeviceFile) -> Result<StudyFile, Error> {
+    fn on_device(
+        &self,
+        lab: &Lab,
+        file: &StudyFile,
+        named: &DeviceFile,
+    ) -> Result<StudyFile, Error> {
         let mut file = file.clone();
         let study = &mut file.study;
         let place = &mut study.access_point;
@@ -165,7 +171,8 @@ impl OnDevice {
         place.mode = Mode::RealTime;
         place.names.clone_from(&self.connection.facts.interfaces);
         if place.names.is_empty() && has_placeholder(study) {
-            let why = format!("a load names {{interface}}, and {named} has no access-point interface");
+            let why =
+                format!("a load names {{interface}}, and {named} has no access-point interface");
             return Err(Failure::Clients(why).into());
         }
         // Time there is real, whatever a variant says.
@@ -227,7 +234,8 @@ impl OnDevice {
         rest: &[PlannedTrial],
         foretell: &Foretell,
     ) -> Result<(), Error> {
-        let is_repeated = |trial: &&PlannedTrial| trial.id.purpose == Purpose::Cpu && trial.id.repetition > 1;
+        let is_repeated =
+            |trial: &&PlannedTrial| trial.id.purpose == Purpose::Cpu && trial.id.repetition > 1;
         let Some(planned) = rest.iter().find(is_repeated) else { return Ok(()) };
         let mut planned = planned.clone();
         let measure = &mut planned.measure;
@@ -247,7 +255,8 @@ impl OnDevice {
     /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial and
     /// something was set, it is looked for once more, since only it can say.
     pub(super) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
-        const ALONE: &str = "its agent restores by itself what it changed, and nobody has seen that it did";
+        const ALONE: &str =
+            "its agent restores by itself what it changed, and nobody has seen that it did";
         let Self { connection, settings, .. } = self;
         if lab.cancel.is_stopped() || (connection.is_open() && !settings.is_set()) {
             // The agent restores when we hang up.

@@ -21,8 +21,8 @@ use model::{
     trial::{Outcome, PlannedTrial, Recording, Trial},
 };
 
-pub(crate) use self::ground::identity;
 pub use self::device::{Look, look};
+pub(crate) use self::ground::identity;
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
     Error, Lab,
@@ -112,7 +112,9 @@ impl Procedure for ClientTrials<'_> {
                 ground::again(lab, folder, run).map(|ground| Ground::Virtual(Box::new(ground)))
             }
             (Recorded::Device(_), Target::Device(named)) => device::again(lab, named, folder, run),
-            (Recorded::Vm, Target::Device(named)) => Err(changed("the virtual one", named.to_string())),
+            (Recorded::Vm, Target::Device(named)) => {
+                Err(changed("the virtual one", named.to_string()))
+            }
             // A folder may come from anywhere: no address in it is called.
             (Recorded::Device(then), Target::Vm) => {
                 Err(changed(then, "none: name the device again with --on".to_owned()))

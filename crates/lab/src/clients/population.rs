@@ -49,7 +49,12 @@ impl Population {
     /// # Errors
     ///
     /// [`Failure::Clients`] where it has not; [`Error`] of the command, or of the stream.
-    pub(super) fn have(&mut self, lab: &Lab, agent: &mut Remote, clients: u32) -> Result<(), Error> {
+    pub(super) fn have(
+        &mut self,
+        lab: &Lab,
+        agent: &mut Remote,
+        clients: u32,
+    ) -> Result<(), Error> {
         let Some(how) = &self.named.clients else { return Ok(()) };
         if self.now == Some(clients) {
             return Ok(());

@@ -19,7 +19,11 @@ use report::{
 use super::NONE;
 use crate::{
     code_files::SymbolFolders,
-    commands::{kinds::{Site, Verbs}, publish::Wanted, targets},
+    commands::{
+        kinds::{Site, Verbs},
+        publish::Wanted,
+        targets,
+    },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,

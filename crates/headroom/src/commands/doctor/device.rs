@@ -59,16 +59,18 @@ pub(super) fn look(options: &Options, named: &DeviceFile) -> Result<Vec<Finding>
 
 fn findings(named: &DeviceFile, look: &Look) -> Vec<Finding> {
     let mut all = vec![associated(named, look), hostapd(look)];
-    all.extend(facts(&look.facts).into_iter().map(|finding| with_remedy(finding, named, &look.facts)));
+    all.extend(
+        facts(&look.facts).into_iter().map(|finding| with_remedy(finding, named, &look.facts)),
+    );
     all.push(warmth(look.facts.warmth));
     all.push(room(look.facts.room.as_ref()));
     let programs = look.programs.iter().zip(PROGRAMS);
-    all.extend(programs.filter(|(_, (name, _))| *name != "hostapd").map(|(located, (name, what))| {
-        match &located.path {
+    all.extend(programs.filter(|(_, (name, _))| *name != "hostapd").map(
+        |(located, (name, what))| match &located.path {
             Some(path) => Finding::works(name, path.clone()),
             None => Finding::absent(name, format!("not there: {what} cannot be had")),
-        }
-    }));
+        },
+    ));
     all
 }
 
@@ -93,9 +95,14 @@ fn hostapd(look: &Look) -> Finding {
     let about = "hostapd";
     let answers = |interface: &model::census::InterfaceCensus| interface.hostapd.is_some();
     match look.census.interfaces.iter().filter(|interface| answers(interface)).count() {
-        0 if look.census.interfaces.is_empty() => Finding::absent(about, "no interface to ask it about"),
-        0 => Finding::absent(about, "it answers for no interface: clients are the kernel's count alone")
-            .remedy("ctrl_interface=/run/hostapd in its configuration"),
+        0 if look.census.interfaces.is_empty() => {
+            Finding::absent(about, "no interface to ask it about")
+        }
+        0 => Finding::absent(
+            about,
+            "it answers for no interface: clients are the kernel's count alone",
+        )
+        .remedy("ctrl_interface=/run/hostapd in its configuration"),
         some => Finding::works(about, format!("answers for {}", count(some as u32, "interface"))),
     }
 }
@@ -113,18 +120,20 @@ fn with_remedy(finding: Finding, named: &DeviceFile, facts: &Facts) -> Finding {
             finding.remedy(how)
         }
         "clock" if facts.clock.as_deref().is_some_and(|word| POOR_CLOCKS.contains(&word)) => {
-            finding.remedy("a clock that the kernel fell back to: times are coarse, or slow to read")
+            finding
+                .remedy("a clock that the kernel fell back to: times are coarse, or slow to read")
         }
         "turbo" => match (facts.turbo, finding.remedy.is_some()) {
-            (Some(true), _) => finding.remedy("`[settings]` with `turbo = false` in a device file turns it off for a run"),
+            (Some(true), _) => finding.remedy(
+                "`[settings]` with `turbo = false` in a device file turns it off for a run",
+            ),
             _ => finding,
         },
-        "short-lived children" if finding.state == State::Absent => {
-            finding.remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup, where the kernel has control groups")
-        }
-        "probes" if finding.state == State::Absent => {
-            finding.remedy("run as root, with a kernel that has CONFIG_UPROBE_EVENTS and CONFIG_KPROBE_EVENTS")
-        }
+        "short-lived children" if finding.state == State::Absent => finding
+            .remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup, where the kernel has control groups"),
+        "probes" if finding.state == State::Absent => finding.remedy(
+            "run as root, with a kernel that has CONFIG_UPROBE_EVENTS and CONFIG_KPROBE_EVENTS",
+        ),
         _ => finding,
     }
 }
@@ -138,7 +147,8 @@ fn warmth(warmth: Option<Warmth>) -> Finding {
     let degrees = degrees.unwrap_or_else(|| "no thermal zone says how warm it is".to_owned());
     let cool = "let it cool, or give it air: what is held back is slower";
     if is_held_back {
-        return Finding::works(about, format!("{degrees}, and CPUs are held back to cool it")).remedy(cool);
+        return Finding::works(about, format!("{degrees}, and CPUs are held back to cool it"))
+            .remedy(cool);
     }
     let finding = Finding::works(about, format!("{degrees}; CPUs are not held back"));
     if warmest_mc.is_some_and(|mc| mc >= WARM_MC) { finding.remedy(cool) } else { finding }
@@ -151,7 +161,9 @@ fn room(room: Option<&Room>) -> Finding {
     };
     let finding = Finding::works(about, format!("{folder}, {free_kib} KiB more are free"));
     match *free_kib < LITTLE_ROOM_KIB {
-        true => finding.remedy("another build that is compared is put into /run, which must hold it"),
+        true => {
+            finding.remedy("another build that is compared is put into /run, which must hold it")
+        }
         false => finding,
     }
 }
@@ -167,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_device_is_told_what_it_can_and_how_to_better_it() {
-        let interfaces = vec![InterfaceCensus { name: "phy0-ap0".into(), kernel: Some(3), hostapd: None }];
+        let interfaces =
+            vec![InterfaceCensus { name: "phy0-ap0".into(), kernel: Some(3), hostapd: None }];
         let facts = Facts {
             kernel: "6.6.52".to_owned(),
             machine: "aarch64".to_owned(),
@@ -183,6 +196,7 @@ mod tests {
             name: name.to_owned(),
             path: (name == "iw").then(|| "/usr/sbin/iw".to_owned()),
             sha256: None,
+            mapped_by: 0,
         };
         let programs = PROGRAMS.map(|(name, _)| located(name)).to_vec();
         let look = Look { facts, census: Census { interfaces }, programs };
