@@ -107,7 +107,7 @@ fn a_link_that_breaks_costs_one_trial_and_the_run_goes_on() {
         sleep(Duration::from_millis(400));
         link.cut();
         device.is_left_as_it_was();
-        link.mend();
+        link.repair();
         let ended = running.end();
         ended.code(3).says("is lost (the connection to weak-").says("is back after");
         assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
@@ -134,7 +134,7 @@ fn a_link_that_falls_silent_is_noticed_at_both_ends() {
     device.is_left_but_for("dropbear");
     assert_eq!(device.file(POLICY).trim(), "interactive");
     sleep(Duration::from_secs(4));
-    link.mend();
+    link.repair();
     let ended = running.end();
     ended.code(3).says("ap is lost (the connection to silent broke: ").says("ap is back after");
     assert_eq!((trials(&place), place.run().invalid().len()), (4, 1), "{ended}");
@@ -181,7 +181,7 @@ fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
     ended.code(4).says("gone did not come back within").says("what is finished is kept");
     assert!((2..6).contains(&trials(&place)), "{ended}");
     device.is_left_as_it_was();
-    link.mend();
+    link.repair();
     let again = ["run", "--resume", "run", "--on", "ssh:gone"];
     run(&place, &client, &again).end().code(0);
     assert_eq!(trials(&place), 6);
@@ -240,7 +240,7 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
     let link = Link::to(device.port, 1 << 30).named(&client, "ssh:killed");
     place.write("study.toml", EVERYTHING);
     place.write("ap.toml", "address = \"ssh:killed\"\n[settings]\ngovernor = \"performance\"\n");
-    let points = points();
+    let (points, mut alone) = (points(), 0);
     for point in 0..points {
         let victim =
             [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
@@ -250,19 +250,25 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         let running = run(&place, &client, &words);
         sleep(SPAN * (2 * point + 1) / (2 * points));
         let of = |all: Vec<crate::harness::Process>, name: &str| {
-            all.into_iter().find(|one| one.name == name).iter().for_each(|one| one.kill());
+            let found = all.into_iter().find(|one| one.name == name);
+            found.map(|one| one.kill()).is_some()
         };
-        // One that stands still neither comes back nor hangs up: what is seen is what the others do about it.
-        match victim {
-            Victim::Headroom => running.signal(Signal::KILL),
-            _ => running.signal(Signal::STOP),
-        }
-        match victim {
-            Victim::Headroom => {}
+        // A headroom that stands still neither comes back nor hangs up: what is seen is what the others do about it.
+        running.signal(Signal::STOP);
+        let was_there = match victim {
+            Victim::Headroom => false,
             Victim::Ssh => of(place.processes(), "ssh"),
             Victim::Agent => of(device.processes(), "headroom-agent"),
-            Victim::Link => link.cut(),
+            Victim::Link => {
+                link.cut();
+                true
+            }
+        };
+        // What is not there yet, or any more, cannot be killed.
+        if !was_there {
+            running.signal(Signal::KILL);
         }
+        alone += u32::from(was_there);
         let killed = Instant::now();
         let groups = device.groups();
         let is_restored = || {
@@ -279,6 +285,7 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         assert!(killed.elapsed() < Duration::from_secs(10));
         running.signal(Signal::KILL);
         running.end();
-        link.mend();
+        link.repair();
     }
+    eprintln!("{points} points, at {alone} of them ssh, the agent or the link alone");
 }

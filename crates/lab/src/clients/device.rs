@@ -17,7 +17,7 @@ use super::{
     ClientTrials, Foretell, Ground,
     connection::{Connection, is_of_device},
     population::Population,
-    set::Kept,
+    set::InForce,
 };
 use crate::{
     Error, Lab,
@@ -44,7 +44,7 @@ pub struct OnDevice {
     /// Both builds of a program, where builds are compared.
     pub(super) builds: Option<Builds>,
     population: Population,
-    settings: Kept,
+    settings: InForce,
 }
 
 /// A new run.
@@ -139,7 +139,7 @@ pub(super) fn peers(
 impl OnDevice {
     fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let connection = Connection::open(lab, named)?;
-        let (population, settings) = (Population::of(named), Kept::asking(&named.settings));
+        let (population, settings) = (Population::of(named), InForce::asking(&named.settings));
         Ok(Self { connection, builds: None, population, settings })
     }
 
