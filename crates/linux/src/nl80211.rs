@@ -57,7 +57,8 @@ const ATTR_MLO_LINK_ID: u16 = 313;
 const ATTR_MLD_ADDR: u16 = 314;
 
 const FAMILY: &str = "nl80211";
-/// What errors call the requests that are made without a heap.
+/// What errors call requests.
+const NEW_INTERFACE: &str = "NEW_INTERFACE";
 const GET_STATION: &str = "GET_STATION";
 const GET_SURVEY: &str = "GET_SURVEY";
 
@@ -81,15 +82,6 @@ pub struct Wiphy {
 pub struct Nl80211 {
     socket: Socket,
     family: u16,
-}
-
-/// How long an interface lives that is added.
-#[derive(Clone, Copy)]
-enum Lifetime {
-    /// Until somebody removes it.
-    Own,
-    /// As long as the conversation that added it.
-    OfSocket,
 }
 
 impl Nl80211 {
@@ -227,7 +219,8 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Lifetime::Own)
+        let request = self.new_station(wiphy, name, address);
+        self.added(request)
     }
 
     /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
@@ -239,30 +232,22 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Lifetime::OfSocket)
+        let request = self.new_station(wiphy, name, address).attribute(ATTR_SOCKET_OWNER, &[]);
+        self.added(request)
     }
 
-    fn add_station(
-        &mut self,
-        wiphy: u32,
-        name: &str,
-        address: Address,
-        lifetime: Lifetime,
-    ) -> Result<u32, Error> {
-        const REQUEST: &str = "NEW_INTERFACE";
-        let request = self
-            .request(REQUEST, CMD_NEW_INTERFACE)
+    fn new_station(&self, wiphy: u32, name: &str, address: Address) -> Request {
+        self.request(NEW_INTERFACE, CMD_NEW_INTERFACE)
             .number(ATTR_WIPHY, wiphy)
             .text(ATTR_IFNAME, name)
             .number(ATTR_IFTYPE, IFTYPE_STATION)
-            .attribute(ATTR_MAC, &address);
-        let request = match lifetime {
-            Lifetime::Own => request,
-            Lifetime::OfSocket => request.attribute(ATTR_SOCKET_OWNER, &[]),
-        };
+            .attribute(ATTR_MAC, &address)
+    }
+
+    fn added(&mut self, request: Request) -> Result<u32, Error> {
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";
-        made.first().map(|made| made.index).ok_or(Error::Malformed { request: REQUEST, what })
+        made.first().map(|made| made.index).ok_or(Error::Malformed { request: NEW_INTERFACE, what })
     }
 
     /// Removes an interface.
