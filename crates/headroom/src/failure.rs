@@ -166,6 +166,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }
+        | E::Held { .. }
+        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
