@@ -167,6 +167,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Held { .. }
+        | E::NoLabgrid
         | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,

@@ -68,6 +68,11 @@ pub enum Error {
         /// Who, as its lab says.
         by: String,
     },
+    /// A device is at a place of a labgrid lab, and there is nothing to acquire it with.
+    #[error(
+        "`labgrid-client` is not installed; install it with `pip install labgrid`, in a venv whose bin is in PATH, or as root (Debian's own is too old)"
+    )]
+    NoLabgrid,
     /// A lab's coordinator or its client does not do what is asked.
     #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
     Labgrid {

@@ -87,9 +87,9 @@ impl HostCommand<'_> {
 
 /// A program in a process group that ends when this process does: add its arguments. As for [`host::bound`], the thread
 /// that starts it must live as long as it.
-pub(crate) fn in_group(program: &str) -> Command {
+pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
     let mut command = host::bound("TERM");
-    command.args(["sh", "-c", LEADER, "sh", program]).process_group(0);
+    command.args(["sh", "-c", LEADER, "sh"]).arg(program).process_group(0);
     command
 }
 
@@ -165,8 +165,7 @@ fn wait(
 
 /// Ends a program that [`in_group`] began, with all that it started.
 pub(crate) fn end(child: &mut Child) {
-    let leave =
-        Leave { by_itself: Duration::ZERO, after_signal: AFTER_SIGNAL, with_group: true };
+    let leave = Leave { by_itself: Duration::ZERO, after_signal: AFTER_SIGNAL, with_group: true };
     host::see_off(child, leave);
 }
 
