@@ -191,6 +191,11 @@ impl Device {
         Some(device)
     }
 
+    /// The server's process.
+    pub(super) fn server_pid(&self) -> i32 {
+        self.server.id().cast_signed()
+    }
+
     /// What runs on it, the server that waits for connections left aside.
     pub(crate) fn processes(&self) -> Vec<Process> {
         let server = self.server.id().cast_signed();

@@ -137,6 +137,7 @@ impl Place {
             }
             Some(by) if by == client.user || shown.allowed.contains(&client.user) => {
                 let place = &client.place;
+                let by = said::person(&by);
                 let text = format!(
                     "the place {place} was acquired by {by} before: it is used, and not released"
                 );
@@ -144,7 +145,8 @@ impl Place {
                 None
             }
             Some(by) => {
-                return Err(Error::Held { what: format!("the place {}", client.place), by });
+                let what = format!("the place {}", client.place);
+                return Err(Error::Held { what, by: said::person(&by) });
             }
         };
         let address = client.address(labgrid, &lab.cancel)?;

@@ -25,6 +25,12 @@ pub(super) fn shown(text: &str) -> Option<Shown> {
     })
 }
 
+/// `HOST/USER` in words.
+pub(super) fn person(acquired: &str) -> String {
+    let (host, user) = acquired.split_once('/').unwrap_or(("another computer", acquired));
+    format!("{user} on {host}")
+}
+
 /// Where something of the place listens: labgrid's `NetworkService`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Service {
