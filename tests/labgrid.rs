@@ -86,6 +86,13 @@ fn a_place_is_released_however_headroom_ends() {
         let works = || runs("sleep").then_some(());
         let (running, ()) = setting.on(words).start().until("it works", works);
         assert_eq!(lab.holder().as_deref(), Some("lab/me"));
+        if signal == Signal::INT {
+            // To the coordinator both are one.
+            let other = place.headroom(["profile", "nobody", "--on", "lab.toml", "--out", "other"]);
+            let other = other.env("PATH", Labgrid::path()).env("LG_USERNAME", "me");
+            let ended = other.env("LG_HOSTNAME", "lab").run();
+            ended.code(4).says("the place ap-1 is held by another headroom").in_one_line();
+        }
         running.signal(signal);
         let ended = running.end();
         if signal == Signal::INT {
@@ -157,6 +164,26 @@ class OwnStrategy(Strategy):
         self.ssh.run_check("true")
         self.status = status
 "#;
+
+#[test]
+fn a_device_that_only_its_exporter_reaches_is_reached_through_it() {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let started = [Server::OpenSsh, Server::Dropbear];
+    let started = started.map(|server| Device::start(&place, &client, server, ""));
+    let [Some(exporter), Some(device)] = started else { return };
+    let Some(lab) = Labgrid::isolated(&place, &client, &device, "openssh") else { return };
+    let said = place.path("openssh/said");
+    let logins = || fs::read_to_string(&said).unwrap().matches("Accepted publickey").count();
+    let before = logins();
+    let setting = Setting { lab, device, client, place };
+    // It has no power switch either.
+    setting.profile("nobody").run().code(3).says("no process named `nobody` runs");
+    assert!(logins() > before, "through the exporter's computer");
+    setting.lab.is_released();
+    setting.device.is_left_as_it_was();
+    exporter.is_left_as_it_was();
+}
 
 #[test]
 fn what_a_lab_cannot_do_is_one_line() {

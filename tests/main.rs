@@ -28,6 +28,7 @@ mod compare_strategies;
 mod completion;
 mod contention;
 mod count;
+mod device_power;
 mod doctor;
 mod environment;
 mod full_disk;

@@ -34,6 +34,16 @@ const START: Duration = Duration::from_secs(60);
 /// The place.
 pub(crate) const PLACE: &str = "ap-1";
 
+/// What the exporter makes known, and how.
+struct Exported<'a> {
+    device: &'a Device,
+    switch: Switch,
+    /// The switch as a resource.
+    power: &'a str,
+    /// More words of the exporter's.
+    more: &'a [&'a str],
+}
+
 /// A lab whose place no one holds. It ends when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Labgrid {
@@ -48,6 +58,28 @@ impl Labgrid {
     /// A lab with this device, which is off, and a device file for it, `lab.toml`, in the test's place. `None`, with the
     /// reason, where there is no labgrid.
     pub(crate) fn start(place: &Place, client: &Client, device: &Device) -> Option<Self> {
+        let switch = Switch::of(device);
+        let power = format!(
+            "  NetworkPowerPort:\n    model: rest\n    host: 'http://127.0.0.1:{}/{{index}}'\n    index: 1\n",
+            switch.port
+        );
+        Self::with(place, client, Exported { device, switch, power: &power, more: &[] })
+    }
+
+    /// The same with a device that is always on, and an exporter that leads to it alone: this name of ssh's.
+    pub(crate) fn isolated(
+        place: &Place,
+        client: &Client,
+        device: &Device,
+        exporter: &str,
+    ) -> Option<Self> {
+        let switch = Switch::of(device);
+        switch.shared.turn(true);
+        let more = ["--isolated", "--hostname", exporter];
+        Self::with(place, client, Exported { device, switch, power: "", more: &more })
+    }
+
+    fn with(place: &Place, client: &Client, exported: Exported<'_>) -> Option<Self> {
         if !bin().join("labgrid-client").is_file() {
             let why = "labgrid could not be installed; `scripts/setup test` says why";
             skip::excepted(format_args!("no lab of labgrid's here: {why}"));
@@ -56,24 +88,23 @@ impl Labgrid {
         let folder = place.folder("labgrid");
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
-        let switch = Switch::of(device);
+        let Exported { device, switch, power, more } = exported;
         let coordinator = run(&folder, "labgrid-coordinator", &["--listen", &address]);
         let mut lab = Self { folder, coordinator, exporter: None, port, switch };
         let created = || lab.client("admin", &["create"]).status.success().then_some(());
         eventually(START, created).unwrap_or_else(|| panic!("no coordinator: {}", lab.said()));
         assert!(lab.client("admin", &["add-match", "lab1/ap-1/*"]).status.success());
-        let exported = format!(
-            "ap-1:\n  NetworkService:\n    address: 127.0.0.1\n    username: root\n    port: {}\n  \
-             NetworkPowerPort:\n    model: rest\n    host: 'http://127.0.0.1:{}/{{index}}'\n    index: 1\n",
-            device.port, lab.switch.port
+        let resources = format!(
+            "ap-1:\n  NetworkService:\n    address: 127.0.0.1\n    username: root\n    port: {}\n{power}",
+            device.port
         );
-        fs::write(lab.folder.join("exported.yaml"), exported).unwrap();
+        fs::write(lab.folder.join("exported.yaml"), resources).unwrap();
         let words = ["--coordinator", &address, "--name", "lab1", "exported.yaml"];
-        lab.exporter = Some(run(&lab.folder, "labgrid-exporter", &words));
+        lab.exporter = Some(run(&lab.folder, "labgrid-exporter", &[&words, more].concat()));
         let there = || {
-            let shown = lab.client("admin", &["show"]).stdout;
-            let shown = String::from_utf8_lossy(&shown).into_owned();
-            (shown.matches("'avail': True").count() == 2).then_some(())
+            let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
+            let count = if power.is_empty() { 1 } else { 2 };
+            (shown.matches("'avail': True").count() == count).then_some(())
         };
         eventually(START, there).unwrap_or_else(|| panic!("no exporter: {}", lab.said()));
         // For what listens on the device's address; the port is the lab's to say.
@@ -111,7 +142,11 @@ impl Labgrid {
 
     /// Asserts that soon no one holds the place.
     pub(crate) fn is_released(&self) {
-        let is_free = || self.holder().is_none().then_some(());
+        let is_free = || {
+            // A call is half a second of work.
+            thread::sleep(Duration::from_millis(200));
+            self.holder().is_none().then_some(())
+        };
         let holder = || format!("{:?} holds the place", self.holder());
         eventually(Duration::from_secs(10), is_free).unwrap_or_else(|| panic!("{}", holder()));
     }

@@ -10,21 +10,23 @@ mod said;
 mod watchdog;
 
 use std::{
-    fs::File,
+    fs::{File, TryLockError},
     io::{Read, Seek},
     os::unix::process::CommandExt,
-    path::Path,
     process::{Child, Stdio},
     sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
+use linux::folder::Folder;
 use model::event::Event;
 use tempfile::TempDir;
 
-use self::{client::Client, watchdog::Watchdog};
+use self::{client::Client, said::Shown, watchdog::Watchdog};
 use crate::{
     Error, Lab,
+    cache::sum,
     device_file::Labgrid,
     host::{self, Leave},
     power::Turn,
@@ -39,6 +41,9 @@ const STATE: Duration = Duration::from_secs(900);
 
 /// So long labgrid-client may take to let go of consoles and servers.
 const LEAVE: Duration = Duration::from_secs(10);
+
+/// So long another headroom is waited for that has ended, and whose place is just being released.
+const GIVING_BACK: Duration = Duration::from_secs(5);
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -100,6 +105,8 @@ pub struct Place {
     state: Option<State>,
     /// `None` where somebody else, or this user elsewhere, has acquired it.
     watchdog: Option<Watchdog>,
+    /// To a coordinator all headrooms of a user are one.
+    _lock: File,
 }
 
 /// A labgrid-client that has brought the place to a state, and keeps what that needs (servers, consoles) while it runs.
@@ -119,40 +126,20 @@ impl Place {
     /// [`Error::Labgrid`] with labgrid-client's reason, [`Error::Interrupted`].
     pub fn acquire(lab: &Lab, labgrid: &Labgrid) -> Result<Self, Error> {
         let mut client = Client::of(labgrid)?;
-        let shown = client.show(&lab.cancel)?;
-        client.place = shown.name;
-        let watchdog = match shown.acquired {
-            None => {
-                // First who releases it, then what is to be released: whatever becomes of the call.
-                let watchdog = Watchdog::start(client.release())?;
-                match client.acquire(&lab.cancel) {
-                    // Somebody else was quicker, who may be the same user.
-                    Err(Error::Labgrid { said, .. }) if said.contains(TAKEN) => {
-                        watchdog.dismiss();
-                        return Err(client.failed(&said));
-                    }
-                    done => done?,
-                }
-                Some(watchdog)
+        let (lock, shown) = loop {
+            let lock = lock(lab, &client)?;
+            let shown = client.show(&lab.cancel)?;
+            if shown.name == client.place {
+                break (lock, shown);
             }
-            Some(by) if by == client.user || shown.allowed.contains(&client.user) => {
-                let place = &client.place;
-                let by = said::person(&by);
-                let text = format!(
-                    "the place {place} was acquired by {by} before: it is used, and not released"
-                );
-                lab.emit(Event::Doubt { text });
-                None
-            }
-            Some(by) => {
-                let what = format!("the place {}", client.place);
-                return Err(Error::Held { what, by: said::person(&by) });
-            }
+            // The file has a part of its name, or an alias.
+            client.place.clone_from(&shown.name);
         };
-        let address = client.address(labgrid, &lab.cancel)?;
-        let mut place = Self { client, address, state: None, watchdog };
+        let watchdog = claim(lab, &client, &shown, &lock)?;
+        let address = client.address(labgrid, &shown, &lab.cancel)?;
+        let mut place = Self { client, address, state: None, watchdog, _lock: lock };
         match &labgrid.state {
-            Some(state) => place.bring_to(lab, labgrid.config.as_deref(), state)?,
+            Some(state) => place.bring_to(lab, state)?,
             None => place.turn_on(lab)?,
         }
         Ok(place)
@@ -169,7 +156,7 @@ impl Place {
             Turn::Off => "off",
             Turn::Cycle => "cycle",
         };
-        self.client.call(&["power", action], POWER, &lab.cancel).map(drop)
+        self.client.power(action, POWER, &lab.cancel)
     }
 
     fn turn_on(&self, lab: &Lab) -> Result<(), Error> {
@@ -180,13 +167,13 @@ impl Place {
         }
     }
 
-    fn bring_to(&mut self, lab: &Lab, config: Option<&Path>, state: &str) -> Result<(), Error> {
+    fn bring_to(&mut self, lab: &Lab, state: &str) -> Result<(), Error> {
         let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
         let done = folder.path().join("state.json");
         let said = tempfile::tempfile().map_err(Error::file("make", std::env::temp_dir()))?;
         let copy = said.try_clone().map_err(Error::file("write", std::env::temp_dir()))?;
         let mut command = host::bound("TERM");
-        command.args(self.client.in_state(config, state)).arg(&done).process_group(0);
+        command.args(self.client.in_state(state)).arg(&done).process_group(0);
         self.client.environment(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(copy);
         let child = command.spawn().map_err(Error::file("start", "labgrid-client"))?;
@@ -216,6 +203,57 @@ impl Place {
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
         watchdog.release().map_err(|why| self.client.failed(&why))
     }
+}
+
+/// Takes a place for this process among all headrooms of this user, for as long as the file lives.
+fn lock(lab: &Lab, client: &Client) -> Result<File, Error> {
+    let failed = || Error::file("lock a place of a lab in", &lab.settings.cache);
+    let folder = Folder::create(&lab.settings.cache).map_err(failed())?;
+    let name = format!("labgrid-{}.lock", sum(client.coordinates().as_bytes()));
+    let file = folder.lock_file(name).map_err(failed())?;
+    let until = Instant::now() + GIVING_BACK;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(failed()(error)),
+            Err(TryLockError::WouldBlock) if Instant::now() > until => {
+                let by = "another headroom".to_owned();
+                return Err(Error::Held { what: client.what(), by });
+            }
+            Err(TryLockError::WouldBlock) => lab.cancel.check()?,
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Acquires a place that no one holds, and has it watched. One that we may use already is left as it is.
+fn claim(
+    lab: &Lab,
+    client: &Client,
+    shown: &Shown,
+    lock: &File,
+) -> Result<Option<Watchdog>, Error> {
+    let Some(holder) = &shown.acquired else {
+        // First who releases it, then what is to be released: whatever becomes of the call.
+        let watchdog = Watchdog::start(client.release(), lock)?;
+        return match client.acquire(&lab.cancel) {
+            Ok(()) => Ok(Some(watchdog)),
+            // Somebody else was quicker, who may be the same user.
+            Err(Error::Labgrid { said, .. }) if said.contains(TAKEN) => {
+                watchdog.dismiss();
+                Err(client.failed(&said))
+            }
+            Err(error) => Err(error),
+        };
+    };
+    let by = said::person(holder);
+    if *holder != client.user && !shown.allowed.contains(&client.user) {
+        return Err(Error::Held { what: client.what(), by });
+    }
+    let what = client.what();
+    let text = format!("{what} was acquired by {by} before: it is used, and not released");
+    lab.emit(Event::Doubt { text });
+    Ok(None)
 }
 
 impl Drop for State {

@@ -2,8 +2,8 @@
 
 use std::{
     env,
-    ffi::OsString,
-    path::{Path, PathBuf},
+    ffi::{OsStr, OsString},
+    path::PathBuf,
     process::Command,
     time::Duration,
 };
@@ -41,6 +41,8 @@ pub(super) struct Client {
     /// Who we are to the coordinator, `HOST/USER`.
     pub(super) user: String,
     pub(super) place: String,
+    /// The lab's file of targets, where the device file names one.
+    config: Option<PathBuf>,
 }
 
 impl Client {
@@ -59,26 +61,47 @@ impl Client {
                 .unwrap_or(COORDINATOR.into()),
             user: format!("{}/{}", host_name(), user_name()),
             place: labgrid.place.clone(),
+            config: labgrid.config.clone(),
         })
     }
 
     /// What is known of the place.
     pub(super) fn show(&self, cancel: &Cancel) -> Result<Shown, Error> {
-        let text = self.call(&["show"], CALL, cancel)?;
+        let text = self.call(["show"], CALL, cancel)?;
         said::shown(&text).ok_or_else(|| self.failed("`labgrid-client show` shows no place"))
     }
 
     pub(super) fn acquire(&self, cancel: &Cancel) -> Result<(), Error> {
-        self.call(&["acquire"], CALL, cancel).map(drop)
+        self.call(["acquire"], CALL, cancel).map(drop)
     }
 
-    /// Where the device is: as the device file says, else the one network service of the place.
-    pub(super) fn address(&self, labgrid: &Labgrid, cancel: &Cancel) -> Result<Address, Error> {
+    /// Turns the power `on`, `off`, or off and on (`cycle`), by the lab's own driver where a file of targets has one.
+    pub(super) fn power(
+        &self,
+        action: &str,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let config = self.config.iter().flat_map(|path| ["--config".as_ref(), path.as_os_str()]);
+        let words = config.chain(["power", action].map(OsStr::new));
+        self.call(words, limit, cancel).map(drop)
+    }
+
+    /// Where the device is: as the device file says, else the one network service of the place, by the way that labgrid
+    /// takes itself.
+    pub(super) fn address(
+        &self,
+        labgrid: &Labgrid,
+        shown: &Shown,
+        cancel: &Cancel,
+    ) -> Result<Address, Error> {
         let address = match &labgrid.address {
             Some(address) => address.clone(),
             None => {
-                let services = said::services(&self.call(&["env"], CALL, cancel)?);
-                address_of(&services).map_err(|why| self.failed(&why))?
+                let services = said::services(&self.call(["env"], CALL, cancel)?);
+                let address = address_of(&services).map_err(|why| self.failed(&why))?;
+                let jump = shown.proxy.clone().or_else(|| set("LG_PROXY"));
+                address.through(jump).map_err(|why| self.failed(&why))?
             }
         };
         Ok(address.with_config(labgrid.ssh_config.clone()))
@@ -93,8 +116,8 @@ impl Client {
     }
 
     /// Brings the place to a state and keeps it there, and says when it is done by making the file whose path follows.
-    pub(super) fn in_state(&self, config: Option<&Path>, state: &str) -> Vec<OsString> {
-        let config = config.map(Path::to_owned).or_else(|| env::var_os("LG_ENV").map(Into::into));
+    pub(super) fn in_state(&self, state: &str) -> Vec<OsString> {
+        let config = self.config.clone().or_else(|| env::var_os("LG_ENV").map(Into::into));
         let config = config.map(|path| ["--config".into(), path.into_os_string()]);
         let mut words = vec![self.program.clone().into_os_string()];
         words.extend(self.words().map(OsString::from));
@@ -108,9 +131,9 @@ impl Client {
     /// # Errors
     ///
     /// [`Error::Labgrid`] with its reason; [`Error::Interrupted`].
-    pub(super) fn call(
+    fn call(
         &self,
-        words: &[&str],
+        words: impl IntoIterator<Item = impl AsRef<OsStr>>,
         limit: Duration,
         cancel: &Cancel,
     ) -> Result<String, Error> {
@@ -137,6 +160,16 @@ impl Client {
         }
         let (host, user) = self.user.split_once('/').unwrap_or_default();
         command.env("LG_HOSTNAME", host).env("LG_USERNAME", user);
+    }
+
+    /// The place, as messages call it.
+    pub(super) fn what(&self) -> String {
+        format!("the place {}", self.place)
+    }
+
+    /// The place among those of all coordinators.
+    pub(super) fn coordinates(&self) -> String {
+        format!("{}\n{}", self.coordinator, self.place)
     }
 
     /// An error about this place.

@@ -9,6 +9,8 @@ pub(super) struct Shown {
     pub(super) acquired: Option<String>,
     /// Who may use it alongside them.
     pub(super) allowed: Vec<String>,
+    /// The computer through which alone its network service is reached: its exporter's.
+    pub(super) proxy: Option<String>,
 }
 
 /// Reads what `show` prints; `None` where that is something else.
@@ -22,7 +24,17 @@ pub(super) fn shown(text: &str) -> Option<Shown> {
         name: name.to_owned(),
         acquired: (acquired != "None").then(|| acquired.to_owned()),
         allowed: allowed.split(", ").filter(|user| !user.is_empty()).map(str::to_owned).collect(),
+        proxy: proxy(text),
     })
+}
+
+/// What a network service says of the way to it: its fields stand below it, as Python prints a dictionary.
+fn proxy(text: &str) -> Option<String> {
+    let lines =
+        text.lines().skip_while(|line| !line.contains("/NetworkService/") || line.starts_with(' '));
+    let fields: String = lines.skip(1).take_while(|line| line.starts_with(' ')).collect();
+    let proxy = fields.split_once("'proxy': '")?.1.split_once('\'')?.0;
+    fields.contains("'proxy_required': True").then(|| proxy.to_owned())
 }
 
 /// `HOST/USER` in words.
@@ -82,7 +94,12 @@ mod tests {
   changed: 2026-11-26 02:23:56.806843
 Acquired resource 'NetworkService' (lab1/ap-1/NetworkService/NetworkService):
   {'acquired': 'ap-1',
-   'avail': True}
+   'avail': True,
+   'cls': 'NetworkService',
+   'params': {'address': '127.0.0.1',
+              'extra': {'proxy': 'exporter-1', 'proxy_required': False},
+              'port': 2222,
+              'username': 'root'}}
 ";
 
     const ENVIRONMENT: &str = "targets:
@@ -107,6 +124,9 @@ Acquired resource 'NetworkService' (lab1/ap-1/NetworkService/NetworkService):
         let place = shown(SHOWN).unwrap();
         assert_eq!((place.name.as_str(), place.acquired.as_deref()), ("ap-1", Some("lab/alice")));
         assert_eq!(place.allowed, ["lab/bob", "vm/root"]);
+        assert_eq!(place.proxy, None);
+        let isolated = SHOWN.replace("required': False", "required': True");
+        assert_eq!(shown(&isolated).unwrap().proxy.as_deref(), Some("exporter-1"));
         let free = SHOWN.replace("lab/alice", "None").replace("lab/bob, vm/root", "");
         let place = shown(&free).unwrap();
         assert_eq!((place.acquired, place.allowed), (None, Vec::new()));
