@@ -172,7 +172,7 @@ fn a_device_that_only_its_exporter_reaches_is_reached_through_it() {
     let started = [Server::OpenSsh, Server::Dropbear];
     let started = started.map(|server| Device::start(&place, &client, server, ""));
     let [Some(exporter), Some(device)] = started else { return };
-    let Some(lab) = Labgrid::isolated(&place, &client, &device, "openssh") else { return };
+    let Some(lab) = Labgrid::isolated(&place, &client, &device, &exporter) else { return };
     let said = place.path("openssh/said");
     let logins = || fs::read_to_string(&said).unwrap().matches("Accepted publickey").count();
     let before = logins();

@@ -66,17 +66,22 @@ impl Labgrid {
         Self::with(place, client, Exported { device, switch, power: &power, more: &[] })
     }
 
-    /// The same with a device that is always on, and an exporter that leads to it alone: this name of ssh's.
+    /// The same with a device that is always on, and an exporter that alone leads to it, on this other device.
     pub(crate) fn isolated(
         place: &Place,
         client: &Client,
         device: &Device,
-        exporter: &str,
+        exporter: &Device,
     ) -> Option<Self> {
         let switch = Switch::of(device);
         switch.shared.turn(true);
-        let more = ["--isolated", "--hostname", exporter];
-        Self::with(place, client, Exported { device, switch, power: "", more: &more })
+        let more = ["--isolated"];
+        let lab = Self::with(place, client, Exported { device, switch, power: "", more: &more })?;
+        // The exporter says what this computer's name is.
+        let shown = String::from_utf8(lab.client("admin", &["show"]).stdout).unwrap();
+        let name = shown.split_once("'proxy': '").unwrap().1.split_once('\'').unwrap().0;
+        client.name(name, exporter.port, "");
+        Some(lab)
     }
 
     fn with(place: &Place, client: &Client, exported: Exported<'_>) -> Option<Self> {

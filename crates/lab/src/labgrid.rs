@@ -135,12 +135,19 @@ impl Place {
             // The file has a part of its name, or an alias.
             client.place.clone_from(&shown.name);
         };
+        step(lab, &client, "acquiring it");
         let watchdog = claim(lab, &client, &shown, &lock)?;
         let address = client.address(labgrid, &shown, &lab.cancel)?;
         let mut place = Self { client, address, state: None, watchdog, _lock: lock };
         match &labgrid.state {
-            Some(state) => place.bring_to(lab, state)?,
-            None => place.turn_on(lab)?,
+            Some(state) => {
+                step(lab, &place.client, &format!("its strategy brings it to `{state}`"));
+                place.bring_to(lab, state)?;
+            }
+            None => {
+                step(lab, &place.client, "turning it on");
+                place.turn_on(lab)?;
+            }
         }
         Ok(place)
     }
@@ -203,6 +210,10 @@ impl Place {
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
         watchdog.release().map_err(|why| self.client.failed(&why))
     }
+}
+
+fn step(lab: &Lab, client: &Client, step: &str) {
+    lab.emit(Event::DeviceStep { device: client.what(), step: step.to_owned() });
 }
 
 /// Takes a place for this process among all headrooms of this user, for as long as the file lives.

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::event::Event;
+
 use crate::{
     Error, Lab,
     device_file::{self, At, DeviceFile},
@@ -64,7 +66,8 @@ pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
         }
     };
     if is_new {
-        wait_for(lab, &address)?;
+        wait_for(lab, device, &address)?;
+        lab.emit(Event::DeviceReady { device: device.name.clone() });
     }
     Ok(address)
 }
@@ -79,6 +82,10 @@ pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<bool, Error> {
         return lab.hold.power(lab, labgrid, turn).map(|()| true);
     }
     let Some(power) = &device.power else { return Ok(false) };
+    lab.emit(Event::DeviceStep {
+        device: device.name.clone(),
+        step: "turning its power".to_owned(),
+    });
     for (name, command) in commands(power, turn) {
         let (device, folder, text) = (&device.name, &device.folder, &command.0);
         let values = &[];
@@ -103,9 +110,11 @@ fn commands(power: &device_file::Power, turn: Turn) -> Vec<(&'static str, &devic
 /// # Errors
 ///
 /// [`Error::Unreachable`] where that does not come, [`Error::Interrupted`].
-pub fn wait_for(lab: &Lab, address: &Address) -> Result<(), Error> {
+pub fn wait_for(lab: &Lab, device: &DeviceFile, address: &Address) -> Result<(), Error> {
     let until = Instant::now() + BOOT;
     while let Some(said) = no_answer(lab, address)? {
+        let step = format!("waiting for it, at most {} minutes ({said})", BOOT.as_secs() / 60);
+        lab.emit(Event::DeviceStep { device: device.name.clone(), step });
         if Instant::now() > until {
             return Err(Error::Unreachable { address: address.to_string(), said });
         }
