@@ -13,6 +13,7 @@ mod bounded;
 mod ended;
 pub(crate) mod guest;
 mod headroom;
+mod labgrid;
 mod place;
 mod private_cache;
 mod processes;
@@ -24,7 +25,8 @@ mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Running, binary, device_program, programs_of};
+pub(crate) use headroom::{Headroom, Running, binary, device_program, programs_of};
+pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, eventually, free_port};

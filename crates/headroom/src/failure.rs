@@ -166,6 +166,9 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }
+        | E::Held { .. }
+        | E::NoLabgrid
+        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, Lab, Settings, host};
+use lab::{Cancel, Lab, Settings, host, labgrid::Hold};
 use model::{
     architecture::{Architecture, Processor},
     name::PackageName,
@@ -31,6 +31,8 @@ pub(crate) struct Options {
     packages: Vec<PackageName>,
     patience: Duration,
     pub(crate) workers: usize,
+    /// The place of a lab that the command works with.
+    hold: Hold,
 }
 
 impl Options {
@@ -51,6 +53,7 @@ impl Options {
             packages: common.packages.clone(),
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
+            hold: Hold::default(),
         })
     }
 
@@ -147,7 +150,17 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        Ok(Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?)
+        let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
+        Ok(lab.with_hold(self.hold.clone()))
+    }
+
+    /// Gives back what the command has held of a lab.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Lab`] where that is not done.
+    pub(crate) fn release(&self) -> Result<(), Failure> {
+        Ok(self.hold.release()?)
     }
 
     /// A lab that only looks, if there can be one here.

@@ -114,8 +114,14 @@ pub struct Labgrid {
     pub coordinator: Option<String>,
     /// Where the lab's strategy brings it first, as `shell`; without it the place is only powered on.
     pub state: Option<String>,
-    /// labgrid's file of targets and strategies, relative to the device file.
+    /// labgrid's file of targets and strategies, relative to the device file; without it, the one that `LG_ENV` names.
     pub config: Option<PathBuf>,
+    /// The device's address, where it is not that of the place's one `NetworkService`.
+    #[serde(skip)]
+    pub address: Option<Address>,
+    /// ssh's configuration, for either.
+    #[serde(skip)]
+    pub ssh_config: Option<PathBuf>,
 }
 
 /// A device file that cannot be used.
@@ -256,18 +262,16 @@ impl Written {
     fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
         let lines = Lines(text);
         let config = self.ssh_config.map(|path| folder.join(path));
-        let at = match (self.address, self.labgrid) {
-            (Some(address), None) => At::Address(
-                address
-                    .parse::<Address>()
-                    .map(|address| address.with_config(config))
-                    .or_else(|why| lines.fault(&["address"], why))?,
-            ),
-            (None, Some(labgrid)) => At::Labgrid(labgrid.checked(lines, &folder)?),
-            (Some(_), Some(_)) => {
-                let why = "a place of a lab knows the address; leave `address` out";
-                return lines.fault(&["address"], why.to_owned());
+        let address = self.address.map(|address| {
+            let address = address.parse::<Address>();
+            address.or_else(|why| lines.fault(&["address"], why))
+        });
+        let at = match (address.transpose()?, self.labgrid) {
+            (address, Some(labgrid)) => {
+                let labgrid = labgrid.checked(lines, &folder)?;
+                At::Labgrid(Labgrid { address, ssh_config: config, ..labgrid })
             }
+            (Some(address), None) => At::Address(address.with_config(config)),
             (None, None) => {
                 let why =
                     "no way to the device: write address = \"ssh:USER@HOST\", or a table [labgrid]";
@@ -360,7 +364,11 @@ mod tests {
             read("[labgrid]\nplace = \"ap-1\"\nstate = \"shell\"\nconfig = \"lg.yaml\"\n").unwrap();
         let At::Labgrid(labgrid) = &device.at else { panic!("{device:?}") };
         assert_eq!(labgrid.config.as_deref(), Some(Path::new("lab/lg.yaml")));
-        assert_eq!(device.address(), None);
+        assert_eq!((device.address(), labgrid.address.as_ref()), (None, None));
+        let text = "address = \"ssh:ap\"\nssh-config = \"ssh\"\n[labgrid]\nplace = \"ap-1\"\n";
+        let At::Labgrid(labgrid) = read(text).unwrap().at else { panic!("a place") };
+        assert_eq!(labgrid.address, "ssh:ap".parse().ok());
+        assert_eq!(labgrid.ssh_config.as_deref(), Some(Path::new("lab/ssh")));
     }
 
     #[test]
@@ -378,7 +386,6 @@ mod tests {
                 "lab/ap.toml:2: unknown key `powr`; did you mean `power`?",
             ),
             ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: missing field `off`"),
-            ("address = \"ssh:ap\"\n[labgrid]\nplace = \"a\"\n", "lab/ap.toml:1: a place of a lab"),
             ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
         ] {
             let error = read(text).unwrap_err();

@@ -60,6 +60,29 @@ pub enum Error {
         /// The end of what it said.
         tail: String,
     },
+    /// Somebody else holds the device.
+    #[error("{what} is held by {by}; wait until it is free")]
+    Held {
+        /// The device, as the command line calls it.
+        what: String,
+        /// Who, as its lab says.
+        by: String,
+    },
+    /// A device is at a place of a labgrid lab, and there is nothing to acquire it with.
+    #[error(
+        "`labgrid-client` is not installed; install it with `pip install labgrid`, in a venv whose bin is in PATH, or as root (Debian's own is too old)"
+    )]
+    NoLabgrid,
+    /// A lab's coordinator or its client does not do what is asked.
+    #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
+    Labgrid {
+        /// The place.
+        place: String,
+        /// Where its coordinator is.
+        coordinator: String,
+        /// The reason, as labgrid says it.
+        said: String,
+    },
     /// The static programs for the access point are not next to headroom.
     #[error(
         "the device program `{name}`{} was not found next to headroom; run `make {}`, or name its folder in HEADROOM_DEVICE",

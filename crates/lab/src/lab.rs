@@ -13,6 +13,7 @@ use crate::{
     Cancel, Error,
     cache::{Cache, Entry},
     host,
+    labgrid::Hold,
     vm::Platform,
 };
 
@@ -68,6 +69,8 @@ pub struct Lab {
     pub qemu: String,
     events: Events,
     onlooker: Option<Onlooker>,
+    /// The place of a lab that is held as long as a command works with it.
+    pub(crate) hold: Hold,
 }
 
 impl fmt::Debug for Lab {
@@ -98,13 +101,20 @@ impl Lab {
         let program = Platform::of(settings.arch).qemu;
         let qemu = host::first_line(program, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);
-        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None })
+        let hold = Hold::default();
+        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None, hold })
     }
 
     /// The same lab with an onlooker.
     #[must_use]
     pub fn with_onlooker(self, onlooker: Onlooker) -> Self {
         Self { onlooker: Some(onlooker), ..self }
+    }
+
+    /// The same lab with a place that is held longer than it is there.
+    #[must_use]
+    pub fn with_hold(self, hold: Hold) -> Self {
+        Self { hold, ..self }
     }
 
     /// Lets the onlooker see a run's folder.

@@ -12,11 +12,11 @@ use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
-    device_file::{At, DeviceFile},
+    device_file::DeviceFile,
     exchange::unexpected,
-    functions, objects, plan,
+    functions, objects, plan, power,
     procedure::{Finished, Prepared, TrialFiles},
-    remote::{Address, Remote},
+    remote::Remote,
     session::{self, Destination},
     study_file::StudyFile,
     vm::Failure,
@@ -98,20 +98,9 @@ pub(super) fn peers(
 
 /// A device that has said what it is.
 fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, There), Error> {
-    let mut device = Remote::reach(lab, address_of(named)?)?;
+    let mut device = Remote::reach(lab, &power::on(lab, named)?)?;
     let there = introduced(&mut device)?;
     Ok((device, there))
-}
-
-/// Where a device is.
-fn address_of(named: &DeviceFile) -> Result<&Address, Error> {
-    match &named.at {
-        At::Address(address) => Ok(address),
-        At::Labgrid(lab) => Err(Error::Unreachable {
-            address: lab.place.clone(),
-            said: "labgrid is not asked for addresses yet".to_owned(),
-        }),
-    }
 }
 
 /// What a device says of itself.
