@@ -8,7 +8,7 @@ use model::wire::{Frame, Order};
 use crate::{
     completion, contention, fetch, locate, measure, programs, put,
     session::{End, Session, Stop},
-    subject,
+    settings, stations, subject,
 };
 
 /// Serves until the stream ends or a signal comes; a port whose host left is served again.
@@ -26,9 +26,17 @@ pub fn run(session: &mut Session) -> Result<(), Stop> {
     }
 }
 
+/// What a conversation has changed beyond one order. It is as it was once this is dropped.
+#[derive(Debug, Default)]
+struct Changed {
+    files: put::Files,
+    settings: settings::Held,
+    clients: stations::Clients,
+}
+
 /// One conversation. What was put here in it goes with it.
 fn serve(session: &mut Session) -> Result<(), Stop> {
-    let mut files = put::Files::default();
+    let mut changed = Changed::default();
     introduce(session, None)?;
     let mut next = None;
     loop {
@@ -36,7 +44,7 @@ fn serve(session: &mut Session) -> Result<(), Stop> {
             Some(order) => order,
             None => next_order(session)?,
         };
-        let answer = obey(session, &mut files, &order);
+        let answer = obey(session, &mut changed, &order);
         next = conclude(session, answer)?;
     }
 }
@@ -52,11 +60,7 @@ fn next_order(session: &mut Session) -> Result<Order, Stop> {
 }
 
 /// Carries an order out: its last frame, where it has not said all itself.
-fn obey(
-    session: &mut Session,
-    files: &mut put::Files,
-    order: &Order,
-) -> Result<Option<Frame>, End> {
+fn obey(session: &mut Session, changed: &mut Changed, order: &Order) -> Result<Option<Frame>, End> {
     match order {
         Order::Introduce { subject } => {
             introduce(session, subject.as_deref())?;
@@ -68,9 +72,13 @@ fn obey(
             return Ok(None);
         }
         Order::Measure(shape) => measure::measure(session, shape)?,
-        Order::Put(piece) => files.take(piece)?,
+        Order::Put(piece) => changed.files.take(piece)?,
+        Order::Set(settings) => return Ok(Some(Frame::Settings(changed.settings.set(settings)))),
         Order::Contention(order) => contention::run(session, order)?,
         Order::Completion(order) => completion::measure(session, order)?,
+        Order::Associate(clients) => changed.clients.have(session, *clients)?,
+        // The stream takes it; it is no order to anybody else.
+        Order::Alive(_) => return Ok(None),
     }
     Ok(Some(Frame::Done))
 }

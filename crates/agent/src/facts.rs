@@ -3,9 +3,9 @@
 //! Talks to `/proc`, `/sys`, `perf_event_open` and nl80211 through `linux`. What is absent stays absent.
 
 use linux::{cgroup::Mounts, perf, perf::tracing::Tracing, proc, system};
-use model::facts::{Cgroup, Facts};
+use model::facts::{Cgroup, Facts, Room, Warmth};
 
-use crate::census;
+use crate::{census, programs};
 
 /// Every fact but the programs, which belong to the order.
 pub fn gather() -> Facts {
@@ -32,7 +32,28 @@ pub fn gather() -> Facts {
         address_randomisation: system::address_randomisation(),
         interfaces: census::names(),
         programs: Vec::new(),
+        boot: system::boot(),
+        kernel_notes: programs::digest("/sys/kernel/notes".as_ref()).ok(),
+        system: programs::digest("/etc/os-release".as_ref()).ok(),
+        warmth: warmth(),
+        room: room(),
     }
+}
+
+/// How warm it is; `None` where there is no thermal zone and nothing that cools.
+fn warmth() -> Option<Warmth> {
+    let (warmest_mc, is_held_back) = (system::warmest_mc(), system::is_held_back());
+    let is_known = warmest_mc.is_some() || is_held_back.is_some();
+    is_known.then(|| Warmth { warmest_mc, is_held_back: is_held_back.unwrap_or(false) })
+}
+
+/// Where what carried us here put us: the folder above our own.
+fn room() -> Option<Room> {
+    let own = std::env::current_exe().ok()?;
+    let folder = own.parent()?.parent()?;
+    let room = rustix::fs::statvfs(folder).ok()?;
+    let free_kib = room.f_bavail.saturating_mul(room.f_frsize) >> 10;
+    Some(Room { folder: folder.to_string_lossy().into_owned(), free_kib })
 }
 
 fn kind(mounts: &Mounts) -> Cgroup {

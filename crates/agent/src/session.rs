@@ -235,7 +235,10 @@ impl Session {
                 watched.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)),
             );
             fds.extend(rings.iter().map(|&fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            match poll(&mut fds, None) {
+            // How exact this is does not matter: it is no moment of a measurement.
+            let silence = self.stream.may_be_silent_for().map(timespec);
+            match poll(&mut fds, silence.as_ref()) {
+                Ok(0) => return Err(Stop::from(self.stream.silent()).into()),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(Stop::Wait(errno.into()).into()),
             }

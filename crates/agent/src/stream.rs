@@ -8,6 +8,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
+use linux::system::monotonic_ns;
 use model::wire::{Broken, Decoder, Frame, LONGEST_HEAD, Order, encode, records_head};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -27,6 +28,9 @@ pub enum Lost {
     /// The peer does not take what is sent.
     #[error("the stream was not read for {} seconds", PATIENCE.tv_sec)]
     Stuck,
+    /// The peer said that it would be heard of, and is not.
+    #[error("nothing was heard for {} s", .0 / 1_000_000_000)]
+    Silent(u64),
     /// The kernel refused.
     #[error("the stream failed")]
     Failed(#[source] io::Error),
@@ -52,6 +56,10 @@ pub struct Stream {
     decoder: Decoder,
     /// A device whose other end may come back: a port of virtio-serial.
     port: bool,
+    /// How long a peer may be silent that has said so, ns.
+    silence_ns: Option<u64>,
+    /// When it was heard last, on the monotonic clock, ns.
+    heard_ns: u64,
 }
 
 impl Stream {
@@ -74,7 +82,8 @@ impl Stream {
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&input)?.st_mode);
         let port = kind == FileType::CharacterDevice && !rustix::termios::isatty(&input);
-        Ok(Self { input, output, decoder: Decoder::default(), port })
+        let (decoder, heard_ns) = (Decoder::default(), monotonic_ns());
+        Ok(Self { input, output, decoder, port, silence_ns: None, heard_ns })
     }
 
     /// Sends one frame whole.
@@ -133,15 +142,33 @@ impl Stream {
         let mut bytes = [0; 4096];
         match rustix::io::read(&self.input, &mut bytes) {
             Ok(0) => return Err(Lost::Ended),
-            Ok(length) => self.decoder.push(&bytes[..length]),
+            Ok(length) => {
+                self.decoder.push(&bytes[..length]);
+                self.heard_ns = monotonic_ns();
+            }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(errno) => return Err(errno.into()),
         }
         let mut last = None;
         while let Some(order) = self.decoder.take()? {
-            last = Some(order);
+            match order {
+                Order::Alive(silence) => self.silence_ns = Some(silence.as_nanos()),
+                order => last = Some(order),
+            }
         }
         Ok(last)
+    }
+
+    /// How long the peer may still be silent, ns; `None` where it never said that it would be heard of. What has come and
+    /// was not received yet is not known here.
+    pub(crate) fn may_be_silent_for(&self) -> Option<u64> {
+        let since = monotonic_ns().saturating_sub(self.heard_ns);
+        self.silence_ns.map(|silence_ns| silence_ns.saturating_sub(since))
+    }
+
+    /// That it was silent for longer.
+    pub(crate) fn silent(&self) -> Lost {
+        Lost::Silent(self.silence_ns.unwrap_or_default())
     }
 
     /// The descriptor that orders come from.
@@ -163,7 +190,7 @@ impl Stream {
 
     /// Forgets the half of an order that a peer left behind.
     pub fn forget(&mut self) {
-        self.decoder = Decoder::default();
+        (self.decoder, self.silence_ns) = (Decoder::default(), None);
     }
 }
 

@@ -107,6 +107,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),
+            names: Vec::new(),
         },
         subject: hostapd(),
         load: None,
@@ -156,6 +157,7 @@ fn planned(study: Study) -> Run {
             cores: 2,
         },
         versus: None,
+        left: Vec::new(),
     }
 }
 
@@ -174,6 +176,7 @@ fn lab() -> LabIdentity {
         ),
         accelerator: None,
         perturbed: Default::default(),
+        device: None,
     }
 }
 

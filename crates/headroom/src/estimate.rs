@@ -20,7 +20,8 @@ pub(crate) struct Estimate {
     missing: Missing,
     /// How long that takes.
     making: Duration,
-    cores: usize,
+    /// Cores of this machine that the trials share; `None` where they are made on a device.
+    cores: Option<usize>,
 }
 
 impl Estimate {
@@ -28,7 +29,12 @@ impl Estimate {
     pub(crate) fn of(options: &Options, trials: Duration, needs: &Needs) -> Self {
         let missing = options.look().map(|lab| Missing::of(&lab, needs)).unwrap_or_default();
         let making = missing.time(options.workers);
-        Self { trials, missing, making, cores: options.workers }
+        Self { trials, missing, making, cores: Some(options.workers) }
+    }
+
+    /// For trials on a device, where they are made one after the other and nothing has to be made first.
+    pub(crate) fn on_device(trials: Duration) -> Self {
+        Self { trials, missing: Missing::default(), making: Duration::ZERO, cores: None }
     }
 
     /// How long the trials alone will take.
@@ -39,8 +45,8 @@ impl Estimate {
     /// As words: `about 3 minutes on 2 cores, and about 40 seconds more to make …`.
     pub(crate) fn words(&self) -> String {
         let trials = HumanDuration(self.trials);
-        let cores = count(self.cores as u32, "core");
-        format!("about {trials} on {cores}{}", self.before())
+        let cores = self.cores.map(|cores| format!(" on {}", count(cores as u32, "core")));
+        format!("about {trials}{}{}", cores.unwrap_or_default(), self.before())
     }
 
     /// What is made before the trials; empty where nothing is.
@@ -106,7 +112,7 @@ mod tests {
         let access_points = counts.iter().map(|clients| (*clients, Mode::Counted)).collect();
         let missing = Missing { packages: false, image, access_points };
         let trials = Duration::from_secs(180);
-        Estimate { trials, making: Duration::from_secs(60), missing, cores: 2 }
+        Estimate { trials, making: Duration::from_secs(60), missing, cores: Some(2) }
     }
 
     #[test]

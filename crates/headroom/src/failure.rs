@@ -166,6 +166,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::ImageLacks(_)
         | E::Unreachable { .. }
         | E::Lost { .. }
+        | E::Gone { .. }
         | E::Held { .. }
         | E::NoLabgrid
         | E::Labgrid { .. }

@@ -172,6 +172,9 @@ pub(crate) struct Run {
     /// Go on with the run in this folder
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<PathBuf>,
+    /// Where the access point is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
+    #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
+    pub(crate) on: On,
     /// Print the plan and its estimated time, and do nothing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
@@ -495,11 +498,16 @@ pub(crate) enum ModeWord {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  headroom doctor\n  headroom doctor --host --json")]
+#[command(
+    after_help = "Examples:\n  headroom doctor\n  headroom doctor --host --json\n  headroom doctor --on ssh:root@192.168.1.1"
+)]
 pub(crate) struct Doctor {
     /// Only this machine; raise no access point
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on")]
     pub(crate) host: bool,
+    /// Look at this access point: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
+    #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
+    pub(crate) on: On,
 }
 
 #[derive(Args, Debug)]

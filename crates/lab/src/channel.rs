@@ -7,11 +7,16 @@
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
-    time::Instant,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use model::wire::{
-    Broken, Decoder, Frame, LONGEST_FRAME, LONGEST_ORDER, Order, PROTOCOL, Refusal, encode,
+use model::{
+    span::Span,
+    wire::{
+        Broken, Decoder, Frame, LONGEST_FRAME, LONGEST_ORDER, Order, PROTOCOL, Refusal, encode,
+    },
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -29,6 +34,13 @@ use crate::{
 
 /// How often a wait looks for bad news.
 const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// How often a peer that a link leads to is told that we are there.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// A peer that hears nothing for so long takes us for gone, and restores what it changed. Links that lose some packets
+/// repeat them within this time.
+const SILENCE: Span = Span::from_secs(10);
 
 /// A reason is no longer than this, bytes; what is longer is cut.
 const LONGEST_REASON: usize = 4096;
@@ -66,6 +78,10 @@ pub(crate) trait Peer {
 pub(crate) struct Channel<P> {
     pub(crate) peer: P,
     input: Option<OwnedFd>,
+    /// Who tells the peer that we are there, where a link leads to it.
+    heart: Option<Heart>,
+    /// Held while bytes are written that must not be torn apart.
+    whole: Arc<Mutex<()>>,
     output: OwnedFd,
     decoder: Decoder,
     patience: Patience,
@@ -112,7 +128,20 @@ impl<P: Peer> Channel<P> {
         }
         let exchange = Exchange::begin(patience, Allowance::default(), Instant::now());
         let (decoder, state) = (Decoder::default(), State::Works);
-        Ok(Self { peer, input: Some(input), output, decoder, patience, cancel, exchange, state })
+        let (input, heart, whole) = (Some(input), None, Arc::default());
+        Ok(Self { peer, input, heart, whole, output, decoder, patience, cancel, exchange, state })
+    }
+
+    /// From now on the peer is told that we are there, and may take us for gone where it hears nothing.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn keep_alive(&mut self) -> io::Result<()> {
+        if let Some(input) = &self.input {
+            self.heart = Some(Heart::start(input.try_clone()?, Arc::clone(&self.whole))?);
+        }
+        Ok(())
     }
 
     /// What has become of it.
@@ -131,6 +160,8 @@ impl<P: Peer> Channel<P> {
     ///
     /// As [`Device::frame`].
     pub(crate) fn send(&mut self, bytes: &[u8], awaited: &'static str) -> Result<(), Error> {
+        let whole = Arc::clone(&self.whole);
+        let _whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = bytes;
         self.state = State::Stuck;
         while !rest.is_empty() {
@@ -206,7 +237,7 @@ impl<P: Peer> Channel<P> {
 
     /// Ends the stream: the agent restores what it changed.
     pub(crate) fn hang_up(&mut self) {
-        drop(self.input.take());
+        drop((self.heart.take(), self.input.take()));
         // Pipes are ended by the drop, sockets by this.
         let _ = rustix::net::shutdown(&self.output, Shutdown::Both);
     }
@@ -288,6 +319,39 @@ impl<P: Peer> Channel<P> {
             Frame::Records(_) | Frame::Piece(_) => Ok(frame),
             frame => self.exchange.hold(bytes as u64).map(|()| frame),
         }
+    }
+}
+
+/// A thread that tells a peer that we are there, whatever else we do meanwhile. Dropping it ends it.
+#[derive(Debug)]
+struct Heart {
+    /// Nothing is sent: its end is what is waited for.
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Heart {
+    fn start(input: OwnedFd, whole: Arc<Mutex<()>>) -> io::Result<Self> {
+        let beat = encode(&Order::Alive(SILENCE)).map_err(io::Error::other)?;
+        let (stop, stopped) = mpsc::channel();
+        let beats = move || {
+            while stopped.recv_timeout(BEAT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                // Whoever holds it is sending, and bytes are as good. So few are written whole or not at all (pipe(7)).
+                if let Ok(_whole) = whole.try_lock() {
+                    let _ = rustix::io::write(&input, &beat);
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("heart".to_owned()).spawn(beats)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        // Its copy of the descriptor must be closed, or the peer would see no end.
+        drop(self.stop.take());
+        self.thread.take().map(JoinHandle::join);
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
 
 use linux::file;
 use model::experiment::Kind;
+pub use model::settings::Settings;
 use serde::Deserialize;
 
 use crate::{
@@ -94,14 +95,6 @@ pub enum Flash {
     Command(Command),
     /// OpenWrt's own `sysupgrade -n`.
     Sysupgrade,
-}
-
-/// What is set before the first trial, and set back after the last.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Settings {
-    /// The governor of every CPU's frequency, as `performance`.
-    pub governor: Option<String>,
 }
 
 /// A place of a labgrid lab.

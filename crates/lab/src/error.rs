@@ -1,6 +1,6 @@
 //! Everything that can keep the lab from measuring, each in one line: what, where, what to do.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use model::{architecture::Processor, experiment::Kind};
 
@@ -133,6 +133,19 @@ pub enum Error {
         address: String,
         /// The end of what ssh said.
         said: String,
+    },
+    /// A device that was lost does not come back.
+    #[error(
+        "{address} did not come back within {} s: {why}; what is finished is kept, and `headroom run --resume RUN --on DEVICE` \
+         goes on once it is there", waited.as_secs()
+    )]
+    Gone {
+        /// The device, as ssh calls it.
+        address: String,
+        /// How long it was waited for.
+        waited: Duration,
+        /// How the last try failed.
+        why: String,
     },
     /// No folder of a device takes the agent and runs it.
     #[error(

@@ -59,9 +59,13 @@ impl Allowance {
                 let [offset, warm_up, window] = spans.map(Duration::from_nanos);
                 Self::silent([offset, warm_up, window.saturating_add(task)])
             }
-            Order::Introduce { .. } | Order::Locate(_) | Order::Fetch(_) | Order::Put(_) => {
-                Self::bulk()
-            }
+            Order::Introduce { .. }
+            | Order::Locate(_)
+            | Order::Fetch(_)
+            | Order::Put(_)
+            | Order::Set(_)
+            | Order::Alive(_) => Self::bulk(),
+            Order::Associate(clients) => Self::silent([association(*clients)]),
         }
     }
 
@@ -87,7 +91,7 @@ impl Allowance {
     }
 
     /// Nothing is heard until the end.
-    fn silent(spans: [Duration; 3]) -> Self {
+    fn silent<const N: usize>(spans: [Duration; N]) -> Self {
         let span = sum(spans);
         Self { span, silence: span, ..Self::default() }
     }
@@ -101,6 +105,11 @@ impl Allowance {
 /// Samples of a measurement.
 pub(crate) fn samples(measure: &Measure) -> usize {
     (measure.window.as_nanos() / measure.sample_every.as_nanos().max(1)) as usize + 1
+}
+
+/// What the agent gives clients to associate: two minutes, and two seconds for each.
+fn association(clients: u32) -> Duration {
+    Duration::from_secs(120 + 2 * u64::from(clients))
 }
 
 fn sum<const N: usize>(spans: [Duration; N]) -> Duration {
@@ -239,6 +248,7 @@ fn name_of(frame: &Frame) -> &'static str {
         Frame::Pauses(_) => "pauses",
         Frame::Parity(_) => "parity",
         Frame::Reading(_) => "a reading",
+        Frame::Settings(_) => "what became of settings",
         Frame::Peers(_) => "peers",
         Frame::Contended(_) => "a record of contention",
         Frame::Completed(_) => "counters of transmission",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{
     name::PackageName,
     perturbation::Perturbation,
-    study::{Mode, Study},
+    study::{Mode, Study, Target},
     trial::PlannedTrial,
 };
 
@@ -36,8 +36,11 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Of trials with clients.
+    /// Of trials with clients. A device needs nothing to be made.
     pub fn of_trials(study: &Study, trials: &[PlannedTrial]) -> Self {
+        if study.access_point.kind != Target::Vm {
+            return Self::default();
+        }
         let radios = study.access_point.radios;
         let arch = study.access_point.arch;
         let shape = |Start { clients, mode, perturbed }| Shape {

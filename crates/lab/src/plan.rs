@@ -15,7 +15,9 @@ use model::{
     instrument::{Detail, Place, Probe},
     perturbation::Perturbation,
     span::Span,
-    study::{Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant},
+    study::{
+        AccessPoint, Function, HostLoad, Load, Mode, Perturb, Study, Subject, Target, Variant,
+    },
     topology::TopologyOrder,
     trial::{PlannedTrial, Purpose, TrialId},
     verdict::Versus,
@@ -135,7 +137,7 @@ fn planned(study: &Study, variant: &Variant, clients: u32, repetition: u32) -> P
         measure: Measure {
             subject: subject_order(subject),
             others: others(subject),
-            load: study.load_of(variant).map(|load| load_order(load, study.access_point.radios)),
+            load: study.load_of(variant).map(|load| load_order(load, &study.access_point)),
             background: variant.background.as_deref().and_then(shlex::split),
             offset: offset(shape.perturb, repetition),
             warm_up: shape.warm_up,
@@ -210,13 +212,14 @@ fn others(subject: &Subject) -> Vec<String> {
 }
 
 /// The load's commands: one for each interface where the command names it, else one.
-fn load_order(load: &Load, radios: u32) -> LoadOrder {
+fn load_order(load: &Load, place: &AccessPoint) -> LoadOrder {
     let words = shlex::split(&load.run).unwrap_or_default();
     let commands = if load.run.contains("{interface}") {
-        (0..radios)
-            .map(|radio| {
-                let interface = format!("wlan{radio}");
-                words.iter().map(|word| word.replace("{interface}", &interface)).collect()
+        let interfaces = place.interface_names();
+        interfaces
+            .iter()
+            .map(|interface| {
+                words.iter().map(|word| word.replace("{interface}", interface)).collect()
             })
             .collect()
     } else {
@@ -227,8 +230,8 @@ fn load_order(load: &Load, radios: u32) -> LoadOrder {
 }
 
 /// How long the load's part of an order is, bytes.
-pub(crate) fn load_bytes(load: &Load, radios: u32) -> usize {
-    encode(&load_order(load, radios)).map_or(usize::MAX, |bytes| bytes.len())
+pub(crate) fn load_bytes(load: &Load, place: &AccessPoint) -> usize {
+    encode(&load_order(load, place)).map_or(usize::MAX, |bytes| bytes.len())
 }
 
 /// The batches of a plan, in order. Trials that may run alongside anything share one batch as long as

@@ -100,6 +100,11 @@ pub trait Procedure: Sync {
         Ok(())
     }
 
+    /// Gives back what trials were made on, after the last one; answers what is not as it was before the run.
+    fn give_back(&self, _lab: &Lab, _ground: &mut Self::Ground) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The rest of the plan in parts; after each it is asked whether the run is decided.
     fn parts(
         &self,

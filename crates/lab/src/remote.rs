@@ -50,6 +50,11 @@ const NO_FOLDER: i32 = 69;
 /// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
 const SSH_FAILED: i32 = 255;
 
+/// What ssh does, whatever the user's own configuration says: it asks nobody, and ends where nobody answers, at first or any
+/// more. `ServerAliveInterval` is the seconds between its own questions, of which so many may stay without an answer.
+const OPTIONS: [&str; 4] =
+    ["BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=4", "ServerAliveCountMax=3"];
+
 /// Says what the device is, hears how long the agent's program for it is, brings that program, as what follows on its
 /// input, into a folder of its own, runs it, and takes it away however it ends. `$NAME` stands for the folder's name, that
 /// nobody can guess.
@@ -260,7 +265,8 @@ impl Remote {
                 host::require("ssh", "openssh-client")?;
                 let script = carrying().map_err(Failure::Start)?;
                 command
-                    .args(["ssh", "-T", "-o", "BatchMode=yes"])
+                    .args(["ssh", "-T"])
+                    .args(OPTIONS.iter().flat_map(|option| ["-o", option]))
                     .args(destination.arguments())
                     .arg(&script)
             }
@@ -283,6 +289,7 @@ impl Remote {
         if let Address::Ssh(_) = address {
             let carried = reached.carry(&lab.settings);
             carried.map_err(|error| reached.in_ssh_words(error))?;
+            reached.channel.keep_alive().map_err(Failure::Start)?;
         }
         Ok(reached)
     }

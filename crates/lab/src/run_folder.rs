@@ -406,6 +406,7 @@ mod tests {
             lab: LabIdentity::default(),
             host: Host::default(),
             versus: None,
+            left: Vec::new(),
         };
         (run, text)
     }

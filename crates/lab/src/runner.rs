@@ -57,6 +57,7 @@ pub fn run<P: Procedure>(
         lab: identity,
         host: host::describe(),
         versus,
+        left: Vec::new(),
     };
     let folder = RunFolder::create(path, &run, &file.text)?;
     procedure.keep(&ground, &folder)?;
@@ -139,12 +140,20 @@ impl<P: Procedure> Begun<P> {
                 let site = Site { lab, folder: &folder, run: &run, ground: &ground };
                 crew.all(&site, work.rest, &work.copies)
             });
+        let left = procedure.give_back(lab, &mut ground);
+        for what in &left {
+            let text = format!("the device is not known to be as it was before the run: {what}");
+            crew.report(Event::Doubt { text });
+        }
         crew.report(crew.ended(&result));
-        result?;
         drop(crew);
-        let path = folder.path().to_owned();
-        drop(folder);
-        run_folder::read(&path)
+        let mut recorded = run_folder::read::<P::Kind>(folder.path());
+        if let (Ok(recorded), false) = (&mut recorded, left.is_empty()) {
+            recorded.run.left.extend(left);
+            folder.plan_again(&recorded.run)?;
+        }
+        result?;
+        recorded
     }
 }
 

@@ -57,17 +57,46 @@ pub struct Fault {
 ///
 /// The first [`Fault`].
 pub fn parse(text: &str) -> Result<Study, Fault> {
-    parse_with(text, &[])
+    parse_with(text, Defaults::Usual)
 }
 
-/// With these client counts where the text has none.
-fn parse_with(text: &str, clients: &[u32]) -> Result<Study, Fault> {
+/// What a study has where its text does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Defaults {
+    /// What is documented of study files.
+    Usual,
+    /// What a device needs.
+    Device,
+}
+
+/// Pairs of a comparison, and repetitions, on a device: twice as many as where time is counted, because real time is noisy.
+pub const ON_DEVICES: u32 = 12;
+
+impl Defaults {
+    fn fill_in(self, text: &str, study: &mut Study) {
+        if self == Self::Usual {
+            return;
+        }
+        let says = |path: &[&str]| Lines(text).has(path);
+        if study.access_point.clients.is_empty() {
+            study.access_point.clients = vec![0];
+        }
+        if !says(&["trial", "repetitions"]) {
+            study.trial.repetitions = ON_DEVICES;
+        }
+        if !says(&["compare", "pairs"]) {
+            study.compare.pairs = ON_DEVICES;
+        }
+    }
+}
+
+fn parse_with(text: &str, defaults: Defaults) -> Result<Study, Fault> {
     let mut study: Study =
         toml::from_str(text).map_err(|error| shape_fault(text, Kind::Clients, &error))?;
-    if study.access_point.clients.is_empty() {
-        study.access_point.clients = clients.to_vec();
-    }
-    Rules { text, study: &study }.check()?;
+    defaults.fill_in(text, &mut study);
+    let rules = Rules { text, study: &study };
+    rules.no_device()?;
+    rules.check()?;
     Ok(study)
 }
 
@@ -133,11 +162,16 @@ impl Rules<'_> {
         self.subject(&self.study.subject).or_else(|(key, why)| self.fault(&["subject", key], why))
     }
 
-    fn radios(&self) -> Result<(), Fault> {
+    /// A study file is for any access point.
+    fn no_device(&self) -> Result<(), Fault> {
         if let Target::Device(_) = self.study.access_point.kind {
-            let why = "a study file names no device; point `headroom profile` at one with --on";
+            let why = "a study file names no device; point `headroom run` at one with --on";
             return self.fault(&["access-point", "kind"], why.to_owned());
         }
+        Ok(())
+    }
+
+    fn radios(&self) -> Result<(), Fault> {
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());
@@ -311,7 +345,7 @@ impl Rules<'_> {
                 format!("unknown placeholder `{{{wrong}}}` in the load; known: {{interface}}"),
             );
         }
-        let bytes = plan::load_bytes(load, self.study.access_point.radios);
+        let bytes = plan::load_bytes(load, &self.study.access_point);
         if bytes > LONGEST_LOAD {
             let (is, most) = (bytes.div_ceil(1024), LONGEST_LOAD / 1024);
             return self.fault(

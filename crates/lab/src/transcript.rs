@@ -148,9 +148,11 @@ impl Transcript {
             | Frame::Peers(_) => self.is_closed() && !self.is_answered() && self.is_answer(frame),
             Frame::Refused(_) | Frame::Done => true,
             // They answer other orders.
-            Frame::Located(_) | Frame::Piece(_) | Frame::Contended(_) | Frame::Completed(_) => {
-                false
-            }
+            Frame::Located(_)
+            | Frame::Piece(_)
+            | Frame::Contended(_)
+            | Frame::Completed(_)
+            | Frame::Settings(_) => false,
         };
         if may_come { Ok(()) } else { Err(unexpected(frame, self.awaits())) }
     }
@@ -181,7 +183,8 @@ impl Transcript {
             | Frame::Located(_)
             | Frame::Piece(_)
             | Frame::Contended(_)
-            | Frame::Completed(_) => {}
+            | Frame::Completed(_)
+            | Frame::Settings(_) => {}
         }
         Ok(false)
     }

@@ -41,6 +41,7 @@ pub mod cgroup;
 pub mod error;
 pub mod file;
 pub mod folder;
+pub mod frequency;
 pub mod interrupt;
 pub mod kmod;
 pub mod link;

@@ -50,6 +50,7 @@ const ATTR_REASON_CODE: u16 = 54;
 const ATTR_SURVEY_INFO: u16 = 84;
 const ATTR_PS_STATE: u16 = 93;
 const ATTR_SPLIT_WIPHY_DUMP: u16 = 174;
+const ATTR_SOCKET_OWNER: u16 = 204;
 const ATTR_NETNS_FD: u16 = 219;
 const ATTR_MLO_LINKS: u16 = 312;
 const ATTR_MLO_LINK_ID: u16 = 313;
@@ -80,6 +81,13 @@ pub struct Wiphy {
 pub struct Nl80211 {
     socket: Socket,
     family: u16,
+}
+
+/// How long an interface stays that is added.
+#[derive(Clone, Copy)]
+enum Stays {
+    ForGood,
+    WithUs,
 }
 
 impl Nl80211 {
@@ -217,6 +225,28 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
+        self.add_station(wiphy, name, address, Stays::ForGood)
+    }
+
+    /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
+    ///
+    /// Minimum kernel: 3.19 (`NL80211_ATTR_SOCKET_OWNER`).
+    pub fn lend_station_interface(
+        &mut self,
+        wiphy: u32,
+        name: &str,
+        address: Address,
+    ) -> Result<u32, Error> {
+        self.add_station(wiphy, name, address, Stays::WithUs)
+    }
+
+    fn add_station(
+        &mut self,
+        wiphy: u32,
+        name: &str,
+        address: Address,
+        stays: Stays,
+    ) -> Result<u32, Error> {
         const REQUEST: &str = "NEW_INTERFACE";
         let request = self
             .request(REQUEST, CMD_NEW_INTERFACE)
@@ -224,6 +254,10 @@ impl Nl80211 {
             .text(ATTR_IFNAME, name)
             .number(ATTR_IFTYPE, IFTYPE_STATION)
             .attribute(ATTR_MAC, &address);
+        let request = match stays {
+            Stays::ForGood => request,
+            Stays::WithUs => request.attribute(ATTR_SOCKET_OWNER, &[]),
+        };
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";
         made.first().map(|made| made.index).ok_or(Error::Malformed { request: REQUEST, what })

@@ -3,7 +3,10 @@
 //! Talks to `uname`, `sysconf`, the clocks and small files of `/sys` and `/proc/sys`. What a machine
 //! lacks is `None`; nothing is changed and nothing is guessed.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use rustix::time::ClockId;
 
@@ -95,6 +98,39 @@ pub fn turbo() -> Option<bool> {
     let cpu = "/sys/devices/system/cpu";
     let forbidden = line(format!("{cpu}/intel_pstate/no_turbo")).map(|word| word == "0");
     forbidden.or_else(|| line(format!("{cpu}/cpufreq/boost")).map(|word| word == "1"))
+}
+
+/// What tells this boot from every other one.
+pub fn boot() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+/// The warmest thermal zone, thousandths of a degree Celsius.
+pub fn warmest_mc() -> Option<i32> {
+    let zones = folders("/sys/class/thermal", "thermal_zone");
+    zones.iter().filter_map(|zone| line(zone.join("temp"))?.parse().ok()).max()
+}
+
+/// Whether the kernel holds processors back to cool them; `None` where nothing that cools is a processor.
+pub fn is_held_back() -> Option<bool> {
+    let devices = folders("/sys/class/thermal", "cooling_device");
+    let is_processor = |device: &&PathBuf| {
+        // As `thermal-cpufreq-0`, `cpufreq-cpu0`, or `Processor` where ACPI names it.
+        let kind = line(device.join("type")).unwrap_or_default();
+        kind.contains("cpufreq") || kind == "Processor"
+    };
+    let states =
+        devices.iter().filter(is_processor).filter_map(|device| line(device.join("cur_state")));
+    states.map(|state| state != "0").reduce(|one, other| one || other)
+}
+
+/// The folders in one whose names begin so, in the order of their names.
+fn folders(folder: &str, prefix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let mut all: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    all.sort_unstable();
+    all
 }
 
 /// `kernel.randomize_va_space`.

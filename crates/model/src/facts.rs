@@ -47,6 +47,39 @@ pub struct Facts {
     pub interfaces: Vec<String>,
     /// SHA-256 of the programs that the figures speak of, hexadecimal, by path.
     pub programs: Vec<Program>,
+    /// What tells one boot from another: `/proc/sys/kernel/random/boot_id`.
+    #[serde(default)]
+    pub boot: Option<String>,
+    /// Which kernel runs, by content: SHA-256 of `/sys/kernel/notes`, which hold its build's id.
+    #[serde(default)]
+    pub kernel_notes: Option<Sha256Hex>,
+    /// Which system runs, by what its build says of itself: SHA-256 of `/etc/os-release`.
+    #[serde(default)]
+    pub system: Option<Sha256Hex>,
+    /// How warm the machine is, where it says so.
+    #[serde(default)]
+    pub warmth: Option<Warmth>,
+    /// Where the agent's program lies.
+    #[serde(default)]
+    pub room: Option<Room>,
+}
+
+/// How warm a machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warmth {
+    /// The warmest thermal zone, thousandths of a degree Celsius; `None` where no zone says.
+    pub warmest_mc: Option<i32>,
+    /// Whether the kernel holds processors back to cool them.
+    pub is_held_back: bool,
+}
+
+/// The folder that holds the agent's program, and how much more would fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// The folder above the agent's own.
+    pub folder: String,
+    /// KiB that are free there.
+    pub free_kib: u64,
 }
 
 /// A program that was running when the facts were taken.

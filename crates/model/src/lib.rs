@@ -48,6 +48,7 @@ pub mod purpose;
 pub mod random;
 pub mod run;
 pub mod sample;
+pub mod settings;
 pub mod share;
 pub mod span;
 pub mod study;

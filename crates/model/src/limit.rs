@@ -36,6 +36,15 @@ pub struct Limit {
     pub asked: Asked,
 }
 
+impl Limit {
+    /// Whether trials at this client count alone can answer it.
+    pub fn is_answered_at(&self, clients: u32) -> bool {
+        let is_over_counts =
+            matches!(&self.asked, Asked::Bound { metric, .. } if metric.is_over_counts());
+        self.clients.is_none_or(|count| count == clients) && !is_over_counts
+    }
+}
+
 /// What of several points a limit asks about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Over {

@@ -29,7 +29,10 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{kind::Kind, plural::count, study::Study, trial::PlannedTrial, verdict::Versus};
+use crate::{
+    facts::Facts, kind::Kind, name::Sha256Hex, plural::count, study::Study, trial::PlannedTrial,
+    verdict::Versus,
+};
 
 /// The version of the folder's files.
 pub const FORMAT: u32 = 9;
@@ -63,6 +66,9 @@ pub struct Run<S = Study, P = PlannedTrial> {
     /// What was to be decided, where the run is a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<Versus>,
+    /// What is not known to be as it was on the device once the run had ended, each in a sentence's part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 /// What the virtual access point was made of.
@@ -86,6 +92,33 @@ pub struct LabIdentity {
     /// kernel's command line, the image's SHA-256.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub perturbed: BTreeMap<String, String>,
+    /// Which device it was, where the access point was there already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceIdentity>,
+}
+
+/// Which device a run was made on, by content: a name can be given to another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceIdentity {
+    /// `uname -m`.
+    pub machine: String,
+    /// The kernel: SHA-256 of its notes.
+    pub kernel: Option<Sha256Hex>,
+    /// The system: SHA-256 of what its build says of itself.
+    pub system: Option<Sha256Hex>,
+    /// The boot in which the run began.
+    pub boot: Option<String>,
+}
+
+impl From<&Facts> for DeviceIdentity {
+    fn from(facts: &Facts) -> Self {
+        Self {
+            machine: facts.machine.clone(),
+            kernel: facts.kernel_notes.clone(),
+            system: facts.system.clone(),
+            boot: facts.boot.clone(),
+        }
+    }
 }
 
 impl LabIdentity {

@@ -91,6 +91,20 @@ pub struct AccessPoint {
     /// Processes that must run, or must not, before every trial.
     #[serde(default, rename = "process", skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<WantedProcess>,
+    /// The interfaces of a device, in the kernel's order, as it names them itself; those of the virtual access point are
+    /// `wlan0` and so on, one a radio. No study file says this.
+    #[serde(skip)]
+    pub names: Vec<String>,
+}
+
+impl AccessPoint {
+    /// What `{interface}` stands for in a load, one after the other.
+    pub fn interface_names(&self) -> Vec<String> {
+        match &self.kind {
+            Target::Vm => (0..self.radios).map(|radio| format!("wlan{radio}")).collect(),
+            Target::Device(_) => self.names.clone(),
+        }
+    }
 }
 
 fn three() -> u32 {
@@ -370,6 +384,24 @@ impl Gates {
             parity: self.parity && parity,
             limits: self.limits.into_iter().filter(is_answered).collect(),
         }
+    }
+}
+
+impl Gates {
+    /// Leaves those that trials at one client count can answer; answers the others, as people say them.
+    pub fn keep_answered_at(&mut self, clients: u32) -> Vec<String> {
+        let mut left_out = Vec::new();
+        if std::mem::take(&mut self.monotonic) {
+            left_out.push("monotonic".to_owned());
+        }
+        if let Some(kib) = self.memory_per_client_kib.take() {
+            left_out.push(format!("memory-per-client <= {kib}KiB"));
+        }
+        // What cannot be read is judged, and reported so.
+        let is_answered =
+            |text: &String| limit::parse(text).map_or(true, |limit| limit.is_answered_at(clients));
+        left_out.extend(self.limits.extract_if(.., |text| !is_answered(text)));
+        left_out
     }
 }
 

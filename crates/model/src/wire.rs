@@ -17,6 +17,7 @@
 //! | 9 | how the load's first failed command ended |
 //! | 10 | a program in the background of a window; controls of contention: nice values of packet threads, freezing, several together; what the subject, iw and hostapd say of the clients, as texts of their own |
 //! | 11 | a completion trial's window in periods |
+//! | 12 | a host that says it is there; settings; clients that the agent makes; which boot it is, and how warm |
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -30,6 +31,7 @@ use crate::{
     parity::{Parity, Reading},
     pause::{Pauses, Peer},
     sample::{LoadFailure, Sample},
+    settings::{Set, Settings},
     span::Span,
     topology::Correction,
 };
@@ -40,7 +42,7 @@ pub use crate::{
 };
 
 /// The version of everything below. Agent and headroom must agree exactly: headroom brings its agent.
-pub const PROTOCOL: u16 = 11;
+pub const PROTOCOL: u16 = 12;
 
 /// No honest frame is longer, bytes.
 pub const LONGEST_FRAME: usize = 1 << 20;
@@ -73,6 +75,14 @@ pub enum Order {
     Contention(Box<contention::Order>),
     /// Let `txd` measure one trial: answered by `Hello`, `Completed` and `Done`.
     Completion(Box<completion::Order>),
+    /// The host is there. It ends no order and has no answer. An agent that has heard it once ends as if the stream had
+    /// ended where nothing more is heard for this long.
+    Alive(Span),
+    /// Set what figures need, until the stream ends or something else is ordered: answered by [`Frame::Settings`].
+    Set(Settings),
+    /// Have so many clients of the machine's own associate, on spare radios that the kernel simulates, until the stream
+    /// ends or another number is ordered: answered by [`Frame::Done`] or [`Frame::Refused`].
+    Associate(u32),
 }
 
 impl Order {
@@ -150,6 +160,8 @@ pub enum Frame {
     LoadFailure(LoadFailure),
     /// What somebody said of the clients, before [`Frame::Parity`], which has none then.
     Reading(Reading),
+    /// What became of each setting.
+    Settings(Vec<Set>),
 }
 
 /// What somebody said, behind a colon.
@@ -269,6 +281,14 @@ pub enum Refusal {
     /// The agent could not read what it needs.
     #[error("{0}")]
     Machine(String),
+    /// Clients cannot be made there.
+    #[error("cannot make {clients} clients on the device: {why}")]
+    Associate {
+        /// How many were ordered.
+        clients: u32,
+        /// What is missing, or what happened.
+        why: String,
+    },
 }
 
 /// A stream that breaks the format.

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use model::wire::{Decoder, Frame, PROTOCOL};
 
 /// Every kind there is. One that is new does not compile below, and belongs into this list and the corpus.
-const ALL: [&str; 20] = [
+const ALL: [&str; 21] = [
     "Census",
     "Completed",
     "Contended",
@@ -29,6 +29,7 @@ const ALL: [&str; 20] = [
     "Records",
     "Refused",
     "Sample",
+    "Settings",
 ];
 
 /// The name of a frame's kind.
@@ -53,6 +54,7 @@ fn kind(frame: &Frame) -> &'static str {
         Frame::Records(_) => "Records",
         Frame::Refused(_) => "Refused",
         Frame::Sample(_) => "Sample",
+        Frame::Settings(_) => "Settings",
         Frame::Completed(_) => "Completed",
     }
 }

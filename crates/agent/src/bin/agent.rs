@@ -12,6 +12,7 @@ use agent::{
     init::activity,
     pause,
     session::{Session, Stop},
+    settings, stations,
     stream::{Lost, Stream},
 };
 
@@ -46,6 +47,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         [definitions::WORD, group] => ended(definitions::run(group)),
+        [settings::WORD] => ended(settings::run()),
+        [stations::WORD] => ended(stations::run()),
         [groups::GIVE_BACK] => {
             groups::give_back();
             ExitCode::SUCCESS

@@ -24,7 +24,6 @@ use model::span::Span;
 use rustix::process::Signal;
 
 use super::{
-    control::Control,
     error::{Doing, Error},
     mounts::STATE,
     namespace::CLIENTS,
@@ -32,7 +31,7 @@ use super::{
     topology::{Client, Topology, access_point_address},
 };
 
-use crate::identity;
+use crate::{control::Control, identity};
 
 /// The word that makes the agent this program.
 pub const WORD: &str = "--move-clients";

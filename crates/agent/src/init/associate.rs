@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     airspace::Airspace, console::say, error::Error, hostapd::Hostapd, services::Services,
-    supplicant::Supplicant, topology::Topology,
+    supplicant, topology::Topology,
 };
 
 /// How often hostapd is asked whether it beacons.
@@ -42,7 +42,7 @@ impl Association<'_> {
         let hostapd = self.wait_for_beacons(deadline)?;
         for radio in 0..self.topology.radios {
             if planned(self.topology, radio) > 0 {
-                Supplicant::connect(self.topology, radio)?.associate()?;
+                supplicant::associate(self.topology, radio)?;
             }
         }
         let mut reported = None;

@@ -6,12 +6,12 @@
 use std::{fmt::Write as _, fs, io, path::Path};
 
 use super::{
-    control::Control,
     error::{Doing, Error},
     mounts::STATE,
     services::{Output, Service},
     topology::{Channel, Topology},
 };
+use crate::control::Control;
 
 /// The country whose radio rules hold: it allows 80 MHz at both ends of 5 GHz without radar
 /// detection.

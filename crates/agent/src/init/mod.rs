@@ -27,7 +27,6 @@ mod airspace;
 mod associate;
 mod bringup;
 pub mod console;
-mod control;
 mod error;
 mod folders;
 mod hold;

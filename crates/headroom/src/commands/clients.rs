@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use analysis::Analysis;
-use lab::{clients::Target, run_folder::Recorded, runner, study_file::StudyFile};
+use lab::{run_folder::Recorded, runner, study_file::StudyFile};
 use model::{
     experiment::Clients,
-    study::{Gates, Study},
+    study::{Gates, Study, Target as Kind},
     trial::{PlannedTrial, Purpose},
     verdict::Verdict as Decided,
 };
@@ -17,19 +17,24 @@ use report::{
 
 use super::{
     check, compare,
-    kinds::{Following, SoFar, Verbs},
+    kinds::{Following, Site, SoFar, Verbs},
     publish::{self, Wanted},
-    trials::{changed, estimate, measured, plain, planned, show_plan},
+    trials::{changed, estimate, lab_for, measured, on_device, plain, planned, show_plan},
 };
 use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags, interrupted, live,
+    flags::{self, On},
+    interrupted, live,
     options::Options,
 };
 
 impl Verbs for Clients {
+    fn on_device(file: StudyFile, on: &On) -> Result<StudyFile, Failure> {
+        on_device(file, on)
+    }
+
     fn changed(file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
         let file = changed(file, flags)?;
         check::refuse(&file.study, &flags.limits)?;
@@ -50,18 +55,30 @@ impl Verbs for Clients {
 
     fn carry_out(
         options: &Options,
+        site: &Site<'_>,
         file: &StudyFile,
         path: &Path,
-        symbols: &SymbolFolders,
     ) -> Result<Recorded, Failure> {
-        measured(options, plain(&Target::Vm, symbols), file, path)
+        measured(options, plain(site.on, site.symbols), file, path)
     }
 
-    fn go_on(options: &Options, recorded: &Recorded) -> Result<Recorded, Failure> {
+    fn may_go_on(recorded: &Recorded, on: &On) -> Result<(), Failure> {
+        if let (Kind::Device(name), On::Vm) = (&recorded.run.study.access_point.kind, on) {
+            let run = recorded.path.display();
+            // A folder may come from anywhere: no address in it is called.
+            return Err(Failure::Usage(format!(
+                "this run was begun on {name}, and no device is called that a folder names; name it again: `headroom run \
+                 --resume {run} --on DEVICE`"
+            )));
+        }
+        Ok(())
+    }
+
+    fn go_on(options: &Options, on: &On, recorded: &Recorded) -> Result<Recorded, Failure> {
         let symbols = SymbolFolders::of(options, &flags::Symbols::default());
         let options = &options.of_run(recorded.run.study.access_point.arch)?;
-        let lab = live::shown::<Clients>(options.lab()?, options);
-        let trials = plain(&Target::Vm, &symbols);
+        let lab = live::shown::<Clients>(lab_for(options, on)?, options);
+        let trials = plain(on, &symbols);
         let ended = runner::resume(&lab, &trials, &recorded.path);
         ended
             .inspect_err(|_| live::ended::<Clients>(&recorded.path))

@@ -22,7 +22,7 @@ use super::{
     alarms,
     publish::{self, Wanted},
     targets::{self, A_A_PAIRS},
-    trials::{measured, plain, say_estimate, show_plan},
+    trials::{measured, on_device, plain, refuse_clients, say_estimate, show_plan},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -44,6 +44,8 @@ pub(super) fn of_clients(
     flags: &flags::Compare,
 ) -> Result<Verdict, Failure> {
     targets::refuse_point(&flags.study, &flags.point)?;
+    refuse_clients(&flags.on, flags.clients.is_some())?;
+    file = on_device(file, &flags.on)?;
     let sides = sides(&file.study, flags)?;
     let versus = versus(&file.study, flags, &sides)?;
     file.study.compare.perturb.retain(|_| !flags.a_a);

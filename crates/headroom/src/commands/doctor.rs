@@ -1,7 +1,9 @@
 //! `headroom doctor`: what can be measured here, what cannot, and how to repair it.
 //!
-//! The host is looked at, then an access point is raised and asked. A finding is a value; printing it
-//! comes last.
+//! The host is looked at, then an access point is raised, or a device is reached, and asked. A finding is a value; printing
+//! it comes last.
+
+mod device;
 
 use std::fs;
 
@@ -20,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     failure::{Failure, Verdict},
-    flags,
+    flags::{self, On},
     options::Options,
     output,
 };
@@ -74,11 +76,15 @@ struct Findings {
 }
 
 pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdict, Failure> {
-    let host = look_at_host(options);
+    let host = match &flags.on {
+        On::Vm => look_at_host(options),
+        On::Device(named) => device::look_at_host(options, named),
+    };
     let able = host.iter().all(|finding| finding.state != State::Missing);
-    let looked = match able && !flags.host {
-        true => look_at_access_point(options),
-        false => Ok(Vec::new()),
+    let looked = match (able && !flags.host, &flags.on) {
+        (true, On::Vm) => look_at_access_point(options),
+        (true, On::Device(named)) => device::look(options, named),
+        (false, _) => Ok(Vec::new()),
     };
     let (access_point, failure) = match looked {
         Ok(findings) => (findings, None),
@@ -92,7 +98,7 @@ pub(crate) fn examine(options: &Options, flags: &flags::Doctor) -> Result<Verdic
             serde_json::to_string_pretty(&findings).unwrap_or_default()
         ));
     } else {
-        print(&findings, flags.host);
+        print(&findings, flags);
     }
     if let Some(failure) = failure {
         return Err(failure);
@@ -314,11 +320,15 @@ fn turbo(turbo: Option<bool>) -> Finding {
     }
 }
 
-fn print(findings: &Findings, host_only: bool) {
+fn print(findings: &Findings, flags: &flags::Doctor) {
     print_part("This machine", &findings.host);
     if !findings.access_point.is_empty() {
-        print_part("The virtual access point", &findings.access_point);
-    } else if !host_only {
+        let title = match &flags.on {
+            On::Vm => "The virtual access point".to_owned(),
+            On::Device(named) => format!("The device {named}"),
+        };
+        print_part(&title, &findings.access_point);
+    } else if !flags.host && flags.on == On::Vm {
         output::line(format_args!("The virtual access point was not raised."));
     }
 }

@@ -36,8 +36,24 @@ pub(crate) struct SoFar {
     pub(crate) headline: String,
 }
 
+/// Where a study is carried out, and who knows names for what runs there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    /// Where.
+    pub(crate) on: &'a On,
+    /// Who.
+    pub(crate) symbols: &'a SymbolFolders,
+}
+
 /// What every kind of experiment can do.
 pub(crate) trait Verbs: Experiment {
+    /// The study as it is carried out there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where there is no such thing.
+    fn on_device(file: FileOf<Self>, on: &On) -> Result<FileOf<Self>, Failure>;
+
     /// The study with what the command line changes in it.
     ///
     /// # Errors
@@ -61,17 +77,28 @@ pub(crate) trait Verbs: Experiment {
     /// [`Failure`] of the lab.
     fn carry_out(
         options: &Options,
+        site: &Site<'_>,
         file: &FileOf<Self>,
         path: &Path,
-        symbols: &SymbolFolders,
     ) -> Result<Recorded<Self>, Failure>;
+
+    /// Whether a run can be gone on with there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where not.
+    fn may_go_on(recorded: &Recorded<Self>, on: &On) -> Result<(), Failure>;
 
     /// Goes on with a run.
     ///
     /// # Errors
     ///
     /// [`Failure`] of the lab.
-    fn go_on(options: &Options, recorded: &Recorded<Self>) -> Result<Recorded<Self>, Failure>;
+    fn go_on(
+        options: &Options,
+        on: &On,
+        recorded: &Recorded<Self>,
+    ) -> Result<Recorded<Self>, Failure>;
 
     /// What a trial is for, as `that count calls`; `None` where all are for the same.
     fn stage(_planned: &Self::Planned) -> Option<&'static str> {
@@ -164,7 +191,7 @@ macro_rules! of_each {
 
 /// `headroom run STUDY`.
 pub(crate) fn run(options: &Options, flags: &flags::Run, study: &Path) -> Result<Verdict, Failure> {
-    let file = loaded(options, study, &On::Vm)?;
+    let file = loaded(options, study, &flags.on)?;
     of_each!(file, file: K => run_as::<K>(options, flags, *file, study))
 }
 
@@ -176,8 +203,9 @@ pub(crate) fn resume(
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
+        K::may_go_on(&recorded, &flags.on)?;
         say_what_is_left::<K>(options, &recorded);
-        let recorded = K::go_on(options, &recorded)?;
+        let recorded = K::go_on(options, &flags.on, &recorded)?;
         conclude::<K>(options, flags, &recorded, None)
     })
 }
@@ -251,15 +279,15 @@ fn run_as<K: Verbs>(
     file: FileOf<K>,
     study: &Path,
 ) -> Result<Verdict, Failure> {
-    let file = K::changed(file, flags)?;
+    let file = K::changed(K::on_device(file, &flags.on)?, flags)?;
     if flags.dry_run {
         return Ok(K::show(options, &file));
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let symbols = SymbolFolders::of(options, &flags.symbols);
+    let site = Site { on: &flags.on, symbols: &SymbolFolders::of(options, &flags.symbols) };
     let planned = K::planned(&file);
     K::estimate(options, &file.study, &planned).say(options, planned.len());
-    let recorded = K::carry_out(options, &file, &path, &symbols)?;
+    let recorded = K::carry_out(options, &site, &file, &path)?;
     conclude::<K>(options, flags, &recorded, study.parent())
 }
 

@@ -20,7 +20,7 @@ use model::{
 use super::{
     kinds,
     publish::{self, Wanted},
-    trials::{changed, measured, plain, planned, say_estimate},
+    trials::{changed, measured, on_device, plain, planned, refuse_clients, say_estimate},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -37,6 +37,7 @@ pub(crate) fn study_of(
     place: &flags::Place,
     purpose: Purpose,
 ) -> Result<StudyFile, Failure> {
+    refuse_clients(&place.on, !place.clients.is_empty())?;
     let mut file = if is_study(&place.what) {
         let path = Path::new(&place.what);
         let Any::Clients(file) = kinds::loaded(options, path, &place.on)? else {
@@ -45,7 +46,7 @@ pub(crate) fn study_of(
                 path.display()
             )));
         };
-        let mut file = changed(*file, &changes(place))?;
+        let mut file = changed(on_device(*file, &place.on)?, &changes(place))?;
         without_limits_on_others(&mut file.study);
         file
     } else {
@@ -57,7 +58,7 @@ pub(crate) fn study_of(
         }
         let mut study = of_process(place);
         study.access_point.arch = options.arch().unwrap_or_default();
-        StudyFile::of(&place.what, study).map_err(Failure::Usage)?
+        on_device(StudyFile::of(&place.what, study).map_err(Failure::Usage)?, &place.on)?
     };
     file.keep_only(vec![purpose]);
     file.overrides.push(format!("only = {}", purpose.name()));
@@ -105,6 +106,7 @@ fn of_process(place: &flags::Place) -> Study {
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),
+            names: Vec::new(),
         },
         subject: Subject { process: process.clone(), start: None, ready: None, others: Vec::new() },
         load,

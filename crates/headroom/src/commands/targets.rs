@@ -29,15 +29,14 @@ use serde_json::{Value, json};
 
 use super::{
     check,
-    kinds::{FileOf, Following, SoFar, Verbs},
+    kinds::{FileOf, Following, Site, SoFar, Verbs},
     plan::Plan,
     publish::Wanted,
 };
 use crate::{
-    code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags::{self, Limits, Outputs},
+    flags::{self, Limits, On, Outputs},
     interrupted, live,
     options::Options,
     output,
@@ -111,6 +110,17 @@ pub(super) trait AtPlaces: Placed<Study: Serialize> + Default {
 }
 
 impl<K: AtPlaces> Verbs for K {
+    fn on_device(file: FileOf<K>, on: &On) -> Result<FileOf<K>, Failure> {
+        if *on == On::Vm {
+            return Ok(file);
+        }
+        Err(Failure::Usage(format!(
+            "{} study says itself where each of its places is (`on = \"vm\"` or `on = \"host\"`), and none is a device; \
+             leave --on out",
+            K::STUDY
+        )))
+    }
+
     fn changed(mut file: FileOf<K>, flags: &flags::Run) -> Result<FileOf<K>, Failure> {
         let said = [
             ("--clients", !flags.clients.is_empty()),
@@ -152,9 +162,9 @@ impl<K: AtPlaces> Verbs for K {
 
     fn carry_out(
         options: &Options,
+        _: &Site<'_>,
         file: &FileOf<K>,
         path: &Path,
-        _: &SymbolFolders,
     ) -> Result<Recorded<K>, Failure> {
         let lab = live::shown::<K>(lab_for::<K>(options, &file.study)?, options);
         let ended = runner::run(&lab, &K::default(), file, path);
@@ -163,7 +173,18 @@ impl<K: AtPlaces> Verbs for K {
             .map_err(|error| interrupted::explain(error, path))
     }
 
-    fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
+    fn may_go_on(_: &Recorded<K>, on: &On) -> Result<(), Failure> {
+        if *on != On::Vm {
+            let why = format!(
+                "this run is of {} study, which no device has part in; leave --on out",
+                K::STUDY
+            );
+            return Err(Failure::Usage(why));
+        }
+        Ok(())
+    }
+
+    fn go_on(options: &Options, _: &On, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
         let options = &options.of_run(places::arch::<K>(&recorded.run.study))?;
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);

@@ -15,7 +15,7 @@ use lab::{
 };
 use model::{
     experiment::Clients,
-    study::{Study, Variant},
+    study::{Mode, Study, Target as Kind, Variant},
     trial::{PlannedTrial, Purpose},
     wire::Measure,
 };
@@ -26,7 +26,7 @@ use crate::{
     code_files::SymbolFolders,
     estimate::Estimate,
     failure::{Failure, Verdict},
-    flags::{self, states},
+    flags::{self, On, states},
     interrupted, live,
     options::Options,
 };
@@ -67,6 +67,56 @@ pub(super) fn lab_for(options: &Options, target: &Target) -> Result<lab::Lab, Fa
     }
 }
 
+/// The study where it is carried out: on a device time is real, and clients may be those that are there.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a variant that a device cannot have.
+pub(super) fn on_device(mut file: StudyFile, on: &On) -> Result<StudyFile, Failure> {
+    let On::Device(named) = on else { return Ok(file) };
+    let study = &mut file.study;
+    study.access_point.kind = Kind::Device(named.to_string());
+    study.access_point.mode = Mode::RealTime;
+    if named.clients.is_none() {
+        // Its clients are those that it has, which nobody knows before it is asked.
+        study.access_point.clients = vec![0];
+    }
+    study.variants.iter_mut().for_each(|variant| variant.mode = None);
+    states::refuse_on_device(study)?;
+    Ok(file)
+}
+
+/// Refuses client counts of the command line where a device has the clients that it has.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_clients(on: &On, is_said: bool) -> Result<(), Failure> {
+    match on {
+        On::Device(named) if is_said && named.clients.is_none() => Err(Failure::Usage(format!(
+            "--clients: {named} has the clients that are there; how others come is said in a device file, as `[clients]` \
+             with `bring = \"COMMAND\"` or `hwsim = true`"
+        ))),
+        On::Device(_) | On::Vm => Ok(()),
+    }
+}
+
+/// Refuses what only the machine feels that raises virtual access points.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub(super) fn refuse_host_load(study: &Study) -> Result<(), Failure> {
+    let loaded = study.variants.iter().find(|variant| !variant.host_load.is_anything());
+    loaded.map_or(Ok(()), |variant| {
+        Err(Failure::Usage(format!(
+            "`{}` is about what else this machine does (`host-load`), which a device does not feel; name other variants \
+             with --variant",
+            variant.name
+        )))
+    })
+}
+
 /// The study with what the command line changes in it.
 pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFile, Failure> {
     let study = &mut file.study;
@@ -74,6 +124,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         let why = "only contention and completion studies have cells; leave --cell out";
         return Err(Failure::Usage(why.to_owned()));
     }
+    refuse_clients(&flags.on, !flags.clients.is_empty())?;
     if !flags.clients.is_empty() {
         study.access_point.clients.clone_from(&flags.clients);
     }
@@ -92,6 +143,9 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
         file.is_cut = true;
     }
     study_file::check(study).map_err(Failure::Usage)?;
+    if flags.on != On::Vm {
+        refuse_host_load(study)?;
+    }
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());
     if !flags.perturb.is_empty() {
@@ -118,8 +172,11 @@ pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
     trials
 }
 
-/// How long trials on the virtual access point will take.
+/// How long trials will take.
 pub(super) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
+    if study.access_point.kind != Kind::Vm {
+        return Estimate::on_device(plan::estimate(trials, 1, &plan::FirstGuess));
+    }
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
     Estimate::of(&options.on(study.access_point.arch), time, &Needs::of_trials(study, trials))
 }
@@ -153,12 +210,24 @@ pub(super) fn show_plan(options: &Options, file: &StudyFile, trials: &[PlannedTr
         }
         one
     });
+    let on_device = match &file.study.access_point.kind {
+        Kind::Vm => None,
+        Kind::Device(name) if file.study.access_point.clients == [0] => {
+            Some(format!("device        {name}, with the clients that it has then"))
+        }
+        Kind::Device(name) => Some(format!("device        {name}")),
+    };
+    let snapshots = if on_device.is_some() { &[] } else { snapshots.as_slice() };
     let plan = Plan {
         question: &file.study.question,
         value: json!({
             "study": file.study, "trials": trials, "snapshots": counts.collect::<Vec<_>>(),
         }),
-        lines: snapshots.iter().map(access_point).chain(trials.iter().map(trial)).collect(),
+        lines: on_device
+            .into_iter()
+            .chain(snapshots.iter().map(access_point))
+            .chain(trials.iter().map(trial))
+            .collect(),
         trials: trials.len(),
         estimate: estimate(options, &file.study, trials),
     };

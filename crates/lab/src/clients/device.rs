@@ -1,32 +1,46 @@
 //! Trials on an access point that is there already, one after the other.
 
 use model::{
-    run::LabIdentity,
-    study::{Mode, Target as Recorded, Variant},
+    census::Census,
+    event::Event,
+    facts::Facts,
+    instrument::Located,
+    plural::count,
+    run::{DeviceIdentity, LabIdentity, Run},
+    study::{Mode, Study, Target as Recorded, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Recording},
-    wire::{Census, Frame, Order},
+    wire::Order,
 };
 
-use super::{ClientTrials, Ground};
+use super::{
+    ClientTrials, Ground,
+    connection::{Connection, is_of_device},
+    population::Population,
+    set::Kept,
+};
 use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
-    exchange::unexpected,
-    functions, objects, plan, power,
+    functions, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
     remote::Remote,
+    run_folder::RunFolder,
+    runner::unchanged,
     session::{self, Destination},
     study_file::StudyFile,
     vm::Failure,
 };
 
-/// A device that has been greeted, and both builds of a program that are on it where builds are compared.
+/// A device that has been greeted, and what trials need of it.
 #[derive(Debug)]
 pub struct OnDevice {
-    device: Remote,
+    connection: Connection,
+    /// Both builds of a program, where builds are compared.
     pub(super) builds: Option<Builds>,
+    population: Population,
+    settings: Kept,
 }
 
 /// A new run.
@@ -36,49 +50,72 @@ pub(super) fn prepare<'a>(
     named: &DeviceFile,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let (mut device, there) = reached(lab, named)?;
-    let file = on_device(file, named, &there);
+    let mut device = OnDevice::open(lab, named)?;
+    let file = device.on_device(lab, file, named)?;
     let mut comparing = trials.comparing.cloned();
-    let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
-    let builds = builds.transpose()?.flatten();
-    let found = functions::find(lab, &mut device, &file, trials.symbols)?;
+    comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
+    let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
     let plan = ClientTrials { comparing: comparing.as_ref(), ..*trials }.plan_of(&file, &found);
     Ok(Prepared {
-        ground: Ground::Device(Box::new(OnDevice { device, builds }.into())),
+        lab: device.identity(),
+        ground: device.into_ground(),
         study: file.study,
         plan,
-        lab: LabIdentity { kernel: there.kernel, ..LabIdentity::default() },
         versus: comparing.map(|comparing| comparing.versus),
     })
 }
 
-/// The study as it can be carried out there.
-fn on_device(file: &StudyFile, named: &DeviceFile, there: &There) -> StudyFile {
-    let mut file = file.clone();
-    let study = &mut file.study;
-    study.access_point.kind = Recorded::Device(named.to_string());
-    study.access_point.mode = Mode::RealTime;
-    study.access_point.clients = vec![there.clients];
-    // The study's own counts are of another access point.
-    study.profile.clients.clear();
-    study.count.iter_mut().for_each(|count| count.clients.clear());
-    study.pause.iter_mut().for_each(|pause| pause.clients.clear());
-    file
+/// A run that is gone on with, on the device that the command line names.
+pub(super) fn again(
+    lab: &Lab,
+    named: &DeviceFile,
+    folder: &RunFolder,
+    run: &Run,
+) -> Result<Ground, Error> {
+    let mut device = OnDevice::open(lab, named)?;
+    same_device(folder, run, &device.identity())?;
+    let difference = run.versus.as_ref().map(|versus| &versus.difference);
+    let objects = folder.objects()?;
+    let kept = |difference| Builds::kept(&objects, difference);
+    device.builds = difference.map(kept).transpose()?.flatten();
+    device.put_builds(lab)?;
+    Ok(device.into_ground())
 }
 
-/// Puts both builds there, where builds are compared.
-fn put(
-    lab: &Lab,
-    device: &mut Remote,
-    comparing: &mut Comparing<'_>,
-    there: &There,
-) -> Result<Option<Builds>, Error> {
-    comparing.versus.clients = there.clients;
-    let Some(program) = &comparing.program else { return Ok(None) };
-    let builds = Builds::of(lab, device, program)?;
-    builds.put(device)?;
-    comparing.versus.difference = builds.difference();
-    Ok(Some(builds))
+/// Refuses to go on with a run on a device that is another one, or has another system now. That it was booted meanwhile
+/// changes nothing: a run goes on over a boot.
+fn same_device(folder: &RunFolder, run: &Run, now: &LabIdentity) -> Result<(), Error> {
+    let (then, now) =
+        (run.lab.device.clone().unwrap_or_default(), now.device.clone().unwrap_or_default());
+    let words = |sum: &Option<_>| sum.as_ref().map(ToString::to_string).unwrap_or_default();
+    let path = folder.path();
+    unchanged(path, "processor of the device", &then.machine, &now.machine)?;
+    unchanged(path, "kernel of the device", &words(&then.kernel), &words(&now.kernel))?;
+    unchanged(path, "system of the device", &words(&then.system), &words(&now.system))
+}
+
+/// What a device is and has, as far as it can be asked without a measurement.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// What it says of itself.
+    pub facts: Facts,
+    /// Who is associated.
+    pub census: Census,
+    /// The programs that were looked for.
+    pub programs: Vec<Located>,
+}
+
+/// Looks at a device, and at which of these programs it has.
+///
+/// # Errors
+///
+/// [`Error`] of the way there, or of the stream.
+pub fn look(lab: &Lab, named: &DeviceFile, programs: &[&str]) -> Result<Look, Error> {
+    let mut device = OnDevice::open(lab, named)?;
+    let names: Vec<String> = programs.iter().map(|&name| name.to_owned()).collect();
+    let programs = objects::locate(device.agent(lab)?, &names)?;
+    let Connection { facts, census, .. } = device.connection;
+    Ok(Look { facts, census, programs })
 }
 
 /// The one trial that sees who talks to a variant's subject; `None` where there is nothing to see.
@@ -88,48 +125,120 @@ pub(super) fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
-    let (device, there) = reached(lab, named)?;
-    let file = on_device(file, named, &there);
+    let mut device = OnDevice::open(lab, named)?;
+    let file = device.on_device(lab, file, named)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
-    let mut device = OnDevice { device, builds: None };
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
 }
 
-/// A device that has said what it is.
-fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, There), Error> {
-    let mut device = Remote::reach(lab, &power::on(lab, named)?)?;
-    let there = introduced(&mut device)?;
-    Ok((device, there))
-}
-
-/// What a device says of itself.
-struct There {
-    kernel: String,
-    clients: u32,
-}
-
-/// The agent's first words.
-fn introduced(device: &mut dyn Device) -> Result<There, Error> {
-    let (hello, census) = ("the agent's hello", "the agent's census");
-    let kernel = match device.frame(hello)? {
-        Frame::Hello { facts, .. } => facts.kernel,
-        frame => return Err(unexpected(&frame, hello).into()),
-    };
-    match device.frame(census)? {
-        Frame::Census(census) => Ok(There { kernel, clients: clients(&census) }),
-        frame => Err(unexpected(&frame, census).into()),
-    }
-}
-
-fn clients(census: &Census) -> u32 {
-    let counts =
-        census.interfaces.iter().filter_map(|interface| interface.kernel.or(interface.hostapd));
-    counts.fold(0, u32::saturating_add)
-}
-
 impl OnDevice {
-    /// One trial.
+    fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
+        let connection = Connection::open(lab, named)?;
+        let (population, settings) = (Population::of(named), Kept::asking(&named.settings));
+        Ok(Self { connection, builds: None, population, settings })
+    }
+
+    fn into_ground(self) -> Ground {
+        Ground::Device(Box::new(self.into()))
+    }
+
+    /// What the run is made on, by content.
+    fn identity(&self) -> LabIdentity {
+        let facts = &self.connection.facts;
+        LabIdentity {
+            kernel: facts.kernel.clone(),
+            device: Some(DeviceIdentity::from(facts)),
+            ..LabIdentity::default()
+        }
+    }
+
+    /// The study as it can be carried out there.
+    fn on_device(
+        &self,
+        lab: &Lab,
+        file: &StudyFile,
+        named: &DeviceFile,
+    ) -> Result<StudyFile, Error> {
+        let mut file = file.clone();
+        let study = &mut file.study;
+        let place = &mut study.access_point;
+        place.kind = Recorded::Device(named.to_string());
+        place.mode = Mode::RealTime;
+        place.names.clone_from(&self.connection.facts.interfaces);
+        if place.names.is_empty() && has_placeholder(study) {
+            let why =
+                format!("a load names {{interface}}, and {named} has no access-point interface");
+            return Err(Failure::Clients(why).into());
+        }
+        // Time there is real, whatever a variant says.
+        study.variants.iter_mut().for_each(|variant| variant.mode = None);
+        if !self.population.can_change() {
+            let clients = self.connection.census.clients();
+            let left_out = only_count(study, clients);
+            if !left_out.is_empty() {
+                let (clients, left_out) = (count(clients, "client"), left_out.join(", "));
+                lab.emit(Event::Doubt {
+                    text: format!("{named} has {clients}, which cannot answer these limits; they are not judged: {left_out}"),
+                });
+            }
+        }
+        Ok(file)
+    }
+
+    /// Puts both builds there, where builds are compared.
+    fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
+        if !self.population.can_change() {
+            comparing.versus.clients = self.connection.census.clients();
+        }
+        let Some(program) = &comparing.program else { return Ok(()) };
+        let builds = Builds::of(lab, self.agent(lab)?, program)?;
+        comparing.versus.difference = builds.difference();
+        self.builds = Some(builds);
+        self.put_builds(lab)
+    }
+
+    fn put_builds(&mut self, lab: &Lab) -> Result<(), Error> {
+        let Some(builds) = self.builds.take() else { return Ok(()) };
+        let put = self.agent(lab).and_then(|agent| builds.put(agent));
+        self.builds = Some(builds);
+        put
+    }
+
+    /// The agent there. One that came in the place of another one gets what that one had.
+    fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
+        let Self { connection, builds, settings, population } = self;
+        connection.agent(lab, |agent| {
+            population.forget();
+            builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))?;
+            settings.set_again(lab, agent)
+        })
+    }
+
+    /// Sets what figures need, before the first trial.
+    pub(super) fn set(&mut self, lab: &Lab) -> Result<(), Error> {
+        self.agent(lab)?;
+        let Self { connection, settings, .. } = self;
+        connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set(lab, agent))
+    }
+
+    /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial, it is
+    /// looked for once more, since only it can say.
+    pub(super) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
+        if lab.cancel.is_stopped() || (self.connection.is_open() && !self.settings.is_set()) {
+            // The agent restores by itself what it changed.
+            return Vec::new();
+        }
+        let given = self.agent(lab).map(drop).and_then(|()| {
+            let Self { connection, settings, .. } = self;
+            connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set_back(agent))
+        });
+        given.unwrap_or_else(|error| {
+            vec![format!("it was lost in the last trial, and cannot be asked ({error}); its agent restores by itself")]
+        })
+    }
+
+    /// One trial. A device that fails in it, or a link that breaks, makes it invalid, and the next one waits for the device.
     pub(super) fn trial(
         &mut self,
         lab: &Lab,
@@ -141,6 +250,10 @@ impl OnDevice {
             Ok(recording) => Outcome::Measured(Box::new(recording)),
             // A refusal leaves the agent where it was; a stream that ended does not.
             Err(Error::Machine(Failure::Refused(refusal))) => Outcome::invalid(refusal.to_string()),
+            Err(error) if is_of_device(&error) => {
+                self.connection.lose(lab, &error);
+                Outcome::invalid(error.to_string())
+            }
             Err(error) => return Err(error),
         };
         Ok(Finished { outcome, cost, idle_before: None })
@@ -152,26 +265,32 @@ impl OnDevice {
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
     ) -> Result<Recording, Error> {
-        self.device.order(&Order::measure(planned.measure.clone()))?;
-        let recording = session::listen(&mut self.device, &planned.measure, files, cost)?;
+        self.agent(lab)?;
+        let Self { connection, population, .. } = self;
+        let agent = connection.agent(lab, |_| Ok(()))?;
+        population.have(lab, agent, planned.id.clients)?;
+        agent.order(&Order::measure(planned.measure.clone()))?;
+        let recording = session::listen(agent, &planned.measure, files, cost)?;
         if let Some(stacks) = &recording.stacks {
-            objects::bring_all(lab, &mut self.device, stacks, &files.objects()?)?;
+            objects::bring_all(lab, agent, stacks, &files.objects()?)?;
         }
         Ok(recording)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use model::wire::InterfaceCensus;
+/// Whether any load of a study runs once for every interface.
+fn has_placeholder(study: &Study) -> bool {
+    let mut loads = study.variants.iter().filter_map(|variant| study.load_of(variant));
+    loads.any(|load| load.run.contains("{interface}"))
+}
 
-    use super::*;
-
-    #[test]
-    fn the_clients_of_a_device_are_those_that_its_kernel_counts() {
-        let interface = |kernel, hostapd| InterfaceCensus { name: "wlan0".into(), kernel, hostapd };
-        let interfaces =
-            vec![interface(Some(3), Some(4)), interface(None, Some(2)), interface(None, None)];
-        assert_eq!(clients(&Census { interfaces }), 5);
-    }
+/// Leaves a study one client count, which may be none of its own; answers the limits that it cannot answer then.
+fn only_count(study: &mut Study, clients: u32) -> Vec<String> {
+    study.access_point.clients = vec![clients];
+    // The study's own counts are of another access point.
+    study.profile.clients.clear();
+    study.count.iter_mut().for_each(|count| count.clients.clear());
+    study.pause.iter_mut().for_each(|pause| pause.clients.clear());
+    study.variants.iter_mut().for_each(|variant| variant.clients.clear());
+    study.gates.as_mut().map(|gates| gates.keep_answered_at(clients)).unwrap_or_default()
 }

@@ -313,6 +313,7 @@ pub(crate) fn identity(
         accelerator: real_time
             .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
         perturbed: BTreeMap::new(),
+        device: None,
     }
 }
 

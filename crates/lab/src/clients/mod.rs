@@ -4,8 +4,11 @@
 //! The same orders, the same folder, the same page wherever they are made. On a device no access point is raised or
 //! put back to a snapshot, and its clients are those that it has.
 
+mod connection;
 mod device;
 mod ground;
+mod population;
+mod set;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,6 +21,7 @@ use model::{
     trial::{Outcome, PlannedTrial, Recording, Trial},
 };
 
+pub use self::device::{Look, look};
 pub(crate) use self::ground::identity;
 use self::{device::OnDevice, ground::Virtual};
 use crate::{
@@ -35,9 +39,10 @@ use crate::{
 };
 
 /// Where an access point is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// The virtual one.
+    #[default]
     Vm,
     /// One that is there already: this machine, or a device over ssh.
     Device(Box<DeviceFile>),
@@ -91,16 +96,25 @@ impl Procedure for ClientTrials<'_> {
     }
 
     fn prepare_again(&self, lab: &Lab, folder: &RunFolder, run: &Run) -> Result<Ground, Error> {
-        // A folder may come from anywhere: no address in it is called.
-        if let Recorded::Device(address) = &run.study.access_point.kind {
-            return Err(Error::Changed {
-                path: folder.path().to_owned(),
-                what: "access point",
-                then: address.clone(),
-                now: "the virtual one: a run on a device cannot be resumed".to_owned(),
-            });
+        let changed = |then: &str, now: String| Error::Changed {
+            path: folder.path().to_owned(),
+            what: "access point",
+            then: then.to_owned(),
+            now,
+        };
+        match (&run.study.access_point.kind, self.target) {
+            (Recorded::Vm, Target::Vm) => {
+                ground::again(lab, folder, run).map(|ground| Ground::Virtual(Box::new(ground)))
+            }
+            (Recorded::Device(_), Target::Device(named)) => device::again(lab, named, folder, run),
+            (Recorded::Vm, Target::Device(named)) => {
+                Err(changed("the virtual one", named.to_string()))
+            }
+            // A folder may come from anywhere: no address in it is called.
+            (Recorded::Device(then), Target::Vm) => {
+                Err(changed(then, "none: name the device again with --on".to_owned()))
+            }
         }
-        ground::again(lab, folder, run).map(|ground| Ground::Virtual(Box::new(ground)))
     }
 
     fn keep(&self, ground: &Ground, folder: &RunFolder) -> Result<(), Error> {
@@ -117,7 +131,19 @@ impl Procedure for ClientTrials<'_> {
     fn raise(&self, lab: &Lab, ground: &mut Ground, rest: &[PlannedTrial]) -> Result<(), Error> {
         match ground {
             Ground::Virtual(ground) => ground.raise(lab, rest),
-            Ground::Device(_) => Ok(()),
+            Ground::Device(device) => {
+                let device = device.get_mut().unwrap_or_else(PoisonError::into_inner);
+                if rest.is_empty() { Ok(()) } else { device.set(lab) }
+            }
+        }
+    }
+
+    fn give_back(&self, lab: &Lab, ground: &mut Ground) -> Vec<String> {
+        match ground {
+            Ground::Virtual(_) => Vec::new(),
+            Ground::Device(device) => {
+                device.get_mut().unwrap_or_else(PoisonError::into_inner).give_back(lab)
+            }
         }
     }
 

@@ -41,6 +41,20 @@ impl Lines<'_> {
         line_at(self.0, offset)
     }
 
+    /// Whether a key is written down.
+    pub(crate) fn has(self, path: &[&str]) -> bool {
+        let Ok(document) = DeTable::parse(self.0) else { return false };
+        let Some((last, tables)) = path.split_last() else { return false };
+        let mut table = document.get_ref();
+        for step in tables {
+            let Some(inner) = table.get(*step).and_then(|value| value.get_ref().as_table()) else {
+                return false;
+            };
+            table = inner;
+        }
+        table.contains_key(*last)
+    }
+
     /// A fault of a key.
     pub(crate) fn fault<T>(self, path: &[&str], why: String) -> Result<T, Fault> {
         Err(Fault { line: self.of(path), why })

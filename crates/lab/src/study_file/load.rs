@@ -11,7 +11,7 @@ use model::{
     trial::Purpose,
 };
 
-use super::{Fault, Rules, kind, parse_with};
+use super::{Defaults, Fault, Rules, kind, parse_with};
 use crate::cache;
 
 /// A study file that cannot be used.
@@ -133,23 +133,24 @@ impl StudyText {
     ///
     /// [`Error::Wrong`], with file and line.
     pub fn study(self) -> Result<AnyStudyFile, Error> {
-        self.with(&[])
+        self.with(Defaults::Usual)
     }
 
-    /// The same for a device: its clients are those that are there, and need not be said.
+    /// The same for a device: its clients are those that are there, and need not be said; and its time is real, so that more
+    /// pairs and repetitions are made where the study does not say how many.
     ///
     /// # Errors
     ///
     /// [`Error::Wrong`], with file and line.
     pub fn study_for_device(self) -> Result<AnyStudyFile, Error> {
-        self.with(&[0])
+        self.with(Defaults::Device)
     }
 
-    fn with(self, clients: &[u32]) -> Result<AnyStudyFile, Error> {
+    fn with(self, defaults: Defaults) -> Result<AnyStudyFile, Error> {
         let Self { path, text } = self;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.clone(), line, why };
-        given(&name, text, clients).map_err(wrong)
+        given(&name, text, defaults).map_err(wrong)
     }
 }
 
@@ -162,10 +163,10 @@ pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
     StudyText::read(path)?.study()
 }
 
-fn given(name: &str, text: String, clients: &[u32]) -> Result<AnyStudyFile, Fault> {
+fn given(name: &str, text: String, defaults: Defaults) -> Result<AnyStudyFile, Fault> {
     Ok(match kind::of(&text)? {
         Kind::Clients => {
-            let study = parse_with(&text, clients)?;
+            let study = parse_with(&text, defaults)?;
             Any::Clients(Box::new(StudyFile::given(name, text, study)))
         }
         Kind::Contention => {

@@ -13,7 +13,7 @@ use model::{
 use crate::{
     code_files::SymbolFolders,
     commands::{
-        kinds::Verbs,
+        kinds::{Site, Verbs},
         publish::Wanted,
         targets::{self, A_A_PAIRS},
     },
@@ -44,7 +44,8 @@ pub(crate) fn compare(
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let recorded = Completion::carry_out(options, &file, &path, &symbols)?;
+    let site = Site { on: &flags.on, symbols: &symbols };
+    let recorded = Completion::carry_out(options, &site, &file, &path)?;
     let page = recorded.path.join(PAGE);
     let wanted =
         Wanted { outputs: &flags.outputs, open: flags.open, ..Wanted::of(&page, &symbols) };

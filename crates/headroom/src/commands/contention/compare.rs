@@ -19,7 +19,11 @@ use report::{
 use super::NONE;
 use crate::{
     code_files::SymbolFolders,
-    commands::{kinds::Verbs, publish::Wanted, targets},
+    commands::{
+        kinds::{Site, Verbs},
+        publish::Wanted,
+        targets,
+    },
     failure::{Failure, Verdict},
     flags::{self, On, Point},
     options::Options,
@@ -47,7 +51,8 @@ pub(super) fn compare(
     }
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
     let symbols = SymbolFolders::of(options, &flags.symbols);
-    let recorded = Contention::carry_out(options, &file, &path, &symbols)?;
+    let site = Site { on: &flags.on, symbols: &symbols };
+    let recorded = Contention::carry_out(options, &site, &file, &path)?;
     let page = recorded.path.join(PAGE);
     let wanted = Wanted { outputs: &flags.outputs, ..Wanted::of(&page, &symbols) };
     Contention::publish(options, &recorded, &wanted)

@@ -1,45 +1,64 @@
 //! The control sockets of hostapd and wpa_supplicant: a datagram with a question, one with the answer.
 //!
 //! Talks to one of their sockets. It attaches to no events, so that every datagram is an answer; what
-//! the words mean is for [`hostapd`] and [`supplicant`].
-//!
-//! [`hostapd`]: super::hostapd
-//! [`supplicant`]: super::supplicant
+//! the words mean is for whoever asks.
 
 use std::{
     fs, io,
-    os::unix::net::UnixDatagram,
+    os::{
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use rustix::net::SocketAddrUnix;
+
 /// An answer waits until all that is before it in the daemon's loop is done: at its start that is
 /// the making of all its interfaces.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of an abstract name, at most: `sun_path` without its first zero.
+const ABSTRACT: usize = 107;
 /// The longest answer that either of them gives.
 const LONGEST: usize = 8192;
 
 /// A conversation with a control socket.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(crate) struct Control {
     socket: UnixDatagram,
-    here: PathBuf,
+    /// Our end's name, where it is a file's.
+    here: Option<PathBuf>,
 }
 
 impl Control {
     /// Connects to the socket at `there`; the answers come back to one at `here`, made for it.
-    pub(super) fn connect(here: impl Into<PathBuf>, there: &Path) -> io::Result<Self> {
+    pub(crate) fn connect(here: impl Into<PathBuf>, there: &Path) -> io::Result<Self> {
         let here = here.into();
         // What a conversation before us has left would be in the way.
         let _ = fs::remove_file(&here);
-        let control = Self { socket: UnixDatagram::bind(&here)?, here };
+        let control = Self { socket: UnixDatagram::bind(&here)?, here: Some(here) };
         control.socket.set_read_timeout(Some(PATIENCE))?;
         control.socket.connect(there)?;
         Ok(control)
     }
 
+    /// Connects to a socket with an abstract name, as wpa_supplicant has it that was started with
+    /// `-g @abstract:NAME`; ours has one that the kernel chooses. There are no files.
+    pub(crate) fn connect_abstract(name: &str) -> io::Result<Self> {
+        // It is bound with all of its address, whose rest is zeros (`wpas_global_ctrl_iface_open_sock`).
+        let mut padded = [0; ABSTRACT];
+        let name = name.as_bytes();
+        padded.get_mut(..name.len()).ok_or(io::ErrorKind::InvalidInput)?.copy_from_slice(name);
+        let control = Self { socket: UnixDatagram::unbound()?, here: None };
+        control.socket.set_read_timeout(Some(PATIENCE))?;
+        control.socket.connect_addr(&SocketAddr::from_abstract_name(padded)?)?;
+        rustix::net::bind(&control.socket, &SocketAddrUnix::new_unnamed())?;
+        Ok(control)
+    }
+
     /// Asks a question and waits for the answer.
-    pub(super) fn ask(&self, question: &str) -> io::Result<String> {
+    pub(crate) fn ask(&self, question: &str) -> io::Result<String> {
         self.socket.send(question.as_bytes())?;
         let mut answer = vec![0; LONGEST];
         let length = self.socket.recv(&mut answer)?;
@@ -48,7 +67,7 @@ impl Control {
     }
 
     /// Gives an order; any answer but `OK` is a refusal.
-    pub(super) fn order(&self, order: &str) -> io::Result<()> {
+    pub(crate) fn order(&self, order: &str) -> io::Result<()> {
         match self.ask(order)?.trim() {
             "OK" => Ok(()),
             answer => Err(io::Error::other(format!("{order} was answered with {answer}"))),
@@ -59,7 +78,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         // The folder is a tmpfs of ours; a name that stays behind harms nobody.
-        let _ = fs::remove_file(&self.here);
+        let _ = self.here.as_ref().map(fs::remove_file);
     }
 }
 

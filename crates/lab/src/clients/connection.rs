@@ -1,0 +1,166 @@
+//! The way to a device for as long as a run needs it: an agent there, and another one after the link broke or the device
+//! was booted.
+//!
+//! Talks to [`crate::remote`]. What is lost with an agent, as files that were put there, whoever asked for it brings
+//! again; [`Connection::agent`] says when.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use model::{
+    census::Census,
+    event::Event,
+    facts::Facts,
+    wire::{Frame, Order},
+};
+
+use crate::{
+    Error, Lab, device::Device, device_file::DeviceFile, exchange::unexpected, power,
+    remote::Remote, vm::Failure,
+};
+
+/// From the first try to come back to the second; each pause after it is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// No pause is longer: a device boots in half a minute.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// The way to a device.
+#[derive(Debug)]
+pub(super) struct Connection {
+    named: DeviceFile,
+    agent: Option<Remote>,
+    /// What the device last said of itself.
+    pub(super) facts: Facts,
+    /// Who was associated then.
+    pub(super) census: Census,
+}
+
+/// What a device says of itself when it is greeted.
+#[derive(Clone, Debug)]
+pub(super) struct Introduction {
+    facts: Facts,
+    /// Who is associated.
+    pub(super) census: Census,
+}
+
+impl Connection {
+    /// To a device that is there now.
+    pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
+        let (agent, Introduction { facts, census }) = reached(lab, named)?;
+        Ok(Self { named: named.clone(), agent: Some(agent), facts, census })
+    }
+
+    /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
+    /// does with the new one what was done with the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`] where it does not come back; that of `again`.
+    pub(super) fn agent(
+        &mut self,
+        lab: &Lab,
+        again: impl FnOnce(&mut Remote) -> Result<(), Error>,
+    ) -> Result<&mut Remote, Error> {
+        let agent = match self.agent.take() {
+            Some(agent) => agent,
+            None => {
+                let mut agent = self.come_back(lab)?;
+                again(&mut agent)?;
+                agent
+            }
+        };
+        Ok(self.agent.insert(agent))
+    }
+
+    /// Whether there is an agent; where not, the device was lost.
+    pub(super) fn is_open(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    /// Gives up an agent after a failure of its stream.
+    pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
+        if self.agent.take().is_some() {
+            let named = &self.named;
+            lab.emit(Event::Doubt { text: format!("{named} is lost ({why}); it is waited for") });
+        }
+    }
+
+    fn come_back(&mut self, lab: &Lab) -> Result<Remote, Error> {
+        let (began, patience) = (Instant::now(), lab.settings.patience);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let why = match reached(lab, &self.named) {
+                Ok((agent, introduction)) => {
+                    self.welcome(lab, introduction, began.elapsed());
+                    return Ok(agent);
+                }
+                Err(error) if is_of_device(&error) => error,
+                Err(error) => return Err(error),
+            };
+            if began.elapsed() + pause > patience {
+                let address = self.named.to_string();
+                return Err(Error::Gone { address, waited: began.elapsed(), why: why.to_string() });
+            }
+            sleep(lab, pause)?;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Says that it is back, and whether it is still the same boot.
+    fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
+        let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
+        let booted = if was_booted { ": it was booted anew" } else { "" };
+        let (named, took) = (&self.named, took.as_secs());
+        lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
+        (self.facts, self.census) = (now.facts, now.census);
+    }
+}
+
+/// Whether an error says that a device, or the way to it, failed: another try may succeed.
+pub(super) fn is_of_device(error: &Error) -> bool {
+    match error {
+        Error::Machine(Failure::Protocol(_) | Failure::Start(_) | Failure::LongOrder(_)) => false,
+        Error::Machine(_) | Error::Unreachable { .. } | Error::Lost { .. } => true,
+        _ => false,
+    }
+}
+
+/// A device that has said what it is.
+fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, Introduction), Error> {
+    let mut agent = Remote::reach(lab, &power::on(lab, named)?)?;
+    let introduction = introduced(&mut agent)?;
+    Ok((agent, introduction))
+}
+
+/// What the device says of itself now.
+pub(super) fn introduced_again(agent: &mut Remote) -> Result<Introduction, Error> {
+    agent.order(&Order::Introduce { subject: None })?;
+    introduced(agent)
+}
+
+/// The agent's first words.
+fn introduced(agent: &mut dyn Device) -> Result<Introduction, Error> {
+    let (hello, census) = ("the agent's hello", "the agent's census");
+    let facts = match agent.frame(hello)? {
+        Frame::Hello { facts, .. } => *facts,
+        frame => return Err(unexpected(&frame, hello).into()),
+    };
+    match agent.frame(census)? {
+        Frame::Census(census) => Ok(Introduction { facts, census }),
+        frame => Err(unexpected(&frame, census).into()),
+    }
+}
+
+/// Waits, and hears a wish to stop meanwhile.
+fn sleep(lab: &Lab, pause: Duration) -> Result<(), Error> {
+    const GLANCE: Duration = Duration::from_millis(50);
+    let until = Instant::now() + pause;
+    while Instant::now() < until {
+        lab.cancel.check()?;
+        thread::sleep(GLANCE);
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Settings of a device that figures need: set before the first trial, and set back after the last.
+//!
+//! Talks to the agent, which sets them back by itself too, however it ends. What is not as it was is said, here and in the
+//! run.
+
+use std::collections::BTreeMap;
+
+use model::{
+    event::Event,
+    settings::{Set, Settings},
+    wire::{Frame, Order},
+};
+
+use crate::{Error, Lab, device::Device, exchange::Preamble, remote::Remote};
+
+/// What is asked for, and what it was before.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    asked: Settings,
+    /// Whether it was asked for: another agent is asked anew.
+    is_set: bool,
+    /// What each setting was before the first agent came.
+    were: BTreeMap<String, String>,
+    /// What an earlier agent was to set back and did not, each once.
+    left: Vec<String>,
+}
+
+impl Kept {
+    /// These are to be set.
+    pub(super) fn asking(asked: &Settings) -> Self {
+        Self { asked: asked.clone(), ..Self::default() }
+    }
+
+    /// Sets them; what cannot be set is said, and no error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the stream.
+    pub(super) fn set(&mut self, lab: &Lab, agent: &mut Remote) -> Result<(), Error> {
+        if self.asked.is_empty() {
+            return Ok(());
+        }
+        let became = ordered(agent, &self.asked)?;
+        for failed in became.iter().filter(|one| one.why_not.is_some()).filter(|_| !self.is_set) {
+            lab.emit(Event::Doubt { text: failed.to_string() });
+        }
+        self.is_set = true;
+        became.iter().for_each(|one| self.look_back(one));
+        Ok(())
+    }
+
+    /// Sets them again, for an agent that came in the place of another one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the stream.
+    pub(super) fn set_again(&mut self, lab: &Lab, agent: &mut Remote) -> Result<(), Error> {
+        if self.is_set { self.set(lab, agent) } else { Ok(()) }
+    }
+
+    /// Whether the agent before this one set everything back.
+    fn look_back(&mut self, one: &Set) {
+        let Set { what, was, .. } = one;
+        match self.were.get(what) {
+            None => drop(self.were.insert(what.clone(), was.clone())),
+            Some(then) if then == was => {}
+            Some(then) => {
+                let left = format!("{what} was {then} before the run and is {was} after it");
+                if !self.left.contains(&left) {
+                    self.left.push(left);
+                }
+            }
+        }
+    }
+
+    /// Whether there is anything to set back.
+    pub(super) fn is_set(&self) -> bool {
+        self.is_set
+    }
+
+    /// Sets everything back; answers what is not as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the stream.
+    pub(super) fn set_back(&mut self, agent: &mut Remote) -> Result<Vec<String>, Error> {
+        let mut left = std::mem::take(&mut self.left);
+        if std::mem::take(&mut self.is_set) {
+            let became = ordered(agent, &Settings::default())?;
+            left.extend(became.iter().filter(|one| one.why_not.is_some()).map(Set::to_string));
+        }
+        Ok(left)
+    }
+}
+
+fn ordered(agent: &mut Remote, settings: &Settings) -> Result<Vec<Set>, Error> {
+    const AWAITED: &str = "what became of settings";
+    agent.order(&Order::Set(settings.clone()))?;
+    let mut preamble = Preamble::default();
+    loop {
+        match agent.frame(AWAITED)? {
+            Frame::Settings(became) => return Ok(became),
+            frame => preamble.take(&frame, AWAITED)?,
+        }
+    }
+}
