@@ -152,6 +152,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Count { .. }
         | E::NoProgram(_)
         | E::SameBuild(_)
+        | E::NoBoardImage { .. }
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
@@ -163,6 +164,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoDeviceProgram { .. }
         | E::OtherProcessor { .. }
         | E::ImageLacks(_)
+        | E::Board { .. }
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::NoFolder { .. }

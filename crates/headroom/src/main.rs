@@ -23,7 +23,7 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
+        board, completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
         report, run, studies, up,
     },
     failure::{Failure, Verdict},
@@ -54,6 +54,7 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
     let options = Options::resolve(&flags.common)?;
     match flags.verb {
         Verb::Blame(flags) => pause::blame(&options, &flags),
+        Verb::Board(flags) => board::raise(&options, &flags),
         Verb::Check(flags) => kinds::check(&options, &flags),
         Verb::Compare(flags) => kinds::compare(&options, &flags),
         Verb::Completions(flags) => completions::print(&flags),

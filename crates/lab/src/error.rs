@@ -82,6 +82,22 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// A file that is to be flashed is no image for a board.
+    #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
+    NoBoardImage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A board cannot be raised in this folder.
+    #[error("cannot raise a board in {}: {why}", path.display())]
+    Board {
+        /// Its folder.
+        path: PathBuf,
+        /// What is in the way, and what to do.
+        why: String,
+    },
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {
