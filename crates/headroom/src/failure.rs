@@ -163,6 +163,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Program { .. }
         | E::NoDeviceProgram { .. }
         | E::OtherProcessor { .. }
+        | E::NoAgent { .. }
         | E::ImageLacks(_)
         | E::Board { .. }
         | E::Unreachable { .. }

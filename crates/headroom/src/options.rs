@@ -10,7 +10,10 @@ use std::{
 
 use etcetera::BaseStrategy;
 use lab::{Cancel, Lab, Settings, host};
-use model::{architecture::Architecture, name::PackageName};
+use model::{
+    architecture::{Architecture, Processor},
+    name::PackageName,
+};
 
 use crate::{failure::Failure, flags::Common, progress::Progress};
 
@@ -73,18 +76,18 @@ impl Options {
 
     /// Folders that may hold the device's programs.
     pub(crate) fn device(&self) -> Vec<PathBuf> {
-        self.device_of(self.arch.unwrap_or_default())
+        self.device_of(self.arch.unwrap_or_default().processor())
     }
 
-    /// Those of every architecture: a program is known there by its content.
+    /// Those of every processor: a program is known there by its content.
     pub(crate) fn devices(&self) -> Vec<PathBuf> {
-        let all = Architecture::ALL.into_iter().flat_map(|arch| self.device_of(arch));
+        let all = Processor::ALL.into_iter().flat_map(|one| self.device_of(one));
         let mut seen = BTreeSet::new();
         all.filter(|folder| seen.insert(folder.clone())).collect()
     }
 
-    fn device_of(&self, arch: Architecture) -> Vec<PathBuf> {
-        self.device.clone().map_or_else(|| device_folders(arch), |folder| vec![folder])
+    fn device_of(&self, processor: Processor) -> Vec<PathBuf> {
+        self.device.clone().map_or_else(|| device_folders(processor), |folder| vec![folder])
     }
 
     /// How progress is shown.
@@ -130,7 +133,8 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        Ok(Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?)
+        let settings = Settings { device: self.devices(), ..self.settings() };
+        Ok(Lab::for_devices(settings, watched()?, self.progress().into_events())?)
     }
 
     /// A lab that only looks, if there can be one here.
@@ -184,14 +188,14 @@ fn cache_folder() -> Result<PathBuf, Failure> {
     Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
 }
 
-/// Alongside headroom: where an installation puts the device's programs, which are of its own architecture, and where
-/// cargo does.
-fn device_folders(arch: Architecture) -> Vec<PathBuf> {
+/// Alongside headroom: where an installation puts the device's programs, those of its own processor and of others, and
+/// where cargo does.
+fn device_folders(processor: Processor) -> Vec<PathBuf> {
     let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
         return Vec::new();
     };
-    let built = format!("{}-unknown-linux-gnu/device", arch.machine());
-    ["../libexec/headroom", &format!("../{built}"), &format!("../../{built}"), "."]
-        .map(|folder| here.join(folder))
-        .to_vec()
+    let target = processor.target();
+    let installed = ["../libexec/headroom".to_owned(), format!("../libexec/headroom/{target}")];
+    let built = [format!("../{target}/device"), format!("../../{target}/device"), ".".to_owned()];
+    installed.into_iter().chain(built).map(|folder| here.join(folder)).collect()
 }
