@@ -7,12 +7,13 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read},
     net::{Ipv4Addr, SocketAddr, TcpStream},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, PermissionsExt},
     thread,
     time::{Duration, Instant},
 };
 
 use model::boot_state::{BootState, COPIES, COPY};
+use rustix::mount::mount_bind;
 
 use super::{
     console::say,
@@ -23,16 +24,25 @@ use super::{
 
 const SSH: &str = "/usr/sbin/dropbear";
 const SSH_PORT: u16 = 22;
+/// Where it looks for whom it lets in, and where they are: in memory, so that no overlay has them.
+const SSH_FOLDER: &str = "/root/.ssh";
+const VISITORS: &str = "/run/headroom/ssh";
 /// So long ssh is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PACE: Duration = Duration::from_millis(100);
 
 /// The server of ssh, with the board's own key and whom the board lets in: both outlive every image.
 pub(super) fn ssh() -> Result<Service, Error> {
-    let keys = format!("{}/ssh", slot::BOOT);
-    let doing = || format!("show {keys} as /root/.ssh");
-    fs::create_dir_all("/root/.ssh").doing(doing)?;
-    rustix::mount::mount_bind(&keys, "/root/.ssh").doing(doing)?;
+    let visitors = format!("{}/ssh/authorized_keys", slot::BOOT);
+    let doing = || format!("copy {visitors} below {VISITORS}");
+    // The partition's files are whoever's who made it, and ssh believes root's alone.
+    fs::create_dir_all(VISITORS).doing(doing)?;
+    fs::write(format!("{VISITORS}/authorized_keys"), fs::read(&visitors).doing(doing)?).doing(doing)?;
+    for place in [SSH_FOLDER, VISITORS] {
+        fs::create_dir_all(place).doing(doing)?;
+        fs::set_permissions(place, fs::Permissions::from_mode(0o700)).doing(doing)?;
+    }
+    mount_bind(VISITORS, SSH_FOLDER).doing(|| format!("show {VISITORS} as {SSH_FOLDER}"))?;
     let port = SSH_PORT.to_string();
     let host_key = format!("{}/dropbear_host_key", slot::BOOT);
     // In the foreground, its log on its output; with keys only, and no forwarding.

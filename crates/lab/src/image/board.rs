@@ -43,7 +43,7 @@ const WATCHDOG: &str = "i6300esb.ko heartbeat=120";
 const LONGEST: u64 = 4 << 30;
 
 /// What is put together, and how: a part of the key.
-const HOW: &str = "fit gzip, squashfs lz4";
+const HOW: &str = "fit gzip, squashfs lz4, root 755";
 
 /// Another build of one of the programs in an image.
 #[derive(Clone, Debug)]
@@ -171,7 +171,8 @@ impl Maker<'_> {
         let path = self.folder.join("root.squashfs");
         let mut sqfstar = Command::new("sqfstar");
         sqfstar
-            .args(["-quiet", "-no-progress", "-mkfs-time", "0", "-comp", "lz4"])
+            .args(["-quiet", "-no-progress", "-mkfs-time", "0", "-root-mode", "755"])
+            .args(["-comp", "lz4"])
             .arg(&path)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
