@@ -168,6 +168,8 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Board { .. }
         | E::Unreachable { .. }
         | E::Lost { .. }
+        | E::Held { .. }
+        | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,

@@ -60,6 +60,24 @@ pub enum Error {
         /// The end of what it said.
         tail: String,
     },
+    /// Somebody else holds the device.
+    #[error("{what} is held by {by}; wait until it is free")]
+    Held {
+        /// The device, as the command line calls it.
+        what: String,
+        /// Who, as its lab says.
+        by: String,
+    },
+    /// A lab's coordinator or its client does not do what is asked.
+    #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
+    Labgrid {
+        /// The place.
+        place: String,
+        /// Where its coordinator is.
+        coordinator: String,
+        /// The reason, as labgrid says it.
+        said: String,
+    },
     /// The static programs for the access point are not next to headroom.
     #[error(
         "the device program `{name}`{} was not found next to headroom; run `make {}`, or name its folder in HEADROOM_DEVICE",

@@ -103,7 +103,7 @@ pub(crate) fn see_off(child: &mut Child, leave: Leave) {
 }
 
 /// Whether a child has ended, or does within this time. It is not reaped.
-fn has_ended_within(child: &Child, limit: Duration) -> bool {
+pub(crate) fn has_ended_within(child: &Child, limit: Duration) -> bool {
     let until = Instant::now() + limit;
     let Some(pid) = Pid::from_raw(child.id().cast_signed()) else { return true };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -36,6 +36,7 @@ mod fetch;
 pub mod functions;
 mod hopes;
 pub mod host;
+pub mod host_command;
 mod idle;
 pub mod image;
 pub mod lab;

@@ -1,0 +1,303 @@
+//! Commands on this machine that do something to a device: those of its device file, and a lab's own client.
+//!
+//! Each leads a process group, has a deadline, and ends with its group when headroom ends, also after `kill -9`. What
+//! one leaves in the background once it is done is its own: a daemon, a virtual machine. It says what the end of its
+//! error output says; what the codes of a lab's client mean is [`crate::labgrid`]'s.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Cancel, Error,
+    host::{self, Leave},
+};
+
+/// So long a command of a device file may take where nothing else is said.
+pub const DEADLINE: Duration = Duration::from_secs(300);
+
+/// How a command ends where somebody else holds the device: `EX_TEMPFAIL` of sysexits.h.
+const HELD: i32 = 75;
+
+/// Between two looks at the wish to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// So much of the end of each output is kept, bytes.
+const KEPT: u64 = 64 << 10;
+
+/// Runs a program and ends its group when it gets SIGTERM, as the kernel sends it when headroom ends: what the program
+/// started would else outlive it. A second is left to put things right.
+const LEADER: &str =
+    r#"trap 'trap "" TERM; kill -TERM 0; sleep 1; kill -KILL 0' TERM; "$@" & wait "$!""#;
+
+/// The leader takes a second from SIGTERM to its end.
+const AFTER_SIGNAL: Duration = Duration::from_secs(3);
+
+/// A command of a device file.
+#[derive(Clone, Copy, Debug)]
+pub struct HostCommand<'a> {
+    /// The device that it is for, as messages call it.
+    pub device: &'a str,
+    /// What it is in the file, as `[power] on`.
+    pub name: &'a str,
+    /// For `sh -c`.
+    pub text: &'a str,
+    /// Where it runs: the device file's folder.
+    pub folder: &'a Path,
+    /// What it finds in its environment.
+    pub values: &'a [(&'a str, &'a OsStr)],
+    /// So long it may take.
+    pub deadline: Duration,
+}
+
+impl HostCommand<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Held`] where it ends with 75, [`Error::Program`] where it fails otherwise or is not done in time,
+    /// [`Error::Interrupted`].
+    pub fn run(&self, cancel: &Cancel) -> Result<(), Error> {
+        let mut command = in_group("sh");
+        command.args(["-c", self.text]).current_dir(self.folder);
+        command.envs(self.values.iter().copied());
+        let ended = finish(command, self.deadline, cancel)?;
+        let said = ended.last_line();
+        match ended.code() {
+            Some(0) => Ok(()),
+            Some(HELD) => {
+                let by = if said.is_empty() { "somebody else" } else { said };
+                Err(Error::Held { what: self.device.to_owned(), by: by.to_owned() })
+            }
+            _ => Err(Error::Program {
+                program: format!("`{}` of {}", self.name, self.device),
+                status: ended.how(self.deadline),
+                tail: if said.is_empty() { "it said nothing" } else { said }.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A program in a process group that ends when this process does: add its arguments. As for [`host::bound`], the thread
+/// that starts it must live as long as it.
+pub(crate) fn in_group(program: &str) -> Command {
+    let mut command = host::bound("TERM");
+    command.args(["sh", "-c", LEADER, "sh", program]).process_group(0);
+    command
+}
+
+/// How a program came to its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None`: it was ended, because its time was over.
+    status: Option<ExitStatus>,
+    /// The end of its output.
+    pub(crate) output: String,
+    /// The end of its error output.
+    said: String,
+}
+
+impl Ended {
+    /// Its exit code; `None` where it has none.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.and_then(|status| status.code())
+    }
+
+    /// How it ended, for a message.
+    pub(crate) fn how(&self, deadline: Duration) -> String {
+        match self.status {
+            Some(status) => status.to_string(),
+            None => format!("not done within {} s, so it was ended", deadline.as_secs()),
+        }
+    }
+
+    /// The last line of its error output that says anything.
+    pub(crate) fn last_line(&self) -> &str {
+        let mut lines = self.said.lines().rev().map(str::trim);
+        lines.find(|line| !line.is_empty()).unwrap_or_default()
+    }
+}
+
+/// Runs a program that [`in_group`] began to its end, or to its deadline's.
+///
+/// # Errors
+///
+/// [`Error::File`] where it cannot be started, [`Error::Interrupted`].
+pub(crate) fn finish(
+    mut command: Command,
+    deadline: Duration,
+    cancel: &Cancel,
+) -> Result<Ended, Error> {
+    cancel.check()?;
+    // Files rather than pipes: what it leaves in the background may go on writing.
+    let temporary = || tempfile::tempfile().map_err(Error::file("make a file in", env::temp_dir()));
+    let (mut output, mut said) = (temporary()?, temporary()?);
+    let copy = |file: &File| file.try_clone().map_err(Error::file("write", env::temp_dir()));
+    command.stdin(Stdio::null()).stdout(copy(&output)?).stderr(copy(&said)?);
+    let mut child = command.spawn().map_err(Error::file("start", "setpriv"))?;
+    let status = wait(&mut child, deadline, cancel)?;
+    Ok(Ended { status, output: end_of(&mut output), said: end_of(&mut said) })
+}
+
+/// `None` where it was ended because its time was over.
+fn wait(
+    child: &mut Child,
+    deadline: Duration,
+    cancel: &Cancel,
+) -> Result<Option<ExitStatus>, Error> {
+    let until = Instant::now() + deadline;
+    while !host::has_ended_within(child, LOOK) {
+        let is_over = Instant::now() >= until;
+        if is_over || cancel.is_stopped() {
+            end(child);
+            return if is_over { Ok(None) } else { Err(Error::Interrupted) };
+        }
+    }
+    child.wait().map(Some).map_err(Error::file("wait for", "setpriv"))
+}
+
+/// Ends a program that [`in_group`] began, with all that it started.
+pub(crate) fn end(child: &mut Child) {
+    let leave =
+        Leave { by_itself: Duration::ZERO, after_signal: AFTER_SIGNAL, with_group: true };
+    host::see_off(child, leave);
+}
+
+/// The end of what a file holds, as text.
+fn end_of(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let length = file.seek(SeekFrom::End(0)).unwrap_or_default();
+    // What cannot be read is not said.
+    let _ = file.seek(SeekFrom::Start(length.saturating_sub(KEPT)));
+    let _ = file.take(KEPT).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use super::*;
+
+    fn command<'a>(text: &'a str, folder: &'a Path) -> HostCommand<'a> {
+        let (device, name) = ("ap", "[power] on");
+        HostCommand { device, name, text, folder, values: &[], deadline: DEADLINE }
+    }
+
+    fn error_of(text: &str) -> String {
+        command(text, Path::new(".")).run(&Cancel::default()).unwrap_err().to_string()
+    }
+
+    /// Processes with this word on their command line; it stands there in no other.
+    fn running(word: &str) -> usize {
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let lines = pids.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines.filter(|line| String::from_utf8_lossy(line).contains(word)).count()
+    }
+
+    /// A command that goes on for as many seconds, in a child of its shell, and is known by that number.
+    fn endless(seconds: u32) -> (String, String) {
+        let word = format!("{seconds}.{}", std::process::id());
+        (format!("sleep {word} & sleep {word}"), word)
+    }
+
+    #[test]
+    fn a_command_runs_in_its_folder_with_its_values_in_the_environment() {
+        let folder = tempfile::tempdir().unwrap();
+        let values = [("HEADROOM_IMAGE", OsStr::new("an image; touch no"))];
+        let text = "printf %s \"$HEADROOM_IMAGE\" >made";
+        let command = HostCommand { values: &values, ..command(text, folder.path()) };
+        command.run(&Cancel::default()).unwrap();
+        let made = fs::read_to_string(folder.path().join("made")).unwrap();
+        assert_eq!(made, "an image; touch no");
+        assert!(!folder.path().join("no").exists());
+    }
+
+    #[test]
+    fn what_it_says_last_is_its_reason() {
+        let error = error_of("echo first >&2; echo no such outlet >&2; echo; exit 3");
+        assert_eq!(error, "`[power] on` of ap failed (exit status: 3): no such outlet");
+        let error = error_of("exit 1");
+        assert_eq!(error, "`[power] on` of ap failed (exit status: 1): it said nothing");
+        assert!(error_of("no-such-program").contains("not found"));
+    }
+
+    #[test]
+    fn code_75_says_that_somebody_else_holds_the_device() {
+        let held = command("echo alice, until five >&2; exit 75", Path::new("."));
+        let error = held.run(&Cancel::default()).unwrap_err();
+        assert!(matches!(error, Error::Held { .. }));
+        assert_eq!(error.to_string(), "ap is held by alice, until five; wait until it is free");
+        assert!(error_of("exit 75").starts_with("ap is held by somebody else; "));
+    }
+
+    #[test]
+    fn one_that_is_not_done_in_time_ends_with_all_that_it_started() {
+        let (text, word) = endless(3001);
+        let deadline = Duration::from_millis(300);
+        let command = HostCommand { deadline, ..command(&text, Path::new(".")) };
+        let error = command.run(&Cancel::default()).unwrap_err().to_string();
+        assert!(error.contains("not done within 0 s, so it was ended"), "{error}");
+        assert_eq!(running(&word), 0);
+    }
+
+    #[test]
+    fn one_that_nobody_waits_for_any_more_ends_too() {
+        let (text, word) = endless(3002);
+        let cancel = Cancel::default();
+        let stopping = cancel.clone();
+        let stopper = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            stopping.stop();
+        });
+        let error = command(&text, Path::new(".")).run(&cancel).unwrap_err();
+        assert!(matches!(error, Error::Interrupted));
+        assert_eq!(running(&word), 0);
+        stopper.join().unwrap();
+    }
+
+    #[test]
+    fn what_a_command_leaves_in_the_background_goes_on() {
+        // Not for long: no one ends it.
+        let (_, word) = endless(2);
+        command(&format!("sleep {word} &"), Path::new(".")).run(&Cancel::default()).unwrap();
+        assert_eq!(running(&word), 1);
+    }
+
+    #[test]
+    #[ignore = "it is run, and killed, by the test below"]
+    fn a_process_that_waits_for_a_command() {
+        let word = env::var("HEADROOM_TEST_WORD").unwrap();
+        let text = format!("sleep {word} & sleep {word}");
+        command(&text, Path::new(".")).run(&Cancel::default()).unwrap();
+    }
+
+    #[test]
+    fn it_ends_when_whoever_waits_for_it_is_killed() {
+        let (_, word) = endless(3004);
+        let mut command = Command::new(env::current_exe().unwrap());
+        let name = "host_command::tests::a_process_that_waits_for_a_command";
+        command.args(["--ignored", "--exact", name]).env("HEADROOM_TEST_WORD", &word);
+        let mut waiting = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        // Its two sleeps.
+        while running(&format!("sleep\0{word}")) < 2 {
+            assert!(Instant::now() < until, "it never ran");
+            thread::sleep(Duration::from_millis(10));
+        }
+        waiting.kill().unwrap();
+        waiting.wait().unwrap();
+        let until = Instant::now() + Duration::from_secs(5);
+        while running(&word) > 0 {
+            assert!(Instant::now() < until, "it outlived its parent");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
