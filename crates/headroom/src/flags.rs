@@ -15,7 +15,7 @@ use clap_complete::Shell;
 use lab::vm::Forward;
 use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
 
-pub(crate) use self::board::Board;
+pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
@@ -129,6 +129,8 @@ pub(crate) enum Verb {
     Board(Board),
     /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
     Export(Export),
+    /// Give a device another image, and prove that it runs from it
+    Flash(Flash),
     /// Raise a virtual access point with clients to play with
     Up(Up),
     /// Show what can be measured here, what cannot, and how to fix it

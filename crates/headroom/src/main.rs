@@ -23,7 +23,7 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        board, completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
+        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual, pause, profile,
         report, run, studies, up,
     },
     failure::{Failure, Verdict},
@@ -61,6 +61,7 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
         Verb::Count(flags) => count::count(&options, &flags),
         Verb::Doctor(flags) => doctor::examine(&options, &flags),
         Verb::Export(flags) => export::write(&options, &flags),
+        Verb::Flash(flags) => flash::flash(&options, &flags),
         Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
         Verb::Image(flags) => image::make(&options, &flags),
         Verb::Index(flags) => index::write(&options, &flags),

@@ -70,6 +70,7 @@ fn sentence(event: &Event) -> Option<String> {
         Event::ImageReady { image, made: true, took_ms } => {
             format!("image: {} made in {}", &image[..12.min(image.len())], seconds(*took_ms))
         }
+        Event::FlashStep { device, step } => format!("{device}: {step}"),
         Event::KvmTried { works, took_ms } => format!(
             "KVM: tried for {}: {}; kept until this machine boots again",
             seconds(*took_ms),
@@ -180,7 +181,10 @@ impl Show for Bars {
                 self.end_making();
                 self.run.take().into_iter().for_each(|bar| bar.finish_and_clear());
             }
-            Event::TrialStarted { .. } | Event::SoFar { .. } | Event::Doubt { .. } => {}
+            Event::FlashStep { .. }
+            | Event::TrialStarted { .. }
+            | Event::SoFar { .. }
+            | Event::Doubt { .. } => {}
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use model::{architecture::Processor, experiment::Kind};
 
-use crate::{study_file, vm};
+use crate::{flash, study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +126,9 @@ pub enum Error {
         /// What is in the way, and what to do.
         why: String,
     },
+    /// An image did not get onto a device, or did not come up there.
+    #[error(transparent)]
+    Flash(#[from] flash::Failure),
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {

@@ -33,6 +33,7 @@ pub mod device_file;
 pub mod error;
 mod exchange;
 mod fetch;
+pub mod flash;
 pub mod functions;
 mod hopes;
 pub mod host;

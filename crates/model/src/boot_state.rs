@@ -99,14 +99,13 @@ impl BootState {
         }
     }
 
-    /// The state that puts the other slot on trial; with an overlay that no slot had before, or with the one that is in
-    /// use.
+    /// The state that puts a slot on trial; with an overlay that no slot had before, or with the one of the other slot.
     #[must_use]
-    pub fn with_trial(self, wipe_overlay: bool) -> Self {
+    pub fn with_trial(self, slot: Slot, wipe_overlay: bool) -> Self {
         let [a, b] = self.overlays;
-        let slot = self.slot.other();
         let mut overlays = self.overlays;
-        let overlay = if wipe_overlay { a.max(b).saturating_add(1) } else { self.overlay() };
+        let in_use = self.overlays[slot.other() as usize];
+        let overlay = if wipe_overlay { a.max(b).saturating_add(1) } else { in_use };
         overlays[slot as usize] = overlay;
         Self { slot, on_trial: true, starts: 0, limit: BOOT_LIMIT, overlays, ..self.next() }
     }
@@ -115,11 +114,6 @@ impl BootState {
     #[must_use]
     pub fn confirmed(self) -> Self {
         Self { on_trial: false, starts: 0, ..self.next() }
-    }
-
-    /// The overlay's folder of the slot that starts.
-    pub fn overlay(&self) -> u32 {
-        self.overlays[self.slot as usize]
     }
 
     fn next(self) -> Self {
@@ -178,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_newer_whole_copy_counts_and_the_other_is_written_next() {
-        let (old, new) = (BootState::NEW, BootState::NEW.with_trial(false));
+        let (old, new) = (BootState::NEW, BootState::NEW.with_trial(Slot::B, false));
         let (old_bytes, new_bytes) = (old.encode(), new.encode());
         assert_eq!(BootState::newest([&old_bytes, &new_bytes]), Some((new, 0)));
         assert_eq!(BootState::newest([&new_bytes, &old_bytes]), Some((new, 1)));
@@ -190,11 +184,11 @@ mod tests {
 
     #[test]
     fn a_trial_keeps_what_the_slot_before_it_needs() {
-        let trial = BootState::NEW.with_trial(true);
+        let trial = BootState::NEW.with_trial(Slot::B, true);
         assert_eq!((trial.slot, trial.on_trial, trial.overlays), (Slot::B, true, [0, 1]));
-        assert_eq!(trial.confirmed().with_trial(false).overlays, [1, 1]);
-        assert_eq!(trial.confirmed().with_trial(true).overlays, [2, 1]);
-        assert_eq!(BootState::NEW.with_trial(false).overlay(), 0);
+        assert_eq!(trial.confirmed().with_trial(Slot::A, false).overlays, [1, 1]);
+        assert_eq!(trial.confirmed().with_trial(Slot::A, true).overlays, [2, 1]);
+        assert_eq!(BootState::NEW.with_trial(Slot::B, false).overlays, [0, 0]);
         assert!(!trial.confirmed().on_trial && trial.confirmed().sequence > trial.sequence);
     }
 

@@ -7,6 +7,7 @@
 //! (KvmStarted → KvmTried)?                                where real time is asked for, once a boot of this machine
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap, and SoFar comes in between
+//! FlashStep*                                              an image gets onto a device
 //! Doubt may come at any time
 //! ```
 
@@ -33,6 +34,13 @@ pub enum Event {
         made: bool,
         /// Wall time, ms.
         took_ms: u64,
+    },
+    /// A step of giving a device another image.
+    FlashStep {
+        /// The device, as people call it.
+        device: String,
+        /// What is being done, as “writing slot b”.
+        step: String,
     },
     /// /dev/kvm opens, and it is tried whether a guest runs on it.
     KvmStarted,

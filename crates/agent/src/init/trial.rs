@@ -130,6 +130,8 @@ fn greeting() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use model::boot_state::Slot;
+
     use super::*;
 
     fn partition(copies: [&BootState; 2]) -> File {
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_trial_is_confirmed_once_in_the_older_copy() {
-        let trial = BootState::NEW.with_trial(false);
+        let trial = BootState::NEW.with_trial(Slot::B, false);
         let file = partition([&BootState::NEW, &trial]);
         let confirmed = confirm(&file).unwrap().unwrap();
         assert_eq!((confirmed.slot, confirmed.on_trial), (trial.slot, false));

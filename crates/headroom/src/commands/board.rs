@@ -41,9 +41,9 @@ fn show(board: &Board, news: &News, quiet: bool) {
         News::Says(line) => {
             output::note(format_args!("  {line}"));
             if line == "ready" {
+                output::note(format_args!("the board is up: ssh -F {folder}/ssh_config board"));
                 output::note(format_args!(
-                    "the board is up: ssh -F {folder}/ssh_config board\n\
-                     its device file is {folder}/{DEVICE_FILE}; Ctrl-C turns it off, and its disk stays"
+                    "its device file is {folder}/{DEVICE_FILE}; Ctrl-C turns it off, and its disk stays"
                 ));
             }
         }

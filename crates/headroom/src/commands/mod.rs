@@ -11,6 +11,7 @@ mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod flash;
 pub(crate) mod guard;
 pub(crate) mod image;
 pub(crate) mod index;

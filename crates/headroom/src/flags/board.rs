@@ -1,4 +1,4 @@
-//! The words of `headroom board`.
+//! The words of `headroom board` and `headroom flash`.
 
 use std::path::PathBuf;
 
@@ -41,4 +41,28 @@ pub(crate) struct Board {
     /// Join standard input and output to the serial console of a board that runs
     #[arg(long, conflicts_with_all = ["clients", "radios", "image", "port"])]
     pub(crate) console: bool,
+}
+
+const FLASH_EXAMPLES: &str = "\
+Examples:
+  headroom image --board new.image --with stationd=target/new/stationd
+  headroom flash board/board.toml --image new.image
+  headroom flash ap-1 --image new.image --wipe-overlay     devices/ap-1.toml
+
+The image is looked at whole before anything is changed. On a board it goes into the slot that does not run; when it does
+not come up, U-Boot starts the old one again, and the exit code is 1.";
+
+/// An image for a device.
+#[derive(Args, Debug)]
+#[command(after_help = FLASH_EXAMPLES)]
+pub(crate) struct Flash {
+    /// A device file: its path, or NAME for devices/NAME.toml
+    #[arg(value_name = "DEVICE")]
+    pub(crate) target: String,
+    /// The image
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: PathBuf,
+    /// Begin with an empty overlay, so that no file there hides the image's; the image before keeps its own
+    #[arg(long)]
+    pub(crate) wipe_overlay: bool,
 }

@@ -25,7 +25,9 @@ use crate::{
     Error, Lab,
     board::image_file,
     cache::{self, Name},
-    host, tool,
+    host,
+    program::may_run_on,
+    tool,
 };
 
 /// The cache's kind.
@@ -86,8 +88,9 @@ fn programs(lab: &Lab, builds: &[Build]) -> Result<Vec<Program>, Error> {
     for Build { program, path } in builds {
         let found = programs.iter_mut().find(|one| one.name == program);
         let one = found.ok_or_else(|| Error::NoProgram(program.clone()))?;
-        if !super::may_run_on(arch, path).map_err(Error::file("read", path))? {
-            return Err(Error::OtherProcessor { path: path.clone(), arch });
+        let processor = arch.processor();
+        if !may_run_on(processor, path).map_err(Error::file("read", path))? {
+            return Err(Error::OtherProcessor { path: path.clone(), processor });
         }
         one.sha256 = cache::sha256(path).map_err(Error::file("read", path))?;
         one.path.clone_from(path);
