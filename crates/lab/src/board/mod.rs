@@ -308,7 +308,8 @@ fn said(line: &str) -> Option<String> {
     Some(text.chars().filter(|letter| !letter.is_control()).collect())
 }
 
-/// Writes what a board's console shows to `out`, and types what comes from `keys`, until either ends.
+/// Writes what a board's console shows to `out`, and types what comes from `keys`, until the board is off. Who types nothing
+/// more goes on reading.
 ///
 /// # Errors
 ///
@@ -321,7 +322,6 @@ pub fn join_console(
     let (mut shown, mut typed) = (console.try_clone()?, console);
     thread::spawn(move || {
         let _ = io::copy(&mut keys, &mut typed);
-        let _ = typed.shutdown(std::net::Shutdown::Write);
     });
     let mut buffer = [0; 4096];
     loop {

@@ -45,7 +45,7 @@ const WATCHDOG: &str = "i6300esb.ko heartbeat=120";
 const LONGEST: u64 = 4 << 30;
 
 /// What is put together, and how: a part of the key.
-const HOW: &str = "fit gzip, squashfs lz4, root 755";
+const HOW: &str = "fit gzip, squashfs zstd 6, root 755";
 
 /// Another build of one of the programs in an image.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn obtain(lab: &Lab, builds: &[Build]) -> Result<PathBuf, Error> {
 }
 
 fn require_tools() -> Result<(), Error> {
-    host::require("sqfstar", "squashfs-tools")?;
+    host::require("mksquashfs", "squashfs-tools")?;
     host::require("mkimage", "u-boot-tools")?;
     host::require("dtc", "device-tree-compiler")
 }
@@ -172,18 +172,19 @@ impl Maker<'_> {
             });
         }
         let path = self.folder.join("root.squashfs");
-        let mut sqfstar = Command::new("sqfstar");
-        sqfstar
-            .args(["-quiet", "-no-progress", "-mkfs-time", "0", "-root-mode", "755"])
-            .args(["-comp", "lz4"])
+        let mut squash = Command::new("mksquashfs");
+        squash
+            .arg("-")
             .arg(&path)
+            .args(["-tar", "-quiet", "-no-progress", "-mkfs-time", "0", "-root-mode", "755"])
+            .args(["-comp", "zstd", "-Xcompression-level", "6"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut child = sqfstar.spawn().map_err(|why| tool::not_started(&sqfstar, &why))?;
+        let mut child = squash.spawn().map_err(|why| tool::not_started(&squash, &why))?;
         let written = child.stdin.take().map_or(Ok(()), |input| write_tar(&entries, input));
-        let output = child.wait_with_output().map_err(|why| tool::not_started(&sqfstar, &why))?;
-        tool::judge(&sqfstar, output)?;
+        let output = child.wait_with_output().map_err(|why| tool::not_started(&squash, &why))?;
+        tool::judge(&squash, output)?;
         written.map_err(Error::file("write", &path))?;
         Ok(path)
     }

@@ -316,7 +316,7 @@ impl Unpacker<'_> {
         }
         root.device("dev/console", 5, 1)?;
         let left_out = self.port.left_out();
-        let kept = if self.more.is_empty() { Vec::new() } else { self.port.kept_for_more() };
+        let kept = self.port.kept(!self.more.is_empty());
         for entry in self.archive()?.entries_with_seek()? {
             let entry = entry?;
             let path = root_path(&entry)?;

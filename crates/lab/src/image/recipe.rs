@@ -88,12 +88,15 @@ impl Port {
 
     /// Beginnings of paths that no program of the guest reads.
     pub(super) fn left_out(&self) -> Vec<String> {
-        self.placed(&[&LEFT_OUT[..], self.unread].concat())
+        let more: &[&str] = if self.board { &BOARD_LEFT_OUT } else { &[] };
+        self.placed(&[&LEFT_OUT[..], self.unread, more].concat())
     }
 
-    /// Of these, what is kept where somebody adds packages: programs of others are linked with it.
-    pub(super) fn kept_for_more(&self) -> Vec<String> {
-        self.placed(&KEPT_FOR_MORE)
+    /// Of these, what is kept: where somebody adds packages, what programs of others are linked with.
+    pub(super) fn kept(&self, for_more: bool) -> Vec<String> {
+        let of_board: &[&str] = if self.board { &BOARD_KEPT } else { &[] };
+        let of_more: &[&str] = if for_more { &KEPT_FOR_MORE } else { &[] };
+        self.placed(&[of_board, of_more].concat())
     }
 
     fn placed(&self, paths: &[&str]) -> Vec<String> {
@@ -104,7 +107,7 @@ impl Port {
     pub(super) fn text(&self) -> String {
         let (packages, modules, left_out) = (self.packages(), self.modules(), self.left_out());
         let more = if self.board {
-            format!(" {RAMDISK_MODULES:?} {BOARD_FOLDERS:?} {BOARD_APPLETS:?}")
+            format!(" {RAMDISK_MODULES:?} {BOARD_FOLDERS:?} {BOARD_APPLETS:?} {BOARD_KEPT:?}")
         } else {
             String::new()
         };
@@ -166,7 +169,37 @@ const RAMDISK_MODULES: [&str; 7] =
     ["virtio_pci", "virtio_blk", "squashfs", "overlay", "crc32c_generic", "ext4", "i6300esb"];
 
 /// Where a board's first stage mounts what is no part of an image, and the image itself.
-const BOARD_FOLDERS: [&str; 3] = ["boot", "overlay", "rom"];
+const BOARD_FOLDERS: [&str; 5] = ["bin", "boot", "overlay", "rom", "usr/bin"];
+
+/// What a small device has not: the programs of packages that it needs for something else.
+const BOARD_LEFT_OUT: [&str; 7] = [
+    "bin/",
+    "lib/LIBRARIES/security/",
+    "lib/klibc-",
+    "sbin/",
+    "usr/bin/",
+    "usr/lib/klibc/",
+    "usr/sbin/",
+];
+
+/// Of these, its own: beginnings of paths, a program's with the slash that ends it.
+const BOARD_KEPT: [&str; 15] = [
+    "bin/busybox/",
+    "bin/dash/",
+    "bin/ip/",
+    "bin/sh/",
+    "bin/ss/",
+    "sbin/bridge/",
+    "sbin/ip/",
+    "sbin/iw/",
+    "sbin/tc/",
+    "sbin/wpa_cli/",
+    "sbin/wpa_supplicant/",
+    "usr/sbin/dropbear/",
+    "usr/sbin/hostapd",
+    "usr/sbin/iw/",
+    "usr/sbin/wpa_",
+];
 
 /// A board's tools.
 const BOARD_APPLETS: [&str; 78] = [
