@@ -152,6 +152,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Count { .. }
         | E::NoProgram(_)
         | E::SameBuild(_)
+        | E::NoBoardImage { .. }
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
@@ -164,6 +165,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::OtherProcessor { .. }
         | E::NoAgent { .. }
         | E::ImageLacks(_)
+        | E::Board { .. }
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }
@@ -173,6 +175,27 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
+        E::Flash(failure) => flash_code(failure),
+    }
+}
+
+/// An image that does not come up is a limit that it did not keep.
+fn flash_code(failure: &lab::flash::Failure) -> u8 {
+    use lab::flash::Failure as F;
+    match failure {
+        F::NoWay { .. }
+        | F::NoAddress { .. }
+        | F::NoOverlay { .. }
+        | F::OtherProcessor { .. }
+        | F::NoSlots { .. }
+        | F::TooLarge { .. } => USAGE,
+        F::OnTrial { .. }
+        | F::Busy { .. }
+        | F::Refused { .. }
+        | F::NotWritten { .. }
+        | F::NotBack { .. }
+        | F::NoAnswer { .. } => ENVIRONMENT,
+        F::RolledBack { .. } | F::OtherContent { .. } => FAIL,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The words that a person types. Parsing them does nothing.
 
+mod board;
 mod check;
 mod compare;
 mod index;
@@ -14,6 +15,7 @@ use clap_complete::Shell;
 use lab::vm::Forward;
 use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
 
+pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
 pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
@@ -123,8 +125,12 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause everybody who talks to the subject, in turn
     Blame(Box<Blame>),
+    /// Raise a board: a device with U-Boot, two slots, an overlay, ssh and a serial console
+    Board(Board),
     /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
     Export(Export),
+    /// Give a device another image, and prove that it runs from it
+    Flash(Flash),
     /// Raise a virtual access point with clients to play with
     Up(Up),
     /// Show what can be measured here, what cannot, and how to fix it
@@ -511,7 +517,9 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  headroom image\n  headroom image --prune 14")]
+#[command(
+    after_help = "Examples:\n  headroom image\n  headroom image --prune 14\n  headroom image --board new.image --with stationd=target/new/stationd"
+)]
 pub(crate) struct Image {
     /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]
@@ -519,6 +527,12 @@ pub(crate) struct Image {
     /// Make its base only: Debian's packages, without headroom's programs
     #[arg(long, conflicts_with = "prune")]
     pub(crate) base: bool,
+    /// Make an image for a board in place of it, in this file: `headroom flash` takes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prune", "base"])]
+    pub(crate) board: Option<PathBuf>,
+    /// Another build of one of the programs in it; may be given again
+    #[arg(long, value_name = "PROGRAM=FILE", value_parser = compare::with, requires = "board")]
+    pub(crate) with: Vec<(String, PathBuf)>,
 }
 
 #[derive(Args, Debug)]

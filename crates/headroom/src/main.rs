@@ -23,8 +23,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
-        report, run, studies, up,
+        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual,
+        pause, profile, report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -62,12 +62,14 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
 fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
     match verb {
         Verb::Blame(flags) => pause::blame(options, &flags),
+        Verb::Board(flags) => board::raise(options, &flags),
         Verb::Check(flags) => kinds::check(options, &flags),
         Verb::Compare(flags) => kinds::compare(options, &flags),
         Verb::Completions(flags) => completions::print(&flags),
         Verb::Count(flags) => count::count(options, &flags),
         Verb::Doctor(flags) => doctor::examine(options, &flags),
         Verb::Export(flags) => export::write(options, &flags),
+        Verb::Flash(flags) => flash::flash(options, &flags),
         Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
         Verb::Image(flags) => image::make(options, &flags),
         Verb::Index(flags) => index::write(options, &flags),

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use model::{architecture::Processor, experiment::Kind};
 
-use crate::{study_file, vm};
+use crate::{flash, study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +118,25 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// A file that is to be flashed is no image for a board.
+    #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
+    NoBoardImage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A board cannot be raised in this folder.
+    #[error("cannot raise a board in {}: {why}", path.display())]
+    Board {
+        /// Its folder.
+        path: PathBuf,
+        /// What is in the way, and what to do.
+        why: String,
+    },
+    /// An image did not get onto a device, or did not come up there.
+    #[error(transparent)]
+    Flash(#[from] flash::Failure),
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {

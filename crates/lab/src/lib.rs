@@ -19,6 +19,7 @@
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
 pub mod batch;
+pub mod board;
 pub mod cache;
 pub mod cache_model;
 pub mod cancel;
@@ -32,6 +33,7 @@ pub mod device_file;
 pub mod error;
 mod exchange;
 mod fetch;
+pub mod flash;
 pub mod functions;
 mod hopes;
 pub mod host;
@@ -55,6 +57,7 @@ pub mod runner;
 pub mod session;
 mod stack_file;
 pub mod study_file;
+mod tool;
 mod transcript;
 pub mod vm;
 

@@ -172,6 +172,17 @@ impl fmt::Display for Destination {
 }
 
 impl Address {
+    /// How it is written on the command line.
+    pub(crate) fn uri(&self) -> String {
+        match self {
+            Address::Local => "local".to_owned(),
+            Address::Ssh(Destination { login, port: None, .. }) => format!("ssh:{login}"),
+            Address::Ssh(Destination { login, port: Some(port), .. }) => {
+                format!("ssh://{login}:{port}")
+            }
+        }
+    }
+
     /// The same, by a configuration of ssh's that is not the user's own.
     #[must_use]
     pub fn with_config(self, config: Option<PathBuf>) -> Self {

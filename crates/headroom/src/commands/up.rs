@@ -38,7 +38,7 @@ const BEGIN: &str = "headroom-begin";
 const END: &str = "headroom-end";
 
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
-    check(flags)?;
+    check(flags.clients, flags.radios)?;
     flags.forward.map_or(Ok(()), is_free)?;
     let mut lab = options.lab_apart_from_output()?;
     lab.cache = lab.cache.trusting_unchanged_files();
@@ -81,20 +81,15 @@ struct Wish<'a> {
     quiet: bool,
 }
 
-fn check(flags: &flags::Up) -> Result<(), Failure> {
-    if !(1..=MOST_RADIOS).contains(&flags.radios) {
-        return Err(Failure::Usage(format!(
-            "--radios {}: there are 1 to {MOST_RADIOS}",
-            flags.radios
-        )));
+/// Whether so many radios can have so many clients.
+pub(super) fn check(clients: u32, radios: u32) -> Result<(), Failure> {
+    if !(1..=MOST_RADIOS).contains(&radios) {
+        return Err(Failure::Usage(format!("--radios {radios}: there are 1 to {MOST_RADIOS}")));
     }
-    let most = flags.radios * STATIONS_A_RADIO;
-    if flags.clients > most {
-        return Err(Failure::Usage(format!(
-            "--clients {}: {} can hold {most}",
-            flags.clients,
-            count(flags.radios, "radio")
-        )));
+    let most = radios * STATIONS_A_RADIO;
+    if clients > most {
+        let radios = count(radios, "radio");
+        return Err(Failure::Usage(format!("--clients {clients}: {radios} can hold {most}")));
     }
     Ok(())
 }

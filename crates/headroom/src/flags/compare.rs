@@ -102,7 +102,7 @@ pub(crate) struct Point {
     pub(crate) rate: Option<u32>,
 }
 
-fn with(text: &str) -> Result<(String, PathBuf), String> {
+pub(super) fn with(text: &str) -> Result<(String, PathBuf), String> {
     let wrong =
         || format!("`{text}` names no build; write for instance stationd=target/new/stationd");
     let (name, path) = text.split_once('=').ok_or_else(wrong)?;

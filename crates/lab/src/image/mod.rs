@@ -4,6 +4,7 @@
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
 
 mod accounts;
+pub mod board;
 mod folders;
 mod initramfs;
 mod kernel;
@@ -85,9 +86,10 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     // Before the packages: what is missing here is reported before they are fetched.
     let programs = find_programs(lab)?;
     let more = lab.settings.packages_with(more);
-    let base_key = base_key(lab, &more);
+    let port = Port::of(lab.settings.arch);
+    let base_key = base_key(lab, port, &more);
     let base_name = Name { kind: BASE, key: &base_key };
-    let obtain_base = || whole_base(lab, &more, &base_key);
+    let obtain_base = || whole_base(lab, port, &more);
     // A base is held against its sums only where an image is made of it.
     let base = lab.cache.find(base_name).map_or_else(obtain_base, Ok)?;
     lab.cache.mark_used(base_name);
@@ -112,14 +114,17 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
 /// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
     let more = lab.settings.packages_with(&[]);
-    let key = base_key(lab, &more);
+    let port = Port::of(lab.settings.arch);
+    let key = base_key(lab, port, &more);
     let found = lab.cache.find(Name { kind: BASE, key: &key });
-    found.map_or_else(|| whole_base(lab, &more, &key), Ok)
+    found.map_or_else(|| whole_base(lab, port, &more), Ok)
 }
 
-fn whole_base(lab: &Lab, more: &[PackageName], key: &str) -> Result<PathBuf, Error> {
+fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Error> {
     let cache = lab.cache.trusting_nothing();
-    let base = cache.obtain(Name { kind: BASE, key }, |folder| make_base(lab, more, folder))?;
+    let key = base_key(lab, port, more);
+    let name = Name { kind: BASE, key: &key };
+    let base = cache.obtain(name, |folder| BaseMaker { lab, folder, more, port }.make())?;
     lab.report_damage(&base);
     Ok(base.path)
 }
@@ -142,7 +147,8 @@ pub enum Cached {
 /// [`Error::NoDeviceProgram`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let programs = find_programs(lab)?;
-    let base_key = base_key(lab, &lab.settings.packages_with(more));
+    let port = Port::of(lab.settings.arch);
+    let base_key = base_key(lab, port, &lab.settings.packages_with(more));
     let base = lab.cache.find(Name { kind: BASE, key: &base_key });
     let Some(base) = base else { return Ok(Cached::Nothing) };
     let key = image_key(&base_key, &base, &programs)?;
@@ -150,9 +156,9 @@ pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     entry.map_or(Ok(Cached::Base), |entry| open(&entry, &programs).map(Cached::Image))
 }
 
-fn base_key(lab: &Lab, packages: &[PackageName]) -> String {
+fn base_key(lab: &Lab, port: Port, packages: &[PackageName]) -> String {
     let mirror = lab.settings.mirror.as_deref().unwrap_or("");
-    let recipe = Port::of(lab.settings.arch).text();
+    let recipe = port.text();
     cache::key([recipe.as_str(), mirror, &packages.join(" ")])
 }
 
@@ -211,22 +217,10 @@ fn identity(programs: &[Program]) -> String {
         .collect()
 }
 
-fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error> {
-    lab.emit(Event::ImageStep { step: "packages".to_owned() });
-    let tar = folder.join("packages.tar");
-    packages::fetch(&tar, more, lab)?;
-    lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let port = Port::of(lab.settings.arch);
-    let asked = BaseMaker { tar: &tar, folder, more, port }.make()?;
-    if let Some(step) = Asked::summary(&asked) {
-        lab.emit(Event::ImageStep { step });
-    }
-    fs::remove_file(&tar).map_err(Error::file("remove", tar))
-}
-
-/// Turns the packages' tar into the base.
+/// Makes the base of packages.
+#[derive(Clone, Copy)]
 struct BaseMaker<'a> {
-    tar: &'a Path,
+    lab: &'a Lab,
     folder: &'a Path,
     /// Packages beyond the recipe's, which may need what its own do not.
     more: &'a [PackageName],
@@ -234,13 +228,36 @@ struct BaseMaker<'a> {
 }
 
 impl BaseMaker<'_> {
+    fn make(self) -> Result<(), Error> {
+        let Self { lab, folder, more, port } = self;
+        lab.emit(Event::ImageStep { step: "packages".to_owned() });
+        let tar = folder.join("packages.tar");
+        packages::fetch(&tar, packages::Wanted { port, more }, lab)?;
+        lab.emit(Event::ImageStep { step: "root".to_owned() });
+        let asked = Unpacker { tar: &tar, folder, more, port }.unpack()?;
+        if let Some(step) = Asked::summary(&asked) {
+            lab.emit(Event::ImageStep { step });
+        }
+        fs::remove_file(&tar).map_err(Error::file("remove", tar))
+    }
+}
+
+/// Turns the packages' tar into the base.
+struct Unpacker<'a> {
+    tar: &'a Path,
+    folder: &'a Path,
+    more: &'a [PackageName],
+    port: Port,
+}
+
+impl Unpacker<'_> {
     /// Makes it; what packages beyond the recipe's asked for.
-    fn make(&self) -> Result<Vec<Asked>, Error> {
+    fn unpack(&self) -> Result<Vec<Asked>, Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
-        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
+        let modules = Modules::find(self.port, &contents.modules, &mut tar)?;
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules, &contents.setup)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
@@ -294,12 +311,12 @@ impl BaseMaker<'_> {
     fn write_root(&self, modules: &Modules, setup: &Setup) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
-        for folder in recipe::FOLDERS {
+        for folder in self.port.folders() {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
         let left_out = self.port.left_out();
-        let kept = if self.more.is_empty() { Vec::new() } else { self.port.kept_for_more() };
+        let kept = self.port.kept(!self.more.is_empty());
         for entry in self.archive()?.entries_with_seek()? {
             let entry = entry?;
             let path = root_path(&entry)?;
@@ -310,10 +327,10 @@ impl BaseMaker<'_> {
                 copy_entry(&mut root, &path, entry)?;
             }
         }
-        for (name, target) in recipe::LINKS {
-            root.link(name, target)?;
+        for (name, target) in self.port.links() {
+            root.link(&name, target)?;
         }
-        for (name, content) in recipe::FILES {
+        for (name, content) in self.port.files() {
             let more = match name {
                 recipe::PASSWD => setup.accounts.passwd(),
                 recipe::GROUP => setup.accounts.group_lines(),
@@ -392,23 +409,29 @@ struct Modules {
     always: usize,
     /// So many behind them in one with a line to the host.
     forward: usize,
+    /// Those of a board's ramdisk, apart from all others.
+    ramdisk: Vec<Module>,
 }
 
 impl Modules {
-    fn find(own: &[&str], index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
+    fn find(port: Port, index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
+        let own = &port.modules()[..];
         let always = modules::in_load_order(own, index, tar)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
         let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
+        let ramdisk = modules::in_load_order(port.ramdisk_modules(), index, tar)?;
+        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward, ramdisk })
     }
 }
 
 /// The modules, and the lists from which pid 1 loads them.
 fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io::Result<()> {
     let mut made = Vec::new();
-    for module in &modules.all {
+    let is_known = |path: &str| modules.all.iter().any(|module| module.path == path);
+    let ramdisk = modules.ramdisk.iter().filter(|module| !is_known(&module.path));
+    for module in modules.all.iter().chain(ramdisk) {
         let parents = module.path.match_indices('/').map(|(at, _)| &module.path[..at]);
         for parent in parents.filter(|parent| parent.starts_with("lib/modules")) {
             if !made.iter().any(|known| known == parent) {
@@ -420,12 +443,14 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io:
     }
     let (always, rest) = modules.all.split_at(modules.always);
     let (forward, wan) = rest.split_at(modules.forward);
-    for (name, modules) in [("modules", always), ("modules-forward", forward), ("modules-wan", wan)]
-    {
+    let mut write = |name: &str, modules: &[Module]| {
         let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
-        root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())?;
-    }
-    Ok(())
+        root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())
+    };
+    write("modules", always)?;
+    write("modules-forward", forward)?;
+    write("modules-wan", wan)?;
+    if modules.ramdisk.is_empty() { Ok(()) } else { write(board::RAMDISK_LIST, &modules.ramdisk) }
 }
 
 /// The base with our programs on top: the kernel unpacks archives one after the other.
