@@ -85,6 +85,7 @@ fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
         subject: None,
         load,
         background: None,
+        image: None,
         clients: Vec::new(),
         mode: None,
         host_load: HostLoad::Anything,

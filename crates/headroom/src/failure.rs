@@ -150,6 +150,7 @@ fn lab_code(error: &lab::Error) -> u8 {
     match error {
         E::Study(_)
         | E::Count { .. }
+        | E::Image(_)
         | E::NoProgram(_)
         | E::SameBuild(_)
         | E::NoBoardImage { .. }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::{
     remote::Address,
-    study_file::{Fault, lines::Lines, shape_fault},
+    study_file::{Fault, folder_of, lines::Lines, shape_fault},
 };
 
 /// The folder in which a device's name is looked for.
@@ -184,8 +184,7 @@ impl DeviceFile {
     }
 
     fn read(path: &Path, text: &str) -> Result<Self, Error> {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let folder = folder_of(path).to_owned();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
         let written: Written = toml::from_str(text)

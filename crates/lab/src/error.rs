@@ -20,6 +20,9 @@ pub enum Error {
         /// Why, and what there is.
         why: String,
     },
+    /// Images that a study's variants name cannot be what they run from.
+    #[error("{0}")]
+    Image(String),
     /// A program of which another build is compared is not there.
     #[error("the access point has no program `{0}` to compare another build with")]
     NoProgram(String),

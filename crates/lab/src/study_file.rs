@@ -21,6 +21,7 @@ use model::{
 use toml::de::DeTable;
 
 use self::lines::Lines;
+pub(crate) use self::load::folder_of;
 pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
 use crate::plan;
 
@@ -276,6 +277,9 @@ impl Rules<'_> {
         if let Some(line) = variant.background.as_ref().filter(|line| is_no_command(line)) {
             let why = format!("its background is empty or has an open quote: `{line}`");
             return Err(message("background", why));
+        }
+        if variant.image.as_ref().is_some_and(|image| image.file.is_empty()) {
+            return Err(message("image", "its image has no file".to_owned()));
         }
         self.some_of_the_clients(&variant.clients, &["variant"])
             .map_err(|fault| message("clients", fault.why))?;

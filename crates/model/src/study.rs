@@ -520,6 +520,9 @@ pub struct Variant {
     /// no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
+    /// The image that a device runs it from, in place of what it runs; only with `--on`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageFile>,
     /// Client counts out of the study's at which it is measured; empty is every one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<u32>,
@@ -545,6 +548,17 @@ pub struct Variant {
     /// What somebody else published of the same thing, to be shown alongside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+}
+
+/// A device's image, as the study's author has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ImageFile {
+    /// Its path, relative to the study file.
+    pub file: String,
+    /// A command on this machine that builds it, in the study file's folder; run once, before the first trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
 }
 
 /// A figure from elsewhere: shown alongside ours and never calculated with.

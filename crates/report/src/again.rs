@@ -78,7 +78,9 @@ fn flag(change: &str) -> Option<String> {
 /// The comparison that the run was. A build or an image that was named by a path is named by its hash here:
 /// anyone who runs it again has it elsewhere.
 fn compare(run: &Run, versus: &Versus) -> String {
+    let has_images = run.study.variants.iter().any(|variant| variant.image.is_some());
     let variant = match &versus.difference {
+        Difference::Image { .. } if has_images => quoted(&versus.variant),
         Difference::Nothing => "--a-a".to_owned(),
         Difference::Variants => quoted(&versus.variant),
         Difference::Program { name, variant, .. } => {

@@ -32,6 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Connection {
     named: DeviceFile,
     agent: Option<Remote>,
+    /// Whether the device was lost, and not let go.
+    is_lost: bool,
     /// What the device last said of itself.
     pub(super) facts: Facts,
     /// Who was associated then.
@@ -50,7 +52,7 @@ impl Connection {
     /// To a device that is there now.
     pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let (agent, Introduction { facts, census }) = reached(lab, named)?;
-        Ok(Self { named: named.clone(), agent: Some(agent), facts, census })
+        Ok(Self { named: named.clone(), agent: Some(agent), is_lost: false, facts, census })
     }
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
@@ -83,9 +85,20 @@ impl Connection {
     /// Gives up an agent after a failure of its stream.
     pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
         if self.agent.take().is_some() {
+            self.is_lost = true;
             let named = &self.named;
             lab.emit(Event::Doubt { text: format!("{named} is lost ({why}); it is waited for") });
         }
+    }
+
+    /// Lets an agent end in good order, because the device is going to be started anew.
+    pub(super) fn let_go(&mut self) {
+        self.agent = None;
+    }
+
+    /// The device, as the command line or its file describes it.
+    pub(super) fn named(&self) -> &DeviceFile {
+        &self.named
     }
 
     fn come_back(&mut self, lab: &Lab) -> Result<Remote, Error> {
@@ -111,10 +124,12 @@ impl Connection {
 
     /// Says that it is back, and whether it is still the same boot.
     fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
-        let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
-        let booted = if was_booted { ": it was booted anew" } else { "" };
-        let (named, took) = (&self.named, took.as_secs());
-        lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
+        if std::mem::take(&mut self.is_lost) {
+            let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
+            let booted = if was_booted { ": it was booted anew" } else { "" };
+            let (named, took) = (&self.named, took.as_secs());
+            lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
+        }
         (self.facts, self.census) = (now.facts, now.census);
     }
 }

@@ -12,6 +12,7 @@ impl Variant {
             subject: None,
             load: None,
             background: None,
+            image: None,
             clients: Vec::new(),
             mode: None,
             host_load: HostLoad::default(),
