@@ -18,12 +18,13 @@ mod spare;
 use std::{
     fs::File,
     io::{self, Write},
-    os::unix::net::UnixStream,
+    os::{fd::AsFd, unix::net::UnixStream},
     process::Child,
-    time::Duration,
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
-use linux::{nl80211::Nl80211, process::kill};
+use linux::{error::chain, nl80211::Nl80211, process::kill, system::monotonic_ns};
 use model::wire::Refusal;
 
 pub use self::apart::{WORD, run};
@@ -41,6 +42,9 @@ const SHARE_NS: u64 = 2_000_000_000;
 /// From one count to the next, ns.
 const PACE_NS: u64 = 500_000_000;
 
+/// A client that is taken away says so to its access point, in work of the kernel's own.
+const LEAVING: Polling = Polling { for_ns: 20_000_000_000, every_ns: PACE_NS };
+
 /// After the last one has joined: delayed work of mac80211, hostapd and wpa_supplicant runs out, ns.
 const SETTLING_NS: u64 = 10_000_000_000;
 
@@ -49,7 +53,11 @@ const STEP: Duration = Duration::from_secs(30);
 
 /// The clients that there are now. Dropping it takes them away.
 #[derive(Debug, Default)]
-pub(crate) struct Clients(Option<Apart>);
+pub(crate) struct Clients {
+    ours: Option<Apart>,
+    /// Clients that are not ours.
+    others: u32,
+}
 
 /// The second process.
 #[derive(Debug)]
@@ -65,43 +73,38 @@ impl Clients {
     ///
     /// [`Refusal::Associate`]; none is left then.
     pub(crate) fn have(&mut self, session: &mut Session, clients: u32) -> Result<(), End> {
-        self.0 = None;
-        let before = census::take().clients();
+        let refused = |why: String| Refusal::Associate { clients, why };
+        if self.ours.take().is_none() {
+            self.others = census::take().clients();
+        } else if !has_soon(session, self.others, LEAVING)? {
+            return Err(refused("those that were there do not leave".to_owned()).into());
+        }
         if clients == 0 {
             return Ok(());
         }
-        let refused = |why: String| Refusal::Associate { clients, why };
         let radios = radios(clients).map_err(refused)?;
-        let apart = Apart::begin(&radios).map_err(|error| refused(error.to_string()))?;
-        self.0 = Some(apart);
-        let joined = await_all(session, before + clients);
-        match joined {
-            Ok(Some(())) => Ok(session.sleep_until(linux::system::monotonic_ns() + SETTLING_NS)?),
-            Ok(None) => {
-                self.0 = None;
-                let came = census::take().clients().saturating_sub(before);
-                Err(refused(format!("{came} of them associated in time")).into())
-            }
-            Err(end) => {
-                self.0 = None;
-                Err(end)
-            }
+        let ours = Apart::begin(&radios).map_err(|error| refused(error.to_string()))?;
+        let joining = Polling { for_ns: START_NS + SHARE_NS * u64::from(clients), every_ns: PACE_NS };
+        if has_soon(session, self.others.saturating_add(clients), joining)? {
+            self.ours = Some(ours);
+            return session.sleep_until(monotonic_ns() + SETTLING_NS);
         }
+        let came = census::take().clients().saturating_sub(self.others);
+        Err(refused(format!("{came} of them associated in time")).into())
     }
 }
 
-/// Waits until the kernel counts so many.
-fn await_all(session: &mut Session, expected: u32) -> Result<Option<()>, End> {
-    let for_ns = START_NS + SHARE_NS * u64::from(expected);
-    let polling = Polling { for_ns, every_ns: PACE_NS };
-    session.until(polling, || (census::take().clients() == expected).then_some(()))
+/// Whether the kernel soon counts so many.
+fn has_soon(session: &mut Session, clients: u32, polling: Polling) -> Result<bool, End> {
+    let counts = || (census::take().clients() == clients).then_some(());
+    session.until(polling, counts).map(|seen| seen.is_some())
 }
 
 /// The clients of each spare radio, and the network that they join.
 fn radios(clients: u32) -> Result<Vec<Radio>, String> {
-    let mut nl80211 = Nl80211::open().map_err(|error| linux::error::chain(&error))?;
-    let wiphys = nl80211.wiphys().map_err(|error| linux::error::chain(&error))?;
-    let interfaces = nl80211.interfaces().map_err(|error| linux::error::chain(&error))?;
+    let mut nl80211 = Nl80211::open().map_err(|error| chain(&error))?;
+    let wiphys = nl80211.wiphys().map_err(|error| chain(&error))?;
+    let interfaces = nl80211.interfaces().map_err(|error| chain(&error))?;
     let networks = networks::joinable(&interfaces, &wiphys)?;
     let spare = spare::radios(&interfaces, &wiphys);
     if spare.is_empty() {
@@ -134,9 +137,8 @@ impl Apart {
         let namespace = File::open(format!("/proc/{}/ns/net", apart.child.id()))?;
         let mut nl80211 = Nl80211::open().map_err(io::Error::other)?;
         for radio in radios {
-            let moved =
-                nl80211.set_wiphy_netns_fd(radio.wiphy, std::os::fd::AsFd::as_fd(&namespace));
-            moved.map_err(|error| io::Error::other(linux::error::chain(&error)))?;
+            let moved = nl80211.set_wiphy_netns_fd(radio.wiphy, namespace.as_fd());
+            moved.map_err(|error| io::Error::other(chain(&error)))?;
         }
         for radio in radios {
             apart.say(&radio.line())?;
@@ -165,12 +167,12 @@ impl Apart {
 impl Drop for Apart {
     fn drop(&mut self) {
         self.line = None;
-        let until = std::time::Instant::now() + standby::PATIENCE;
+        let until = Instant::now() + standby::PATIENCE;
         while matches!(self.child.try_wait(), Ok(None)) {
-            if std::time::Instant::now() > until {
+            if Instant::now() > until {
                 let _ = kill(self.child.id());
             }
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         // The kernel takes stations and radios back in work of its own: what is as it was comes a moment later.
         spare::await_return();

@@ -27,6 +27,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// No pause is longer: a device boots in half a minute.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// A device that is lost in the last trial is looked for once more for so long: nothing but its settings waits for it.
+const SOON: Duration = Duration::from_secs(20);
+
 /// The way to a device.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -69,7 +72,7 @@ impl Connection {
         let agent = match self.agent.take() {
             Some(agent) => agent,
             None => {
-                let mut agent = self.come_back(lab)?;
+                let mut agent = self.come_back(lab, lab.settings.patience)?;
                 again(&mut agent)?;
                 agent
             }
@@ -101,8 +104,21 @@ impl Connection {
         &self.named
     }
 
-    fn come_back(&mut self, lab: &Lab) -> Result<Remote, Error> {
-        let (began, patience) = (Instant::now(), lab.settings.patience);
+    /// An agent on a device that was lost, if it is back soon.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::agent`].
+    pub(super) fn look_again(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
+        let agent = match self.agent.take() {
+            Some(agent) => agent,
+            None => self.come_back(lab, SOON.min(lab.settings.patience))?,
+        };
+        Ok(self.agent.insert(agent))
+    }
+
+    fn come_back(&mut self, lab: &Lab, patience: Duration) -> Result<Remote, Error> {
+        let began = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
             let why = match reached(lab, &self.named) {

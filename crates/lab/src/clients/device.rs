@@ -250,20 +250,20 @@ impl OnDevice {
         connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set(lab, agent))
     }
 
-    /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial, it is
-    /// looked for once more, since only it can say.
+    /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial and
+    /// something was set, it is looked for once more, since only it can say.
     pub(super) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
-        if lab.cancel.is_stopped() || (self.connection.is_open() && !self.settings.is_set()) {
-            // The agent restores by itself what it changed.
+        const ALONE: &str = "its agent restores by itself what it changed, and nobody has seen that it did";
+        let Self { connection, settings, .. } = self;
+        if lab.cancel.is_stopped() || (connection.is_open() && !settings.is_set()) {
+            // The agent restores when we hang up.
             return Vec::new();
         }
-        let given = self.agent(lab).map(drop).and_then(|()| {
-            let Self { connection, settings, .. } = self;
-            connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set_back(agent))
-        });
-        given.unwrap_or_else(|error| {
-            vec![format!("it was lost in the last trial, and cannot be asked ({error}); its agent restores by itself")]
-        })
+        if !settings.is_set() {
+            return vec![format!("it was lost in the last trial: {ALONE}")];
+        }
+        let given = connection.look_again(lab).and_then(|agent| settings.set_back(lab, agent));
+        given.unwrap_or_else(|error| vec![format!("it was lost ({error}): {ALONE}")])
     }
 
     /// One trial. A device that fails in it, or a link that breaks, makes it invalid, and the next one waits for the device.

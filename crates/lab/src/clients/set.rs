@@ -83,12 +83,14 @@ impl Kept {
     /// # Errors
     ///
     /// [`Error`] of the stream.
-    pub(super) fn set_back(&mut self, agent: &mut Remote) -> Result<Vec<String>, Error> {
+    pub(super) fn set_back(&mut self, lab: &Lab, agent: &mut Remote) -> Result<Vec<String>, Error> {
+        // An agent that came in the place of the one before knows nothing of what that one set: it is asked anew, and
+        // what it finds says whether the other one has set it back.
+        self.set(lab, agent)?;
+        let became = ordered(agent, &Settings::default())?;
+        self.is_set = false;
         let mut left = std::mem::take(&mut self.left);
-        if std::mem::take(&mut self.is_set) {
-            let became = ordered(agent, &Settings::default())?;
-            left.extend(became.iter().filter(|one| one.why_not.is_some()).map(Set::to_string));
-        }
+        left.extend(became.iter().filter(|one| one.why_not.is_some()).map(Set::to_string));
         Ok(left)
     }
 }

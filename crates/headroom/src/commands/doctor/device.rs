@@ -143,13 +143,14 @@ fn warmth(warmth: Option<Warmth>) -> Finding {
     let Some(Warmth { warmest_mc, is_held_back }) = warmth else {
         return Finding::absent(about, "the kernel does not say");
     };
-    let degrees = warmest_mc.map_or_else(|| "unknown".to_owned(), |mc| format!("{} °C", mc / 1000));
+    let degrees = warmest_mc.map(|mc| format!("{} °C", mc / 1000));
+    let degrees = degrees.unwrap_or_else(|| "no thermal zone says how warm it is".to_owned());
     let cool = "let it cool, or give it air: what is held back is slower";
     if is_held_back {
         return Finding::works(about, format!("{degrees}, and CPUs are held back to cool it"))
             .remedy(cool);
     }
-    let finding = Finding::works(about, degrees);
+    let finding = Finding::works(about, format!("{degrees}; CPUs are not held back"));
     if warmest_mc.is_some_and(|mc| mc >= WARM_MC) { finding.remedy(cool) } else { finding }
 }
 
