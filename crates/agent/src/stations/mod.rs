@@ -84,7 +84,8 @@ impl Clients {
         }
         let radios = radios(clients).map_err(refused)?;
         let ours = Apart::begin(&radios).map_err(|error| refused(error.to_string()))?;
-        let joining = Polling { for_ns: START_NS + SHARE_NS * u64::from(clients), every_ns: PACE_NS };
+        let joining =
+            Polling { for_ns: START_NS + SHARE_NS * u64::from(clients), every_ns: PACE_NS };
         if has_soon(session, self.others.saturating_add(clients), joining)? {
             self.ours = Some(ours);
             return session.sleep_until(monotonic_ns() + SETTLING_NS);

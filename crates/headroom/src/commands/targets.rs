@@ -184,11 +184,7 @@ impl<K: AtPlaces> Verbs for K {
         Ok(())
     }
 
-    fn go_on(
-        options: &Options,
-        _: &On,
-        recorded: &Recorded<K>,
-    ) -> Result<Recorded<K>, Failure> {
+    fn go_on(options: &Options, _: &On, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
         let options = &options.of_run(places::arch::<K>(&recorded.run.study))?;
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);

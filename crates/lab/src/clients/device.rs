@@ -253,7 +253,8 @@ impl OnDevice {
     /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial and
     /// something was set, it is looked for once more, since only it can say.
     pub(super) fn give_back(&mut self, lab: &Lab) -> Vec<String> {
-        const ALONE: &str = "its agent restores by itself what it changed, and nobody has seen that it did";
+        const ALONE: &str =
+            "its agent restores by itself what it changed, and nobody has seen that it did";
         let Self { connection, settings, .. } = self;
         if lab.cancel.is_stopped() || (connection.is_open() && !settings.is_set()) {
             // The agent restores when we hang up.
