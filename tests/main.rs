@@ -37,6 +37,7 @@ mod hostile_device;
 mod hostile_folders;
 mod hostile_inputs;
 mod image;
+mod images;
 mod interrupted;
 mod lab_faults;
 mod labgrid;
