@@ -9,7 +9,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, Lab, Settings, host, labgrid::Hold};
+use lab::{Cancel, Lab, Settings, host, hold::Hold};
 use model::{
     architecture::{Architecture, Processor},
     name::PackageName,
@@ -77,6 +77,20 @@ impl Options {
         Self { arch: Some(arch), ..self.clone() }
     }
 
+    /// The options for a run of this architecture that is gone on with.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where another one is asked for.
+    pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
+        match self.arch {
+            Some(other) if other != arch => {
+                Err(Failure::Usage(format!("--arch {other}: this run was begun on {arch}")))
+            }
+            _ => Ok(self.on(arch)),
+        }
+    }
+
     /// Folders that may hold the device's programs.
     pub(crate) fn device(&self) -> Vec<PathBuf> {
         self.device_of(self.arch.unwrap_or_default().processor())
@@ -136,8 +150,7 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        let settings = Settings { device: self.devices(), ..self.settings() };
-        let lab = Lab::for_devices(settings, watched()?, self.progress().into_events())?;
+        let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
         Ok(lab.with_hold(self.hold.clone()))
     }
 
@@ -155,11 +168,12 @@ impl Options {
         Lab::for_devices(self.settings(), Cancel::default(), Progress::Silent.into_events()).ok()
     }
 
+    /// What is not for the virtual access point may be for this machine: a program is known by its content.
     fn settings(&self) -> Settings {
         Settings {
             cache: self.cache.clone(),
             arch: self.arch.unwrap_or_default(),
-            device: self.device(),
+            device: self.devices(),
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
             patience: self.patience,
