@@ -33,6 +33,7 @@ pub mod error;
 mod exchange;
 mod fetch;
 pub mod functions;
+pub mod hold;
 mod hopes;
 pub mod host;
 pub mod host_command;
@@ -57,6 +58,7 @@ mod stack_file;
 pub mod study_file;
 mod transcript;
 pub mod vm;
+mod watchdog;
 
 pub use cancel::Cancel;
 pub use error::Error;
