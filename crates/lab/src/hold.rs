@@ -23,7 +23,7 @@ pub struct Hold(Arc<Mutex<Option<Held>>>);
 
 #[derive(Debug)]
 enum Held {
-    Place(Place),
+    Place(Box<Place>),
     Lent(Lent),
 }
 
@@ -47,7 +47,7 @@ impl Hold {
         }
         let place = Place::acquire(lab, labgrid)?;
         let address = place.address().clone();
-        *held = Some(Held::Place(place));
+        *held = Some(Held::Place(Box::new(place)));
         Ok((address, true))
     }
 
