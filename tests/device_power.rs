@@ -1,9 +1,11 @@
-//! A device with commands for its power: one that does not answer is turned on, and what such a command says is what the
-//! user reads.
+//! A device with commands for its power and for who holds it: one that does not answer is turned on, one that was lent is
+//! taken back, and what such a command says is what the user reads.
 
-use std::fs;
+use std::{fs, time::Duration};
 
-use crate::harness::{Client, Device, Ended, Place, Server};
+use rustix::process::Signal;
+
+use crate::harness::{Busy, Client, Device, Ended, Place, Server, eventually};
 
 /// headroom on the device of `ap.toml`, whose power goes on with this command.
 fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Ended {
@@ -16,6 +18,35 @@ fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Ended {
     place.write("ap.toml", &text.replace("DEVICE", &pid.to_string()));
     let _ = fs::remove_dir_all(place.path("run"));
     place.headroom(["profile", "nobody", "--on", "ap.toml", "--out", "run"]).run()
+}
+
+#[test]
+fn a_device_that_is_lent_by_commands_is_always_taken_back() {
+    let place = Place::without_guests();
+    let _busy = Busy::named(&place, "busy-is-lent");
+    let lent = |acquire: &str| {
+        let text = format!(
+            "address = \"local\"\n[hold]\nacquire = \"\"\"{acquire}\"\"\"\nrelease = \"rm lent && echo back >>given\"\n"
+        );
+        place.write("ap.toml", &text);
+        let _ = fs::remove_dir_all(place.path("run"));
+        let words = ["profile", "busy-is-lent", "--on", "ap.toml", "--out", "run", "--window"];
+        place.headroom(words)
+    };
+    let given = || fs::read_to_string(place.path("given")).unwrap_or_default().lines().count();
+    lent("touch lent").words(["1s"]).run().code(0);
+    assert_eq!((given(), place.path("lent").exists()), (1, false));
+    // Nothing of somebody else's is taken back.
+    let ended = lent("echo alice >&2; exit 75").words(["1s"]).run();
+    ended.code(4).says("ap is held by alice; wait until it is free").in_one_line();
+    assert_eq!(given(), 1);
+    let works = || place.path("run").exists().then_some(());
+    let (running, ()) = lent("touch lent").words(["60s"]).start().until("it works", works);
+    assert!(place.path("lent").exists());
+    running.signal(Signal::KILL);
+    running.end();
+    let is_back = || (given() == 2).then_some(());
+    eventually(Duration::from_secs(5), is_back).expect("it is taken back");
 }
 
 #[test]

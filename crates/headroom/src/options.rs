@@ -9,7 +9,7 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, Lab, Settings, host, labgrid::Hold};
+use lab::{Cancel, Lab, Settings, hold::Hold, host};
 use model::{
     architecture::{Architecture, Processor},
     name::PackageName,

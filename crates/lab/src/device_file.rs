@@ -33,6 +33,8 @@ pub struct DeviceFile {
     pub at: At,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
+    /// How it is lent and taken back, where no lab's own client does that.
+    pub hold: Option<Hold>,
     /// How it is turned on and off.
     pub power: Option<Power>,
     /// Its serial console.
@@ -64,6 +66,16 @@ pub enum Clients {
     Bring(Command),
     /// The agent makes them on spare radios of the device's own mac80211_hwsim, and takes them away at the end.
     Hwsim,
+}
+
+/// How a device that several people use is lent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Hold {
+    /// Acquires it; ends with 75 where somebody else has it.
+    pub acquire: Command,
+    /// Releases it, if it is ours.
+    pub release: Command,
 }
 
 /// How a device gets its power.
@@ -156,6 +168,7 @@ impl DeviceFile {
             folder: PathBuf::from("."),
             at: At::Address(address),
             clients: None,
+            hold: None,
             power: None,
             console: None,
             flash: None,
@@ -224,6 +237,7 @@ struct Written {
     address: Option<String>,
     ssh_config: Option<PathBuf>,
     clients: Option<WrittenClients>,
+    hold: Option<Hold>,
     power: Option<Power>,
     console: Option<Console>,
     flash: Option<WrittenFlash>,
@@ -272,8 +286,12 @@ impl Written {
         };
         let clients = self.clients.map(|clients| clients.checked(lines)).transpose()?;
         let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
-        let Self { power, console, settings, .. } = self;
-        Ok(DeviceFile { name, folder, at, clients, power, console, flash, settings })
+        let Self { hold, power, console, settings, .. } = self;
+        if hold.is_some() && matches!(at, At::Labgrid(_)) {
+            let why = "[labgrid] acquires the place and releases it; leave [hold] out";
+            return lines.fault(&["hold"], why.to_owned());
+        }
+        Ok(DeviceFile { name, folder, at, clients, hold, power, console, flash, settings })
     }
 }
 
@@ -378,6 +396,10 @@ mod tests {
                 "lab/ap.toml:2: unknown key `powr`; did you mean `power`?",
             ),
             ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: missing field `off`"),
+            (
+                "[labgrid]\nplace = \"a\"\n[hold]\nacquire = \"x\"\nrelease = \"y\"\n",
+                "lab/ap.toml:3: [labgrid] acquires",
+            ),
             ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
         ] {
             let error = read(text).unwrap_err();

@@ -76,6 +76,14 @@ pub enum Error {
         "`labgrid-client` is not installed; install it with `pip install labgrid`, in a venv whose bin is in PATH, or as root (Debian's own is too old)"
     )]
     NoLabgrid,
+    /// What was acquired is not given back yet.
+    #[error("{what} is not released yet, and that is tried for some minutes more: {said}")]
+    NotReleased {
+        /// The device or its place.
+        what: String,
+        /// Why.
+        said: String,
+    },
     /// A lab's coordinator or its client does not do what is asked.
     #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
     Labgrid {

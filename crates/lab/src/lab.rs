@@ -12,8 +12,8 @@ use model::{architecture::Architecture, event::Event, name::PackageName};
 use crate::{
     Cancel, Error,
     cache::{Cache, Entry},
+    hold::Hold,
     host,
-    labgrid::Hold,
     vm::Platform,
 };
 

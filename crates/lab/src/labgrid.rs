@@ -2,19 +2,17 @@
 //!
 //! `labgrid-client` does it all, as a child: its protocol changes with its versions, its command line does not. It is
 //! run without what its environment would change in the meaning of a command (`LG_ENV`, `LG_STATE`, …). The place is
-//! released by a [`watchdog`], whether headroom ends well, badly or by `kill -9`: there is one way, and it is always
+//! released by a [`crate::watchdog`], whether headroom ends well, badly or by `kill -9`: there is one way, and it is always
 //! gone. A place that this user holds already is used and stays held. Power is left as it is at the end.
 
 mod client;
 mod said;
-mod watchdog;
 
 use std::{
     fs::{File, TryLockError},
     io::{Read, Seek},
     os::unix::process::CommandExt,
     process::{Child, Stdio},
-    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -23,7 +21,7 @@ use linux::folder::Folder;
 use model::event::Event;
 use tempfile::TempDir;
 
-use self::{client::Client, said::Shown, watchdog::Watchdog};
+use self::{client::Client, said::Shown};
 use crate::{
     Error, Lab,
     cache::sum,
@@ -31,6 +29,7 @@ use crate::{
     host::{self, Leave},
     power::Turn,
     remote::Address,
+    watchdog::Watchdog,
 };
 
 /// A switch of power may wait for the device's capacitors.
@@ -53,48 +52,6 @@ const NO_POWER: &str = "no compatible resource";
 
 /// What labgrid-client says where a place was acquired since it was looked at.
 const TAKEN: &str = "already acquired";
-
-/// A place of a lab that a command works with, once it does: acquired when it is first asked for, and released when no
-/// one has the value any more. Cloning shares it.
-#[derive(Clone, Debug, Default)]
-pub struct Hold(Arc<Mutex<Option<Place>>>);
-
-impl Hold {
-    /// Where the place's device is, and whether it was acquired for that.
-    ///
-    /// # Errors
-    ///
-    /// As [`Place::acquire`].
-    pub(crate) fn address(&self, lab: &Lab, labgrid: &Labgrid) -> Result<(Address, bool), Error> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = held.as_ref() {
-            return Ok((place.address.clone(), false));
-        }
-        let place = held.insert(Place::acquire(lab, labgrid)?);
-        Ok((place.address.clone(), true))
-    }
-
-    /// Turns the place's power.
-    ///
-    /// # Errors
-    ///
-    /// As [`Place::acquire`] and [`Place::power`].
-    pub(crate) fn power(&self, lab: &Lab, labgrid: &Labgrid, turn: Turn) -> Result<(), Error> {
-        self.address(lab, labgrid)?;
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().map_or(Ok(()), |place| place.power(lab, turn))
-    }
-
-    /// Gives the place back, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// As [`Place::release`].
-    pub fn release(&self) -> Result<(), Error> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.take().map_or(Ok(()), Place::release)
-    }
-}
 
 /// A place that is held. It is released when it is dropped, if it was acquired here.
 #[derive(Debug)]
@@ -152,6 +109,11 @@ impl Place {
         Ok(place)
     }
 
+    /// Where its device is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Turns its power.
     ///
     /// # Errors
@@ -200,15 +162,18 @@ impl Place {
         Ok(())
     }
 
-    /// Gives the place back; `Err` says why that is not done yet, or not at all.
+    /// Gives the place back.
     ///
     /// # Errors
     ///
-    /// [`Error::Labgrid`].
+    /// [`Error::NotReleased`].
     pub fn release(mut self) -> Result<(), Error> {
         self.state = None;
         let Some(watchdog) = self.watchdog.take() else { return Ok(()) };
-        watchdog.release().map_err(|why| self.client.failed(&why))
+        watchdog.release().map_err(|said| Error::NotReleased {
+            what: self.client.what(),
+            said: client::reason(&said).to_owned(),
+        })
     }
 }
 
@@ -246,7 +211,7 @@ fn claim(
 ) -> Result<Option<Watchdog>, Error> {
     let Some(holder) = &shown.acquired else {
         // First who releases it, then what is to be released: whatever becomes of the call.
-        let watchdog = Watchdog::start(client.release(), lock)?;
+        let watchdog = Watchdog::start(client.release(), Some(lock))?;
         return match client.acquire(&lab.cancel) {
             Ok(()) => Ok(Some(watchdog)),
             // Somebody else was quicker, who may be the same user.

@@ -35,6 +35,7 @@ mod exchange;
 mod fetch;
 pub mod flash;
 pub mod functions;
+pub mod hold;
 mod hopes;
 pub mod host;
 pub mod host_command;
@@ -60,6 +61,7 @@ pub mod study_file;
 mod tool;
 mod transcript;
 pub mod vm;
+mod watchdog;
 
 pub use cancel::Cancel;
 pub use error::Error;

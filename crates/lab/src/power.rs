@@ -1,4 +1,4 @@
-//! A device that is on and answers: its place is acquired, its power turned on, and ssh is waited for.
+//! A device that is on and answers: it is acquired, its power turned on, and ssh is waited for.
 //!
 //! What turns it is the device file's commands, or its lab. It is never turned off without being asked to, and stays as it
 //! is when headroom ends.
@@ -13,7 +13,7 @@ use model::event::Event;
 use crate::{
     Error, Lab,
     device_file::{self, At, DeviceFile},
-    host_command::{self, DEADLINE, HostCommand, in_group},
+    host_command::{self, HostCommand, in_group},
     remote::Address,
 };
 
@@ -48,48 +48,48 @@ pub enum Turn {
     Cycle,
 }
 
-/// Has a device on, and says where it is. A place of a lab is acquired, which turns it on; another device that has a
-/// `[power]` is turned on where it does not answer.
+/// Has a device on, and says where it is. A place of a lab is acquired, which turns it on; another device is lent by its
+/// `[hold]`, and turned on by its `[power]` where it does not answer.
 ///
 /// # Errors
 ///
-/// As [`Place::acquire`](crate::labgrid::Place::acquire), [`turn`] and [`wait_for`].
+/// As [`Place::acquire`](crate::labgrid::Place::acquire), [`HostCommand::run`], [`turn`] and [`wait_for`].
 pub fn on(lab: &Lab, device: &DeviceFile) -> Result<Address, Error> {
-    let (address, is_new) = match &device.at {
-        At::Labgrid(labgrid) => lab.hold.address(lab, labgrid)?,
+    let (address, is_acquired) = match &device.at {
+        At::Labgrid(labgrid) => lab.hold.place(lab, labgrid)?,
         At::Address(address) => {
-            let is_off = device.power.is_some() && no_answer(lab, address)?.is_some();
-            if is_off {
-                turn(lab, device, Turn::On)?;
-            }
-            (address.clone(), is_off)
+            let lend = |commands| lab.hold.lend(lab, device, commands);
+            let is_lent = device.hold.as_ref().map(lend).transpose()?;
+            (address.clone(), is_lent.unwrap_or_default())
         }
     };
-    if is_new {
+    let is_off = device.power.is_some() && no_answer(lab, &address)?.is_some();
+    if is_off {
+        turn(lab, device, Turn::On)?;
+    }
+    if is_acquired || is_off {
         wait_for(lab, device, &address)?;
         lab.emit(Event::DeviceReady { device: device.name.clone() });
     }
     Ok(address)
 }
 
-/// Turns a device's power; `false` where nothing can: there is neither a lab nor a `[power]`.
+/// Turns a device's power, by its `[power]`, else by its lab; `false` where there is neither.
 ///
 /// # Errors
 ///
 /// As [`HostCommand::run`], or of the lab's client.
 pub fn turn(lab: &Lab, device: &DeviceFile, turn: Turn) -> Result<bool, Error> {
-    if let At::Labgrid(labgrid) = &device.at {
+    let Some(power) = &device.power else {
+        let At::Labgrid(labgrid) = &device.at else { return Ok(false) };
         return lab.hold.power(lab, labgrid, turn).map(|()| true);
-    }
-    let Some(power) = &device.power else { return Ok(false) };
+    };
     lab.emit(Event::DeviceStep {
         device: device.name.clone(),
         step: "turning its power".to_owned(),
     });
     for (name, command) in commands(power, turn) {
-        let (device, folder, text) = (&device.name, &device.folder, &command.0);
-        let values = &[];
-        HostCommand { device, name, text, folder, values, deadline: DEADLINE }.run(&lab.cancel)?;
+        HostCommand::of(device, name, command).run(&lab.cancel)?;
     }
     Ok(true)
 }
