@@ -29,6 +29,7 @@ mod completion;
 mod contention;
 mod count;
 mod device_power;
+mod devices;
 mod doctor;
 mod environment;
 mod full_disk;

@@ -3,19 +3,12 @@
 
 use std::{
     fs,
-    io::{Read, Write},
-    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::Signal;
 
-use crate::harness::{Busy, Client, Device, Ended, Place, Running, Server, free_port};
+use crate::harness::{Busy, Client, Device, Ended, Link, Place, Running, Server, free_port};
 
 const SERVERS: [Server; 2] = [Server::OpenSsh, Server::Dropbear];
 
@@ -211,7 +204,11 @@ fn a_link_that_is_cut_and_a_headroom_that_is_killed_leave_a_device_as_it_was() {
         let groups = device.groups();
         assert!(!groups.is_empty(), "what runs there is in a group");
         link.cut();
-        running.end().code(4).says("the connection to working-");
+        running
+            .end()
+            .code(3)
+            .says("the connection to working-")
+            .says("it was lost in the last trial");
         device.is_left_as_it_was();
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
         client.name(&killed[4..], device.port, "");
@@ -242,71 +239,4 @@ fn an_ssh_and_an_agent_that_are_killed_leave_a_device_as_it_was() {
         device.is_left_as_it_was();
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
     }
-}
-
-/// A link to a server of the loopback that has a speed, and can be cut.
-struct Link {
-    port: u16,
-    is_cut: Arc<AtomicBool>,
-    streams: Arc<Mutex<Vec<TcpStream>>>,
-}
-
-impl Link {
-    /// So many bytes a second in each direction.
-    fn to(server: u16, speed: usize) -> Self {
-        let port = free_port();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
-        // What it has not carried yet shall not look as if it had: connections have their listener's buffer.
-        rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 64 * 1024).unwrap();
-        let (is_cut, streams) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<_>>>::default());
-        let (cut, all) = (Arc::clone(&is_cut), Arc::clone(&streams));
-        thread::spawn(move || {
-            for near in listener.incoming().flatten() {
-                if cut.load(Ordering::Relaxed) {
-                    return;
-                }
-                let far = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).unwrap();
-                let ends = || [&near, &far].map(|stream| stream.try_clone().unwrap());
-                all.lock().unwrap().extend(ends());
-                let [back_to, back_from] = ends();
-                thread::spawn(move || carry(near, far, speed));
-                thread::spawn(move || carry(back_from, back_to, speed));
-            }
-        });
-        Self { port, is_cut, streams }
-    }
-
-    /// What this address leads over.
-    fn named(self, client: &Client, address: &str) -> Self {
-        client.name(address.strip_prefix("ssh:").unwrap(), self.port, "");
-        self
-    }
-
-    fn cut(&self) {
-        self.is_cut.store(true, Ordering::Relaxed);
-        for stream in self.streams.lock().unwrap().iter() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.cut();
-        // It waits for one more.
-        drop(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)));
-    }
-}
-
-/// Carries bytes in one direction until either end is closed.
-fn carry(mut from: TcpStream, mut to: TcpStream, speed: usize) {
-    let mut buffer = [0; 32 * 1024];
-    while let Ok(length @ 1..) = from.read(&mut buffer) {
-        if to.write_all(&buffer[..length]).is_err() {
-            break;
-        }
-        thread::sleep(Duration::from_secs_f64(length as f64 / speed as f64));
-    }
-    let _ = to.shutdown(Shutdown::Write);
-    let _ = from.shutdown(Shutdown::Read);
 }

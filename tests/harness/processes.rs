@@ -69,6 +69,13 @@ impl Busy {
         let script = "while :; do :; done";
         Self(Command::new(place.path(name)).args(["-c", script]).spawn().unwrap())
     }
+
+    /// Whether it runs, and is not stopped.
+    pub(crate) fn is_running(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap_or_default();
+        let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+        matches!(state, Some('R' | 'S' | 'D'))
+    }
 }
 
 impl Drop for Busy {

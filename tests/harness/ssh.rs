@@ -136,6 +136,8 @@ for folder in usr/lib usr/lib64; do mount --bind "/$folder" "$folder"; done
 for file in null zero urandom random; do : >"dev/$file"; mount --bind "/dev/$file" "dev/$file"; done
 mount --rbind /proc proc
 mount --rbind /sys sys
+cat /proc/sys/kernel/random/uuid >etc/boot_id
+mount --bind etc/boot_id proc/sys/kernel/random/boot_id
 printf 'root:x:0:0::/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n' >etc/passwd
 cp "$MADE/key.pub" root/.ssh/authorized_keys
 cp "$MADE/host_key" etc
@@ -152,7 +154,11 @@ esac
 #[derive(Debug)]
 pub(crate) struct Device {
     server: Child,
+    kind: Server,
+    /// What its root is made of.
+    made: PathBuf,
     pub(crate) port: u16,
+    more: String,
     files: BTreeSet<PathBuf>,
 }
 
@@ -174,22 +180,13 @@ impl Device {
         fs::set_permissions(made.join("busybox"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(client.key().with_extension("pub"), made.join("key.pub")).unwrap();
         server.make_key(&made.join("host_key"));
-        let root = made.join("root");
-        fs::create_dir(&root).unwrap();
+        fs::create_dir(made.join("root")).unwrap();
         let port = free_port();
-        let said = fs::File::create(made.join("said")).unwrap();
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "--", "sh", "-c", RAISE, "sh"]).arg(&root).stdin(Stdio::null());
-        command.env("MADE", &made).env("PORT", port.to_string()).env("MORE", more);
-        command.env("SERVER", server.name()).stdout(said.try_clone().unwrap()).stderr(said);
-        let server_process = command.spawn().unwrap();
         client.name(server.name(), port, "");
-        let mut device = Self { server: server_process, port, files: BTreeSet::new() };
-        let answers = || client.can(server.name(), "true").then_some(());
-        if eventually(Duration::from_secs(10), answers).is_none() {
-            panic!("{server:?}: {}", fs::read_to_string(made.join("said")).unwrap());
-        }
-        device.files = device.files_now();
+        let (kind, more) = (server, more.to_owned());
+        let server = raise(kind, &made, port, &more);
+        let mut device = Self { server, kind, made, port, more, files: BTreeSet::new() };
+        device.await_answer(client);
         Some(device)
     }
 
@@ -206,6 +203,34 @@ impl Device {
     /// Turns it on again.
     pub(crate) fn go_on(&self) {
         send(self.server_pid(), Signal::CONT);
+    }
+
+    fn await_answer(&mut self, client: &Client) {
+        let answers = || client.can(self.kind.name(), "true").then_some(());
+        if eventually(Duration::from_secs(10), answers).is_none() {
+            let said = fs::read_to_string(self.made.join("said")).unwrap();
+            panic!("{:?}: {said}", self.kind);
+        }
+        self.files = self.files_now();
+    }
+
+    /// Turns it off in the midst of whatever it does, and on again: another boot, with nothing of the one before.
+    pub(crate) fn reboot(&mut self, client: &Client) {
+        self.turn_off();
+        self.server = raise(self.kind, &self.made, self.port, &self.more);
+        self.await_answer(client);
+    }
+
+    fn turn_off(&mut self) {
+        self.processes().iter().for_each(Process::kill);
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+
+    /// A file of its, as it is now.
+    pub(crate) fn file(&self, path: &str) -> String {
+        let root = format!("/proc/{}/root", self.server.id());
+        fs::read_to_string(Path::new(&root).join(path)).unwrap()
     }
 
     /// What runs on it, the server that waits for connections left aside.
@@ -234,14 +259,23 @@ impl Device {
 
     /// Asserts that soon nothing is there that was not there before headroom.
     pub(crate) fn is_left_as_it_was(&self) {
-        let is_as_it_was =
-            || (self.processes().is_empty() && self.files_now() == self.files).then_some(());
+        self.is_left_but_for("");
+    }
+
+    /// The same, whatever processes of this name there are.
+    pub(crate) fn is_left_but_for(&self, name: &str) {
+        let left = || {
+            let mut processes = self.processes();
+            processes.retain(|process| process.name != name);
+            processes
+        };
+        let is_as_it_was = || (left().is_empty() && self.files_now() == self.files).then_some(());
         if eventually(GRACE, is_as_it_was).is_some() {
             return;
         }
         let files = self.files_now();
         let changed: Vec<_> = files.symmetric_difference(&self.files).collect();
-        panic!("left on the device: processes {:?}, files {changed:?}", self.processes());
+        panic!("left on the device: processes {:?}, files {changed:?}", left());
     }
 
     /// All files but those that are this machine's.
@@ -264,10 +298,19 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        self.processes().iter().for_each(Process::kill);
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        self.turn_off();
     }
+}
+
+/// Starts a server on a root of its own.
+fn raise(server: Server, made: &Path, port: u16, more: &str) -> Child {
+    let said = fs::File::create(made.join("said")).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--", "sh", "-c", RAISE, "sh"]).arg(made.join("root"));
+    command.env("MADE", made).env("PORT", port.to_string()).env("MORE", more);
+    command.env("SERVER", server.name()).stdin(Stdio::null());
+    command.stdout(said.try_clone().unwrap()).stderr(said);
+    command.spawn().unwrap()
 }
 
 /// What this machine lacks for a device.

@@ -515,6 +515,58 @@ doubts! {
     Doubt: format!("Not every call of `{name}` was counted in {trials}.");
     "Its count is a lower bound: probe fewer functions, or restart the subject before.";
 
+    /// A device chose the frequency of its CPUs by itself.
+    Governor {
+        /// What chose it.
+        governor: String,
+        /// Where.
+        trials: Affected,
+    }
+    Doubt: format!("The governor was `{}`, and not `performance`, in {trials}.", inert::line(governor));
+    "CPU time depends on the frequency that it chose: `[settings]` with `governor = \"performance\"` in a device file.";
+
+    /// A device's CPUs might clock above their base.
+    Turbo {
+        /// Where.
+        trials: Affected,
+    }
+    Doubt: format!("CPUs might clock above their base in {trials}.");
+    "CPU time depends on heat and neighbours then: `[settings]` with `turbo = false` in a device file.";
+
+    /// A device's clock is one that kernels fall back to.
+    PoorClock {
+        /// Which.
+        clock: String,
+        /// Where.
+        trials: Affected,
+    }
+    Doubt: format!("The clock was `{}`, which is coarse or slow to read, in {trials}.", inert::line(clock));
+    "Lengthen `window`, and see in the device's kernel log why it takes no better clock.";
+
+    /// A device was so warm that its kernel held CPUs back.
+    HeldBack {
+        /// Where.
+        trials: Affected,
+    }
+    Doubt: format!("The device was warm, and its CPUs were held back to cool it, in {trials}.");
+    "The same work took longer there: let it cool, give it air, and measure again.";
+
+    /// A device was booted anew between trials.
+    Booted {
+        /// The trials after the first boot.
+        trials: Affected,
+    }
+    Doubt: format!("The device was booted anew within the run: {trials} are of another boot than the first trial.");
+    "Addresses, caches and clients are others after a boot: where the figures differ, measure again.";
+
+    /// A device is not known to be as it was before the run.
+    NotAsItWas {
+        /// In what.
+        left: Vec<String>,
+    }
+    Doubt: format!("The device is not known to be as it was before the run: {}.", inert::line(&left.join("; ")));
+    "Look at it, set it right by hand, or boot it.";
+
     /// Every repetition is one machine state.
     OneState {}
     Caveat: "Every repetition was the same machine state (`perturb = \"nothing\"`): one memory layout, one hash seed, \

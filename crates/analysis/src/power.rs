@@ -18,10 +18,16 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use model::verdict::{Expect, FEWEST_PAIRS};
+use model::{
+    trial::Trial,
+    verdict::{Expect, FEWEST_PAIRS},
+};
 use statrs::function::{erf::erfc, gamma::ln_gamma};
 
-use crate::stats::{Estimate, t_quantile_at};
+use crate::{
+    figures::{self, Part},
+    stats::{Estimate, t_quantile_at},
+};
 
 /// The share of experiments in which an effect is to be found.
 pub const POWER: f64 = 0.8;
@@ -40,6 +46,24 @@ const FEW: usize = 5;
 pub fn detectable(pairs: u32, sd: f64, level: f64) -> Option<f64> {
     let freedom = pairs.checked_sub(1).filter(|freedom| *freedom > 0)? as usize;
     Some(found_noncentrality(freedom, level) * sd / f64::from(pairs).sqrt())
+}
+
+/// The smallest share of its CPU by which a trial's figure must change for so many pairs of windows of this length, s, to find
+/// it, by the noise from sample to sample of one trial. What changes more slowly than a window is not in it, so it is a lower
+/// bound. `None` where the trial has no figure, or too few samples.
+pub fn foretold(trial: &Trial, pairs: u32, window_s: f64) -> Option<f64> {
+    const FEWEST_STEPS: usize = 4;
+    let figures = figures::of(trial).ok()?;
+    let steps: Vec<f64> = figures.series.iter().filter_map(|step| step.part(Part::Sum)).collect();
+    if steps.len() < FEWEST_STEPS || window_s <= 0.0 {
+        return None;
+    }
+    let seen = Estimate::of(&steps)?;
+    let step_s = figures.window_s / steps.len() as f64;
+    // Means of a window's steps, and the difference of two of them.
+    let sd = seen.sd? * (2.0 * step_s / window_s).sqrt();
+    let smallest = detectable(pairs, sd, 0.05)?;
+    (seen.mean > 0.0).then(|| smallest / seen.mean)
 }
 
 /// The noncentrality that a two-sided t test finds in [`POWER`] of all experiments. A run asks for one or two of them, for
@@ -171,6 +195,16 @@ mod tests {
         let needed = pairs_needed(&relative, 0.005, Expect::Faster, 0.05).unwrap();
         assert!(detectable(needed, 0.01, 0.05).unwrap() <= 0.01);
         assert!(detectable(needed - 1, 0.01, 0.05).unwrap() > 0.01);
+    }
+
+    #[test]
+    fn more_pairs_and_longer_windows_see_smaller_changes_of_a_trial() {
+        let run = crate::fixture::run();
+        let trials = crate::fixture::trials(&run);
+        let of = |pairs, window_s| foretold(&trials[0], pairs, window_s).unwrap();
+        assert!(of(12, 20.0) > 0.0 && of(12, 20.0) < of(6, 20.0));
+        let (short, long) = (of(12, 5.0), of(12, 20.0));
+        assert!((short / long - 2.0).abs() < 1e-9, "{short} {long}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::collections::BTreeMap;
 
 use model::{
+    facts::Facts,
     study::{Mode, Perturb, Target},
     trial::{Outcome, Recording, Trial, TrialId},
 };
@@ -42,6 +43,8 @@ const UNEVEN: f64 = 0.05;
 const COUNTERS_AGREE: f64 = 1e-3;
 /// The control group is rounded to 1 µs at both ends of the window.
 const GROUP_GRAIN_US: f64 = 2.0;
+/// Clocks that kernels fall back to: coarse, or slow to read.
+const POOR_CLOCKS: [&str; 6] = ["jiffies", "refined-jiffies", "pit", "hpet", "acpi_pm", "dummy"];
 /// Beyond twice the largest measured count a line is an extrapolation worth a sentence.
 const EXTRAPOLATION: f64 = 2.0;
 
@@ -113,7 +116,40 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
         .chain(sample_doubts(&seen))
         .chain(counter_doubts(&seen))
         .chain(other_doubts(&seen))
+        .chain(device_doubts(measured, &seen))
         .collect()
+}
+
+/// What a device was that figures in real time depend on.
+fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
+    if measured.run.study.access_point.kind == Target::Vm {
+        return Vec::new();
+    }
+    let of = |facts: fn(&Facts) -> bool| affected(seen, |seen| facts(&seen.recording.facts));
+    let first = |facts: fn(&Facts) -> Option<String>| {
+        seen.iter().find_map(|seen| facts(&seen.recording.facts)).unwrap_or_default()
+    };
+    let governor = of(|facts| other_governor(facts).is_some())
+        .map(|trials| Doubt::Governor { governor: first(other_governor), trials });
+    let turbo = of(|facts| facts.turbo == Some(true)).map(|trials| Doubt::Turbo { trials });
+    let clock = of(|facts| poor_clock(facts).is_some())
+        .map(|trials| Doubt::PoorClock { clock: first(poor_clock), trials });
+    let warm = of(|facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back))
+        .map(|trials| Doubt::HeldBack { trials });
+    let boot = seen.first().and_then(|seen| seen.recording.facts.boot.clone());
+    let booted = affected(seen, |seen| seen.recording.facts.boot != boot)
+        .map(|trials| Doubt::Booted { trials });
+    let left = &measured.run.left;
+    let left = (!left.is_empty()).then(|| Doubt::NotAsItWas { left: left.clone() });
+    [governor, turbo, clock, warm, booted, left].into_iter().flatten().collect()
+}
+
+fn other_governor(facts: &Facts) -> Option<String> {
+    facts.governor.clone().filter(|governor| governor != "performance")
+}
+
+fn poor_clock(facts: &Facts) -> Option<String> {
+    facts.clock.clone().filter(|clock| POOR_CLOCKS.contains(&clock.as_str()))
 }
 
 /// Each program's hash in the first trial that ran it; variants run different programs.
@@ -316,7 +352,7 @@ fn frame(measured: &Measured) -> Vec<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use model::{name::Sha256Hex, sample::LoadFailure};
+    use model::{facts::Warmth, name::Sha256Hex, sample::LoadFailure};
 
     use super::*;
     use crate::{analyse, fixture};
@@ -401,6 +437,38 @@ mod tests {
             let found = found.unwrap_or_else(|| panic!("{expected}: {said:#?}"));
             assert!(found.contains("1 trial (found@18#1)"), "{found}");
         }
+    }
+
+    #[test]
+    fn what_a_device_is_weakens_its_figures_and_nobody_elses() {
+        let mut run = fixture::run();
+        let mut trials = fixture::trials(&run);
+        for (trial, place) in trials.iter_mut().zip(0..) {
+            let Outcome::Measured(recording) = &mut trial.outcome else { continue };
+            let facts = &mut recording.facts;
+            (facts.governor, facts.turbo) = (Some("ondemand".to_owned()), Some(true));
+            facts.clock = Some("jiffies".to_owned());
+            facts.warmth = Some(Warmth { warmest_mc: Some(90_000), is_held_back: place == 3 });
+            facts.boot = Some(if place < 5 { "a" } else { "b" }.to_owned());
+        }
+        run.left = vec!["turbo stays on: no".to_owned()];
+        let said = |run: &model::run::Run| -> Vec<String> {
+            analyse(run, &trials).doubts.iter().map(Doubt::to_string).collect()
+        };
+        let words = [
+            "governor was `ondemand`",
+            "above their base",
+            "clock was `jiffies`",
+            "1 trial (",
+            "another boot",
+            "turbo stays on",
+        ];
+        let counts = |said: &[String]| {
+            words.map(|word| said.iter().filter(|one| one.contains(word)).count())
+        };
+        assert_eq!(counts(&said(&run)), [0; 6]);
+        run.study.access_point.kind = Target::Device("ap".to_owned());
+        assert_eq!(counts(&said(&run)), [1; 6], "{:#?}", said(&run));
     }
 
     fn last(recording: &mut Recording) -> &mut model::sample::Sample {

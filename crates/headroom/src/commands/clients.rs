@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::Analysis;
-use lab::{run_folder::Recorded, runner, study_file::StudyFile};
+use lab::{clients::ClientTrials, run_folder::Recorded, runner, study_file::StudyFile};
 use model::{
     experiment::Clients,
     study::{Gates, Study, Target as Kind},
@@ -19,7 +19,9 @@ use super::{
     check, compare,
     kinds::{Following, Site, SoFar, Verbs},
     publish::{self, Wanted},
-    trials::{changed, estimate, lab_for, measured, on_device, plain, planned, show_plan},
+    trials::{
+        changed, estimate, foretold, lab_for, measured, on_device, plain, planned, show_plan,
+    },
 };
 use crate::{
     code_files::SymbolFolders,
@@ -59,7 +61,9 @@ impl Verbs for Clients {
         file: &StudyFile,
         path: &Path,
     ) -> Result<Recorded, Failure> {
-        measured(options, plain(site.on, site.symbols), file, path)
+        let foretell = foretold(&file.study, file.study.trial.repetitions);
+        let trials = ClientTrials { foretell: &foretell, ..plain(site.on, site.symbols) };
+        measured(options, trials, file, path)
     }
 
     fn may_go_on(recorded: &Recorded, on: &On) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ use super::{
     alarms,
     publish::{self, Wanted},
     targets::{self, A_A_PAIRS},
-    trials::{measured, on_device, plain, refuse_clients, say_estimate, show_plan},
+    trials::{foretold, measured, on_device, plain, refuse_clients, say_estimate, show_plan},
 };
 use crate::{
     code_files::SymbolFolders,
@@ -65,7 +65,9 @@ pub(super) fn of_clients(
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
-    let trials = ClientTrials { comparing: Some(&comparing), ..plain(&flags.on, &symbols) };
+    let foretell = foretold(&file.study, comparing.versus.pairs.most());
+    let plain = plain(&flags.on, &symbols);
+    let trials = ClientTrials { comparing: Some(&comparing), foretell: &foretell, ..plain };
     let recorded = measured(options, trials, &file, &path)?;
     let page = recorded.path.join(PAGE);
     let wanted =

@@ -4,7 +4,11 @@
 
 use std::path::Path;
 
-use analysis::{judge::sequential::is_decided, quantity::count};
+use analysis::{
+    judge::sequential::is_decided,
+    power,
+    quantity::{count, percent},
+};
 use lab::{
     clients::{ClientTrials, Target},
     missing::Needs,
@@ -16,7 +20,7 @@ use lab::{
 use model::{
     experiment::Clients,
     study::{Mode, Study, Target as Kind, Variant},
-    trial::{PlannedTrial, Purpose},
+    trial::{PlannedTrial, Purpose, Trial},
     wire::Measure,
 };
 use serde_json::json;
@@ -33,7 +37,25 @@ use crate::{
 
 /// Trials that compare nothing.
 pub(super) fn plain<'a>(target: &'a Target, symbols: &'a SymbolFolders) -> ClientTrials<'a> {
-    ClientTrials { target, symbols, comparing: None, decided: &is_decided }
+    ClientTrials { target, symbols, comparing: None, decided: &is_decided, foretell: &|_| None }
+}
+
+/// What a device's noise lets so many pairs of a study see.
+pub(super) fn foretold(
+    study: &Study,
+    pairs: u32,
+) -> impl Fn(&Trial) -> Option<String> + Sync + use<> {
+    let window = study.trial.window;
+    move |trial: &Trial| {
+        let share = power::foretold(trial, pairs, window.as_secs_f64())?;
+        let seconds = trial.planned.measure.window;
+        Some(format!(
+            "by its noise within {seconds} before the run, {} of {window} will not see a difference below {}; changes that are \
+             slower than that come on top",
+            count(pairs, "pair"),
+            percent(share)
+        ))
+    }
 }
 
 /// Carries trials out where they are to be made.
@@ -145,6 +167,7 @@ pub(super) fn changed(mut file: StudyFile, flags: &flags::Run) -> Result<StudyFi
     study_file::check(study).map_err(Failure::Usage)?;
     if flags.on != On::Vm {
         refuse_host_load(study)?;
+        states::refuse_on_device(study)?;
     }
     file.keep_only(flags.only.iter().map(|word| Purpose::from(*word)).collect());
     file.overrides.extend(flags.changes());

@@ -8,14 +8,15 @@ use model::{
     name::VariantName,
     plural::count,
     run::{DeviceIdentity, LabIdentity, Run},
+    span::Span,
     study::{Mode, Study, Target as Recorded, Variant},
-    trial::{HostCost, Outcome, PlannedTrial, Recording},
+    trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial},
     verdict::Difference,
     wire::Order,
 };
 
 use super::{
-    ClientTrials, Ground,
+    ClientTrials, Foretell, Ground,
     connection::{Connection, is_of_device},
     images::{Images, names_images},
     population::Population,
@@ -26,7 +27,7 @@ use crate::{
     comparison::{Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
-    functions, objects, plan,
+    functions, host, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
     remote::Remote,
     run_folder::RunFolder,
@@ -35,6 +36,9 @@ use crate::{
     study_file::StudyFile,
     vm::Failure,
 };
+
+/// So long a device is measured before a run, at most, to learn how noisy it is.
+const FORETASTE: Span = Span::from_secs(10);
 
 /// A device that has been greeted, and what trials need of it.
 #[derive(Debug)]
@@ -248,6 +252,32 @@ impl OnDevice {
         self.agent(lab)?;
         let Self { connection, settings, .. } = self;
         connection.agent(lab, |_| Ok(())).and_then(|agent| settings.set(lab, agent))
+    }
+
+    /// Measures for some seconds what the run is going to measure, and tells what noise of this size lets it see. A trial that
+    /// cannot be made tells nothing, and is no error: the run's own will say why.
+    pub(super) fn foretell(
+        &mut self,
+        lab: &Lab,
+        rest: &[PlannedTrial],
+        foretell: &Foretell,
+    ) -> Result<(), Error> {
+        let is_repeated =
+            |trial: &&PlannedTrial| trial.id.purpose == Purpose::Cpu && trial.id.repetition > 1;
+        let Some(planned) = rest.iter().find(is_repeated) else { return Ok(()) };
+        let mut planned = planned.clone();
+        let measure = &mut planned.measure;
+        let most = FORETASTE.as_nanos() / measure.sample_every.as_nanos().max(1);
+        let longest = Span::from_nanos(most * measure.sample_every.as_nanos());
+        measure.window = measure.window.min(longest);
+        measure.identify = false;
+        let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
+        let finished = self.trial(lab, &planned, &TrialFiles::below(folder.path()))?;
+        let Finished { outcome, cost, idle_before } = finished;
+        let (began_unix, same_as) = (host::unix_now(), None);
+        let trial = Trial { planned, began_unix, cost, idle_before, same_as, outcome };
+        foretell(&trial).into_iter().for_each(|text| lab.emit(Event::Doubt { text }));
+        Ok(())
     }
 
     /// Sets back what was set; answers what is not known to be as it was. Where the device was lost in the last trial and

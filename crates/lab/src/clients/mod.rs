@@ -60,7 +60,12 @@ pub struct ClientTrials<'a> {
     pub comparing: Option<&'a Comparing<'a>>,
     /// Whether a comparison is decided.
     pub decided: &'a Decided,
+    /// What a device's noise lets a run see, told before it starts.
+    pub foretell: &'a Foretell,
 }
+
+/// What is to be said of a short trial before the first one counts, where anything is.
+pub type Foretell = dyn Fn(&Trial) -> Option<String> + Sync;
 
 /// What trials start from.
 #[derive(Debug)]
@@ -138,7 +143,11 @@ impl Procedure for ClientTrials<'_> {
             Ground::Virtual(ground) => ground.raise(lab, rest),
             Ground::Device(device) => {
                 let device = device.get_mut().unwrap_or_else(PoisonError::into_inner);
-                if rest.is_empty() { Ok(()) } else { device.set(lab) }
+                if rest.is_empty() {
+                    return Ok(());
+                }
+                device.set(lab)?;
+                device.foretell(lab, rest, self.foretell)
             }
         }
     }

@@ -1,0 +1,280 @@
+//! Studies on devices: a run goes on where a link breaks, falls silent, or a device is booted in the middle; settings are set for
+//! it and set back however it ends; clients come as the device file says.
+//!
+//! Devices are BusyBox behind real servers (`harness::ssh`). They have no radios; what sets a governor is a folder of files in
+//! the place of the kernel's, because no machine of the tests changes its frequency.
+
+use std::{
+    env,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use rustix::process::Signal;
+
+use crate::harness::{Busy, Client, Device, Link, Place, Running, Server, eventually};
+
+/// In a device's root: a governor, whose name is as long as `performance`, because these files remember their length.
+const GOVERNOR: &str = "mount -t tmpfs cpu sys/devices/system/cpu; mkdir -p sys/devices/system/cpu/cpufreq/policy0; \
+                        echo 0-1 >sys/devices/system/cpu/online; \
+                        echo interactive >sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+const POLICY: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+
+/// An agent ends where it has heard nothing for ten seconds, and has restored everything soon after.
+const SILENCE: Duration = Duration::from_secs(14);
+
+/// Two variants of a process that is always busy.
+fn study(process: &str, repetitions: u32, window: &str) -> String {
+    format!(
+        "question = \"What does it cost?\"\n[access-point]\n[subject]\nprocess = \"{process}\"\n\
+         [trial]\nwarm-up = \"100ms\"\nwindow = \"{window}\"\nsample-every = \"100ms\"\nrepetitions = {repetitions}\n\
+         [profile]\nrepetitions = 0\n\
+         [[variant]]\nname = \"alone\"\n[[variant]]\nname = \"beside\"\nload = {{ run = \"true\", every = \"100ms\" }}\n"
+    )
+}
+
+/// A place with a client of ssh and a busy process.
+fn with_busy(name: &str) -> (Place, Client, Busy) {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let busy = Busy::named(&place, name);
+    (place, client, busy)
+}
+
+fn run(place: &Place, client: &Client, words: &[&str]) -> Running {
+    place.headroom(words.iter().copied()).env("PATH", client.path()).start()
+}
+
+/// Trials that have ended, by the words that the run has said.
+fn trials(place: &Place) -> usize {
+    std::fs::read_dir(place.path("run/trials")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_study_runs_on_a_device_and_is_gone_on_with_where_it_is_named_again() {
+    let (place, client, _busy) = with_busy("busy-dev-run");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    place.write("study.toml", &study("busy-dev-run", 3, "200ms"));
+    let words = ["run", "study.toml", "--on", "ssh:dropbear", "--out", "run"];
+    let ended = run(&place, &client, &words).end();
+    ended.code(0).prints("a core of dropbear");
+    assert_eq!(trials(&place), 6);
+    device.is_left_as_it_was();
+    std::fs::remove_file(place.path("run/trials/alone@0#2.json")).unwrap();
+    let again = ["run", "--resume", "run"];
+    let ended = run(&place, &client, &again).end();
+    ended.code(2).in_one_line().says("begun on dropbear").says("name it again");
+    let ended = run(&place, &client, &[&again[..], &["--on", "ssh:dropbear"]].concat()).end();
+    ended.code(0);
+    assert_eq!(trials(&place), 6);
+    device.is_left_as_it_was();
+}
+
+#[test]
+fn what_a_device_cannot_have_is_refused_in_one_line() {
+    let (place, client, _busy) = with_busy("busy-dev-words");
+    place.write("study.toml", &study("busy-dev-words", 2, "200ms"));
+    let refused = |words: &[&str], why: &str| {
+        let on = [words, &["--on", "ssh:nobody", "--out", "run"]].concat();
+        run(&place, &client, &on).end().code(2).in_one_line().says(why);
+    };
+    refused(&["run", "app-contention"], "none is a device; leave --on out");
+    refused(&["run", "tx-completion"], "none is a device; leave --on out");
+    refused(&["run", "study.toml", "--clients", "3"], "has the clients that are there");
+    refused(&["run", "self-check"], "which a device does not feel");
+    refused(&["run", "study.toml", "--perturb=image"], "a device has one CPU and one image");
+    let plan = ["run", "study.toml", "--on", "ssh:nobody", "--dry-run"];
+    let ended = run(&place, &client, &plan).end();
+    ended
+        .code(0)
+        .prints("device        nobody, with the clients that it has then")
+        .prints("4 trials, about");
+    assert!(!ended.stdout.contains("to make"), "nothing is made for a device: {ended}");
+}
+
+#[test]
+fn a_link_that_breaks_costs_one_trial_and_the_run_goes_on() {
+    let (place, client, _busy) = with_busy("busy-dev-cut");
+    for server in [Server::OpenSsh, Server::Dropbear] {
+        let Some(device) = Device::start(&place, &client, server, "") else { return };
+        let address = format!("ssh:weak-{}", server.name());
+        let link = Link::to(device.port, 1 << 30).named(&client, &address);
+        let _ = std::fs::remove_dir_all(place.path("run"));
+        place.write("study.toml", &study("busy-dev-cut", 3, "1s"));
+        let words = ["run", "study.toml", "--on", &address, "--out", "run"];
+        let running = run(&place, &client, &words);
+        let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+        sleep(Duration::from_millis(400));
+        link.cut();
+        device.is_left_as_it_was();
+        link.mend();
+        let ended = running.end();
+        ended.code(3).says("is lost (the connection to weak-").says("is back after");
+        assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
+        device.is_left_as_it_was();
+    }
+}
+
+#[test]
+fn a_link_that_falls_silent_is_noticed_at_both_ends() {
+    let (place, client, _busy) = with_busy("busy-dev-silent");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, GOVERNOR) else { return };
+    let link = Link::to(device.port, 1 << 30).named(&client, "ssh:silent");
+    place.write("study.toml", &study("busy-dev-silent", 2, "2s"));
+    place.write("ap.toml", "address = \"ssh:silent\"\n[settings]\ngovernor = \"performance\"\n");
+    let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run"];
+    let running = run(&place, &client, &words);
+    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    assert_eq!(device.file(POLICY).trim(), "performance");
+    link.fall_silent();
+    // Nobody tells the agent.
+    let agent = || device.processes().iter().any(|one| one.name == "headroom-agent");
+    eventually(SILENCE, || (!agent()).then_some(())).expect("the agent waits for ever");
+    // The server itself has heard nothing of the link's end, and goes on waiting.
+    device.is_left_but_for("dropbear");
+    assert_eq!(device.file(POLICY).trim(), "interactive");
+    sleep(Duration::from_secs(4));
+    link.mend();
+    let ended = running.end();
+    ended.code(3).says("ap is lost (the connection to silent broke: ").says("ap is back after");
+    assert_eq!((trials(&place), place.run().invalid().len()), (4, 1), "{ended}");
+    device.is_left_as_it_was();
+    assert_eq!(device.file(POLICY).trim(), "interactive");
+}
+
+#[test]
+fn a_device_that_is_booted_in_the_middle_is_waited_for_and_set_up_again() {
+    let (place, client, _busy) = with_busy("busy-dev-boot");
+    let device = Device::start(&place, &client, Server::Dropbear, GOVERNOR);
+    let Some(mut device) = device else { return };
+    place.write("study.toml", &study("busy-dev-boot", 3, "1s"));
+    let file = "address = \"ssh:dropbear\"\n[clients]\nbring = \"echo $HEADROOM_CLIENTS >>brought\"\n\
+                [settings]\ngovernor = \"performance\"\n";
+    place.write("ap.toml", file);
+    let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", "0"];
+    let running = run(&place, &client, &words);
+    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    device.reboot(&client);
+    let set = || (device.file(POLICY).trim() == "performance").then_some(());
+    let (running, ()) = running.until("the governor again", set);
+    let ended = running.end();
+    ended.code(3).says("is back after").says("it was booted anew");
+    assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
+    assert_eq!(std::fs::read_to_string(place.path("brought")).unwrap(), "0\n0\n", "once a boot");
+    device.is_left_as_it_was();
+    assert_eq!(device.file(POLICY).trim(), "interactive");
+    let page = place.headroom(["report", "run"]).run();
+    page.prints("was booted anew");
+}
+
+#[test]
+fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
+    let (place, client, _busy) = with_busy("busy-dev-gone");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let link = Link::to(device.port, 1 << 30).named(&client, "ssh:gone");
+    place.write("study.toml", &study("busy-dev-gone", 3, "1s"));
+    let words = ["run", "study.toml", "--on", "ssh:gone", "--out", "run", "--patience", "3s"];
+    let running = run(&place, &client, &words);
+    let (running, ()) = running.until("a trial", || (trials(&place) >= 1).then_some(()));
+    link.cut();
+    let ended = running.end();
+    ended.code(4).says("gone did not come back within").says("what is finished is kept");
+    assert!((2..6).contains(&trials(&place)), "{ended}");
+    device.is_left_as_it_was();
+    link.mend();
+    let again = ["run", "--resume", "run", "--on", "ssh:gone"];
+    run(&place, &client, &again).end().code(0);
+    assert_eq!(trials(&place), 6);
+}
+
+#[test]
+fn clients_that_do_not_come_are_said_and_a_device_that_is_held_is_left() {
+    let (place, client, _busy) = with_busy("busy-dev-clients");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    place.write("study.toml", &study("busy-dev-clients", 1, "200ms"));
+    let on = |bring: &str, clients: &str| {
+        let _ = std::fs::remove_dir_all(place.path("run"));
+        let file = format!("address = \"ssh:dropbear\"\n[clients]\nbring = \"{bring}\"\n");
+        place.write("ap.toml", &file);
+        let words = ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--clients", clients];
+        run(&place, &client, &words).end()
+    };
+    on("true", "2").code(3).says("ap has 0 where 2 were brought");
+    on("echo no client left >&2; exit 1", "2")
+        .code(4)
+        .says("[clients] bring")
+        .says("no client left");
+    on("echo bob has them >&2; exit 75", "2").code(4).says("bob has them");
+    on("exit 0", "0").code(0);
+    device.is_left_as_it_was();
+}
+
+/// How often something is killed: `HEADROOM_KILL_POINTS`, by default once a victim.
+fn points() -> u32 {
+    env::var("HEADROOM_KILL_POINTS").ok().and_then(|text| text.parse().ok()).unwrap_or(4)
+}
+
+/// How long a run takes with a pause, counters and a setting, from the first contact to the last.
+const SPAN: Duration = Duration::from_millis(9_000);
+
+/// A consumer is stopped and resumed, calls are counted where the machine lets anybody, a program is put there.
+const EVERYTHING: &str = "question = \"?\"\n[access-point]\n[subject]\nprocess = \"busy-dev-kill\"\n\
+     [trial]\nwarm-up = \"100ms\"\nwindow = \"1s\"\nsample-every = \"100ms\"\nrepetitions = 2\n\
+     [profile]\nrepetitions = 1\n[pause]\nprocess = \"busy-dev-other\"\nspan = \"700ms\"\nsettle = \"200ms\"\nrepetitions = 1\n\
+     [[variant]]\nname = \"a\"\nload = { run = \"sleep 0.05\", every = \"100ms\" }\n";
+
+/// What is killed, or cut.
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Headroom,
+    Ssh,
+    Agent,
+    Link,
+}
+
+#[test]
+fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut() {
+    let (place, client, busy) = with_busy("busy-dev-kill");
+    let other = Busy::named(&place, "busy-dev-other");
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, GOVERNOR) else { return };
+    let link = Link::to(device.port, 1 << 30).named(&client, "ssh:killed");
+    place.write("study.toml", EVERYTHING);
+    place.write("ap.toml", "address = \"ssh:killed\"\n[settings]\ngovernor = \"performance\"\n");
+    let points = points();
+    for point in 0..points {
+        let victim =
+            [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
+        let _ = std::fs::remove_dir_all(place.path("run"));
+        let words =
+            ["run", "study.toml", "--on", "ap.toml", "--out", "run", "--patience", "1s", "--quiet"];
+        let running = run(&place, &client, &words);
+        sleep(SPAN * (2 * point + 1) / (2 * points));
+        let of = |all: Vec<crate::harness::Process>, name: &str| {
+            all.into_iter().find(|one| one.name == name).iter().for_each(|one| one.kill());
+        };
+        // Where a link is cut or an ssh killed, headroom would come back: it is its end that is looked at.
+        match victim {
+            Victim::Headroom => {}
+            Victim::Ssh => of(place.processes(), "ssh"),
+            Victim::Agent => of(device.processes(), "headroom-agent"),
+            Victim::Link => link.cut(),
+        }
+        running.signal(Signal::KILL);
+        let killed = Instant::now();
+        let groups = device.groups();
+        let is_restored = || {
+            let runs = [&busy, &other].iter().all(|one| one.is_running());
+            let is_set_back = device.file(POLICY).trim() == "interactive";
+            let no_group = groups.iter().all(|group| !group.exists());
+            (runs && is_set_back && no_group).then_some(())
+        };
+        let restored = eventually(Duration::from_secs(5), is_restored);
+        restored.unwrap_or_else(|| {
+            panic!("{victim:?} at point {point} of {points}: {groups:?} {}", device.file(POLICY))
+        });
+        device.is_left_as_it_was();
+        assert!(killed.elapsed() < Duration::from_secs(10));
+        running.end();
+        link.mend();
+    }
+}
