@@ -133,8 +133,22 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
+        self.lab_for_devices_with(self.progress())
+    }
+
+    /// The same, for a verb whose standard output is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_for_devices_apart_from_output(&self) -> Result<Lab, Failure> {
+        let progress = if self.json { Progress::Silent } else { self.progress() };
+        self.lab_for_devices_with(progress)
+    }
+
+    fn lab_for_devices_with(&self, progress: Progress) -> Result<Lab, Failure> {
         let settings = Settings { device: self.devices(), ..self.settings() };
-        Ok(Lab::for_devices(settings, watched()?, self.progress().into_events())?)
+        Ok(Lab::for_devices(settings, watched()?, progress.into_events())?)
     }
 
     /// A lab that only looks, if there can be one here.
