@@ -74,6 +74,20 @@ impl Options {
         Self { arch: Some(arch), ..self.clone() }
     }
 
+    /// The options for a run of this architecture that is gone on with.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where another one is asked for.
+    pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
+        match self.arch {
+            Some(other) if other != arch => {
+                Err(Failure::Usage(format!("--arch {other}: this run was begun on {arch}")))
+            }
+            _ => Ok(self.on(arch)),
+        }
+    }
+
     /// Folders that may hold the device's programs.
     pub(crate) fn device(&self) -> Vec<PathBuf> {
         self.device_of(self.arch.unwrap_or_default().processor())
@@ -147,8 +161,7 @@ impl Options {
     }
 
     fn lab_for_devices_with(&self, progress: Progress) -> Result<Lab, Failure> {
-        let settings = Settings { device: self.devices(), ..self.settings() };
-        Ok(Lab::for_devices(settings, watched()?, progress.into_events())?)
+        Ok(Lab::for_devices(self.settings(), watched()?, progress.into_events())?)
     }
 
     /// A lab that only looks, if there can be one here.
@@ -156,11 +169,12 @@ impl Options {
         Lab::for_devices(self.settings(), Cancel::default(), Progress::Silent.into_events()).ok()
     }
 
+    /// What is not for the virtual access point may be for this machine: a program is known by its content.
     fn settings(&self) -> Settings {
         Settings {
             cache: self.cache.clone(),
             arch: self.arch.unwrap_or_default(),
-            device: self.device(),
+            device: self.devices(),
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
             patience: self.patience,

@@ -90,7 +90,10 @@ pub enum Error {
         processor: Processor,
     },
     /// A program that an image is to be made with runs on other machines.
-    #[error("{} is a program for another processor than {processor}; name a folder of others in HEADROOM_DEVICE", path.display())]
+    #[error(
+        "{} is a program for another processor than {processor}; run `make {}`, or name a folder of others in HEADROOM_DEVICE",
+        path.display(), made_by(*processor)
+    )]
     OtherProcessor {
         /// The program.
         path: PathBuf,
