@@ -64,10 +64,13 @@ impl<'a> Board<'a> {
     }
 
     fn until_up(&self) -> String {
-        eventually(BOOT, || self.shell("cat /proc/sys/kernel/random/boot_id")).unwrap_or_else(|| {
-            let console = fs::read_to_string(self.place.path("board/console.log")).unwrap_or_default();
-            panic!("the board did not come up; its console:\n{console}")
-        })
+        eventually(BOOT, || self.shell("cat /proc/sys/kernel/random/boot_id")).unwrap_or_else(
+            || {
+                let console =
+                    fs::read_to_string(self.place.path("board/console.log")).unwrap_or_default();
+                panic!("the board did not come up; its console:\n{console}")
+            },
+        )
     }
 
     fn flash(&self, image: &str, more: &[&str]) -> Ended {
@@ -92,7 +95,9 @@ impl<'a> Board<'a> {
         };
         for image in images {
             let size = |part: &str| part_of(self.place, image.file, part).len() as u64;
-            if sum("kernel", size("kernel")) == image.kernel && sum("root", size("root")) == image.root {
+            if sum("kernel", size("kernel")) == image.kernel
+                && sum("root", size("root")) == image.root
+            {
                 return image;
             }
         }
@@ -162,7 +167,11 @@ fn a_board_survives_power_cuts_in_a_flash() {
         board.until_up();
         let comes_up = board.image([&one, &two]).file;
         found[usize::from(comes_up == other.file)] += 1;
-        eprintln!("cut {cut} after {:.1} of {:.1} s: {runs} -> {comes_up}", at.as_secs_f64(), whole.as_secs_f64());
+        eprintln!(
+            "cut {cut} after {:.1} of {:.1} s: {runs} -> {comes_up}",
+            at.as_secs_f64(),
+            whole.as_secs_f64()
+        );
     }
     eprintln!("power cuts: {} kept the image, {} had the new one", found[0], found[1]);
     // It takes an image as before.

@@ -31,6 +31,7 @@ mod contention;
 mod count;
 mod doctor;
 mod environment;
+mod flash;
 mod full_disk;
 mod harm;
 mod hostile_device;

@@ -509,7 +509,9 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  headroom image\n  headroom image --prune 14\n  headroom image --board new.image --with stationd=target/new/stationd")]
+#[command(
+    after_help = "Examples:\n  headroom image\n  headroom image --prune 14\n  headroom image --board new.image --with stationd=target/new/stationd"
+)]
 pub(crate) struct Image {
     /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]

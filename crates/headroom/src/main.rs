@@ -23,8 +23,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual, pause, profile,
-        report, run, studies, up,
+        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual,
+        pause, profile, report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},

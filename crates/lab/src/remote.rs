@@ -169,7 +169,9 @@ impl Address {
         match self {
             Address::Local => "local".to_owned(),
             Address::Ssh(Destination { login, port: None, .. }) => format!("ssh:{login}"),
-            Address::Ssh(Destination { login, port: Some(port), .. }) => format!("ssh://{login}:{port}"),
+            Address::Ssh(Destination { login, port: Some(port), .. }) => {
+                format!("ssh://{login}:{port}")
+            }
         }
     }
 

@@ -55,7 +55,12 @@ mod tests {
         let script = "for line in 1 2 3 4; do echo $line >&2; done; exit 3";
         let error = run(Command::new("sh").args(["-c", script])).unwrap_err();
         assert_eq!(error.to_string(), "sh failed (exit status: 3): 2; 3; 4");
-        assert!(run(&mut Command::new("/nowhere/at-all")).unwrap_err().to_string().contains("could not start"));
+        assert!(
+            run(&mut Command::new("/nowhere/at-all"))
+                .unwrap_err()
+                .to_string()
+                .contains("could not start")
+        );
         assert_eq!(run(Command::new("echo").arg("a")).unwrap().stdout, b"a\n");
     }
 }

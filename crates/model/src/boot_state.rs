@@ -92,7 +92,9 @@ impl BootState {
     pub fn newest(copies: [&[u8]; 2]) -> Option<(Self, usize)> {
         let [first, second] = copies.map(Self::decode);
         match (first, second) {
-            (Some(first), second) if second.is_none_or(|second| second.sequence < first.sequence) => {
+            (Some(first), second)
+                if second.is_none_or(|second| second.sequence < first.sequence) =>
+            {
                 Some((first, 1))
             }
             (_, second) => second.map(|second| (second, 0)),
@@ -180,6 +182,19 @@ mod tests {
         torn[300] ^= 1;
         assert_eq!(BootState::newest([&old_bytes, &torn]), Some((old, 1)));
         assert_eq!(BootState::newest([&torn, &[]]), None);
+    }
+
+    /// A disk writes a sector whole; a flash chip may stop anywhere.
+    #[test]
+    fn a_write_that_stops_anywhere_leaves_the_state_before_or_the_one_after() {
+        let before = BootState::NEW.with_trial(Slot::B, true);
+        let after = before.confirmed();
+        let (old, written) = (BootState::NEW.encode(), after.encode());
+        for at in 0..=COPY {
+            let torn = [&written[..at], &old[at..]].concat();
+            let (state, next) = BootState::newest([&torn, &before.encode()]).unwrap();
+            assert!((state, next) == (before, 0) || (state, next) == (after, 1), "{at}: {state:?}");
+        }
     }
 
     #[test]

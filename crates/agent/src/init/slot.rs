@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn u_boots_words_are_read_and_wrong_ones_refused() {
         assert_eq!(wanted("quiet headroom.slot=b headroom.overlay=1f\n").unwrap(), (Slot::B, 31));
-        for line in ["", "headroom.slot=c headroom.overlay=0", "headroom.slot=a headroom.overlay="] {
+        for line in ["", "headroom.slot=c headroom.overlay=0", "headroom.slot=a headroom.overlay="]
+        {
             assert!(wanted(line).unwrap_err().line().contains("no slot"), "{line}");
         }
     }

@@ -37,7 +37,8 @@ pub(super) fn ssh() -> Result<Service, Error> {
     let doing = || format!("copy {visitors} below {VISITORS}");
     // The partition's files are whoever's who made it, and ssh believes root's alone.
     fs::create_dir_all(VISITORS).doing(doing)?;
-    fs::write(format!("{VISITORS}/authorized_keys"), fs::read(&visitors).doing(doing)?).doing(doing)?;
+    fs::write(format!("{VISITORS}/authorized_keys"), fs::read(&visitors).doing(doing)?)
+        .doing(doing)?;
     for place in [SSH_FOLDER, VISITORS] {
         fs::create_dir_all(place).doing(doing)?;
         fs::set_permissions(place, fs::Permissions::from_mode(0o700)).doing(doing)?;

@@ -36,7 +36,9 @@ fn show(board: &Board, news: &News, quiet: bool) {
     let folder = board.folder().display();
     match news {
         _ if quiet => {}
-        News::On => output::note(format_args!("the board is on; its console is kept in {folder}/console.log")),
+        News::On => output::note(format_args!(
+            "the board is on; its console is kept in {folder}/console.log"
+        )),
         News::Off(why) => output::note(format_args!("the board is off: {why}")),
         News::Says(line) => {
             output::note(format_args!("  {line}"));

@@ -17,7 +17,8 @@ use crate::{
 const SHOWN: usize = 20;
 
 pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, Failure> {
-    let device = DeviceFile::named(&flags.target).map_err(|error| Failure::Usage(error.to_string()))?;
+    let device =
+        DeviceFile::named(&flags.target).map_err(|error| Failure::Usage(error.to_string()))?;
     let lab = options.lab_for_devices()?;
     let address = device.address().ok_or_else(|| {
         Failure::Usage(format!("{device} is at a place of a lab, whose own strategy flashes it"))
@@ -48,8 +49,12 @@ fn print(flashed: &Flashed) {
         output::line(format_args!("overlay {} {}", file.effect, file.path));
     }
     match overlay.len() {
-        MOST_FILES => output::line(format_args!("overlay and more: there are {MOST_FILES} or more files")),
-        all if all > SHOWN => output::line(format_args!("overlay and {} more; --json has them", all - SHOWN)),
+        MOST_FILES => {
+            output::line(format_args!("overlay and more: there are {MOST_FILES} or more files"))
+        }
+        all if all > SHOWN => {
+            output::line(format_args!("overlay and {} more; --json has them", all - SHOWN))
+        }
         _ => {}
     }
     output::line(format_args!("took    {} s", took_ms / 1000));

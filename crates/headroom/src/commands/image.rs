@@ -52,7 +52,10 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
 fn for_board(options: &Options, flags: &flags::Image, file: &Path) -> Result<Verdict, Failure> {
     let options = options.on(Architecture::Arm64);
     let lab = options.lab_for_devices_apart_from_output()?;
-    let build = |(program, path): &(String, std::path::PathBuf)| Build { program: program.clone(), path: path.clone() };
+    let build = |(program, path): &(String, std::path::PathBuf)| Build {
+        program: program.clone(),
+        path: path.clone(),
+    };
     let builds: Vec<Build> = flags.with.iter().map(build).collect();
     let made = board::obtain(&lab, &builds)?;
     fs::copy(&made, file).map_err(|error| {
@@ -76,7 +79,8 @@ fn for_board(options: &Options, flags: &flags::Image, file: &Path) -> Result<Ver
 
 fn prune(options: &Options, lab: &Lab, days: u32) -> Result<Verdict, Failure> {
     let age = Duration::from_secs(u64::from(days) * 86_400);
-    let kinds = ["base", "image", board::KIND, "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
+    let kinds =
+        ["base", "image", board::KIND, "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
     let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
     let cache = options.cache().display();
     output::line(format_args!("freed {} MB in {cache}", freed / 1_000_000));

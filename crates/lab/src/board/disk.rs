@@ -39,8 +39,7 @@ const SCRIPT: &str = include_str!("boot.cmd");
 const WORDS: &str = "@WORDS@";
 
 /// A machine that panics starts again, so that U-Boot counts it.
-const KERNEL_WORDS: &str =
-    "console=ttyAMA0 quiet loglevel=1 oops=panic panic=5 cryptomgr.notests headroom.console=shell headroom.forward=yes";
+const KERNEL_WORDS: &str = "console=ttyAMA0 quiet loglevel=1 oops=panic panic=5 cryptomgr.notests headroom.console=shell headroom.forward=yes";
 
 /// The tools that it takes.
 pub(super) fn require_tools() -> Result<(), Error> {

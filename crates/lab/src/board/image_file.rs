@@ -122,9 +122,10 @@ impl BoardImage {
     /// [`Error::File`], and [`Error::NoBoardImage`] of a file that is none or is not whole.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = linux::file::open(path).map_err(Error::file("read", path))?;
-        contents(file).map_err(Error::file("read", path))?.and_then(|read| read.into_image(path)).map_err(
-            |why| Error::NoBoardImage { path: path.to_owned(), why },
-        )
+        contents(file)
+            .map_err(Error::file("read", path))?
+            .and_then(|read| read.into_image(path))
+            .map_err(|why| Error::NoBoardImage { path: path.to_owned(), why })
     }
 
     /// SHA-256 of kernel and root: what an image is known by, whatever its file is called.
@@ -196,12 +197,15 @@ impl Contents {
             return Err(format!("it is for the board `{}`", shown(value("BOARD"))));
         }
         let arch = value("ARCH").parse()?;
-        let (kernel, root) = (self.kernel.ok_or("it has no kernel")?, self.root.ok_or("it has no root")?);
+        let (kernel, root) =
+            (self.kernel.ok_or("it has no kernel")?, self.root.ok_or("it has no root")?);
         for (part, sum, name) in
             [(&kernel, value("KERNEL_SHA256"), "kernel"), (&root, value("ROOT_SHA256"), "root")]
         {
             if part.sha256.to_string() != sum {
-                return Err(format!("its {name} is not the one that its description names: it is damaged"));
+                return Err(format!(
+                    "its {name} is not the one that its description names: it is damaged"
+                ));
             }
         }
         let release = shown(value("RELEASE"));
@@ -212,4 +216,69 @@ impl Contents {
 /// A text from outside, as far as it can be shown.
 fn shown(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A folder with an image, and the image's file.
+    fn written() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("kernel"), b"a kernel").unwrap();
+        fs::write(path("root"), vec![7; 100_000]).unwrap();
+        let (kernel, root) = (path("kernel"), path("root"));
+        write(&path(NAME), Parts { kernel: &kernel, root: &root, release: "6.1.0-1-arm64" })
+            .unwrap();
+        let image = path(NAME);
+        (folder, image)
+    }
+
+    fn refusal(path: &Path) -> String {
+        BoardImage::read(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_image_is_read_as_it_was_written() {
+        let (_folder, path) = written();
+        let image = BoardImage::read(&path).unwrap();
+        assert_eq!((image.arch, image.release.as_str()), (Architecture::Arm64, "6.1.0-1-arm64"));
+        let mut kernel = Vec::new();
+        image.kernel.open(&image).unwrap().read_to_end(&mut kernel).unwrap();
+        assert_eq!((kernel.as_slice(), image.root.size), (&b"a kernel"[..], 100_000));
+        assert_eq!(image.id().len(), 32);
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused_with_the_reason() {
+        let (folder, path) = written();
+        let whole = fs::read(&path).unwrap();
+        let other = folder.path().join("other");
+        let refused = |bytes: &[u8], why: &str| {
+            fs::write(&other, bytes).unwrap();
+            let refusal = refusal(&other);
+            assert!(refusal.contains(why), "{why}: {refusal}");
+        };
+        refused(b"#!/bin/sh\n", "it is no tar archive, or is cut off");
+        refused(b"", "it has no description of an image");
+        refused(&whole[..whole.len() - 90_000], "other is no image for a board: ");
+        let at = whole.len() - 50_000;
+        let damaged = [&whole[..at], &[0], &whole[at + 1..]].concat();
+        refused(&damaged, "its root is not the one that its description names: it is damaged");
+        let renamed = String::from_utf8_lossy(&whole).replace("BOARD=headroom", "BOARD=netgears");
+        refused(renamed.as_bytes(), "it is for the board `netgears-board`");
+        assert!(refusal(folder.path()).starts_with("cannot read "), "{}", refusal(folder.path()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_an_image_or_none(bytes: Vec<u8>) {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), bytes).unwrap();
+            BoardImage::read(file.path()).unwrap_err();
+        }
+    }
 }

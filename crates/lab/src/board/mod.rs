@@ -30,12 +30,12 @@ use std::{
 use linux::folder::Folder;
 use rustix::fs::{FlockOperation, flock};
 
-pub use self::{image_file::BoardImage, power::Power};
 use self::{
     disk::Disk,
     machine::{CONSOLE, CONSOLE_LOG, DISK, Machine},
     power::{Switch, short_path},
 };
+pub use self::{image_file::BoardImage, power::Power};
 use crate::{Cancel, Error, Lab, image};
 
 /// The device file in a board's folder.
@@ -260,7 +260,8 @@ fn existing(folder: &Path) -> Result<Folder, Error> {
 
 /// The port that is asked for, or the one that the board had, or a free one.
 fn port(folder: &Folder, asked: Option<u16>) -> Result<u16, String> {
-    let free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|one| one.local_addr());
+    let free =
+        |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|one| one.local_addr());
     if let Some(port) = asked {
         let taken = |error: io::Error| format!("cannot listen on 127.0.0.1:{port}: {error}");
         return free(port).map(|address| address.port()).map_err(taken);
@@ -294,8 +295,7 @@ impl Reader {
         let _ = (&mut self.file).take(1 << 20).read_to_end(&mut self.partial);
         let end = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let whole: Vec<u8> = self.partial.drain(..end).collect();
-        let lines: Vec<String> =
-            String::from_utf8_lossy(&whole).lines().filter_map(said).collect();
+        let lines: Vec<String> = String::from_utf8_lossy(&whole).lines().filter_map(said).collect();
         lines.into_iter()
     }
 }
@@ -339,9 +339,15 @@ mod tests {
 
     #[test]
     fn what_pid_1_and_u_boot_say_is_news_and_the_rest_is_not() {
-        assert_eq!(said("[  2.1] headroom-init: slot b is confirmed\r").unwrap(), "slot b is confirmed");
+        assert_eq!(
+            said("[  2.1] headroom-init: slot b is confirmed\r").unwrap(),
+            "slot b is confirmed"
+        );
         assert_eq!(said("headroom: slot b did not come up\r").unwrap(), "slot b did not come up");
-        assert_eq!(said("[1] Kernel panic - not syncing: x").unwrap(), "Kernel panic - not syncing: x");
+        assert_eq!(
+            said("[1] Kernel panic - not syncing: x").unwrap(),
+            "Kernel panic - not syncing: x"
+        );
         assert_eq!(said("## Executing script at 40200000"), None);
     }
 }

@@ -85,7 +85,9 @@ pub(super) fn ask(folder: &Folder, power: Power) -> Result<(), Error> {
     match answer() {
         Ok(answer) if answer.trim() == DONE => Ok(()),
         Ok(answer) => Err(refused(answer.trim().to_owned())),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) =>
+        {
             Err(refused("no `headroom board` runs it; start one".to_owned()))
         }
         Err(error) => Err(refused(format!("its power switch does not answer: {error}"))),

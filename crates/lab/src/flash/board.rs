@@ -117,7 +117,12 @@ impl Board {
     }
 
     /// Whether a slot has this content already, as after a flash that went to and fro. It is hashed only where it begins so.
-    pub(super) fn has(&self, shell: Shell<'_>, partition: &Partition, wanted: Wanted<'_>) -> Result<bool, Error> {
+    pub(super) fn has(
+        &self,
+        shell: Shell<'_>,
+        partition: &Partition,
+        wanted: Wanted<'_>,
+    ) -> Result<bool, Error> {
         if partition.head != wanted.head {
             return Ok(false);
         }
@@ -127,8 +132,10 @@ impl Board {
 
     /// Hashes what it runs from: of the length that kernel and root say themselves.
     pub(super) fn content(&self, shell: Shell<'_>, device: &str) -> Result<Content, Error> {
-        let no_answer = |why: &str| Failure::NoAnswer { device: device.to_owned(), why: why.to_owned() };
-        let (kernel, root) = (self.partition("kernel", self.slot), self.partition("root", self.slot));
+        let no_answer =
+            |why: &str| Failure::NoAnswer { device: device.to_owned(), why: why.to_owned() };
+        let (kernel, root) =
+            (self.partition("kernel", self.slot), self.partition("root", self.slot));
         if self.rom != root.device {
             let why = format!("/rom is {}, and slot {} has {}", self.rom, self.slot, root.device);
             return Err(no_answer(&why).into());
@@ -231,7 +238,8 @@ impl Said {
         let [first, second] = self.copies.as_slice() else { return Err(lacks("the boot state")) };
         let newest = BootState::newest([first, second]);
         let (state, next) = newest.ok_or_else(|| lacks("a boot state that is whole"))?;
-        let hexadecimal = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hexadecimal =
+            |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         Ok(Board {
             boot: self.boot.ok_or_else(|| lacks("its boot identity"))?,
             slot: self.slot.ok_or_else(|| lacks("the slot that it runs from"))?,
@@ -308,10 +316,15 @@ mod tests {
     #[test]
     fn another_device_has_no_slots() {
         let of = |text: &str| read(text).map(drop).unwrap_err();
-        assert_eq!(of("machine mips\n"), "ap has no slots of headroom's: the partition `state` is missing");
+        assert_eq!(
+            of("machine mips\n"),
+            "ap has no slots of headroom's: the partition `state` is missing"
+        );
         let torn = answer().replace("copy ", "copy 00");
         assert_eq!(of(&torn), "no answer");
-        assert!(of(&answer().replace("slot a\n", "")).contains("the slot that it runs from is missing"));
+        assert!(
+            of(&answer().replace("slot a\n", "")).contains("the slot that it runs from is missing")
+        );
         assert_eq!(of(&answer().replace("vda6", "../etc")), "no answer");
     }
 

@@ -69,7 +69,9 @@ impl Drop for Console {
 
 fn reasons(shown: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(shown);
-    let is_slot = |text: &str| text.strip_prefix("headroom: slot ").is_some_and(|rest| rest.trim().len() == 1);
+    let is_slot = |text: &str| {
+        text.strip_prefix("headroom: slot ").is_some_and(|rest| rest.trim().len() == 1)
+    };
     let reason = |line: &str| {
         let at = MARKS.iter().find_map(|mark| line.find(mark))?;
         let text = model::inert::line(line[at..].trim()).into_owned();
@@ -86,10 +88,13 @@ mod tests {
 
     #[test]
     fn reasons_are_the_lines_that_say_why_a_device_did_not_start() {
-        let shown = b"headroom: slot b\r\n[    2.1] headroom-init: failed: failed to mount /dev/vda6\r\n\
+        let shown =
+            b"headroom: slot b\r\n[    2.1] headroom-init: failed: failed to mount /dev/vda6\r\n\
             headroom: slot b\r\nheadroom: slot b did not come up\r\nheadroom: slot a\r\n";
-        let expected =
-            ["headroom-init: failed: failed to mount /dev/vda6", "headroom: slot b did not come up"];
+        let expected = [
+            "headroom-init: failed: failed to mount /dev/vda6",
+            "headroom: slot b did not come up",
+        ];
         assert_eq!(reasons(shown), expected);
     }
 }

@@ -8,7 +8,9 @@ use model::{architecture::Processor, boot_state::Slot};
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The device file has no table for it.
-    #[error("{device} says nothing of how an image gets there; write a table [flash] into its device file")]
+    #[error(
+        "{device} says nothing of how an image gets there; write a table [flash] into its device file"
+    )]
     NoWay {
         /// The device.
         device: String,
@@ -20,7 +22,9 @@ pub enum Failure {
         device: String,
     },
     /// A flag that this way to flash does not have.
-    #[error("{device} is not flashed into slots, so it has no overlay that --wipe-overlay could mean")]
+    #[error(
+        "{device} is not flashed into slots, so it has no overlay that --wipe-overlay could mean"
+    )]
     NoOverlay {
         /// The device.
         device: String,
@@ -94,7 +98,10 @@ pub enum Failure {
         said: String,
     },
     /// The image did not come up, and the device is back with the one before.
-    #[error("the image did not come up on {device}: it is back in slot {slot} with the image that it had{}", reasons(console))]
+    #[error(
+        "the image did not come up on {device}: it is back in slot {slot} with the image that it had{}",
+        reasons(console)
+    )]
     RolledBack {
         /// The device.
         device: String,
@@ -114,7 +121,9 @@ pub enum Failure {
         console: Vec<String>,
     },
     /// It came up with something else than was flashed.
-    #[error("{device} runs from {what} whose content is not the image's: {found} in place of {wanted}")]
+    #[error(
+        "{device} runs from {what} whose content is not the image's: {found} in place of {wanted}"
+    )]
     OtherContent {
         /// The device.
         device: String,
@@ -136,5 +145,9 @@ pub enum Failure {
 }
 
 fn reasons(console: &[String]) -> String {
-    if console.is_empty() { String::new() } else { format!("; its console: {}", console.join("; ")) }
+    if console.is_empty() {
+        String::new()
+    } else {
+        format!("; its console: {}", console.join("; "))
+    }
 }

@@ -115,7 +115,8 @@ impl Target<'_> {
             [("HEADROOM_IMAGE", image.as_os_str()), ("HEADROOM_ADDRESS", address.as_ref())];
         let (device, folder) = (self.device.name.as_str(), self.device.folder.as_path());
         let name = "[flash] command";
-        let command = HostCommand { device, name, text, folder, values: &values, deadline: DEADLINE };
+        let command =
+            HostCommand { device, name, text, folder, values: &values, deadline: DEADLINE };
         command.run(&self.lab.cancel)?;
         self.step("waiting until it answers");
         let waiting = Waiting::begin(self);
@@ -203,7 +204,8 @@ impl<'a> Waiting<'a> {
         };
         for (name, command) in commands {
             let (device, folder, text) = (&device.name, &device.folder, &command.0);
-            HostCommand { device, name, text, folder, values: &[], deadline: DEADLINE }.run(&lab.cancel)?;
+            HostCommand { device, name, text, folder, values: &[], deadline: DEADLINE }
+                .run(&lab.cancel)?;
         }
         Ok(())
     }

@@ -104,7 +104,8 @@ impl Shell<'_> {
         });
         let status = self.wait(&mut child, limit);
         let said = said.as_ref().map(LastWords::message).unwrap_or_default();
-        let unreachable = |said: String| Error::Unreachable { address: self.destination.to_string(), said };
+        let unreachable =
+            |said: String| Error::Unreachable { address: self.destination.to_string(), said };
         let code = match status? {
             None => return Err(unreachable(format!("no answer for {} s", limit.as_secs()))),
             Some(SSH_FAILED) => return Err(unreachable(said)),

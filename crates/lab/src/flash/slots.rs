@@ -194,7 +194,8 @@ fn not_back(waiting: &Waiting<'_>) -> Failure {
 }
 
 fn is_image(content: &Content, image: &BoardImage, device: &str) -> Result<(), Failure> {
-    let pairs = [("a kernel", &content.kernel, &image.kernel), ("a root", &content.root, &image.root)];
+    let pairs =
+        [("a kernel", &content.kernel, &image.kernel), ("a root", &content.root, &image.root)];
     match pairs.into_iter().find(|(_, found, wanted)| **found != wanted.sha256) {
         None => Ok(()),
         Some((what, found, wanted)) => Err(Failure::OtherContent {

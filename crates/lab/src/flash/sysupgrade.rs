@@ -33,7 +33,8 @@ said=$(sysupgrade -T "$file" 2>&1 >/dev/null) || { rm -f "$file"; echo "sysupgra
 "#;
 
 /// Without the old settings: what is measured is the image. By a child of its own, because it ends ssh.
-const FLASH: &str = "(sleep 1; exec sysupgrade -n /tmp/headroom.image) >/dev/null 2>&1 </dev/null &";
+const FLASH: &str =
+    "(sleep 1; exec sysupgrade -n /tmp/headroom.image) >/dev/null 2>&1 </dev/null &";
 
 pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<Flashed, Error> {
     let device = || target.device.name.clone();

@@ -508,7 +508,9 @@ mod tests {
         let find = |arch| programs_of(arch, &[folder.path().to_owned()]).map(drop);
         assert!(find(Architecture::Arm64).is_ok());
         let refused = find(Architecture::X86_64).unwrap_err().to_string();
-        assert!(refused.contains("headroom-init is a program for another processor than x86-64; run `make build`"));
+        assert!(refused.contains(
+            "headroom-init is a program for another processor than x86-64; run `make build`"
+        ));
     }
 
     #[test]
