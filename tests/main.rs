@@ -18,6 +18,7 @@
 mod harness;
 
 mod arm64;
+mod board;
 mod cache_damage;
 mod cache_model;
 mod cache_model_oracle;
@@ -32,6 +33,7 @@ mod device_power;
 mod devices;
 mod doctor;
 mod environment;
+mod flash;
 mod full_disk;
 mod harm;
 mod hostile_device;

@@ -150,7 +150,21 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        let lab = Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?;
+        self.lab_for_devices_with(self.progress())
+    }
+
+    /// The same, for a verb whose standard output is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_for_devices_apart_from_output(&self) -> Result<Lab, Failure> {
+        let progress = if self.json { Progress::Silent } else { self.progress() };
+        self.lab_for_devices_with(progress)
+    }
+
+    fn lab_for_devices_with(&self, progress: Progress) -> Result<Lab, Failure> {
+        let lab = Lab::for_devices(self.settings(), watched()?, progress.into_events())?;
         Ok(lab.with_hold(self.hold.clone()))
     }
 

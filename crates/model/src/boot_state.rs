@@ -184,6 +184,19 @@ mod tests {
         assert_eq!(BootState::newest([&torn, &[]]), None);
     }
 
+    /// A disk writes a sector whole; a flash chip may stop anywhere.
+    #[test]
+    fn a_write_that_stops_anywhere_leaves_the_state_before_or_the_one_after() {
+        let before = BootState::NEW.with_trial(Slot::B, true);
+        let after = before.confirmed();
+        let (old, written) = (BootState::NEW.encode(), after.encode());
+        for at in 0..=COPY {
+            let torn = [&written[..at], &old[at..]].concat();
+            let (state, next) = BootState::newest([&torn, &before.encode()]).unwrap();
+            assert!((state, next) == (before, 0) || (state, next) == (after, 1), "{at}: {state:?}");
+        }
+    }
+
     #[test]
     fn a_trial_keeps_what_the_slot_before_it_needs() {
         let trial = BootState::NEW.with_trial(Slot::B, true);

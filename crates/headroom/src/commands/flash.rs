@@ -26,7 +26,8 @@ pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, 
     let request = Request { image: flags.image.clone(), wipe_overlay: flags.wipe_overlay };
     let flashed = flash::flash(&lab, &device, address, &request)?;
     if options.json {
-        output::json_text(&format!("{:#}", json!({ "device": device.name, "flashed": flashed })));
+        // Events came before it, a line each.
+        output::json_text(&json!({ "device": device.name, "flashed": flashed }).to_string());
     } else {
         print(&flashed);
     }

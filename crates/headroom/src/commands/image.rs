@@ -51,7 +51,7 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
 
 fn for_board(options: &Options, flags: &flags::Image, file: &Path) -> Result<Verdict, Failure> {
     let options = options.on(Architecture::Arm64);
-    let lab = options.lab_for_devices()?;
+    let lab = options.lab_for_devices_apart_from_output()?;
     let build = |(program, path): &(String, std::path::PathBuf)| Build {
         program: program.clone(),
         path: path.clone(),

@@ -217,3 +217,68 @@ impl Contents {
 fn shown(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(40).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A folder with an image, and the image's file.
+    fn written() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("kernel"), b"a kernel").unwrap();
+        fs::write(path("root"), vec![7; 100_000]).unwrap();
+        let (kernel, root) = (path("kernel"), path("root"));
+        write(&path(NAME), Parts { kernel: &kernel, root: &root, release: "6.1.0-1-arm64" })
+            .unwrap();
+        let image = path(NAME);
+        (folder, image)
+    }
+
+    fn refusal(path: &Path) -> String {
+        BoardImage::read(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_image_is_read_as_it_was_written() {
+        let (_folder, path) = written();
+        let image = BoardImage::read(&path).unwrap();
+        assert_eq!((image.arch, image.release.as_str()), (Architecture::Arm64, "6.1.0-1-arm64"));
+        let mut kernel = Vec::new();
+        image.kernel.open(&image).unwrap().read_to_end(&mut kernel).unwrap();
+        assert_eq!((kernel.as_slice(), image.root.size), (&b"a kernel"[..], 100_000));
+        assert_eq!(image.id().len(), 32);
+    }
+
+    #[test]
+    fn what_is_no_image_is_refused_with_the_reason() {
+        let (folder, path) = written();
+        let whole = fs::read(&path).unwrap();
+        let other = folder.path().join("other");
+        let refused = |bytes: &[u8], why: &str| {
+            fs::write(&other, bytes).unwrap();
+            let refusal = refusal(&other);
+            assert!(refusal.contains(why), "{why}: {refusal}");
+        };
+        refused(b"#!/bin/sh\n", "it is no tar archive, or is cut off");
+        refused(b"", "it has no description of an image");
+        refused(&whole[..whole.len() - 90_000], "other is no image for a board: ");
+        let at = whole.len() - 50_000;
+        let damaged = [&whole[..at], &[0], &whole[at + 1..]].concat();
+        refused(&damaged, "its root is not the one that its description names: it is damaged");
+        let renamed = String::from_utf8_lossy(&whole).replace("BOARD=headroom", "BOARD=netgears");
+        refused(renamed.as_bytes(), "it is for the board `netgears-board`");
+        assert!(refusal(folder.path()).starts_with("cannot read "), "{}", refusal(folder.path()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_an_image_or_none(bytes: Vec<u8>) {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), bytes).unwrap();
+            BoardImage::read(file.path()).unwrap_err();
+        }
+    }
+}

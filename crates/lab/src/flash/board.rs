@@ -57,6 +57,25 @@ pub(super) struct Partition {
     head: Vec<u8>,
 }
 
+/// What a slot may have already.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Its first sector.
+    pub(super) head: &'a [u8],
+    /// Its length, bytes.
+    pub(super) size: u64,
+    /// Its SHA-256, hexadecimal.
+    pub(super) sha256: &'a str,
+}
+
+impl Partition {
+    /// A line of shell that hashes so many bytes of it, from the disk and not from memory.
+    fn sum(&self, size: u64) -> String {
+        let read = format!("dd if=/dev/{} bs=1048576 iflag=direct 2>/dev/null", self.device);
+        format!("{read} | head -c {size} | sha256sum\n")
+    }
+}
+
 /// The content of what a board runs from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
@@ -97,6 +116,20 @@ impl Board {
         self.partitions.get("state").map_or("", |partition| &partition.device)
     }
 
+    /// Whether a slot has this content already, as after a flash that went to and fro. It is hashed only where it begins so.
+    pub(super) fn has(
+        &self,
+        shell: Shell<'_>,
+        partition: &Partition,
+        wanted: Wanted<'_>,
+    ) -> Result<bool, Error> {
+        if partition.head != wanted.head {
+            return Ok(false);
+        }
+        let Answer { output, .. } = shell.run(&partition.sum(wanted.size), HASHING)?;
+        Ok(output.split(' ').next() == Some(wanted.sha256))
+    }
+
     /// Hashes what it runs from: of the length that kernel and root say themselves.
     pub(super) fn content(&self, shell: Shell<'_>, device: &str) -> Result<Content, Error> {
         let no_answer =
@@ -109,13 +142,7 @@ impl Board {
         }
         let sizes = fit_size(&kernel.head).zip(squashfs_size(&root.head));
         let (kernel_size, root_size) = sizes.ok_or_else(|| no_answer("its slot holds no image"))?;
-        let sum = |partition: &Partition, size: u64| {
-            format!(
-                "dd if=/dev/{} bs=1048576 iflag=direct 2>/dev/null | head -c {size} | sha256sum\n",
-                partition.device
-            )
-        };
-        let script = sum(&kernel, kernel_size) + &sum(&root, root_size);
+        let script = kernel.sum(kernel_size) + &root.sum(root_size);
         let Answer { output, said, .. } = shell.run(&script, HASHING)?;
         let mut sums = output.lines().filter_map(|line| line.split(' ').next()?.parse().ok());
         match (sums.next(), sums.next()) {

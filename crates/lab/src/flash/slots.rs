@@ -15,7 +15,7 @@ use model::{
 
 use super::{
     Failure, Flashed, Request, Target, Waiting,
-    board::{Board, Content, Said},
+    board::{Board, Content, Said, Wanted},
     shell::Answer,
 };
 use crate::{Error, board::BoardImage, board::image_file::Part};
@@ -45,9 +45,10 @@ pub(super) fn flash(target: Target<'_>, request: &Request) -> Result<Flashed, Er
     fits(&board, &image, name)?;
     let before = board.content(target.shell, name)?;
     let slot = board.slot.other();
-    target.step(format!("writing slot {slot}"));
     let state = board.state.with_trial(slot, request.wipe_overlay);
-    write(target, &image, Trial { board: &board, state })?;
+    let missing = missing(target, &image, &board)?;
+    target.step(format!("writing slot {slot}"));
+    write(target, &image, Trial { board: &board, state, missing })?;
     target.step(format!("starting slot {slot}"));
     let waiting = Waiting::begin(&target);
     target.shell.run(REBOOT, REBOOTING)?;
@@ -94,6 +95,20 @@ fn parts(image: &BoardImage) -> [(&'static str, &Part); 2] {
     [("kernel", &image.kernel), ("root", &image.root)]
 }
 
+/// Which parts the slot that does not run lacks.
+fn missing(target: Target<'_>, image: &BoardImage, board: &Board) -> Result<[bool; 2], Error> {
+    let mut missing = [true; 2];
+    for (is_missing, (name, part)) in missing.iter_mut().zip(parts(image)) {
+        let mut head = Vec::new();
+        let read = part.open(image).and_then(|part| part.take(COPY as u64).read_to_end(&mut head));
+        read.map_err(Error::file("read", &image.path))?;
+        let wanted = Wanted { head: &head, size: part.size, sha256: part.sha256.as_str() };
+        let partition = board.partition(name, board.slot.other());
+        *is_missing = !board.has(target.shell, &partition, wanted)?;
+    }
+    Ok(missing)
+}
+
 /// The next whole piece's end.
 fn padded(size: u64) -> u64 {
     size.div_ceil(PIECE) * PIECE
@@ -104,13 +119,15 @@ fn padded(size: u64) -> u64 {
 struct Trial<'a> {
     board: &'a Board,
     state: BootState,
+    /// Which of kernel and root are sent.
+    missing: [bool; 2],
 }
 
 fn write(target: Target<'_>, image: &BoardImage, trial: Trial<'_>) -> Result<(), Error> {
     let (device, slot) = (target.device.name.clone(), trial.state.slot);
     let size = padded(image.kernel.size) + padded(image.root.size);
     let limit = WRITING + Duration::from_secs(size / SLOWEST);
-    let input = input(image, trial.state).map_err(Error::file("read", &image.path))?;
+    let input = input(image, trial).map_err(Error::file("read", &image.path))?;
     let Answer { code, output, said } =
         target.shell.run_with(&script(image, trial), limit, input)?;
     match code {
@@ -120,16 +137,17 @@ fn write(target: Target<'_>, image: &BoardImage, trial: Trial<'_>) -> Result<(),
     }
 }
 
-fn script(image: &BoardImage, Trial { board, state }: Trial<'_>) -> String {
+fn script(image: &BoardImage, Trial { board, state, missing }: Trial<'_>) -> String {
     let mut values = vec![
         ("STATE".to_owned(), board.state_device().to_owned()),
         ("COPIES".to_owned(), board.copies.clone()),
         ("BUSY".to_owned(), BUSY.to_string()),
         ("SEEK".to_owned(), (COPIES[board.next] / COPY as u64).to_string()),
     ];
-    for (name, part) in parts(image) {
+    for ((name, part), is_missing) in parts(image).into_iter().zip(missing) {
         let upper = name.to_uppercase();
-        values.push((format!("{upper}_PIECES"), (padded(part.size) / PIECE).to_string()));
+        let pieces = if is_missing { padded(part.size) / PIECE } else { 0 };
+        values.push((format!("{upper}_PIECES"), pieces.to_string()));
         values.push((format!("{upper}_SIZE"), part.size.to_string()));
         values.push((format!("{upper}_SUM"), part.sha256.to_string()));
         values.push((upper, board.partition(name, state.slot).device));
@@ -139,14 +157,15 @@ fn script(image: &BoardImage, Trial { board, state }: Trial<'_>) -> String {
     lines + WRITE
 }
 
-/// The kernel and the root, each filled up with zeros to a whole piece, and the state.
-fn input(image: &BoardImage, state: BootState) -> io::Result<impl Read + Send + use<>> {
-    let filled = |part: &Part| -> io::Result<_> {
-        let zeros = padded(part.size) - part.size;
-        Ok(part.open(image)?.chain(io::repeat(0).take(zeros)))
+/// The kernel and the root, as far as they are sent, each filled up with zeros to a whole piece, and the state.
+fn input(image: &BoardImage, trial: Trial<'_>) -> io::Result<impl Read + Send + use<>> {
+    let filled = |part: &Part, is_missing| -> io::Result<_> {
+        let size = if is_missing { padded(part.size) } else { 0 };
+        Ok(part.open(image)?.chain(io::repeat(0)).take(size))
     };
-    let state = io::Cursor::new(state.encode());
-    Ok(filled(&image.kernel)?.chain(filled(&image.root)?).chain(state))
+    let [kernel, root] = trial.missing;
+    let state = io::Cursor::new(trial.state.encode());
+    Ok(filled(&image.kernel, kernel)?.chain(filled(&image.root, root)?).chain(state))
 }
 
 /// Waits until the slot on trial is confirmed; the board as it is then.

@@ -1,5 +1,6 @@
 # Writes the slot that does not run: its kernel, its root, then, once both are read back from the disk and are what they
-# should be, the state by which it starts next. Reads all three, in pieces of 64 KiB, from its input. $NAMES are filled in.
+# should be, the state by which it starts next. Reads all three, in pieces of 64 KiB, from its input; what is there already
+# has no pieces. $NAMES are set before it.
 lock=/run/headroom-flash
 if ! mkdir "$lock" 2>/dev/null; then
   # One that was killed over it is no longer there.
@@ -15,6 +16,7 @@ copies() {
 }
 [ "$(copies)" = $COPIES ] || exit $BUSY
 write() {
+  [ "$2" -gt 0 ] || return 0
   said=$(dd of="/dev/$1" bs=65536 count="$2" iflag=fullblock conv=fsync 2>&1) || { echo "${said##*: }" >&2; exit 1; }
 }
 verify() {

@@ -108,8 +108,10 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn make(&self) -> Result<(), Error> {
-        let base = self.read("base.cpio")?;
-        let entries = entries(&base).map_err(Error::file("read", self.base.join("base.cpio")))?;
+        let path = self.base.join("base.cpio");
+        let read = || Error::file("read", &path);
+        let base = file::bytes(&path, LONGEST).map_err(read())?;
+        let entries = entries(&base).map_err(read())?;
         self.lab.emit(Event::ImageStep { step: "kernel".to_owned() });
         let kernel = self.write_kernel(&entries)?;
         self.lab.emit(Event::ImageStep { step: "root".to_owned() });
@@ -117,15 +119,7 @@ impl Maker<'_> {
         let release = read_base(self.base)?.release;
         let parts = image_file::Parts { kernel: &kernel, root: &root, release: &release };
         image_file::write(&self.folder.join(image_file::NAME), parts)?;
-        for part in [kernel, root] {
-            fs::remove_file(&part).map_err(Error::file("remove", part))?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, name: &'static str) -> Result<Vec<u8>, Error> {
-        let path = self.base.join(name);
-        file::bytes(&path, LONGEST).map_err(Error::file("read", path))
+        [kernel, root].into_iter().try_for_each(remove)
     }
 
     fn program(&self, name: &str) -> Result<Vec<u8>, Error> {
@@ -137,28 +131,20 @@ impl Maker<'_> {
     /// The FIT image of kernel and ramdisk.
     fn write_kernel(&self, entries: &[Entry]) -> Result<PathBuf, Error> {
         let init = self.program(recipe::INIT)?;
-        let path = |name: &str| self.folder.join(name);
-        let write = |name: &str, bytes: &[u8]| {
-            let path = self.folder.join(name);
-            fs::write(&path, bytes).map_err(Error::file("write", path))
-        };
-        let ramdisk = ramdisk(entries, &init).map_err(Error::file("write", path("ramdisk")))?;
-        write("ramdisk", &ramdisk)?;
-        write("fit.its", FIT.as_bytes())?;
-        let packed =
-            File::create(path("kernel.gz")).map_err(Error::file("write", path("kernel.gz")))?;
+        let (tree, fit) = (self.folder.join("kernel.its"), self.folder.join("kernel.itb"));
+        let (packed, ramdisk) = (self.folder.join("kernel.gz"), self.folder.join("ramdisk"));
+        fs::write(&tree, FIT).map_err(Error::file("write", &tree))?;
+        let bytes = ramdisk_of(entries, &init).map_err(Error::file("write", &ramdisk))?;
+        fs::write(&ramdisk, bytes).map_err(Error::file("write", &ramdisk))?;
+        let out = File::create(&packed).map_err(Error::file("write", &packed))?;
         let mut gzip = Command::new("gzip");
-        gzip.args(["-n", "-9", "-c"]).arg(self.base.join("kernel")).stdout(packed);
-        tool::run(&mut gzip)?;
+        tool::run(gzip.args(["-n", "-9", "-c"]).arg(self.base.join("kernel")).stdout(out))?;
         let mut mkimage = Command::new("mkimage");
-        // Equal content gives equal bytes.
-        mkimage.env("SOURCE_DATE_EPOCH", "0").current_dir(self.folder);
-        mkimage.args(["-f", "fit.its", "kernel.itb"]).stdout(Stdio::null());
-        tool::run(&mut mkimage)?;
-        for name in ["ramdisk", "fit.its", "kernel.gz"] {
-            fs::remove_file(path(name)).map_err(Error::file("remove", path(name)))?;
-        }
-        Ok(path("kernel.itb"))
+        // Equal content gives equal bytes. What the tree names is in its folder.
+        mkimage.env("SOURCE_DATE_EPOCH", "0").current_dir(self.folder).arg("-f");
+        tool::run(mkimage.arg(&tree).arg(&fit))?;
+        [tree, packed, ramdisk].into_iter().try_for_each(remove)?;
+        Ok(fit)
     }
 
     /// The squashfs of everything else.
@@ -223,8 +209,12 @@ const FIT: &str = r#"/dts-v1/;
 };
 "#;
 
+fn remove(path: PathBuf) -> Result<(), Error> {
+    fs::remove_file(&path).map_err(Error::file("remove", path))
+}
+
 /// Pid 1, and the modules that lead to the root.
-fn ramdisk(entries: &[Entry], init: &[u8]) -> io::Result<Vec<u8>> {
+fn ramdisk_of(entries: &[Entry], init: &[u8]) -> io::Result<Vec<u8>> {
     let list = format!("etc/headroom/{RAMDISK_LIST}");
     let list = entries.iter().find(|entry| entry.name == list);
     let list = String::from_utf8_lossy(list.map_or(&[][..], |entry| &entry.content));

@@ -196,6 +196,7 @@ mod tests {
             name: name.to_owned(),
             path: (name == "iw").then(|| "/usr/sbin/iw".to_owned()),
             sha256: None,
+            mapped_by: 0,
         };
         let programs = PROGRAMS.map(|(name, _)| located(name)).to_vec();
         let look = Look { facts, census: Census { interfaces }, programs };

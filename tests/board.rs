@@ -1,0 +1,184 @@
+//! The board: real U-Boot, two slots, an overlay, ssh, and images that come and go.
+//!
+//! `HEADROOM_POWER_CUTS=50` cuts the power at so many moments of a flash instead of two.
+
+use std::{env, fs, process::Command, thread, time::Duration};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::harness::{Ended, Place, Running, eventually, programs_of};
+
+/// A board that boots on a busy machine.
+const BOOT: Duration = Duration::from_secs(300);
+
+/// What the board says of what it runs from, whatever that is: its slot, and the sums of kernel and root.
+const CONTENT: &str = r#"
+for word in $(cat /proc/cmdline); do case $word in headroom.slot=*) slot=${word#*=} ;; esac; done
+for file in /sys/class/block/*/uevent; do
+  grep -q "^PARTNAME=$1_$slot$" "$file" || continue
+  device=${file%/uevent}; device=/dev/${device##*/}
+  echo "$slot $(head -c "$2" "$device" | sha256sum)"
+done
+"#;
+
+/// Takes away the beginning of the slot that does not run, so that a flash writes all of it.
+const FORGET: &str = r#"
+for word in $(cat /proc/cmdline); do case $word in headroom.slot=*) slot=${word#*=} ;; esac; done
+for file in /sys/class/block/*/uevent; do
+  name=$(sed -n 's/^PARTNAME=//p' "$file") device=${file%/uevent}
+  case $name in kernel_$slot | root_$slot) ;; kernel_? | root_?)
+    dd if=/dev/zero of="/dev/${device##*/}" bs=4096 count=1 conv=fsync 2>/dev/null ;;
+  esac
+done
+"#;
+
+/// A board that runs in a place.
+struct Board<'a> {
+    place: &'a Place,
+    running: Running,
+}
+
+/// An image, and what it has in it.
+struct Image {
+    file: &'static str,
+    kernel: String,
+    root: String,
+}
+
+impl<'a> Board<'a> {
+    fn raise(place: &'a Place, image: &str) -> Self {
+        let words = ["board", "--clients", "0", "--radios", "1", "--image", image];
+        let running = place.headroom(words).start();
+        let board = Self { place, running };
+        board.until_up();
+        board
+    }
+
+    /// A script there; `None` where ssh does not get there.
+    fn shell(&self, script: &str) -> Option<String> {
+        let mut ssh = Command::new("ssh");
+        ssh.args(["-F", "board/ssh_config", "-o", "ConnectTimeout=5", "board", script]);
+        let output = ssh.current_dir(self.place.path("")).output().unwrap();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn until_up(&self) -> String {
+        eventually(BOOT, || self.shell("cat /proc/sys/kernel/random/boot_id")).unwrap_or_else(
+            || {
+                let console =
+                    fs::read_to_string(self.place.path("board/console.log")).unwrap_or_default();
+                panic!("the board did not come up; its console:\n{console}")
+            },
+        )
+    }
+
+    fn flash(&self, image: &str, more: &[&str]) -> Ended {
+        self.flashing(image, more).end()
+    }
+
+    fn flashing(&self, image: &str, more: &[&str]) -> Running {
+        let words = ["flash", "board/board.toml", "--json", "--image", image];
+        self.place.headroom(words).words(more.iter().copied()).start()
+    }
+
+    fn power(&self, what: &str) {
+        self.place.headroom(["board", "--power", what]).run().code(0);
+    }
+
+    /// The image that it runs from, by content; a board with something else fails the test.
+    fn image<'i>(&self, images: [&'i Image; 2]) -> &'i Image {
+        let sum = |part: &str, size: u64| {
+            let script = format!("set -- {part} {size}\n{CONTENT}");
+            let said = eventually(BOOT, || self.shell(&script)).unwrap();
+            said.split_whitespace().nth(1).unwrap_or_default().to_owned()
+        };
+        for image in images {
+            let size = |part: &str| part_of(self.place, image.file, part).len() as u64;
+            if sum("kernel", size("kernel")) == image.kernel
+                && sum("root", size("root")) == image.root
+            {
+                return image;
+            }
+        }
+        panic!("the board runs from neither image");
+    }
+
+    fn off(self) {
+        self.running.signal(Signal::INT);
+        self.running.end().calmly();
+    }
+}
+
+fn has_programs() -> bool {
+    let has = programs_of("aarch64").join("headroom-init").is_file();
+    if !has {
+        skip::excepted(format_args!("no programs for arm64 could be built; make tested says why"));
+    }
+    has
+}
+
+/// Two images that differ in one program.
+fn images(place: &Place) -> [Image; 2] {
+    let other = format!("stationd={}", programs_of("aarch64").join("station-monitor").display());
+    let make = |file: &'static str, with: &[&str]| {
+        let words = ["image", "--json", "--board", file];
+        let made = place.headroom(words).words(with.iter().copied()).run();
+        let made = made.code(0).json();
+        let sum = |part: &str| made[part].as_str().unwrap().to_owned();
+        Image { file, kernel: sum("kernel"), root: sum("root") }
+    };
+    [make("one.image", &[]), make("two.image", &["--with", &other])]
+}
+
+/// A part of an image's file.
+fn part_of(place: &Place, image: &str, part: &str) -> Vec<u8> {
+    let name = format!("sysupgrade-headroom-board/{part}");
+    let output = Command::new("tar").arg("-xOf").arg(place.path(image)).arg(name).output().unwrap();
+    assert!(output.status.success());
+    output.stdout
+}
+
+#[test]
+fn a_board_survives_power_cuts_in_a_flash() {
+    if !has_programs() {
+        return;
+    }
+    let place = Place::with_guests();
+    let [one, two] = images(&place);
+    let board = Board::raise(&place, one.file);
+    let began = std::time::Instant::now();
+    let after: Value = board.flash(two.file, &[]).code(0).last_json();
+    assert_eq!(after["flashed"]["after"]["root"], two.root, "{after}");
+    let whole = began.elapsed();
+    let cuts: u32 = env::var("HEADROOM_POWER_CUTS").map_or(2, |cuts| cuts.parse().unwrap());
+    let mut found = [0; 2];
+    for cut in 0..cuts {
+        // Spread by the golden ratio over the flash, from its first moment to the last.
+        let at = whole.mul_f64((0.3 + f64::from(cut) * 0.618_034).fract());
+        let runs = board.image([&one, &two]).file;
+        let other = if runs == one.file { &two } else { &one };
+        board.shell(FORGET).unwrap();
+        let flashing = board.flashing(other.file, &[]);
+        thread::sleep(at);
+        board.power("off");
+        drop(flashing);
+        board.power("on");
+        board.until_up();
+        let comes_up = board.image([&one, &two]).file;
+        found[usize::from(comes_up == other.file)] += 1;
+        eprintln!(
+            "cut {cut} after {:.1} of {:.1} s: {runs} -> {comes_up}",
+            at.as_secs_f64(),
+            whole.as_secs_f64()
+        );
+    }
+    eprintln!("power cuts: {} kept the image, {} had the new one", found[0], found[1]);
+    // It takes an image as before.
+    let runs = board.image([&one, &two]).file;
+    let other = if runs == one.file { &two } else { &one };
+    let flashed = board.flash(other.file, &[]).code(0).last_json();
+    assert_eq!(flashed["flashed"]["after"]["root"], other.root);
+    board.off();
+    assert_eq!(place.left(), []);
+}
