@@ -141,6 +141,9 @@ impl Failure {
             output::note(format_args!("the end of its console:"));
             failure.console().iter().for_each(|line| output::note(format_args!("  | {line}")));
         }
+        if let Failure::Lab(lab::Error::FirmwareLacks { missing, .. }) = self {
+            missing.iter().for_each(|line| output::note(format_args!("  - {line}")));
+        }
         ExitCode::from(self.code())
     }
 }
@@ -152,6 +155,9 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Count { .. }
         | E::NoProgram(_)
         | E::SameBuild(_)
+        | E::Firmware { .. }
+        | E::FirmwareLacks { .. }
+        | E::PackagesInFirmware(_)
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
@@ -163,6 +169,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoDeviceProgram { .. }
         | E::OtherProcessor { .. }
         | E::ImageLacks(_)
+        | E::FirmwareGone
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::NoFolder { .. }

@@ -82,6 +82,30 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// A file of somebody's own firmware cannot be used.
+    #[error("{} cannot be used: {why}", path.display())]
+    Firmware {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it, and what would be right.
+        why: String,
+    },
+    /// A kernel of somebody's own lacks what a virtual access point needs.
+    #[error("the kernel {release} cannot be a virtual access point's; it lacks:")]
+    FirmwareLacks {
+        /// Which kernel.
+        release: String,
+        /// One line for each thing.
+        missing: Vec<String>,
+    },
+    /// A run that is gone on with was made on firmware that is in no cache, and a run's paths are not opened.
+    #[error(
+        "the firmware that this run was begun on is no longer in the cache; name the same files with --rootfs, --kernel and --modules"
+    )]
+    FirmwareGone,
+    /// Packages are Debian's, and the root is not.
+    #[error("packages ({}) are added to Debian's root, and this access point has firmware of its own; leave one of them out", .0.join(", "))]
+    PackagesInFirmware(Vec<String>),
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {

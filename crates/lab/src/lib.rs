@@ -55,4 +55,4 @@ pub mod vm;
 
 pub use cancel::Cancel;
 pub use error::Error;
-pub use lab::{Events, Lab, Onlooker, Settings};
+pub use lab::{Events, FirmwareSource, Lab, Onlooker, Settings};

@@ -138,6 +138,7 @@ impl Rules<'_> {
             let why = "a study file names no device; point `headroom profile` at one with --on";
             return self.fault(&["access-point", "kind"], why.to_owned());
         }
+        self.firmware()?;
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());
@@ -149,6 +150,20 @@ impl Rules<'_> {
                 radios = count(radios, "radio")
             ),
         )
+    }
+
+    fn firmware(&self) -> Result<(), Fault> {
+        let at = ["access-point", "firmware"];
+        match &self.study.access_point.firmware {
+            Some(files) if files.is_empty() => self.fault(
+                &at,
+                "firmware without a file; name its rootfs, its kernel or both".to_owned(),
+            ),
+            Some(files) if files.modules.is_some() && files.kernel.is_none() => {
+                self.fault(&at, "modules are of a kernel; name it as well".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn clients(&self) -> Result<(), Fault> {

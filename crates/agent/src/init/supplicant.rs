@@ -22,6 +22,7 @@ use super::{
     mounts::STATE,
     namespace::CLIENTS,
     services::{Output, Service},
+    shell,
     topology::{Client, Topology},
 };
 
@@ -40,7 +41,9 @@ pub(super) fn prepare(topology: &Topology, radio: u32) -> Result<Option<Service>
     let path = format!("{STATE}/wpa_supplicant-{radio}.conf");
     let text = configuration(radio, topology.channel(radio).megahertz);
     fs::write(&path, text).doing(|| format!("write {path}"))?;
-    let service = Service::new(format!("wpa_supplicant-{radio}"), PROGRAM)
+    // The clients are devices of other people's, whatever the access point is.
+    let program = shell::of_debian("wpa_supplicant", PROGRAM);
+    let service = Service::new(format!("wpa_supplicant-{radio}"), program)
         .arguments(["-g".to_owned(), global(radio)])
         .arguments(arguments(&path, &clients))
         .namespace(CLIENTS)

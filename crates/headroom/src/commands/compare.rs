@@ -13,8 +13,7 @@ use lab::{
 };
 use model::plural::count;
 use model::{
-    architecture::Architecture,
-    study::{Count, Function, Load, Study, Variant, VariantLoad},
+    study::{AccessPoint, Count, Function, Load, Study, Variant, VariantLoad},
     verdict::{Difference, Expect, Pairs, Versus},
 };
 
@@ -59,7 +58,7 @@ pub(super) fn of_clients(
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = other_lab(options, flags, file.study.access_point.arch)?;
+    let other = other_lab(options, flags, &file.study.access_point)?;
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
@@ -250,7 +249,7 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
 fn other_lab(
     options: &Options,
     flags: &flags::Compare,
-    arch: Architecture,
+    access_point: &AccessPoint,
 ) -> Result<Option<Lab>, Failure> {
     let Some(folder) = &flags.other_device else { return Ok(None) };
     if flags.on != On::Vm {
@@ -265,7 +264,7 @@ fn other_lab(
             folder.display()
         )));
     }
-    let mut other = options.on(arch);
+    let mut other = options.at(access_point);
     other.use_device(folder.clone());
     Ok(Some(other.lab_with(Progress::Silent)?))
 }

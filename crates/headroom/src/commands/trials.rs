@@ -47,7 +47,7 @@ pub(super) fn measured(
     file: &StudyFile,
     path: &Path,
 ) -> Result<Recorded, Failure> {
-    let options = &options.on(file.study.access_point.arch);
+    let options = &options.at(&file.study.access_point);
     let lab = live::shown::<Clients>(lab_for(options, trials.target)?, options);
     let ended = runner::run(&lab, &trials, file, path);
     ended
@@ -121,7 +121,7 @@ pub(super) fn planned(file: &StudyFile) -> Vec<PlannedTrial> {
 /// How long trials on the virtual access point will take.
 pub(super) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]) -> Estimate {
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
-    Estimate::of(&options.on(study.access_point.arch), time, &Needs::of_trials(study, trials))
+    Estimate::of(&options.at(&study.access_point), time, &Needs::of_trials(study, trials))
 }
 
 /// Says how long a run on the virtual access point will take.

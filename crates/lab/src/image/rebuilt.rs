@@ -73,11 +73,11 @@ fn make(image: &Image, folder: &Path) -> Result<(), Error> {
 }
 
 /// One entry of an archive.
-struct Entry {
-    name: String,
-    mode: u32,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) mode: u32,
     device: (u32, u32),
-    content: Vec<u8>,
+    pub(super) content: Vec<u8>,
 }
 
 /// Folders and links keep their order, because files are unpacked through them; files come in reverse behind the
@@ -112,7 +112,7 @@ fn write(root: &mut Initramfs<impl Write>, entry: &Entry) -> io::Result<()> {
 }
 
 /// The entries of archives that lie one behind the other, filled up with zeros.
-fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
+pub(super) fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
     let mut all = Vec::new();
     while let Some(begin) = rest.iter().position(|byte| *byte != 0) {
         let mut reader = Reader::new(&rest[begin..])?;

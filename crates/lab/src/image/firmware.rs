@@ -1,0 +1,485 @@
+//! The base of somebody's own firmware: their root file system and their kernel, and around them what every access
+//! point of ours has.
+//!
+//! What is not given is Debian's: a root on another kernel, or another kernel below Debian's root. Nothing of theirs is
+//! replaced but `/init`. Debian's programs that the root has none of are put below `/headroom` ([`super::guests`]), and
+//! so is the clients' supplicant, always. The files are read and never run.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use linux::{file, folder::Folder};
+use model::{
+    event::Event,
+    firmware::{Files, Firmware, Sums},
+    name::Sha256Hex,
+};
+
+use super::{
+    Base, Modules,
+    guests::Guests,
+    initramfs::Initramfs,
+    kernel::{self, Kernel, Refusal},
+    modules::{self, Index, Place, Source},
+    needs,
+    packed::{Bounded, Format, Packed},
+    read_base, recipe,
+    recipe::Port,
+    rootfs,
+    tree::{self, Body, Node, Tree},
+};
+use crate::{Error, Lab, cache};
+
+/// Part of the key: change it with what is made of the same files.
+pub(super) const HOW: &str = "firmware 1";
+
+/// Where the modules are that pid 1 loads.
+const MODULES: &str = "headroom/modules";
+/// Lists of modules, in Debian's base.
+const LISTS: [&str; 3] = ["modules", "modules-forward", "modules-wan"];
+
+/// The largest module, bytes; and how many files a folder of them has at the most, and how deep it goes.
+const LARGEST_MODULE: u64 = 64 << 20;
+const MOST_MODULES: usize = 50_000;
+const DEEPEST: u32 = 16;
+/// Debian's root is about 110 MB.
+const LONGEST_BASE: u64 = 4 << 30;
+
+/// What was in the files.
+///
+/// # Errors
+///
+/// [`Error::Firmware`] of one that cannot be read.
+pub(super) fn sums(files: &Files) -> Result<Sums, Error> {
+    let of = |path: &PathBuf| cache::sha256(path).map_err(|error| refused(path, &reason(error)));
+    Ok(Sums {
+        rootfs: files.rootfs.as_ref().map(of).transpose()?,
+        kernel: files.kernel.as_ref().map(of).transpose()?,
+        modules: files.modules.as_deref().map(sum_of_modules).transpose()?,
+    })
+}
+
+fn reason(error: io::Error) -> String {
+    format!("it cannot be read: {error}")
+}
+
+fn refused(path: &Path, why: &str) -> Error {
+    Error::Firmware { path: path.to_owned(), why: why.to_owned() }
+}
+
+fn sum_of_modules(path: &Path) -> Result<Sha256Hex, Error> {
+    let mut folder = ModuleFolder::open(path)?;
+    let mut text = String::new();
+    for place in folder.places()? {
+        let content = folder.read(&place).map_err(|error| refused(path, &reason(error)))?;
+        text += &format!("{} {}\n", cache::sum(&content), place.path);
+    }
+    Ok(cache::sum(text.as_bytes()))
+}
+
+/// A folder of modules: of `/lib/modules/RELEASE`, of all of a build's, or flat.
+struct ModuleFolder<'a> {
+    path: &'a Path,
+    folder: Folder,
+}
+
+impl<'a> ModuleFolder<'a> {
+    fn open(path: &'a Path) -> Result<Self, Error> {
+        let folder = Folder::open(path).map_err(|error| refused(path, &reason(error)))?;
+        Ok(Self { path, folder })
+    }
+
+    /// Its modules, in the order of their paths. Links are not followed: a build's folder has some to its source.
+    fn places(&self) -> Result<Vec<Place>, Error> {
+        let mut places = Vec::new();
+        collect(&self.folder, "", DEEPEST, &mut places)
+            .map_err(|error| refused(self.path, &reason(error)))?;
+        if places.is_empty() {
+            return Err(refused(self.path, "it has no kernel module (*.ko)"));
+        }
+        Ok(places)
+    }
+}
+
+fn collect(folder: &Folder, path: &str, deep: u32, places: &mut Vec<Place>) -> io::Result<()> {
+    for entry in folder.entries()? {
+        let path = format!("{path}{}", entry.name);
+        if entry.is_folder && deep > 0 {
+            collect(&folder.folder(&entry.name)?, &format!("{path}/"), deep - 1, places)?;
+        } else if entry.is_file && modules::name_of(&path).is_some() {
+            places.push(Place { path, offset: 0, size: entry.bytes });
+        }
+        if places.len() > MOST_MODULES {
+            return Err(io::Error::other(format!("it has more than {MOST_MODULES} modules")));
+        }
+    }
+    Ok(())
+}
+
+impl Source for ModuleFolder<'_> {
+    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>> {
+        self.folder.read(&place.path, LARGEST_MODULE)
+    }
+}
+
+/// Makes the base of somebody's firmware.
+pub(super) struct Maker<'a> {
+    pub(super) lab: &'a Lab,
+    pub(super) files: &'a Files,
+    /// What the files were when the base got its name.
+    pub(super) sums: &'a Sums,
+    /// Debian's base.
+    pub(super) debian: &'a Path,
+    /// Where it is made.
+    pub(super) folder: &'a Path,
+}
+
+/// A root, and the tar that its files are in, where it was one.
+struct Root {
+    tree: Tree,
+    tar: Option<PathBuf>,
+}
+
+/// A kernel's modules, with the lists of pid 1.
+struct Loaded {
+    modules: Modules,
+    release: String,
+    notes: Vec<String>,
+}
+
+impl Maker<'_> {
+    /// Makes it in the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Firmware`] of a file that is none, [`Error::FirmwareLacks`]; those of the disk.
+    pub(super) fn make(&self) -> Result<(), Error> {
+        let step = |step: &str| self.lab.emit(Event::ImageStep { step: step.to_owned() });
+        let path = self.debian.join("base.cpio");
+        let archive = file::bytes(&path, LONGEST_BASE).map_err(Error::file("read", &path))?;
+        let debian = Tree::of_archives(&archive).map_err(Error::file("read", &path))?;
+        drop(archive);
+        step("root");
+        let mut root = self.root(&debian)?;
+        step("kernel");
+        let Loaded { modules, release, mut notes } = self.loaded(&root, &debian)?;
+        step("programs of Debian's");
+        let base = read_base(self.debian)?;
+        let packages = match self.files.rootfs.as_deref() {
+            None => base.packages,
+            Some(rootfs) => self
+                .complete(&mut root.tree, &debian, &base.packages, &mut notes)
+                .map_err(|why| refused(rootfs, &why))?,
+        };
+        put_modules(&mut root.tree, &modules);
+        let write = Error::file("write", self.folder.join("base.cpio"));
+        self.write(&root).map_err(write)?;
+        root.tar
+            .iter()
+            .try_for_each(|tar| fs::remove_file(tar).map_err(Error::file("remove", tar)))?;
+        if sums(self.files)? != *self.sums {
+            let path = self.files.named().next().map(|(_, path)| path.clone()).unwrap_or_default();
+            return Err(refused(&path, "it, or what was given with it, changed while it was read"));
+        }
+        let theirs = recipe::PROGRAMS.into_iter().map(|(_, place)| place).skip(recipe::ALWAYS_OURS);
+        let theirs =
+            theirs.filter(|place| root.tree.at(place).is_some()).map(str::to_owned).collect();
+        let firmware = Some(Firmware { sums: self.sums.clone(), notes });
+        Base { release, packages, firmware, theirs }.write(self.folder)
+    }
+
+    /// The root that was given, else Debian's.
+    fn root(&self, debian: &Tree) -> Result<Root, Error> {
+        let Some(path) = self.files.rootfs.as_deref() else {
+            let mut tree = debian.clone();
+            tree.remove("lib/modules");
+            LISTS.iter().for_each(|list| tree.remove(&format!("etc/headroom/{list}")));
+            return Ok(Root { tree, tar: None });
+        };
+        let tar = self.folder.join("root.tar");
+        self.unpack(path, &tar)?;
+        let arch = self.lab.settings.arch;
+        let tree = rootfs::read(&tar, arch).map_err(|why| refused(path, &why))?;
+        Ok(Root { tree, tar: Some(tar) })
+    }
+
+    /// The plain tar of what was given, as a file of ours.
+    fn unpack(&self, path: &Path, tar: &Path) -> Result<(), Error> {
+        let unreadable = |error| refused(path, &reason(error));
+        let mut given = file::open(path).map_err(unreadable)?;
+        let mut head = Vec::new();
+        (&given).take(512).read_to_end(&mut head).map_err(unreadable)?;
+        given.rewind().map_err(unreadable)?;
+        if let Some(what) = other_image(&head) {
+            return Err(refused(path, what));
+        }
+        let out = File::create(tar).map_err(Error::file("write", tar))?;
+        let mut out = Bounded {
+            out: Stoppable { out: BufWriter::new(out), lab: self.lab },
+            left: rootfs::LONGEST_TAR,
+        };
+        let done = match Format::of(&head) {
+            Some(format) => format.unpack(Packed::File(given), &mut out),
+            None => io::copy(&mut given, &mut out).map(drop).map_err(unreadable),
+        };
+        let done = done.and_then(|()| out.flush().map_err(Error::file("write", tar)));
+        match done {
+            Err(_) if self.lab.cancel.is_stopped() => Err(Error::Interrupted),
+            Err(Error::Program { program, tail, .. }) => {
+                Err(refused(path, &format!("{program} cannot unpack it: {tail}")))
+            }
+            done => done,
+        }
+    }
+
+    /// The kernel, written where QEMU finds it, and its modules.
+    fn loaded(&self, root: &Root, debian: &Tree) -> Result<Loaded, Error> {
+        let to = self.folder.join("kernel");
+        let Some(path) = self.files.kernel.as_deref() else {
+            fs::copy(self.debian.join("kernel"), &to).map_err(Error::file("write", to))?;
+            let release = read_base(self.debian)?.release;
+            let notes = vec![format!("the kernel is Debian's ({release})")];
+            let modules =
+                modules_of_debian(debian).ok_or_else(|| Error::ImageLacks("modules".to_owned()))?;
+            return Ok(Loaded { modules, release, notes });
+        };
+        let content =
+            file::bytes(path, kernel::LONGEST).map_err(|error| refused(path, &reason(error)))?;
+        let kernel =
+            Kernel::of(content, self.lab.settings.arch).map_err(|refusal| match refusal {
+                Refusal::Unfit(why) => refused(path, &why),
+                Refusal::Unpacked(Error::Program { program, tail, .. }) => {
+                    refused(path, &format!("{program} cannot unpack it: {tail}"))
+                }
+                Refusal::Unpacked(error) => error,
+            })?;
+        fs::write(&to, &kernel.boots).map_err(Error::file("write", to))?;
+        match (self.files.modules.as_deref(), &root.tar) {
+            (Some(folder), _) => {
+                let mut source = ModuleFolder::open(folder)?;
+                let places = source.places()?;
+                self.of_kernel(&kernel, folder, &index(places, &kernel.release), &mut source)
+            }
+            (None, Some(tar)) => {
+                let mut source = BufReader::new(File::open(tar).map_err(Error::file("read", tar))?);
+                let places = places_of(&root.tree);
+                let given = self.files.rootfs.as_deref().unwrap_or(path);
+                self.of_kernel(&kernel, given, &index(places, &kernel.release), &mut source)
+            }
+            (None, None) => self.of_kernel(&kernel, path, &Index::new(), &mut io::empty()),
+        }
+    }
+
+    /// The modules of a kernel that was given, from where they lie; `given` is what a complaint names.
+    fn of_kernel(
+        &self,
+        kernel: &Kernel,
+        given: &Path,
+        index: &Index,
+        source: &mut impl Source,
+    ) -> Result<Loaded, Error> {
+        let release = kernel.release.clone();
+        let missing = needs::missing(kernel, index);
+        if !missing.is_empty() {
+            return Err(Error::FirmwareLacks { release, missing });
+        }
+        let port = Port::of(self.lab.settings.arch);
+        // What no boot needs must not keep one from being made.
+        let mut notes = needs::unseen(kernel, index);
+        let mut whole = index.clone();
+        for name in recipe::FORWARD_MODULES.iter().chain(&recipe::WAN_MODULES) {
+            if index.contains_key(*name) && modules::in_load_order(&[*name], index, source).is_err()
+            {
+                notes.push(format!(
+                    "module {name} is there without a module that it needs, and is left out"
+                ));
+                whole.remove(*name);
+            }
+        }
+        let modules =
+            Modules::find(&port.modules(), &whole, source).map_err(|error| match error {
+                Error::ImageLacks(what) => {
+                    refused(given, &format!("it has no {what}, which another needs"))
+                }
+                other => other,
+            })?;
+        for module in &modules.all {
+            let of = modules::release(&module.content);
+            if of.as_ref() != Some(&release) {
+                let (name, of) =
+                    (&module.path, of.unwrap_or_else(|| "no Linux that it names".to_owned()));
+                let why = format!("its module `{name}` is of {of}, and the kernel is {release}");
+                return Err(refused(given, &why));
+            }
+        }
+        Ok(Loaded { modules, release, notes })
+    }
+
+    /// Puts beside a root what it has none of; the packages that it comes from.
+    fn complete(
+        &self,
+        tree: &mut Tree,
+        debian: &Tree,
+        packages: &[String],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<String>, String> {
+        let guests = Guests { debian, port: Port::of(self.lab.settings.arch) };
+        let mut used = Vec::new();
+        let tools = recipe::TOOLS.into_iter().filter(|(name, ..)| tree.program(name).is_none());
+        let tools: Vec<_> = tools.collect();
+        for (name, path, package) in [recipe::CLIENTS].into_iter().chain(tools) {
+            let begin = format!("{package}_");
+            let package = packages.iter().find(|one| one.starts_with(&begin)).unwrap_or(&begin);
+            guests
+                .invite(tree, name, path)
+                .ok_or_else(|| format!("Debian's {name} cannot be put beside it"))?;
+            notes.push(match name == recipe::CLIENTS.0 {
+                true => format!("the clients are {package}, whatever the access point is"),
+                false => format!("{name} is Debian's ({package}): the root has none"),
+            });
+            used.push(package.clone());
+        }
+        used.sort();
+        used.dedup();
+        if tree.program("sh").is_none() {
+            tree.put_missing("bin/sh", Node::Link("/headroom/bin/busybox".to_owned()));
+            notes.push("the root has no sh: it is Debian's busybox".to_owned());
+        }
+        for (name, path) in recipe::REGULATIONS {
+            if let (None, Some(node)) = (tree.at(name), debian.at(path)) {
+                tree.put_missing(name, node.clone());
+            }
+        }
+        for (name, content) in recipe::FILES {
+            tree.put_missing(name, Node::file(0o644, content));
+        }
+        tree.put_missing("var/run", Node::Link("/run".to_owned()));
+        // What is mounted over may be a link that leads nowhere yet.
+        for folder in recipe::FOLDERS {
+            tree.make_folder(folder);
+        }
+        let folders =
+            recipe::PROGRAMS.iter().filter_map(|(_, place)| Some(place.rsplit_once('/')?.0));
+        match folders.chain(["etc/headroom"]).find(|folder| !tree.make_folder(folder)) {
+            Some(folder) => return Err(format!("its /{folder} is no folder")),
+            None => {}
+        }
+        Ok(used)
+    }
+
+    fn write(&self, root: &Root) -> io::Result<()> {
+        let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
+        let mut archive = Initramfs::new(out);
+        let mut tree = root.tree.clone();
+        // The kernel opens it before anything is mounted.
+        tree.put("dev", Node::Folder);
+        archive.folder("dev")?;
+        archive.device("dev/console", 5, 1)?;
+        match &root.tar {
+            Some(tar) => tree.write(&mut archive, &mut BufReader::new(File::open(tar)?))?,
+            None => tree.write(&mut archive, &mut io::empty())?,
+        }
+        archive.finish()?.flush()
+    }
+}
+
+/// What is no tar, by its first bytes, and how one is made of it.
+fn other_image(head: &[u8]) -> Option<&'static str> {
+    let begins = |magic: &[u8]| head.starts_with(magic);
+    if begins(b"hsqs") {
+        return Some(
+            "it is a squashfs; make a tar of it: unsquashfs -d root FILE && tar -C root -cf rootfs.tar .",
+        );
+    }
+    if begins(b"070701") || begins(b"070702") {
+        return Some("it is a cpio archive; make a tar of what is in it");
+    }
+    if head.get(510..512) == Some(b"\x55\xaa") {
+        return Some("it is a disk image; make a tar of its root file system");
+    }
+    None
+}
+
+/// Modules by name; of several with one name that of the kernel's own folder.
+fn index(places: Vec<Place>, release: &str) -> Index {
+    let folder = format!("/{release}/");
+    let is_own = |place: &Place| format!("/{}", place.path).contains(&folder);
+    let mut index = Index::new();
+    for place in places {
+        let Some(name) = modules::name_of(&place.path) else { continue };
+        if is_own(&place) || !index.get(&name).is_some_and(is_own) {
+            index.insert(name, place);
+        }
+    }
+    index
+}
+
+/// The modules that a root has.
+fn places_of(tree: &Tree) -> Vec<Place> {
+    let of = |(path, node): (&str, &Node)| match node {
+        Node::File { content: Body::Tar(place), .. } if rootfs::is_module_folder(path) => {
+            Some(place.clone())
+        }
+        _ => None,
+    };
+    tree.iter().filter_map(of).collect()
+}
+
+/// Debian's, as its own base lists them.
+fn modules_of_debian(debian: &Tree) -> Option<Modules> {
+    let content = |path: &str| match debian.at(path)? {
+        Node::File { content, .. } => tree::bytes(content, &mut io::empty()).ok(),
+        _ => None,
+    };
+    let list = |name: &str| {
+        let text = content(&format!("etc/headroom/{name}"))?;
+        let text = String::from_utf8(text).ok()?;
+        let module = |line: &str| {
+            let path = line.trim_start_matches('/').to_owned();
+            Some(modules::Module { content: content(&path)?, path })
+        };
+        text.lines().map(module).collect::<Option<Vec<_>>>()
+    };
+    let [always, forward, wan] = LISTS.map(list);
+    let (always, forward) = (always?, forward?);
+    let counts = (always.len(), forward.len());
+    let all = always.into_iter().chain(forward).chain(wan?).collect();
+    Some(Modules { all, always: counts.0, forward: counts.1 })
+}
+
+/// The modules, all in one folder, and pid 1's lists of them; what else the root has of modules goes.
+fn put_modules(tree: &mut Tree, modules: &Modules) {
+    ["lib/modules", "usr/lib/modules"].iter().for_each(|folder| tree.remove(folder));
+    let place = |path: &str| {
+        let name = modules::name_of(path).unwrap_or_default();
+        format!("{MODULES}/{name}.ko")
+    };
+    for (list, text) in modules.lists(place) {
+        tree.put_missing(&format!("etc/headroom/{list}"), Node::file(0o644, text));
+    }
+    for module in &modules.all {
+        tree.put_missing(&place(&module.path), Node::file(0o644, module.content.clone()));
+    }
+}
+
+/// Ends with an error once somebody wants it to.
+struct Stoppable<'a, W> {
+    out: W,
+    lab: &'a Lab,
+}
+
+impl<W: Write> Write for Stoppable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.lab.cancel.is_stopped() {
+            true => Err(io::Error::other("interrupted")),
+            false => self.out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
