@@ -15,7 +15,7 @@ use lab::vm::Forward;
 use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
 
 pub(crate) use self::check::{Check, Limits};
-pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
+pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
 use self::states::StateWord;
 

@@ -30,6 +30,8 @@ pub(crate) struct Options {
     mirror: Option<String>,
     packages: Vec<PackageName>,
     firmware: Option<FirmwareSource>,
+    /// Whether a run is gone on with, whose paths are somebody's words.
+    is_resuming: bool,
     patience: Duration,
     pub(crate) workers: usize,
 }
@@ -51,6 +53,7 @@ impl Options {
             mirror: common.mirror.clone(),
             packages: common.packages.clone(),
             firmware: firmware_of(common)?.map(FirmwareSource::Files),
+            is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
         })
@@ -84,9 +87,10 @@ impl Options {
         Self { arch: Some(arch), ..self.clone() }
     }
 
-    /// The same for a study's access point.
+    /// The same for a study's access point. Its own firmware counts where it is not a run's.
     pub(crate) fn at(&self, access_point: &AccessPoint) -> Self {
-        let firmware = access_point.firmware.clone().map(FirmwareSource::Files);
+        let own = access_point.firmware.clone().filter(|_| !self.is_resuming);
+        let firmware = own.map(FirmwareSource::Files).or_else(|| self.firmware.clone());
         Self { arch: Some(access_point.arch), firmware, ..self.clone() }
     }
 
@@ -110,7 +114,7 @@ impl Options {
                 Some(FirmwareSource::Files(files.clone()))
             }
         };
-        Ok(Self { firmware, ..self.clone() })
+        Ok(Self { firmware, is_resuming: true, ..self.clone() })
     }
 
     /// Folders that may hold the device's programs.
@@ -232,7 +236,7 @@ fn stop_on_signals(cancel: &Cancel) -> io::Result<()> {
 }
 
 /// QEMU works in a folder of its own, where a relative path means something else.
-fn absolute(path: PathBuf) -> PathBuf {
+pub(crate) fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 

@@ -91,10 +91,12 @@ pub enum Error {
         why: String,
     },
     /// A kernel of somebody's own lacks what a virtual access point needs.
-    #[error("the kernel {release} cannot be a virtual access point's; it lacks:")]
+    #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
     FirmwareLacks {
         /// Which kernel.
         release: String,
+        /// Whether there are modules of it at all.
+        has_modules: bool,
         /// One line for each thing.
         missing: Vec<String>,
     },
@@ -174,6 +176,10 @@ pub enum Error {
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn of_modules(has_modules: bool) -> &'static str {
+    if has_modules { "" } else { ", and no module of it was found (--modules DIR)" }
 }
 
 /// What stands behind a program's name where it is not the usual one that is missing.

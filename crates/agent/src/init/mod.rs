@@ -37,6 +37,7 @@ mod line;
 mod modules;
 mod mounts;
 mod namespace;
+mod nodes;
 mod port;
 mod power;
 mod scrub;

@@ -15,6 +15,7 @@ use rustix::{
 use super::{
     console::say,
     error::{Doing, Error},
+    nodes,
     topology::Topology,
 };
 
@@ -31,6 +32,9 @@ const MOUNTS: [(&str, &str, Option<&std::ffi::CStr>); 10] = [
     ("tracefs", "/sys/kernel/tracing", None),
     ("debugfs", "/sys/kernel/debug", None),
 ];
+
+/// Where the kernel makes the nodes of devices; without it they are made by [`nodes`].
+const NODES: &str = "devtmpfs";
 
 /// What only instruments need.
 const INSTRUMENTS: [&str; 2] = ["tracefs", "debugfs"];
@@ -64,6 +68,11 @@ pub(super) fn prepare() -> Result<(), Error> {
         match mount(kind, place, kind, MountFlags::empty(), options) {
             Err(Errno::NODEV | Errno::NOENT) if INSTRUMENTS.contains(&kind) => {
                 say(format_args!("the kernel has no {kind}"));
+            }
+            Err(Errno::NODEV) if kind == NODES => {
+                mount("tmpfs", place, "tmpfs", MountFlags::empty(), Some(c"mode=755"))
+                    .doing(doing)?;
+                nodes::complete()?;
             }
             mounted => mounted.doing(doing)?,
         }

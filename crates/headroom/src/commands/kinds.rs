@@ -243,8 +243,6 @@ fn on_firmware(file: &mut StudyFile, named: Option<&Files>, near: Option<&Path>)
     let access_point = &mut file.study.access_point;
     if let Some(files) = named {
         access_point.firmware = Some(files.clone());
-        let all = files.named().map(|(key, path)| format!("{key} = {}", path.display()));
-        file.overrides.extend(all);
     } else if let Some(files) = &mut access_point.firmware {
         let paths = [&mut files.rootfs, &mut files.kernel, &mut files.modules];
         for file in paths.into_iter().flatten() {

@@ -15,12 +15,13 @@ use linux::{file, folder::Folder};
 use model::{
     event::Event,
     firmware::{Files, Firmware, Sums},
+    inert,
     name::Sha256Hex,
 };
 
 use super::{
     Base, Modules,
-    guests::Guests,
+    guests::{self, Guests},
     initramfs::Initramfs,
     kernel::{self, Kernel, Refusal},
     modules::{self, Index, Place, Source},
@@ -143,6 +144,25 @@ struct Root {
     tar: Option<PathBuf>,
 }
 
+impl Root {
+    /// Whether those of its programs that are used anyway can be started: a tar of a part of a root looks whole.
+    fn check_programs(&self) -> Result<(), String> {
+        let Some(tar) = &self.tar else { return Ok(()) };
+        let mut tar = File::open(tar).map_err(reason)?;
+        let names = recipe::TOOLS.iter().map(|(name, ..)| *name).chain(["sh"]);
+        for path in names.filter_map(|name| self.tree.program(name)) {
+            let Some(Node::File { content, .. }) = self.tree.at(&path) else { continue };
+            let program = tree::bytes(content, &mut tar).map_err(reason)?;
+            let loader = guests::loader_of(&program);
+            if let Some(loader) = loader.filter(|loader| self.tree.at(loader).is_none()) {
+                let loader = inert::line(&loader);
+                return Err(format!("its /{path} needs {loader}, which it does not have"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A kernel's modules, with the lists of pid 1.
 struct Loaded {
     modules: Modules,
@@ -203,7 +223,9 @@ impl Maker<'_> {
         self.unpack(path, &tar)?;
         let arch = self.lab.settings.arch;
         let tree = rootfs::read(&tar, arch).map_err(|why| refused(path, &why))?;
-        Ok(Root { tree, tar: Some(tar) })
+        let root = Root { tree, tar: Some(tar) };
+        root.check_programs().map_err(|why| refused(path, &why))?;
+        Ok(root)
     }
 
     /// The plain tar of what was given, as a file of ours.
@@ -284,7 +306,8 @@ impl Maker<'_> {
         let release = kernel.release.clone();
         let missing = needs::missing(kernel, index);
         if !missing.is_empty() {
-            return Err(Error::FirmwareLacks { release, missing });
+            let has_modules = !index.is_empty();
+            return Err(Error::FirmwareLacks { release, has_modules, missing });
         }
         let port = Port::of(self.lab.settings.arch);
         // What no boot needs must not keep one from being made.

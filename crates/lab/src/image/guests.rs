@@ -97,6 +97,14 @@ fn needed(file: &[u8]) -> Option<Vec<String>> {
     wanted.map(|entry| name(entry.val32(LE)?)).collect()
 }
 
+/// The loader that a program names; `None` where it needs none.
+pub(super) fn loader_of(program: &[u8]) -> Option<String> {
+    let header = FileHeader64::<LE>::parse(program).ok()?;
+    let mut segments = header.program_headers(LE, program).ok()?.iter();
+    let path = segments.find_map(|segment| segment.interpreter(LE, program).ok()?)?;
+    std::str::from_utf8(path).ok().map(str::to_owned)
+}
+
 /// The program with the path of our loader; unchanged where it is static.
 fn with_our_loader(program: &[u8]) -> Option<Vec<u8>> {
     let header = FileHeader64::<LE>::parse(program).ok()?;
@@ -141,4 +149,33 @@ fn overwrite(place: &mut [u8], text: &[u8]) -> Option<()> {
     begin.copy_from_slice(text);
     rest.fill(0);
     (!rest.is_empty()).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_another_loader_and_nothing_else_of_it_moves() {
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let patched = with_our_loader(&program).unwrap();
+        assert_eq!(loader_of(&patched).as_deref(), Some("/headroom/ld.so"));
+        assert_eq!(patched.len(), program.len());
+        let changed = program.iter().zip(&patched).filter(|(was, is)| was != is).count();
+        assert!(changed <= loader_of(&program).unwrap().len(), "{changed} bytes");
+        assert_eq!(needed(&patched), needed(&program));
+        assert_eq!(with_our_loader(b"#!/bin/sh"), None);
+    }
+
+    #[test]
+    fn the_loader_reads_nothing_of_the_root_that_it_is_in() {
+        let text = "\0/lib/x86_64-linux-gnu/\0/usr/lib/x86_64-linux-gnu/\0/lib/\0/etc/ld.so.cache\0/etc/ld.so.preload\0";
+        let patched = with_our_libraries(text.as_bytes(), "x86_64-linux-gnu");
+        let patched = String::from_utf8(patched).unwrap();
+        assert_eq!(patched.len(), text.len());
+        assert!(
+            patched.starts_with("\0/headroom/lib/////////\0/headroom/lib/////////////\0/lib/\0")
+        );
+        assert!(!patched.contains("/etc/") && !patched.contains("linux-gnu"), "{patched}");
+    }
 }

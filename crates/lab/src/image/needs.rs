@@ -27,9 +27,8 @@ const fn need(
 }
 
 /// Each in the order in which its absence would stop a boot.
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 8] = [
     need(None, "unpack rootfs image as initramfs", "CONFIG_BLK_DEV_INITRD", "a root in memory"),
-    need(None, "devtmpfs", "CONFIG_DEVTMPFS; OpenWrt: CONFIG_KERNEL_DEVTMPFS", "device nodes"),
     need(None, "cgroup2", "CONFIG_CGROUPS", "CPU time of groups"),
     need(Some("virtio_pci"), "virtio-pci", "CONFIG_VIRTIO_PCI", "QEMU's devices"),
     need(Some("virtio_console"), "virtio-ports", "CONFIG_VIRTIO_CONSOLE", "the agent's port"),

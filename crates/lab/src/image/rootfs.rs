@@ -63,7 +63,9 @@ fn open(tar: &Path) -> io::Result<Archive<BufReader<File>>> {
 }
 
 fn no_tar(error: io::Error) -> Refusal {
-    format!("it is no whole tar: {}", inert::line(&error.to_string()))
+    let text = error.to_string();
+    let why = text.split(" when getting ").next().unwrap_or_default();
+    format!("it is no whole tar, plain or packed by gzip, xz, zstd or bzip2: {}", inert::line(why))
 }
 
 /// Long names come in entries that a reader takes into memory as a whole: not before their length is known.
@@ -160,7 +162,7 @@ impl Reader {
         let mut tree = Tree::default();
         let mut held = 0_u64;
         for (path, node) in nodes {
-            check_way(&tree, &path)?;
+            make_way(&mut tree, &path)?;
             if let Node::File { content: Body::Tar(place), .. } = &node
                 && !is_module_folder(&path)
             {
@@ -183,11 +185,16 @@ pub(super) fn is_module_folder(path: &str) -> bool {
     ["lib/modules/", "usr/lib/modules/"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Names come in order, so the folders that a path is in were there before.
-fn check_way(tree: &Tree, path: &str) -> Result<(), Refusal> {
+/// Makes the folders that a path is in, where the tar does not name them. Names come in order, so what is on the way
+/// was there before.
+fn make_way(tree: &mut Tree, path: &str) -> Result<(), Refusal> {
     for (at, _) in path.match_indices('/') {
         let what = match tree.get(&path[..at]) {
-            None | Some(Node::Folder) => continue,
+            Some(Node::Folder) => continue,
+            None => {
+                tree.put(&path[..at], Node::Folder);
+                continue;
+            }
             Some(Node::Link(_)) => "a link",
             Some(Node::File { .. }) => "a file",
         };
@@ -238,7 +245,10 @@ fn is_root(tree: &Tree) -> Result<(), Refusal> {
     let has = |folder: &str| matches!(tree.at(folder), Some(Node::Folder));
     if !["bin", "sbin", "usr/bin", "usr/sbin"].iter().any(|folder| has(folder)) {
         let first = tree.iter().next().map(|(path, _)| path.split('/').next().unwrap_or_default());
-        let inside = first.map(|first| format!("; it begins with `{}`", inert::line(first)));
+        let inside = first.map(|first| {
+            let first = inert::line(first);
+            format!("; it begins with `{first}`, and is to be made in the root: tar -C ROOT -cf rootfs.tar .")
+        });
         return Err(format!(
             "it is no root file system: it has no folder /bin, /sbin or /usr/bin{}",
             inside.unwrap_or_default()
@@ -248,11 +258,11 @@ fn is_root(tree: &Tree) -> Result<(), Refusal> {
         return Err("it has a /headroom of its own, where headroom's files go".to_owned());
     }
     let etc = tree.resolved("etc").unwrap_or_default();
-    let first = etc.split('/').next().unwrap_or_default();
-    if MOUNTED.contains(&first) || (tree.get("etc").is_some() && etc.is_empty()) {
+    let is_hidden = MOUNTED.contains(&etc.split('/').next().unwrap_or_default());
+    if let Some(Node::Link(target)) = tree.get("etc").filter(|_| etc.is_empty() || is_hidden) {
         return Err(format!(
-            "its /etc leads to `/{}`, which is empty when an access point boots; put the folder in its place",
-            inert::line(&etc)
+            "its /etc is a link to `{}`, where nothing is when an access point boots; put a folder in its place",
+            inert::line(target)
         ));
     }
     Ok(())
@@ -292,4 +302,173 @@ fn is_of(arch: Architecture, tree: &Tree, tar: &mut BufReader<File>) -> Result<(
     }
     Err("it is no root file system: it has no program in /bin, /sbin, /usr/bin or /usr/sbin"
         .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::PathBuf};
+
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    /// A tar that a test fills.
+    struct Tar(Builder<Vec<u8>>);
+
+    impl Tar {
+        /// With a program for an architecture.
+        fn of(machine: elf::Machine) -> Self {
+            let mut program = [&elf::ELFMAG[..], &[elf::ELFCLASS64.0, 1], &[0; 12]].concat();
+            program.extend(machine.0.to_le_bytes());
+            let mut tar = Self(Builder::new(Vec::new()));
+            tar.file("./bin/busybox", &program);
+            tar.link("./bin/sh", "busybox");
+            tar.entry("./bin/", EntryType::Directory, "", &[]);
+            tar
+        }
+
+        fn entry(&mut self, path: &str, kind: EntryType, target: &str, content: &[u8]) {
+            let mut header = Header::new_gnu();
+            // As it stands there: what leads elsewhere is to get into the tar.
+            let name = &mut header.as_old_mut().name;
+            name[..path.len()].copy_from_slice(path.as_bytes());
+            header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
+            header.set_entry_type(kind);
+            header.set_mode(0o4755);
+            header.set_size(content.len() as u64);
+            header.set_cksum();
+            self.0.append(&header, content).unwrap();
+        }
+
+        fn file(&mut self, path: &str, content: &[u8]) {
+            self.entry(path, EntryType::Regular, "", content);
+        }
+
+        fn link(&mut self, path: &str, target: &str) {
+            self.entry(path, EntryType::Symlink, target, &[]);
+        }
+
+        fn read(self) -> Result<Tree, Refusal> {
+            read_bytes(&self.0.into_inner().unwrap())
+        }
+    }
+
+    fn read_bytes(tar: &[u8]) -> Result<Tree, Refusal> {
+        let folder = tempfile::tempdir().unwrap();
+        let path: PathBuf = folder.path().join("root.tar");
+        fs::write(&path, tar).unwrap();
+        read(&path, Architecture::X86_64)
+    }
+
+    /// Why a root with this in it is refused.
+    fn refusal(change: impl FnOnce(&mut Tar)) -> Refusal {
+        let mut tar = Tar::of(elf::EM_X86_64);
+        change(&mut tar);
+        tar.read().unwrap_err()
+    }
+
+    #[test]
+    fn a_root_is_read_with_its_links_and_the_bits_that_count() {
+        let mut tar = Tar::of(elf::EM_X86_64);
+        tar.entry("bin/ash", EntryType::Link, "./bin/busybox", &[]);
+        tar.entry("./dev/null", EntryType::Char, "", &[]);
+        tar.link("var", "/tmp");
+        tar.file("etc//config/./wireless", b"x");
+        let tree = tar.read().unwrap();
+        assert!(matches!(tree.get("bin/ash"), Some(Node::Link(to)) if to == "/bin/busybox"));
+        assert!(matches!(tree.get("bin/busybox"), Some(Node::File { mode: 0o755, .. })));
+        assert!(tree.get("etc/config/wireless").is_some() && tree.get("dev/null").is_none());
+        assert_eq!(tree.program("sh").unwrap(), "bin/sh");
+    }
+
+    #[test]
+    fn what_is_hostile_is_refused_in_one_line() {
+        let kind = |kind, path: &str| refusal(|tar| tar.entry(path, kind, "x", &[]));
+        let words = [
+            refusal(|tar| tar.file("../etc/passwd", b"")),
+            refusal(|tar| tar.file("a/../../b", b"")),
+            refusal(|tar| tar.file("a\x1b[31m", b"")),
+            refusal(|tar| {
+                tar.link("lib", "/headroom");
+                tar.file("lib/x", b"");
+            }),
+            refusal(|tar| {
+                tar.file("lib/x", b"");
+                tar.link("lib", "/tmp");
+            }),
+            refusal(|tar| tar.file("bin/busybox/x", b"")),
+            refusal(|tar| tar.file("headroom/ld.so", b"")),
+            refusal(|tar| tar.entry("headroom", EntryType::Directory, "", &[])),
+            refusal(|tar| tar.link("etc", "tmp/etc")),
+            refusal(|tar| tar.link("etc", "nowhere")),
+            refusal(|tar| tar.entry("bin/x", EntryType::Link, "../shadow", &[])),
+            refusal(|tar| tar.entry("bin/x", EntryType::Link, "bin/y", &[])),
+            refusal(|tar| tar.entry("bin/x", EntryType::Symlink, "", &[])),
+            kind(EntryType::Block, "etc/sda"),
+            kind(EntryType::Char, "mem"),
+            kind(EntryType::Fifo, "etc/pipe"),
+            kind(EntryType::GNUSparse, "etc/sparse"),
+            kind(EntryType::new(b'V'), "label"),
+            refusal(|tar| tar.file("GNUSparseFile.0/x", b"")),
+        ];
+        assert!(words.iter().all(|words| !words.contains(['\n', '\x1b'])));
+        insta::assert_snapshot!(words.join("\n"));
+    }
+
+    #[test]
+    fn what_claims_to_be_huge_is_refused_before_anything_is_read() {
+        let claims = |kind: EntryType, size: u64| {
+            refusal(|tar| {
+                let mut header = Header::new_gnu();
+                header.set_path("etc/huge").unwrap();
+                header.set_entry_type(kind);
+                header.set_size(size);
+                header.set_cksum();
+                tar.0.get_mut().extend(header.as_bytes());
+            })
+        };
+        let file = claims(EntryType::Regular, 1 << 40);
+        assert!(file.contains("and the tar ends before that"), "{file}");
+        let name = claims(EntryType::GNULongName, 1 << 40);
+        assert!(name.contains("one of its names or heads has 1099511627776 bytes"), "{name}");
+        let head = claims(EntryType::XHeader, 1 << 30);
+        assert!(head.contains("one of its names or heads has"), "{head}");
+        let far = claims(EntryType::Regular, u64::MAX >> 2);
+        assert!(!far.is_empty(), "{far}");
+    }
+
+    #[test]
+    fn what_is_no_root_of_this_architecture_is_described() {
+        let empty = Tar(Builder::new(Vec::new()));
+        let mut folder = Tar(Builder::new(Vec::new()));
+        folder.file("openwrt/bin/busybox", b"x");
+        let mut script = Tar(Builder::new(Vec::new()));
+        script.entry("bin", EntryType::Directory, "", &[]);
+        script.file("bin/sh", b"#!/bin/rc, and long enough");
+        let words = [
+            empty.read().unwrap_err(),
+            folder.read().unwrap_err(),
+            script.read().unwrap_err(),
+            Tar::of(elf::EM_AARCH64).read().unwrap_err(),
+            Tar::of(elf::EM_MIPS).read().unwrap_err(),
+            read_bytes(&[7; 2000]).unwrap_err(),
+            read_bytes(b"").unwrap_err(),
+        ];
+        insta::assert_snapshot!(words.join("\n"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_root_or_refused(mut bytes: Vec<u8>, length in 0_usize..3000) {
+            bytes.resize(length, 0);
+            proptest::prop_assert!(read_bytes(&bytes).is_err());
+        }
+
+        #[test]
+        fn any_path_is_one_within_the_root(text: String) {
+            if let Ok(path) = name(text.as_bytes()) {
+                proptest::prop_assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
+            }
+        }
+    }
 }

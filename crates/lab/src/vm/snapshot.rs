@@ -245,6 +245,7 @@ mod tests {
             shell: false,
             wan: false,
             forward: None,
+            root_mib: 0,
             perturbed: None,
         };
         check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())
