@@ -38,6 +38,7 @@ mod hostile_inputs;
 mod image;
 mod interrupted;
 mod lab_faults;
+mod own_firmware;
 mod parity;
 mod pause;
 mod pause_weather;
