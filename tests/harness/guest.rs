@@ -58,6 +58,7 @@ pub(crate) fn lab() -> Lab {
         device: stationd().parent().map(Path::to_owned).into_iter().collect(),
         mirror: None,
         packages: Vec::new(),
+        firmware: None,
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };
@@ -75,6 +76,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         shell: false,
         wan: false,
         forward: None,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();

@@ -16,13 +16,13 @@ const SHELL: &str = "/bin/sh";
 /// Where real programs are. `lab::image::tree` has the same list.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Where Debian's are, in a root that is not Debian's.
-const GUESTS: &str = "/headroom/bin";
+const RELOCATED: &str = "/headroom/bin";
 
 /// Where programs are looked for, by a person's shell and by what a study starts: one list, so that what was
 /// tried by hand is what is measured.
 pub(super) fn search_path() -> String {
     if is_foreign() {
-        format!("{SEARCH}:{GUESTS}:{APPLETS}")
+        format!("{SEARCH}:{RELOCATED}:{APPLETS}")
     } else {
         format!("{SEARCH}:{APPLETS}")
     }
@@ -30,7 +30,7 @@ pub(super) fn search_path() -> String {
 
 /// Whether the root is somebody's own firmware.
 fn is_foreign() -> bool {
-    Path::new(GUESTS).exists()
+    Path::new(RELOCATED).exists()
 }
 
 /// The program of this name that the search path leads to, links followed; `usual` where it leads to none.
@@ -38,14 +38,14 @@ pub(super) fn program(name: &'static str, usual: &'static str) -> PathBuf {
     if !is_foreign() {
         return usual.into();
     }
-    let folders = SEARCH.split(':').chain([GUESTS]);
+    let folders = SEARCH.split(':').chain([RELOCATED]);
     let mut places = folders.map(|folder| Path::new(folder).join(name));
     places.find(|path| path.is_file()).unwrap_or_else(|| usual.into())
 }
 
 /// Debian's program of this name, whatever the root has of its own.
 pub(super) fn of_debian(name: &'static str, usual: &'static str) -> PathBuf {
-    if is_foreign() { Path::new(GUESTS).join(name) } else { usual.into() }
+    if is_foreign() { Path::new(RELOCATED).join(name) } else { usual.into() }
 }
 
 fn busybox() -> PathBuf {

@@ -2,12 +2,12 @@
 //! point of ours has.
 //!
 //! What is not given is Debian's: a root on another kernel, or another kernel below Debian's root. Nothing of theirs is
-//! replaced but `/init`. Debian's programs that the root has none of are put below `/headroom` ([`super::guests`]), and
+//! replaced but `/init`. Debian's programs that the root has none of are put below `/headroom` ([`super::relocated`]), and
 //! so is the clients' supplicant, always. The files are read and never run.
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, BufWriter, Read, Seek, Write},
+    io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -21,7 +21,6 @@ use model::{
 
 use super::{
     Base, Modules,
-    guests::{self, Guests},
     initramfs::Initramfs,
     kernel::{self, Kernel, Refusal},
     modules::{self, Index, Place, Source},
@@ -29,6 +28,7 @@ use super::{
     packed::{Bounded, Format, Packed},
     read_base, recipe,
     recipe::Port,
+    relocated::{self, Relocation},
     rootfs,
     tree::{self, Body, Node, Tree},
 };
@@ -153,7 +153,7 @@ impl Root {
         for path in names.filter_map(|name| self.tree.program(name)) {
             let Some(Node::File { content, .. }) = self.tree.at(&path) else { continue };
             let program = tree::bytes(content, &mut tar).map_err(reason)?;
-            let loader = guests::loader_of(&program);
+            let loader = relocated::loader_of(&program);
             if let Some(loader) = loader.filter(|loader| self.tree.at(loader).is_none()) {
                 let loader = inert::line(&loader);
                 return Err(format!("its /{path} needs {loader}, which it does not have"));
@@ -240,7 +240,7 @@ impl Maker<'_> {
         }
         let out = File::create(tar).map_err(Error::file("write", tar))?;
         let mut out = Bounded {
-            out: Stoppable { out: BufWriter::new(out), lab: self.lab },
+            out: TarFile { out: BufWriter::new(out), lab: self.lab, is_full: false },
             left: rootfs::LONGEST_TAR,
         };
         let done = match Format::of(&head) {
@@ -250,6 +250,7 @@ impl Maker<'_> {
         let done = done.and_then(|()| out.flush().map_err(Error::file("write", tar)));
         match done {
             Err(_) if self.lab.cancel.is_stopped() => Err(Error::Interrupted),
+            Err(_) if out.out.is_full => Err(Error::DiskFull { path: tar.to_owned() }),
             Err(Error::Program { program, tail, .. }) => {
                 Err(refused(path, &format!("{program} cannot unpack it: {tail}")))
             }
@@ -304,6 +305,11 @@ impl Maker<'_> {
         source: &mut impl Source,
     ) -> Result<Loaded, Error> {
         let release = kernel.release.clone();
+        // Modules of another kernel are not all the same ones: what is wrong with them comes before what they lack.
+        if let Some(place) = index.get("mac80211_hwsim").or_else(|| index.values().next()) {
+            let content = modules::content(place, source)?;
+            is_of(&release, &place.path, &content).map_err(|why| refused(given, &why))?;
+        }
         let missing = needs::missing(kernel, index);
         if !missing.is_empty() {
             let has_modules = !index.is_empty();
@@ -329,15 +335,9 @@ impl Maker<'_> {
                 }
                 other => other,
             })?;
-        for module in &modules.all {
-            let of = modules::release(&module.content);
-            if of.as_ref() != Some(&release) {
-                let (name, of) =
-                    (&module.path, of.unwrap_or_else(|| "no Linux that it names".to_owned()));
-                let why = format!("its module `{name}` is of {of}, and the kernel is {release}");
-                return Err(refused(given, &why));
-            }
-        }
+        let mut all = modules.all.iter();
+        all.try_for_each(|module| is_of(&release, &module.path, &module.content))
+            .map_err(|why| refused(given, &why))?;
         Ok(Loaded { modules, release, notes })
     }
 
@@ -349,15 +349,15 @@ impl Maker<'_> {
         packages: &[String],
         notes: &mut Vec<String>,
     ) -> Result<Vec<String>, String> {
-        let guests = Guests { debian, port: Port::of(self.lab.settings.arch) };
+        let relocation = Relocation { debian, port: Port::of(self.lab.settings.arch) };
         let mut used = Vec::new();
         let tools = recipe::TOOLS.into_iter().filter(|(name, ..)| tree.program(name).is_none());
         let tools: Vec<_> = tools.collect();
         for (name, path, package) in [recipe::CLIENTS].into_iter().chain(tools) {
             let begin = format!("{package}_");
             let package = packages.iter().find(|one| one.starts_with(&begin)).unwrap_or(&begin);
-            guests
-                .invite(tree, name, path)
+            relocation
+                .put(tree, name, path)
                 .ok_or_else(|| format!("Debian's {name} cannot be put beside it"))?;
             notes.push(match name == recipe::CLIENTS.0 {
                 true => format!("the clients are {package}, whatever the access point is"),
@@ -407,6 +407,16 @@ impl Maker<'_> {
         }
         archive.finish()?.flush()
     }
+}
+
+/// Whether a module was built for this kernel.
+fn is_of(release: &str, path: &str, content: &[u8]) -> Result<(), String> {
+    let of = modules::release(content);
+    if of.as_deref() == Some(release) {
+        return Ok(());
+    }
+    let (path, of) = (inert::line(path), of.unwrap_or_else(|| "no Linux that it names".to_owned()));
+    Err(format!("its module `{path}` is of {}, and the kernel is {release}", inert::line(&of)))
 }
 
 /// What is no tar, by its first bytes, and how one is made of it.
@@ -488,18 +498,21 @@ fn put_modules(tree: &mut Tree, modules: &Modules) {
     }
 }
 
-/// Ends with an error once somebody wants it to.
-struct Stoppable<'a, W> {
-    out: W,
+/// Takes what is unpacked. It ends with an error once somebody wants it to, and knows whether the disk was full.
+struct TarFile<'a> {
+    out: BufWriter<File>,
     lab: &'a Lab,
+    is_full: bool,
 }
 
-impl<W: Write> Write for Stoppable<'_, W> {
+impl Write for TarFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.lab.cancel.is_stopped() {
-            true => Err(io::Error::other("interrupted")),
-            false => self.out.write(bytes),
+        if self.lab.cancel.is_stopped() {
+            return Err(io::Error::other("interrupted"));
         }
+        let written = self.out.write(bytes);
+        self.is_full |= written.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull);
+        written
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -7,7 +7,6 @@
 mod accounts;
 mod firmware;
 mod folders;
-mod guests;
 mod initramfs;
 mod kernel;
 mod modules;
@@ -16,6 +15,7 @@ mod packages;
 mod packed;
 pub(crate) mod rebuilt;
 mod recipe;
+mod relocated;
 mod rootfs;
 mod setup;
 mod strip;

@@ -94,16 +94,21 @@ impl<T: Source> Loader<'_, T> {
         self.seen.push(name.to_owned());
         let lacks = || Error::ImageLacks(format!("kernel module {name}"));
         let place = self.index.get(name).ok_or_else(lacks)?.clone();
-        let content = self.source.read(&place).map_err(Error::file("read", &place.path))?;
-        let content = match Format::of(&content) {
-            Some(format) => format.bytes(&content, LARGEST)?,
-            None => content,
-        };
+        let content = content(&place, self.source)?;
         for dependency in depends(&content).ok_or_else(lacks)? {
             self.add(&dependency)?;
         }
         self.order.push(Module { path: place.path, content });
         Ok(())
+    }
+}
+
+/// A module's file, unpacked.
+pub(super) fn content(place: &Place, source: &mut impl Source) -> Result<Vec<u8>, Error> {
+    let content = source.read(place).map_err(Error::file("read", &place.path))?;
+    match Format::of(&content) {
+        Some(format) => format.bytes(&content, LARGEST),
+        None => Ok(content),
     }
 }
 

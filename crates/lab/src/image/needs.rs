@@ -9,8 +9,8 @@ use super::{kernel::Kernel, modules::Index};
 struct Need {
     /// The module that has it, where it can be one.
     module: Option<&'static str>,
-    /// A text of the code, in a kernel that has it built in.
-    text: &'static str,
+    /// A text of the code, in a kernel that has it built in; none where only a module will do.
+    text: Option<&'static str>,
     /// How a kernel gets it.
     option: &'static str,
     /// What it is for.
@@ -19,7 +19,7 @@ struct Need {
 
 const fn need(
     module: Option<&'static str>,
-    text: &'static str,
+    text: Option<&'static str>,
     option: &'static str,
     what: &'static str,
 ) -> Need {
@@ -28,34 +28,49 @@ const fn need(
 
 /// Each in the order in which its absence would stop a boot.
 const NEEDS: [Need; 8] = [
-    need(None, "unpack rootfs image as initramfs", "CONFIG_BLK_DEV_INITRD", "a root in memory"),
-    need(None, "cgroup2", "CONFIG_CGROUPS", "CPU time of groups"),
-    need(Some("virtio_pci"), "virtio-pci", "CONFIG_VIRTIO_PCI", "QEMU's devices"),
-    need(Some("virtio_console"), "virtio-ports", "CONFIG_VIRTIO_CONSOLE", "the agent's port"),
+    need(
+        None,
+        Some("unpack rootfs image as initramfs"),
+        "CONFIG_BLK_DEV_INITRD",
+        "a root in memory",
+    ),
+    need(None, Some("cgroup2"), "CONFIG_CGROUPS", "CPU time of groups"),
+    need(Some("virtio_pci"), Some("virtio-pci"), "CONFIG_VIRTIO_PCI", "QEMU's devices"),
+    need(Some("virtio_console"), Some("virtio-ports"), "CONFIG_VIRTIO_CONSOLE", "the agent's port"),
     need(
         Some("mac80211_hwsim"),
-        "mac80211_hwsim",
-        "CONFIG_MAC80211_HWSIM; OpenWrt: kmod-mac80211-hwsim",
+        // It is told how many radios it has when it is loaded.
+        None,
+        "CONFIG_MAC80211_HWSIM=m; OpenWrt: kmod-mac80211-hwsim",
         "simulated radios",
     ),
-    need(Some("cfg80211"), "cfg80211", "CONFIG_CFG80211; OpenWrt: kmod-cfg80211", "Wi-Fi"),
+    need(
+        Some("cfg80211"),
+        Some("regulatory.db"),
+        "CONFIG_CFG80211; OpenWrt: kmod-cfg80211",
+        "Wi-Fi",
+    ),
     need(
         Some("ccm"),
-        "cbcmac",
+        Some("cbcmac"),
         "CONFIG_CRYPTO_CCM; OpenWrt: kmod-crypto-ccm",
         "the radios' cipher",
     ),
     need(
         Some("ctr"),
-        "rfc3686",
+        Some("rfc3686"),
         "CONFIG_CRYPTO_CTR; OpenWrt: kmod-crypto-ctr",
         "the radios' cipher",
     ),
 ];
 
 /// What an access point can do without, and what is not seen then.
-const WISHES: [Need; 1] =
-    [need(Some("unix_diag"), "unix_diag", "CONFIG_UNIX_DIAG", "who talks to whom by unix sockets")];
+const WISHES: [Need; 1] = [need(
+    Some("unix_diag"),
+    Some("unix_diag"),
+    "CONFIG_UNIX_DIAG",
+    "who talks to whom by unix sockets",
+)];
 
 /// What is missing, one line each.
 pub(super) fn missing(kernel: &Kernel, modules: &Index) -> Vec<String> {
@@ -81,23 +96,24 @@ fn lacking<'a>(
     let has = |need: &&Need| {
         let is_module = need.module.is_some_and(|module| modules.contains_key(module));
         // What cannot be looked at is taken to be there: the boot will show it.
-        is_module || kernel.has(need.text).unwrap_or(true)
+        is_module || need.text.is_some_and(|text| kernel.has(text).unwrap_or(true))
     };
     needs.iter().filter(move |need| !has(need)).collect::<Vec<_>>().into_iter()
 }
 
 impl Need {
     fn name(&self) -> &'static str {
-        self.module.unwrap_or(self.text)
+        self.module.or(self.text).unwrap_or_default()
     }
 
     fn line(&self) -> String {
-        match self.module {
-            Some(module) => format!(
-                "{module} for {} ({}), neither built in nor a module",
-                self.what, self.option
-            ),
-            None => format!("{} ({})", self.what, self.option),
+        let Self { module, text, option, what } = self;
+        match (module, text) {
+            (Some(module), Some(_)) => {
+                format!("{module} for {what} ({option}), neither built in nor a module")
+            }
+            (Some(module), None) => format!("{module} for {what} ({option}), as a module"),
+            (None, _) => format!("{what} ({option})"),
         }
     }
 }

@@ -25,16 +25,16 @@ const LOADER: &str = "headroom/ld.so";
 /// What the loader reads of the root that it is in, so that it would find other libraries.
 const ROOTS_OWN: [&str; 2] = ["/etc/ld.so.cache", "/etc/ld.so.preload"];
 
-/// Debian's root, and the one in which its programs are guests.
-pub(super) struct Guests<'a> {
+/// Debian's root, and the one that its programs are put into.
+pub(super) struct Relocation<'a> {
     pub(super) debian: &'a Tree,
     pub(super) port: Port,
 }
 
-impl Guests<'_> {
+impl Relocation<'_> {
     /// Puts a program of Debian's beside those of another root, with all that it needs. `None` where Debian's root has
     /// no such program or lacks one of its libraries.
-    pub(super) fn invite(&self, tree: &mut Tree, name: &str, path: &str) -> Option<()> {
+    pub(super) fn put(&self, tree: &mut Tree, name: &str, path: &str) -> Option<()> {
         let program = self.file(path)?;
         let libraries = self.libraries(program)?;
         tree.put_missing(
