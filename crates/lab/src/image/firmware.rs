@@ -163,6 +163,22 @@ impl Root {
     }
 }
 
+/// Modules that were given with a kernel, or in its root.
+struct Given<'a, S> {
+    /// What a complaint names.
+    path: &'a Path,
+    index: Index,
+    source: S,
+}
+
+/// What was put beside a root.
+#[derive(Default)]
+struct Added {
+    /// The packages that it comes from.
+    packages: Vec<String>,
+    notes: Vec<String>,
+}
+
 /// A kernel's modules, with the lists of pid 1.
 struct Loaded {
     modules: Modules,
@@ -190,9 +206,14 @@ impl Maker<'_> {
         let base = read_base(self.debian)?;
         let packages = match self.files.rootfs.as_deref() {
             None => base.packages,
-            Some(rootfs) => self
-                .complete(&mut root.tree, &debian, &base.packages, &mut notes)
-                .map_err(|why| refused(rootfs, &why))?,
+            Some(rootfs) => {
+                let port = Port::of(self.lab.settings.arch);
+                let relocation = Relocation { debian: &debian, port };
+                let added = complete(&mut root.tree, &relocation, &base.packages)
+                    .map_err(|why| refused(rootfs, &why))?;
+                notes.extend(added.notes);
+                added.packages
+            }
         };
         put_modules(&mut root.tree, &modules);
         let write = Error::file("write", self.folder.join("base.cpio"));
@@ -282,115 +303,59 @@ impl Maker<'_> {
         fs::write(&to, &kernel.boots).map_err(Error::file("write", to))?;
         match (self.files.modules.as_deref(), &root.tar) {
             (Some(folder), _) => {
-                let mut source = ModuleFolder::open(folder)?;
-                let places = source.places()?;
-                self.of_kernel(&kernel, folder, &index(places, &kernel.release), &mut source)
+                let source = ModuleFolder::open(folder)?;
+                let index = index(source.places()?, &kernel.release);
+                self.of_kernel(&kernel, Given { path: folder, index, source })
             }
             (None, Some(tar)) => {
-                let mut source = BufReader::new(File::open(tar).map_err(Error::file("read", tar))?);
-                let places = places_of(&root.tree);
-                let given = self.files.rootfs.as_deref().unwrap_or(path);
-                self.of_kernel(&kernel, given, &index(places, &kernel.release), &mut source)
+                let source = BufReader::new(File::open(tar).map_err(Error::file("read", tar))?);
+                let index = index(places_of(&root.tree), &kernel.release);
+                let path = self.files.rootfs.as_deref().unwrap_or(path);
+                self.of_kernel(&kernel, Given { path, index, source })
             }
-            (None, None) => self.of_kernel(&kernel, path, &Index::new(), &mut io::empty()),
+            (None, None) => {
+                let (index, source) = (Index::new(), io::empty());
+                self.of_kernel(&kernel, Given { path, index, source })
+            }
         }
     }
 
-    /// The modules of a kernel that was given, from where they lie; `given` is what a complaint names.
-    fn of_kernel(
-        &self,
-        kernel: &Kernel,
-        given: &Path,
-        index: &Index,
-        source: &mut impl Source,
-    ) -> Result<Loaded, Error> {
+    /// The modules of a kernel that was given.
+    fn of_kernel(&self, kernel: &Kernel, given: Given<'_, impl Source>) -> Result<Loaded, Error> {
+        let Given { path, mut index, mut source } = given;
         let release = kernel.release.clone();
         // Modules of another kernel are not all the same ones: what is wrong with them comes before what they lack.
         if let Some(place) = index.get("mac80211_hwsim").or_else(|| index.values().next()) {
-            let content = modules::content(place, source)?;
-            is_of(&release, &place.path, &content).map_err(|why| refused(given, &why))?;
+            let content = modules::content(place, &mut source)?;
+            is_of(&release, &place.path, &content).map_err(|why| refused(path, &why))?;
         }
-        let missing = needs::missing(kernel, index);
+        let missing = needs::missing(kernel, &index);
         if !missing.is_empty() {
             let has_modules = !index.is_empty();
             return Err(Error::FirmwareLacks { release, has_modules, missing });
         }
-        let port = Port::of(self.lab.settings.arch);
+        let mut notes = needs::unseen(kernel, &index);
         // What no boot needs must not keep one from being made.
-        let mut notes = needs::unseen(kernel, index);
-        let mut whole = index.clone();
         for name in recipe::FORWARD_MODULES.iter().chain(&recipe::WAN_MODULES) {
-            if index.contains_key(*name) && modules::in_load_order(&[*name], index, source).is_err()
-            {
+            let loads = modules::in_load_order(&[*name], &index, &mut source);
+            if index.contains_key(*name) && loads.is_err() {
                 notes.push(format!(
                     "module {name} is there without a module that it needs, and is left out"
                 ));
-                whole.remove(*name);
+                index.remove(*name);
             }
         }
-        let modules =
-            Modules::find(&port.modules(), &whole, source).map_err(|error| match error {
-                Error::ImageLacks(what) => {
-                    refused(given, &format!("it has no {what}, which another needs"))
-                }
-                other => other,
-            })?;
+        let own = Port::of(self.lab.settings.arch).modules();
+        let modules = Modules::find(&own, &index, &mut source).map_err(|error| match error {
+            Error::ImageLacks(what) => {
+                refused(path, &format!("it has no {what}, which another needs"))
+            }
+            other => other,
+        })?;
         let mut all = modules.all.iter();
         all.try_for_each(|module| is_of(&release, &module.path, &module.content))
-            .map_err(|why| refused(given, &why))?;
+            .map_err(|why| refused(path, &why))?;
         Ok(Loaded { modules, release, notes })
-    }
-
-    /// Puts beside a root what it has none of; the packages that it comes from.
-    fn complete(
-        &self,
-        tree: &mut Tree,
-        debian: &Tree,
-        packages: &[String],
-        notes: &mut Vec<String>,
-    ) -> Result<Vec<String>, String> {
-        let relocation = Relocation { debian, port: Port::of(self.lab.settings.arch) };
-        let mut used = Vec::new();
-        let tools = recipe::TOOLS.into_iter().filter(|(name, ..)| tree.program(name).is_none());
-        let tools: Vec<_> = tools.collect();
-        for (name, path, package) in [recipe::CLIENTS].into_iter().chain(tools) {
-            let begin = format!("{package}_");
-            let package = packages.iter().find(|one| one.starts_with(&begin)).unwrap_or(&begin);
-            relocation
-                .put(tree, name, path)
-                .ok_or_else(|| format!("Debian's {name} cannot be put beside it"))?;
-            notes.push(match name == recipe::CLIENTS.0 {
-                true => format!("the clients are {package}, whatever the access point is"),
-                false => format!("{name} is Debian's ({package}): the root has none"),
-            });
-            used.push(package.clone());
-        }
-        used.sort();
-        used.dedup();
-        if tree.program("sh").is_none() {
-            tree.put_missing("bin/sh", Node::Link("/headroom/bin/busybox".to_owned()));
-            notes.push("the root has no sh: it is Debian's busybox".to_owned());
-        }
-        for (name, path) in recipe::REGULATIONS {
-            if let (None, Some(node)) = (tree.at(name), debian.at(path)) {
-                tree.put_missing(name, node.clone());
-            }
-        }
-        for (name, content) in recipe::FILES {
-            tree.put_missing(name, Node::file(0o644, content));
-        }
-        tree.put_missing("var/run", Node::Link("/run".to_owned()));
-        // What is mounted over may be a link that leads nowhere yet.
-        for folder in recipe::FOLDERS {
-            tree.make_folder(folder);
-        }
-        let folders =
-            recipe::PROGRAMS.iter().filter_map(|(_, place)| Some(place.rsplit_once('/')?.0));
-        match folders.chain(["etc/headroom"]).find(|folder| !tree.make_folder(folder)) {
-            Some(folder) => return Err(format!("its /{folder} is no folder")),
-            None => {}
-        }
-        Ok(used)
     }
 
     fn write(&self, root: &Root) -> io::Result<()> {
@@ -417,6 +382,56 @@ fn is_of(release: &str, path: &str, content: &[u8]) -> Result<(), String> {
     }
     let (path, of) = (inert::line(path), of.unwrap_or_else(|| "no Linux that it names".to_owned()));
     Err(format!("its module `{path}` is of {}, and the kernel is {release}", inert::line(&of)))
+}
+
+/// Puts beside a root what it has none of.
+fn complete(
+    tree: &mut Tree,
+    relocation: &Relocation<'_>,
+    packages: &[String],
+) -> Result<Added, String> {
+    let mut added = Added::default();
+    let tools = recipe::TOOLS.into_iter().filter(|(name, ..)| tree.program(name).is_none());
+    let tools: Vec<_> = tools.collect();
+    for (name, path, package) in [recipe::CLIENTS].into_iter().chain(tools) {
+        let begin = format!("{package}_");
+        let package = packages.iter().find(|one| one.starts_with(&begin)).unwrap_or(&begin);
+        relocation
+            .put(tree, name, path)
+            .ok_or_else(|| format!("Debian's {name} cannot be put beside it"))?;
+        added.notes.push(match name == recipe::CLIENTS.0 {
+            true => format!("the clients are {package}, whatever the access point is"),
+            false => format!("{name} is Debian's ({package}): the root has none"),
+        });
+        added.packages.push(package.clone());
+    }
+    added.packages.sort();
+    added.packages.dedup();
+    if tree.program("sh").is_none() {
+        let busybox = tree.program("busybox");
+        let busybox = busybox.unwrap_or_else(|| format!("{}/busybox", relocated::PROGRAMS));
+        tree.put_missing("bin/sh", Node::Link(format!("/{busybox}")));
+        added.notes.push(format!("sh is /{busybox}: the root has none"));
+    }
+    for (name, path) in recipe::REGULATIONS {
+        if let (None, Some(node)) = (tree.at(name), relocation.debian.at(path)) {
+            tree.put_missing(name, node.clone());
+        }
+    }
+    for (name, content) in recipe::FILES {
+        tree.put_missing(name, Node::file(0o644, content));
+    }
+    tree.put_missing("var/run", Node::Link("/run".to_owned()));
+    // What is mounted over may be a link that leads nowhere yet.
+    for folder in recipe::FOLDERS {
+        tree.make_folder(folder);
+    }
+    let folders = recipe::PROGRAMS.iter().filter_map(|(_, place)| Some(place.rsplit_once('/')?.0));
+    let not_one = folders.chain(["etc/headroom"]).find(|folder| !tree.make_folder(folder));
+    match not_one {
+        Some(folder) => Err(format!("its /{folder} is no folder")),
+        None => Ok(added),
+    }
 }
 
 /// What is no tar, by its first bytes, and how one is made of it.

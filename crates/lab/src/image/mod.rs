@@ -182,7 +182,7 @@ pub fn same_firmware(run: &Path, files: &Files, then: &Sums) -> Result<(), Error
 #[derive(Clone, Debug)]
 pub enum Cached {
     /// All of it.
-    Image(Image),
+    Image(Box<Image>),
     /// Its packages, without our programs on top.
     Base,
     /// Nothing.
@@ -200,7 +200,9 @@ pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let Some((base_key, base)) = found else { return Ok(Cached::Nothing) };
     let key = image_key(&base_key, &base, &programs)?;
     let entry = lab.cache.find(Name { kind: IMAGE, key: &key });
-    entry.map_or(Ok(Cached::Base), |entry| open(&entry, &programs).map(Cached::Image))
+    entry.map_or(Ok(Cached::Base), |entry| {
+        open(&entry, &programs).map(|image| Cached::Image(Box::new(image)))
+    })
 }
 
 fn base_key(lab: &Lab, packages: &[PackageName]) -> String {

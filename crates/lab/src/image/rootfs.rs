@@ -312,6 +312,16 @@ mod tests {
 
     use super::*;
 
+    /// The head of an entry, with its names as they stand here: what leads elsewhere is to get into the tar.
+    fn header(path: &str, kind: EntryType, target: &str) -> Header {
+        let mut header = Header::new_gnu();
+        let old = header.as_old_mut();
+        old.name[..path.len()].copy_from_slice(path.as_bytes());
+        old.linkname[..target.len()].copy_from_slice(target.as_bytes());
+        header.set_entry_type(kind);
+        header
+    }
+
     /// A tar that a test fills.
     struct Tar(Builder<Vec<u8>>);
 
@@ -323,29 +333,27 @@ mod tests {
             let mut tar = Self(Builder::new(Vec::new()));
             tar.file("./bin/busybox", &program);
             tar.link("./bin/sh", "busybox");
-            tar.entry("./bin/", EntryType::Directory, "", &[]);
+            tar.entry("./bin/", EntryType::Directory, "");
             tar
         }
 
-        fn entry(&mut self, path: &str, kind: EntryType, target: &str, content: &[u8]) {
-            let mut header = Header::new_gnu();
-            // As it stands there: what leads elsewhere is to get into the tar.
-            let name = &mut header.as_old_mut().name;
-            name[..path.len()].copy_from_slice(path.as_bytes());
-            header.as_old_mut().linkname[..target.len()].copy_from_slice(target.as_bytes());
-            header.set_entry_type(kind);
+        fn append(&mut self, mut header: Header, content: &[u8]) {
             header.set_mode(0o4755);
             header.set_size(content.len() as u64);
             header.set_cksum();
             self.0.append(&header, content).unwrap();
         }
 
+        fn entry(&mut self, path: &str, kind: EntryType, target: &str) {
+            self.append(header(path, kind, target), &[]);
+        }
+
         fn file(&mut self, path: &str, content: &[u8]) {
-            self.entry(path, EntryType::Regular, "", content);
+            self.append(header(path, EntryType::Regular, ""), content);
         }
 
         fn link(&mut self, path: &str, target: &str) {
-            self.entry(path, EntryType::Symlink, target, &[]);
+            self.entry(path, EntryType::Symlink, target);
         }
 
         fn read(self) -> Result<Tree, Refusal> {
@@ -370,8 +378,8 @@ mod tests {
     #[test]
     fn a_root_is_read_with_its_links_and_the_bits_that_count() {
         let mut tar = Tar::of(elf::EM_X86_64);
-        tar.entry("bin/ash", EntryType::Link, "./bin/busybox", &[]);
-        tar.entry("./dev/null", EntryType::Char, "", &[]);
+        tar.entry("bin/ash", EntryType::Link, "./bin/busybox");
+        tar.entry("./dev/null", EntryType::Char, "");
         tar.link("var", "/tmp");
         tar.file("etc//config/./wireless", b"x");
         let tree = tar.read().unwrap();
@@ -383,7 +391,7 @@ mod tests {
 
     #[test]
     fn what_is_hostile_is_refused_in_one_line() {
-        let kind = |kind, path: &str| refusal(|tar| tar.entry(path, kind, "x", &[]));
+        let kind = |kind, path: &str| refusal(|tar| tar.entry(path, kind, "x"));
         let words = [
             refusal(|tar| tar.file("../etc/passwd", b"")),
             refusal(|tar| tar.file("a/../../b", b"")),
@@ -398,12 +406,12 @@ mod tests {
             }),
             refusal(|tar| tar.file("bin/busybox/x", b"")),
             refusal(|tar| tar.file("headroom/ld.so", b"")),
-            refusal(|tar| tar.entry("headroom", EntryType::Directory, "", &[])),
+            refusal(|tar| tar.entry("headroom", EntryType::Directory, "")),
             refusal(|tar| tar.link("etc", "tmp/etc")),
             refusal(|tar| tar.link("etc", "nowhere")),
-            refusal(|tar| tar.entry("bin/x", EntryType::Link, "../shadow", &[])),
-            refusal(|tar| tar.entry("bin/x", EntryType::Link, "bin/y", &[])),
-            refusal(|tar| tar.entry("bin/x", EntryType::Symlink, "", &[])),
+            refusal(|tar| tar.entry("bin/x", EntryType::Link, "../shadow")),
+            refusal(|tar| tar.entry("bin/x", EntryType::Link, "bin/y")),
+            refusal(|tar| tar.entry("bin/x", EntryType::Symlink, "")),
             kind(EntryType::Block, "etc/sda"),
             kind(EntryType::Char, "mem"),
             kind(EntryType::Fifo, "etc/pipe"),
@@ -443,7 +451,7 @@ mod tests {
         let mut folder = Tar(Builder::new(Vec::new()));
         folder.file("openwrt/bin/busybox", b"x");
         let mut script = Tar(Builder::new(Vec::new()));
-        script.entry("bin", EntryType::Directory, "", &[]);
+        script.entry("bin", EntryType::Directory, "");
         script.file("bin/sh", b"#!/bin/rc, and long enough");
         let words = [
             empty.read().unwrap_err(),
