@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -21,6 +21,9 @@ programs := --package agent --package guard --package stationd --package txd
 for_device = RUSTFLAGS='-C target-feature=+crt-static' $(cargo) build --locked --profile device $(programs) --target
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
 export CC_aarch64_unknown_linux_gnu := aarch64-linux-gnu-gcc
+export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_LINKER := arm-linux-gnueabihf-gcc
+export CC_armv7_unknown_linux_gnueabihf := arm-linux-gnueabihf-gcc
+export CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_RUNNER := qemu-arm
 headroom := target/release/headroom
 tests_cache := $(CURDIR)/target/headroom-cache
 
@@ -63,6 +66,18 @@ arm64: build packages-arm64 arm64-programs ## what `--arch arm64` needs beside i
 
 arm64-programs: packages-arm64
 	$(for_device) aarch64-unknown-linux-gnu
+
+armv7: packages-armv7 ## what measures devices with 32-bit ARM over ssh, and its tests under qemu-user
+	$(for_device) armv7-unknown-linux-gnueabihf
+	RUSTFLAGS='-C target-feature=+crt-static' $(cargo) test --locked --target armv7-unknown-linux-gnueabihf --lib \
+		--package model --package linux --package agent --package stationd -- $(addprefix --skip ,$(not_in_qemu))
+
+# qemu-user has no namespaces, no perf events and some families of netlink not at all, and what runs in it is a process of
+# qemu's own name and mappings.
+not_in_qemu := process_set::tests::a_process_has_ended subject::tests::our_own_process subject::tests::the_subject_and \
+	maps::tests::our_own_code netlink::tests::a_list_that netlink::tests::this_kernels perf::sampling::tests::a_rate \
+	qdisc::tests::this_kernel sched::tests::another_threads sockets::tests::this_machines tap::tests::an_interface \
+	veth::tests::a_pair
 
 # A machine without the archive can still build.
 base:
@@ -130,6 +145,9 @@ setup-check:
 
 packages-arm64:
 	@scripts/setup arm64
+
+packages-armv7:
+	@scripts/setup armv7
 
 packages-test: setup-check
 	@scripts/setup test

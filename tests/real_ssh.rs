@@ -110,6 +110,34 @@ fn a_device_without_a_folder_for_the_agent_says_what_is_wrong_with_each() {
 }
 
 #[test]
+fn a_device_with_a_processor_that_no_agent_is_built_for_is_told_so() {
+    let (place, client) = with_client();
+    for server in SERVERS {
+        let Some(device) = Device::start(&place, &client, server, "UNDER='setarch i686'") else {
+            return;
+        };
+        let ended = fails(&place, &client, &format!("ssh:{}", server.name()));
+        ended.says("its processor is i686, and the agent runs on x86-64, arm64 and armv7");
+        device.is_left_as_it_was();
+    }
+}
+
+#[test]
+fn a_device_file_says_where_the_device_is_and_with_whose_configuration() {
+    let (place, client) = with_client();
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let names = client.names().display().to_string();
+    let text = format!("address = \"ssh:dropbear\"\nssh-config = \"{names}\"\n");
+    let folder = place.folder("devices");
+    fs::write(folder.join("ap.toml"), text).unwrap();
+    let words = NOBODY.iter().copied().chain(["--on", "ap", "--out", "by-name"]);
+    // This ssh is the machine's own, and knows no device.
+    let ended = place.headroom(words).run();
+    ended.code(3).says("no process named `no-such-daemon` runs");
+    device.is_left_as_it_was();
+}
+
+#[test]
 fn what_ssh_says_when_it_fails_is_one_line() {
     let (place, client) = with_client();
     let started = SERVERS.map(|server| Device::start(&place, &client, server, ""));

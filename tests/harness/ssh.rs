@@ -78,7 +78,8 @@ impl Client {
         output.unwrap().status.success()
     }
 
-    fn names(&self) -> PathBuf {
+    /// Its configuration.
+    pub(crate) fn names(&self) -> PathBuf {
         self.folder.join("config")
     }
 }
@@ -140,8 +141,8 @@ chmod 600 root/.ssh/authorized_keys etc/host_key
 printf 'ListenAddress 127.0.0.1\nPort %s\nHostKey /etc/host_key\nPidFile none\nUsePAM no\n' "$PORT" >etc/sshd_config
 eval "$MORE"
 case $SERVER in
-openssh) exec chroot . /usr/sbin/sshd -D -e -f /etc/sshd_config ;;
-dropbear) exec chroot . /usr/sbin/dropbear -F -E -s -p "127.0.0.1:$PORT" -r /etc/host_key -P /run/dropbear.pid ;;
+openssh) exec ${UNDER-} chroot . /usr/sbin/sshd -D -e -f /etc/sshd_config ;;
+dropbear) exec ${UNDER-} chroot . /usr/sbin/dropbear -F -E -s -p "127.0.0.1:$PORT" -r /etc/host_key -P /run/dropbear.pid ;;
 esac
 "#;
 

@@ -168,6 +168,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Program { .. }
         | E::NoDeviceProgram { .. }
         | E::OtherProcessor { .. }
+        | E::NoAgent { .. }
         | E::ImageLacks(_)
         | E::FirmwareGone
         | E::Unreachable { .. }

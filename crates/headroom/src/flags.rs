@@ -330,7 +330,7 @@ pub(crate) struct Place {
     /// A study that headroom brings, a study file, or the name of a process on the access point
     #[arg(value_name = "STUDY|PROCESS")]
     pub(crate) what: String,
-    /// Where it is: vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT
+    /// Where it is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
     /// Client counts of the virtual access point [default: the study's, or 18]
@@ -358,18 +358,16 @@ pub(crate) struct Place {
     pub(crate) symbols: Symbols,
 }
 
+use lab::device_file::DeviceFile;
+
 pub(crate) use lab::clients::Target as On;
 
 fn place(text: &str) -> Result<On, String> {
     if text == "vm" {
         return Ok(On::Vm);
     }
-    let unknown = |_| {
-        format!(
-            "`{text}` is not an access point; write vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT"
-        )
-    };
-    text.parse().map(On::Device).map_err(unknown)
+    let named = DeviceFile::named(text);
+    named.map(|device| On::Device(Box::new(device))).map_err(|error| error.to_string())
 }
 
 #[derive(Args, Debug)]

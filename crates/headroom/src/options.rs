@@ -11,7 +11,10 @@ use std::{
 use etcetera::BaseStrategy;
 use lab::{Cancel, FirmwareSource, Lab, Settings, host};
 use model::{
-    architecture::Architecture, firmware::Files, name::PackageName, run::LabIdentity,
+    architecture::{Architecture, Processor},
+    firmware::Files,
+    name::PackageName,
+    run::LabIdentity,
     study::AccessPoint,
 };
 
@@ -100,7 +103,7 @@ impl Options {
     /// # Errors
     ///
     /// [`Failure::Usage`] where files are named and the run has none; [`lab::Error::Changed`] where they are others.
-    pub(crate) fn of_run(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
+    pub(crate) fn going_on_with(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
         let recorded = lab.firmware.as_ref().map(|firmware| &firmware.sums);
         let firmware = match (self.firmware(), recorded) {
             (None, None) => None,
@@ -117,20 +120,34 @@ impl Options {
         Ok(Self { firmware, is_resuming: true, ..self.clone() })
     }
 
-    /// Folders that may hold the device's programs.
-    pub(crate) fn device(&self) -> Vec<PathBuf> {
-        self.device_of(self.arch.unwrap_or_default())
+    /// The options for a run of this architecture that is gone on with.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where another one is asked for.
+    pub(crate) fn of_run(&self, arch: Architecture) -> Result<Self, Failure> {
+        match self.arch {
+            Some(other) if other != arch => {
+                Err(Failure::Usage(format!("--arch {other}: this run was begun on {arch}")))
+            }
+            _ => Ok(self.on(arch)),
+        }
     }
 
-    /// Those of every architecture: a program is known there by its content.
+    /// Folders that may hold the device's programs.
+    pub(crate) fn device(&self) -> Vec<PathBuf> {
+        self.device_of(self.arch.unwrap_or_default().processor())
+    }
+
+    /// Those of every processor: a program is known there by its content.
     pub(crate) fn devices(&self) -> Vec<PathBuf> {
-        let all = Architecture::ALL.into_iter().flat_map(|arch| self.device_of(arch));
+        let all = Processor::ALL.into_iter().flat_map(|one| self.device_of(one));
         let mut seen = BTreeSet::new();
         all.filter(|folder| seen.insert(folder.clone())).collect()
     }
 
-    fn device_of(&self, arch: Architecture) -> Vec<PathBuf> {
-        self.device.clone().map_or_else(|| device_folders(arch), |folder| vec![folder])
+    fn device_of(&self, processor: Processor) -> Vec<PathBuf> {
+        self.device.clone().map_or_else(|| device_folders(processor), |folder| vec![folder])
     }
 
     /// How progress is shown.
@@ -184,11 +201,12 @@ impl Options {
         Lab::for_devices(self.settings(), Cancel::default(), Progress::Silent.into_events()).ok()
     }
 
+    /// What is not for the virtual access point may be for this machine: a program is known by its content.
     fn settings(&self) -> Settings {
         Settings {
             cache: self.cache.clone(),
             arch: self.arch.unwrap_or_default(),
-            device: self.device(),
+            device: self.devices(),
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
             firmware: self.firmware.clone(),
@@ -246,14 +264,14 @@ fn cache_folder() -> Result<PathBuf, Failure> {
     Ok(etcetera::choose_base_strategy().map_err(homeless)?.cache_dir().join("headroom"))
 }
 
-/// Alongside headroom: where an installation puts the device's programs, which are of its own architecture, and where
-/// cargo does.
-fn device_folders(arch: Architecture) -> Vec<PathBuf> {
+/// Alongside headroom: where an installation puts the device's programs, those of its own processor and of others, and
+/// where cargo does.
+fn device_folders(processor: Processor) -> Vec<PathBuf> {
     let Some(here) = env::current_exe().ok().and_then(|exe| exe.parent().map(PathBuf::from)) else {
         return Vec::new();
     };
-    let built = format!("{}-unknown-linux-gnu/device", arch.machine());
-    ["../libexec/headroom", &format!("../{built}"), &format!("../../{built}"), "."]
-        .map(|folder| here.join(folder))
-        .to_vec()
+    let target = processor.target();
+    let installed = ["../libexec/headroom".to_owned(), format!("../libexec/headroom/{target}")];
+    let built = [format!("../{target}/device"), format!("../../{target}/device"), ".".to_owned()];
+    installed.into_iter().chain(built).map(|folder| here.join(folder)).collect()
 }

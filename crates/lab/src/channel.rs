@@ -10,7 +10,9 @@ use std::{
     time::Instant,
 };
 
-use model::wire::{Decoder, Frame, LONGEST_FRAME, LONGEST_ORDER, Order, PROTOCOL, Refusal, encode};
+use model::wire::{
+    Broken, Decoder, Frame, LONGEST_FRAME, LONGEST_ORDER, Order, PROTOCOL, Refusal, encode,
+};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::OFlags,
@@ -30,6 +32,9 @@ const GLANCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// A reason is no longer than this, bytes; what is longer is cut.
 const LONGEST_REASON: usize = 4096;
+
+/// A line before any frame is no longer than this, bytes.
+const LONGEST_LINE: usize = 256;
 
 /// The other end, as it is known alongside the stream.
 pub(crate) trait Peer {
@@ -163,11 +168,34 @@ impl<P: Peer> Channel<P> {
         awaited: &'static str,
         meanwhile: &mut dyn FnMut(&P),
     ) -> Result<Frame, Error> {
+        let (frame, bytes) = self.decoded(awaited, meanwhile, |decoder| {
+            let before = decoder.pending();
+            let frame = decoder.take()?;
+            Ok(frame.map(|frame| (frame, before - decoder.pending())))
+        })?;
+        Ok(self.looked_at(frame, bytes)?)
+    }
+
+    /// A line that the peer says before it speaks in frames.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::frame`].
+    pub(crate) fn line(&mut self, awaited: &'static str) -> Result<String, Error> {
+        self.decoded(awaited, &mut |_| {}, |decoder| decoder.line(LONGEST_LINE))
+    }
+
+    /// What is made of what has come, once enough has.
+    fn decoded<T>(
+        &mut self,
+        awaited: &'static str,
+        meanwhile: &mut dyn FnMut(&P),
+        take: impl Fn(&mut Decoder) -> Result<Option<T>, Broken>,
+    ) -> Result<T, Error> {
         loop {
             self.may_go_on(awaited)?;
-            let before = self.decoder.pending();
-            if let Some(frame) = self.decoder.take().map_err(Failure::Stream)? {
-                return Ok(self.looked_at(frame, before - self.decoder.pending())?);
+            if let Some(taken) = take(&mut self.decoder).map_err(Failure::Stream)? {
+                return Ok(taken);
             }
             if !self.turn(&[])?.0 {
                 self.look_around()?;

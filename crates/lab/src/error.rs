@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use model::{architecture::Architecture, experiment::Kind};
+use model::{architecture::Processor, experiment::Kind};
 
 use crate::{study_file, vm};
 
@@ -63,21 +63,34 @@ pub enum Error {
     /// The static programs for the access point are not next to headroom.
     #[error(
         "the device program `{name}`{} was not found next to headroom; run `make {}`, or name its folder in HEADROOM_DEVICE",
-        for_other(*arch), made_by(*arch)
+        for_other(*processor), made_by(*processor)
     )]
     NoDeviceProgram {
         /// The program.
         name: String,
-        /// Of which architecture it must be.
-        arch: Architecture,
+        /// What it must be built for.
+        processor: Processor,
     },
     /// A program that an image is to be made with runs on other machines.
-    #[error("{} is a program for another processor than {arch}; name a folder of others in HEADROOM_DEVICE", path.display())]
+    #[error(
+        "{} is a program for another processor than {processor}; run `make {}`, or name a folder of others in HEADROOM_DEVICE",
+        path.display(), made_by(*processor)
+    )]
     OtherProcessor {
         /// The program.
         path: PathBuf,
         /// What the access point has.
-        arch: Architecture,
+        processor: Processor,
+    },
+    /// A device has a processor that no agent is built for.
+    #[error(
+        "cannot measure on {address}: its processor is {machine}, and the agent runs on x86-64, arm64 and armv7"
+    )]
+    NoAgent {
+        /// The device, as ssh calls it.
+        address: String,
+        /// What its kernel calls its processor.
+        machine: String,
     },
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
@@ -183,15 +196,16 @@ fn of_modules(has_modules: bool) -> &'static str {
 }
 
 /// What stands behind a program's name where it is not the usual one that is missing.
-fn for_other(arch: Architecture) -> String {
-    if arch.is_default() { String::new() } else { format!(" for {arch}") }
+fn for_other(processor: Processor) -> String {
+    if processor.is_own() { String::new() } else { format!(" for {processor}") }
 }
 
-/// What makes the programs of an architecture.
-fn made_by(arch: Architecture) -> &'static str {
-    match arch {
-        Architecture::X86_64 => "build",
-        Architecture::Arm64 => "arm64",
+/// What makes the programs for a processor.
+fn made_by(processor: Processor) -> &'static str {
+    match processor {
+        Processor::X86_64 => "build",
+        Processor::Arm64 => "arm64",
+        Processor::Armv7 => "armv7",
     }
 }
 

@@ -79,6 +79,11 @@ pub fn needs_vm<K: Placed>(study: &K::Study) -> bool {
     K::places(study).iter().any(|(on, _)| *on == Machine::Vm)
 }
 
+/// The processor of a study's virtual access points.
+pub fn arch<K: Placed>(study: &K::Study) -> Architecture {
+    K::wanted(study).arch
+}
+
 /// The virtual access points that a study needs.
 pub(crate) fn access_points<K: Placed>(study: &K::Study) -> Vec<Shape> {
     K::wanted(study).shapes(&K::places(study))
@@ -161,6 +166,8 @@ pub(crate) fn mode_of(on: Machine, asked: Mode) -> Mode {
 /// What the trials of a study want of its places.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
+    /// The processor of the virtual access points.
+    pub(crate) arch: Architecture,
     /// Radios of the virtual access points.
     pub(crate) radios: u32,
     /// Their clients, which share the radios.
@@ -219,9 +226,9 @@ impl Wanted {
                 modes.push(*mode);
             }
         }
-        let (Self { radios, clients, .. }, accelerator) = (self, Accelerator::Tcg);
+        let (Self { arch, radios, clients, .. }, accelerator) = (self, Accelerator::Tcg);
         let of = |mode| Shape {
-            arch: Architecture::X86_64,
+            arch,
             mode,
             accelerator,
             radios,

@@ -17,7 +17,11 @@ use std::{
 };
 
 use linux::folder::random_name;
-use model::wire::{Frame, Order};
+use model::{
+    architecture::Processor,
+    inert,
+    wire::{Frame, Order},
+};
 
 use crate::{
     Cancel, Error, Lab, Settings,
@@ -26,6 +30,7 @@ use crate::{
     exchange::{Allowance, Patience},
     host::{self, Leave},
     last_words::LastWords,
+    program,
     vm::Failure,
 };
 
@@ -45,18 +50,20 @@ const NO_FOLDER: i32 = 69;
 /// How ssh ends where it is ssh that failed: ssh(1), EXIT STATUS.
 const SSH_FAILED: i32 = 255;
 
-/// Brings the agent's program, as the first bytes of its input, into a folder of its own, runs it, and takes it away
-/// however it ends. `$LENGTH` stands for the program's length, `$NAME` for the folder's name, that nobody can guess.
+/// Says what the device is, hears how long the agent's program for it is, brings that program, as what follows on its
+/// input, into a folder of its own, runs it, and takes it away however it ends. `$NAME` stands for the folder's name, that
+/// nobody can guess.
 ///
 /// A small device has a shell and some of BusyBox's tools, so nothing is asked for that one of them may lack. It may have
 /// no room where temporary files go, or run no programs there. So a program as long as the agent's is tried out, in
 /// memory first, since flash wears; and only the first folder that runs it is used. An agent that is killed
 /// restores nothing, so it is started once more for its groups.
 const CARRIED: &str = r#"
+uname -m && read LENGTH && [ "$LENGTH" -gt 0 ] || exit
 try() {
   mkdir -m 700 "$d" && echo '#!/bin/sh' >"$f" && chmod 700 "$f" || exit
   said=$("$f" 2>&1 </dev/null) || { echo ": no programs run there ($said)"; exit 1; }
-  said=$(head -c $LENGTH /dev/zero 2>&1 >>"$f") || { echo ": no room for $KIB KiB ($said)"; exit 1; }
+  said=$(head -c $LENGTH /dev/zero 2>&1 >>"$f") || { echo ": no room for $((LENGTH / 1024 + 1)) KiB ($said)"; exit 1; }
 }
 trap 'rm -rf "$d"' EXIT HUP INT TERM
 found= why=
@@ -75,14 +82,10 @@ code=$?
 exit $code
 "#;
 
-/// [`CARRIED`] for a program of this length.
-fn carrying(length: u64) -> io::Result<String> {
-    let words = [
-        ("$LENGTH", length.to_string()),
-        ("$KIB", length.div_ceil(1024).to_string()),
-        ("$NAME", format!("headroom-{}", random_name()?)),
-        ("$NO_FOLDER", NO_FOLDER.to_string()),
-    ];
+/// [`CARRIED`] for once.
+fn carrying() -> io::Result<String> {
+    let words =
+        [("$NAME", format!("headroom-{}", random_name()?)), ("$NO_FOLDER", NO_FOLDER.to_string())];
     let fill_in = |script: String, (name, value): &(&str, String)| script.replace(name, value);
     Ok(words.iter().fold(CARRIED.to_owned(), fill_in))
 }
@@ -103,6 +106,8 @@ pub struct Destination {
     login: String,
     /// Its port, in place of the one that ssh would take.
     port: Option<u16>,
+    /// ssh's configuration, in place of the user's own.
+    config: Option<PathBuf>,
 }
 
 impl Destination {
@@ -121,12 +126,15 @@ impl Destination {
         let (user, host) =
             login.rsplit_once('@').map_or((None, login), |(user, host)| (Some(user), host));
         let is_login = is_word(host) && user.is_none_or(is_word);
-        is_login.then(|| Self { login: login.to_owned(), port })
+        is_login.then(|| Self { login: login.to_owned(), port, config: None })
     }
 
-    fn arguments(&self) -> Vec<String> {
-        let port = self.port.map(|port| vec!["-p".to_owned(), port.to_string()]);
-        port.into_iter().flatten().chain([self.login.clone()]).collect()
+    /// ssh's own words for it.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let config = self.config.as_ref().map(|path| ["-F".into(), path.into()]);
+        let port = self.port.map(|port| ["-p".into(), port.to_string().into()]);
+        let options = config.into_iter().chain(port).flatten();
+        options.chain([self.login.clone().into()]).collect()
     }
 }
 
@@ -151,6 +159,17 @@ impl fmt::Display for Destination {
         match self.port {
             Some(port) => write!(f, "{} port {port}", self.login),
             None => f.write_str(&self.login),
+        }
+    }
+}
+
+impl Address {
+    /// The same, by a configuration of ssh's that is not the user's own.
+    #[must_use]
+    pub fn with_config(self, config: Option<PathBuf>) -> Self {
+        match self {
+            Address::Local => Address::Local,
+            Address::Ssh(destination) => Address::Ssh(Destination { config, ..destination }),
         }
     }
 }
@@ -210,15 +229,16 @@ impl Remote {
     /// device that does not take the agent what [`Device::frame`] says, and [`Error::Unreachable`] or
     /// [`Error::NoFolder`].
     pub fn reach(lab: &Lab, address: &Address) -> Result<Self, Error> {
-        let agent = agent_program(&lab.settings)?;
         let mut command = host::bound("TERM");
         match address {
-            // What the agent starts alongside the machine's programs, as guard and txd, is alongside the agent.
-            Address::Local => command.arg(&agent).env("PATH", before_path(agent.parent())),
+            Address::Local => {
+                let agent = agent_for(&lab.settings, own())?;
+                // What the agent starts alongside the machine's programs, as guard and txd, is alongside the agent.
+                command.arg(&agent).env("PATH", before_path(agent.parent()))
+            }
             Address::Ssh(destination) => {
                 host::require("ssh", "openssh-client")?;
-                let length = fs::metadata(&agent).map_err(Error::file("read", &agent))?.len();
-                let script = carrying(length).map_err(Failure::Start)?;
+                let script = carrying().map_err(Failure::Start)?;
                 command
                     .args(["ssh", "-T", "-o", "BatchMode=yes"])
                     .args(destination.arguments())
@@ -241,13 +261,27 @@ impl Remote {
         let mut reached =
             Self { channel, address: address.clone(), is_heard: false, patience, cancel };
         if let Address::Ssh(_) = address {
-            let bytes = fs::read(&agent).map_err(Error::file("read", &agent))?;
-            reached.channel.expect(Allowance::bulk());
-            let sent = reached.channel.send(&bytes, "it to take the agent in");
-            sent.map_err(|error| reached.in_ssh_words(error))?;
-            reached.channel.expect(Allowance::default());
+            let carried = reached.carry(&lab.settings);
+            carried.map_err(|error| reached.in_ssh_words(error))?;
         }
         Ok(reached)
+    }
+
+    /// Sends the agent that the device's processor runs.
+    fn carry(&mut self, settings: &Settings) -> Result<(), Error> {
+        let machine = self.channel.line("what the device's processor is")?;
+        let no_agent = || Error::NoAgent {
+            address: self.address.to_string(),
+            machine: inert::line(&machine).into_owned(),
+        };
+        let processor = Processor::of_machine(&machine).ok_or_else(no_agent)?;
+        let agent = agent_for(settings, processor)?;
+        let program = fs::read(&agent).map_err(Error::file("read", &agent))?;
+        let announced = [format!("{}\n", program.len()).into_bytes(), program].concat();
+        self.channel.expect(Allowance::bulk());
+        self.channel.send(&announced, "it to take the agent in")?;
+        self.channel.expect(Allowance::default());
+        Ok(())
     }
 
     /// What ssh itself ended with is no word of the agent's, and neither is that no folder took the agent.
@@ -305,11 +339,14 @@ impl Drop for Remote {
     }
 }
 
-/// The agent's program.
-fn agent_program(settings: &Settings) -> Result<PathBuf, Error> {
-    let (name, arch) = ("headroom-agent".to_owned(), settings.arch);
-    let path = settings.device.iter().map(|folder| folder.join(&name)).find(|path| is_file(path));
-    path.ok_or(Error::NoDeviceProgram { name, arch })
+/// The agent's program for a processor.
+fn agent_for(settings: &Settings, processor: Processor) -> Result<PathBuf, Error> {
+    program::find("headroom-agent", processor, &settings.device)
+}
+
+/// This machine's processor.
+fn own() -> Processor {
+    Processor::ALL.into_iter().find(|one| one.is_own()).unwrap_or(Processor::X86_64)
 }
 
 /// `PATH` with a folder before all others.
@@ -320,19 +357,20 @@ fn before_path(folder: Option<&Path>) -> OsString {
     env::join_paths(all).unwrap_or(path)
 }
 
-fn is_file(path: &Path) -> bool {
-    path.is_file()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
     fn an_address_is_this_machine_or_what_ssh_knows() {
         assert_eq!("local".parse(), Ok(Address::Local));
         let words = |text: &str| match text.parse().unwrap() {
-            Address::Ssh(destination) => destination.arguments().join(" "),
+            Address::Ssh(destination) => {
+                let words = destination.arguments();
+                words.join(OsStr::new(" ")).into_string().unwrap()
+            }
             Address::Local => panic!("{text} is a device"),
         };
         for (text, arguments) in [

@@ -85,7 +85,7 @@ pub fn pin(tid: u32, cpus: &[u32]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn policy() -> i64 {
+    fn policy() -> libc::c_long {
         // SAFETY: the call takes a number and touches no memory.
         unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }
     }
@@ -96,9 +96,9 @@ mod tests {
             if let Err(error) = round_robin(0, 1, Children::Normal) {
                 return skip::skip!("no real-time class here: {error}");
             }
-            assert_eq!(policy(), i64::from(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK));
+            assert_eq!(policy(), libc::c_long::from(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK));
             normal(0).unwrap();
-            assert_eq!(policy() & 0xff, i64::from(libc::SCHED_OTHER));
+            assert_eq!(policy() & 0xff, libc::c_long::from(libc::SCHED_OTHER));
         })
         .join()
         .unwrap();

@@ -1,4 +1,5 @@
-//! Which processor the virtual access point has. What that means for QEMU and for the image is the lab's to know.
+//! Which processors there are: of the virtual access point, and of what programs are built for. What that means for QEMU,
+//! for the image and for a device is the lab's to know.
 
 use std::{fmt, str::FromStr};
 
@@ -30,17 +31,17 @@ impl Architecture {
         }
     }
 
-    /// Rust's name for it, and the kernel's: the first word of the target that programs are built for.
-    pub const fn machine(self) -> &'static str {
+    /// What programs for it are built for.
+    pub const fn processor(self) -> Processor {
         match self {
-            Self::X86_64 => "x86_64",
-            Self::Arm64 => "aarch64",
+            Self::X86_64 => Processor::X86_64,
+            Self::Arm64 => Processor::Arm64,
         }
     }
 
     /// Whether it is the one that this program was built for.
     pub fn is_own(self) -> bool {
-        self.machine() == std::env::consts::ARCH
+        self.processor().is_own()
     }
 
     /// Whether it is the one that is meant where nothing is said.
@@ -64,6 +65,62 @@ impl FromStr for Architecture {
     }
 }
 
+/// What a program is built for: the processor of a virtual access point, or one that only devices have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// [`Architecture::X86_64`].
+    X86_64,
+    /// [`Architecture::Arm64`].
+    Arm64,
+    /// 32-bit ARM with hardware floating point, as of older access points.
+    Armv7,
+}
+
+impl Processor {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::X86_64, Self::Arm64, Self::Armv7];
+
+    /// The name that people read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86-64",
+            Self::Arm64 => "arm64",
+            Self::Armv7 => "armv7",
+        }
+    }
+
+    /// Rust's name of the target that programs are built for.
+    pub const fn target(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-unknown-linux-gnu",
+            Self::Arm64 => "aarch64-unknown-linux-gnu",
+            Self::Armv7 => "armv7-unknown-linux-gnueabihf",
+        }
+    }
+
+    /// Whose programs a kernel runs that calls its machine so (`uname -m`); `None` where we build none for it. An
+    /// arm64 kernel shows 32-bit programs `armv8l`.
+    pub fn of_machine(machine: &str) -> Option<Self> {
+        match machine {
+            "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Arm64),
+            "armv7l" | "armv8l" => Some(Self::Armv7),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the one that this program was built for.
+    pub fn is_own(self) -> bool {
+        self.target().starts_with(std::env::consts::ARCH)
+    }
+}
+
+impl fmt::Display for Processor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +131,7 @@ mod tests {
             assert_eq!(one.to_string().parse(), Ok(one));
             assert_eq!(serde_json::to_value(one).unwrap(), one.name());
         }
+        assert_eq!(Processor::of_machine("mips"), None);
         assert!("amd64".parse::<Architecture>().unwrap_err().contains("x86-64 nor arm64"));
     }
 }

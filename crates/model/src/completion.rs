@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    architecture::Architecture,
     kind::Planned,
     limit::{Key, Known, Limits, Points, Side},
     place::Machine,
@@ -101,6 +102,9 @@ pub const FIGURES: [(&str, &str); 13] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Shape {
+    /// The processor of its virtual access points.
+    #[serde(skip_serializing_if = "Architecture::is_default")]
+    pub arch: Architecture,
     /// Frames are sent this long before anything counts.
     pub warm_up: Span,
     /// The measured span.
@@ -141,6 +145,7 @@ pub struct Versus {
 impl Default for Shape {
     fn default() -> Self {
         Self {
+            arch: Architecture::default(),
             warm_up: Span::from_nanos(500_000_000),
             window: Span::from_secs(2),
             blocks: 3,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use self::known::FIGURES;
 
 use crate::{
+    architecture::Architecture,
     cache::{Geometry, Window},
     kind::Planned,
     limit::Limits,
@@ -57,6 +58,9 @@ pub struct Study {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Shape {
+    /// The processor of its virtual access points.
+    #[serde(skip_serializing_if = "Architecture::is_default")]
+    pub arch: Architecture,
     /// Traffic and application run this long before the window opens.
     pub warm_up: Span,
     /// The measured span: whole seconds.
@@ -96,6 +100,7 @@ pub struct Versus {
 impl Default for Shape {
     fn default() -> Self {
         Self {
+            arch: Architecture::default(),
             warm_up: Span::from_secs(3),
             window: Span::from_secs(10),
             blocks: 8,

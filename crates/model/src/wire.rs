@@ -342,6 +342,24 @@ impl Decoder {
         self.bytes.len() - self.taken
     }
 
+    /// A line that comes before any value, without its end; `None` until the rest arrives.
+    ///
+    /// # Errors
+    ///
+    /// [`Broken::TooLong`] where it has more bytes than this.
+    pub fn line(&mut self, longest: usize) -> Result<Option<String>, Broken> {
+        let pending = &self.bytes[self.taken..];
+        let end = pending.iter().position(|byte| *byte == b'\n');
+        let length = end.unwrap_or(pending.len());
+        if length > longest {
+            return Err(Broken::TooLong(length));
+        }
+        let Some(end) = end else { return Ok(None) };
+        let line = String::from_utf8_lossy(&pending[..end]).into_owned();
+        self.taken += end + 1;
+        Ok(Some(line))
+    }
+
     /// The next whole value, or `None` until more bytes arrive. What it holds in memory is bounded by its
     /// bytes here: a length in it is never believed.
     ///
@@ -385,6 +403,18 @@ mod tests {
             decoder.push(&bytes[cut..]);
             assert_eq!(decoder.take(), Ok(Some(frame.clone())));
         }
+    }
+
+    #[test]
+    fn a_line_comes_before_values_and_is_short() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"aarch");
+        assert_eq!(decoder.line(8), Ok(None));
+        decoder.push(&[b"64\n".to_vec(), encode(&Frame::Done).unwrap()].concat());
+        assert_eq!(decoder.line(8), Ok(Some("aarch64".to_owned())));
+        assert_eq!(decoder.take(), Ok(Some(Frame::Done)));
+        decoder.push(&[b'x'; 9]);
+        assert_eq!(decoder.line(8), Err(Broken::TooLong(9)));
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Verbs for Clients {
 
     fn go_on(options: &Options, recorded: &Recorded) -> Result<Recorded, Failure> {
         let symbols = SymbolFolders::of(options, &flags::Symbols::default());
-        let options = &of_run(options, recorded)?;
+        let options = &options.of_run(recorded.run.study.access_point.arch)?;
         let lab = live::shown::<Clients>(options.lab()?, options);
         let trials = plain(&Target::Vm, &symbols);
         let ended = runner::resume(&lab, &trials, &recorded.path);
@@ -126,17 +126,6 @@ impl Verbs for Clients {
         // A limit that cannot be judged any more makes the run unreadable as a verdict, and is reported.
         let analysis = for_index(recorded, following).map_err(|failure| failure.sentence())?;
         Ok(index::entry(&recorded.run, &analysis, following.figure, place))
-    }
-}
-
-/// The options for the processor of a run that is gone on with.
-fn of_run(options: &Options, recorded: &Recorded) -> Result<Options, Failure> {
-    let arch = recorded.run.study.access_point.arch;
-    match options.arch() {
-        Some(other) if other != arch => {
-            Err(Failure::Usage(format!("--arch {other}: this run was begun on {arch}")))
-        }
-        _ => Ok(options.on(arch)),
     }
 }
 

@@ -177,7 +177,7 @@ pub(crate) fn resume(
 ) -> Result<Verdict, Failure> {
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
-        let options = &options.of_run(run, &recorded.run.lab)?;
+        let options = &options.going_on_with(run, &recorded.run.lab)?;
         say_what_is_left::<K>(options, &recorded);
         let recorded = K::go_on(options, &recorded)?;
         conclude::<K>(options, flags, &recorded, None)
@@ -222,7 +222,7 @@ pub(crate) fn entry(
 ///
 /// # Errors
 ///
-/// [`Failure`] of the file; [`Failure::Usage`] where another processor is asked for and its kind has none.
+/// [`Failure`] of the file.
 pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudyFile, Failure> {
     let text = shipped::text_of(path)?;
     let file = match on {
@@ -230,7 +230,7 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudy
         On::Device(_) => text.study_for_device(),
     };
     let mut file = file.map_err(lab::Error::from)?;
-    options.arch().map_or(Ok(()), |arch| ported(&mut file, arch))?;
+    options.arch().into_iter().for_each(|arch| port(&mut file, arch));
     if let (Any::Clients(file), On::Vm) = (&mut file, on) {
         on_firmware(file, options.firmware(), path.parent());
     }
@@ -253,20 +253,15 @@ fn on_firmware(file: &mut StudyFile, named: Option<&Files>, near: Option<&Path>)
 }
 
 /// Puts a study on the processor that the command line names.
-fn ported(file: &mut AnyStudyFile, arch: Architecture) -> Result<(), Failure> {
-    match file {
-        Any::Clients(file) if file.study.access_point.arch != arch => {
-            file.study.access_point.arch = arch;
-            file.overrides.push(format!("arch = {arch}"));
-            Ok(())
-        }
-        Any::Contention(_) | Any::Completion(_) if !arch.is_default() => {
-            let usual = Architecture::default();
-            Err(Failure::Usage(format!(
-                "--arch {arch}: contention and completion studies are made on {usual} only"
-            )))
-        }
-        Any::Clients(_) | Any::Contention(_) | Any::Completion(_) => Ok(()),
+fn port(file: &mut AnyStudyFile, arch: Architecture) {
+    let (own, overrides) = match file {
+        Any::Clients(file) => (&mut file.study.access_point.arch, &mut file.overrides),
+        Any::Contention(file) => (&mut file.study.contention.arch, &mut file.overrides),
+        Any::Completion(file) => (&mut file.study.completion.arch, &mut file.overrides),
+    };
+    if *own != arch {
+        *own = arch;
+        overrides.push(format!("arch = {arch}"));
     }
 }
 

@@ -131,6 +131,7 @@ impl<K: AtPlaces> Verbs for K {
 
     fn estimate(options: &Options, study: &K::Study, trials: &[K::Planned]) -> Estimate {
         let time = <K as Placed>::estimate(study, trials, options.workers);
+        let options = &options.on(places::arch::<K>(study));
         Estimate::of(options, time, &Needs::of_places::<K>(study))
     }
 
@@ -163,6 +164,7 @@ impl<K: AtPlaces> Verbs for K {
     }
 
     fn go_on(options: &Options, recorded: &Recorded<K>) -> Result<Recorded<K>, Failure> {
+        let options = &options.of_run(places::arch::<K>(&recorded.run.study))?;
         let lab = live::shown::<K>(lab_for::<K>(options, &recorded.run.study)?, options);
         let ended = runner::resume(&lab, &K::default(), &recorded.path);
         ended
@@ -284,6 +286,7 @@ pub(super) const A_A_PAIRS: u32 = 20;
 ///
 /// As [`Options::lab`].
 fn lab_for<K: Placed>(options: &Options, study: &K::Study) -> Result<Lab, Failure> {
+    let options = options.on(places::arch::<K>(study));
     if places::needs_vm::<K>(study) { options.lab() } else { options.lab_for_devices() }
 }
 

@@ -73,7 +73,7 @@ pub(crate) struct Compare {
     /// The measured span, in place of the study's
     #[arg(long, value_name = "TIME")]
     pub(crate) window: Option<Span>,
-    /// Where the access point is: vm, local, ssh:USER@HOST or ssh://USER@HOST:PORT
+    /// Where the access point is: vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file or its name
     #[arg(long, default_value = "vm", value_name = "WHERE", value_parser = place)]
     pub(crate) on: On,
     /// Print the plan and its estimated time, and do nothing

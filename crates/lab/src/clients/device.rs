@@ -12,6 +12,7 @@ use crate::{
     Error, Lab,
     comparison::{Builds, Comparing},
     device::Device,
+    device_file::{At, DeviceFile},
     exchange::unexpected,
     functions, objects, plan,
     procedure::{Finished, Prepared, TrialFiles},
@@ -32,11 +33,11 @@ pub struct OnDevice {
 pub(super) fn prepare<'a>(
     trials: &ClientTrials<'a>,
     lab: &Lab,
-    address: &Address,
+    named: &DeviceFile,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let (mut device, there) = reached(lab, address)?;
-    let file = on_device(file, address, &there);
+    let (mut device, there) = reached(lab, named)?;
+    let file = on_device(file, named, &there);
     let mut comparing = trials.comparing.cloned();
     let builds = comparing.as_mut().map(|comparing| put(lab, &mut device, comparing, &there));
     let builds = builds.transpose()?.flatten();
@@ -52,10 +53,10 @@ pub(super) fn prepare<'a>(
 }
 
 /// The study as it can be carried out there.
-fn on_device(file: &StudyFile, address: &Address, there: &There) -> StudyFile {
+fn on_device(file: &StudyFile, named: &DeviceFile, there: &There) -> StudyFile {
     let mut file = file.clone();
     let study = &mut file.study;
-    study.access_point.kind = Recorded::Device(address.to_string());
+    study.access_point.kind = Recorded::Device(named.to_string());
     study.access_point.mode = Mode::RealTime;
     study.access_point.clients = vec![there.clients];
     // The study's own counts are of another access point.
@@ -83,12 +84,12 @@ fn put(
 /// The one trial that sees who talks to a variant's subject; `None` where there is nothing to see.
 pub(super) fn peers(
     lab: &Lab,
-    address: &Address,
+    named: &DeviceFile,
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
-    let (device, there) = reached(lab, address)?;
-    let file = on_device(file, address, &there);
+    let (device, there) = reached(lab, named)?;
+    let file = on_device(file, named, &there);
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     let mut device = OnDevice { device, builds: None };
@@ -96,10 +97,21 @@ pub(super) fn peers(
 }
 
 /// A device that has said what it is.
-fn reached(lab: &Lab, address: &Address) -> Result<(Remote, There), Error> {
-    let mut device = Remote::reach(lab, address)?;
+fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, There), Error> {
+    let mut device = Remote::reach(lab, address_of(named)?)?;
     let there = introduced(&mut device)?;
     Ok((device, there))
+}
+
+/// Where a device is.
+fn address_of(named: &DeviceFile) -> Result<&Address, Error> {
+    match &named.at {
+        At::Address(address) => Ok(address),
+        At::Labgrid(lab) => Err(Error::Unreachable {
+            address: lab.place.clone(),
+            said: "labgrid is not asked for addresses yet".to_owned(),
+        }),
+    }
 }
 
 /// What a device says of itself.

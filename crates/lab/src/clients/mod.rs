@@ -24,10 +24,10 @@ use crate::{
     Error, Lab,
     batch::Batch,
     comparison::{Comparing, Decided},
+    device_file::DeviceFile,
     functions::{Found, Symbols},
     plan,
     procedure::{Finished, Prepared, Procedure, Site, TrialFiles},
-    remote::Address,
     run_folder::RunFolder,
     session,
     study_file::StudyFile,
@@ -40,7 +40,7 @@ pub enum Target {
     /// The virtual one.
     Vm,
     /// One that is there already: this machine, or a device over ssh.
-    Device(Address),
+    Device(Box<DeviceFile>),
 }
 
 /// How trials of clients and subjects are made.
@@ -86,7 +86,7 @@ impl Procedure for ClientTrials<'_> {
     fn prepare(&self, lab: &Lab, file: &StudyFile) -> Result<Prepared<Self>, Error> {
         match self.target {
             Target::Vm => ground::prepare(self, lab, file),
-            Target::Device(address) => device::prepare(self, lab, address, file),
+            Target::Device(named) => device::prepare(self, lab, named, file),
         }
     }
 
@@ -182,7 +182,7 @@ pub fn peers(
 ) -> Result<Vec<Peer>, Error> {
     let outcome = match target {
         Target::Vm => ground::peers(lab, file, variant)?,
-        Target::Device(address) => device::peers(lab, address, file, variant)?,
+        Target::Device(named) => device::peers(lab, named, file, variant)?,
     };
     match outcome {
         None => Ok(Vec::new()),

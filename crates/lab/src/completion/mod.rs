@@ -32,8 +32,8 @@ impl Placed for Completion {
 
     /// The smallest access point that is one: no frame of a trial crosses the air.
     fn wanted(study: &Study) -> Wanted {
-        let idle_gate = study.completion.idle_gate;
-        Wanted { radios: 1, clients: 1, idle_gate, patience: PATIENCE }
+        let (arch, idle_gate) = (study.completion.arch, study.completion.idle_gate);
+        Wanted { arch, radios: 1, clients: 1, idle_gate, patience: PATIENCE }
     }
 
     fn trials(study: &Study, rounds: &Rounds) -> Vec<PlannedTrial> {

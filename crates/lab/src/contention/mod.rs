@@ -35,8 +35,8 @@ impl Placed for Contention {
     /// The second radio is the wide one of 5 GHz that traffic goes over, and on another channel than the first, which
     /// so hears none of it; each has one client.
     fn wanted(study: &Study) -> Wanted {
-        let idle_gate = study.contention.idle_gate;
-        Wanted { radios: 2, clients: 2, idle_gate, patience: PATIENCE }
+        let (arch, idle_gate) = (study.contention.arch, study.contention.idle_gate);
+        Wanted { arch, radios: 2, clients: 2, idle_gate, patience: PATIENCE }
     }
 
     fn trials(study: &Study, rates: &Rates) -> Vec<PlannedTrial> {

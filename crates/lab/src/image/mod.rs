@@ -36,7 +36,6 @@ use model::{
     firmware::{Files, Firmware, Sums},
     name::{PackageName, Sha256Hex},
 };
-use object::elf;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -49,6 +48,7 @@ use self::{
 use crate::{
     Error, Lab,
     cache::{self, LONGEST_DESCRIPTION, Name},
+    program,
 };
 
 /// The cache's kinds of the two layers.
@@ -251,38 +251,11 @@ fn find_programs(lab: &Lab) -> Result<Vec<Program>, Error> {
 
 fn programs_of(arch: Architecture, folders: &[PathBuf]) -> Result<Vec<Program>, Error> {
     let find = |(name, place): (&'static str, &'static str)| {
-        let path = program_of(arch, folders, name)?;
+        let path = program::find(name, arch.processor(), folders)?;
         let sha256 = cache::sha256(&path).map_err(Error::file("read", &path))?;
         Ok(Program { name, place, path, sha256 })
     };
     recipe::PROGRAMS.into_iter().map(find).collect()
-}
-
-/// The first file of a name that an architecture can run.
-fn program_of(arch: Architecture, folders: &[PathBuf], name: &str) -> Result<PathBuf, Error> {
-    let mut other = None;
-    for path in folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file()) {
-        if may_run_on(arch, &path).map_err(Error::file("read", &path))? {
-            return Ok(path);
-        }
-        other.get_or_insert(path);
-    }
-    Err(match other {
-        Some(path) => Error::OtherProcessor { path, arch },
-        None => Error::NoDeviceProgram { name: name.to_owned(), arch },
-    })
-}
-
-/// Whether a file is no program of another processor, by its ELF header; what is none may be a script.
-fn may_run_on(arch: Architecture, path: &Path) -> io::Result<bool> {
-    let wanted = match arch {
-        Architecture::X86_64 => elf::EM_X86_64.0,
-        Architecture::Arm64 => elf::EM_AARCH64.0,
-    };
-    let mut head = Vec::new();
-    File::open(path)?.take(20).read_to_end(&mut head)?;
-    let machine = head.strip_prefix(&elf::ELFMAG).and_then(|rest| rest.get(14..16));
-    Ok(machine.is_none_or(|bytes| bytes == wanted.to_le_bytes()))
 }
 
 /// Every program's place and content, for the image's name.
@@ -368,7 +341,7 @@ impl BaseMaker<'_> {
         let path = self.folder.join("kernel");
         let mut packed = vec![0; kernel.size as usize];
         tar.seek(io::SeekFrom::Start(kernel.offset))
-            .and_then(|_| io::Read::read_exact(tar, &mut packed))
+            .and_then(|_| tar.read_exact(&mut packed))
             .map_err(Error::file("read", self.tar))?;
         fs::write(&path, kernel::unpack(packed)?).map_err(Error::file("write", path))
     }
@@ -429,7 +402,7 @@ struct Contents {
 /// A text of a package, as far as it is read.
 fn beginning(entry: &mut impl io::Read) -> io::Result<String> {
     let mut bytes = Vec::new();
-    io::Read::take(entry, setup::LONGEST).read_to_end(&mut bytes)?;
+    entry.take(setup::LONGEST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -562,6 +535,8 @@ mod tests {
 
     #[test]
     fn a_program_of_another_processor_is_in_no_image() {
+        use object::elf;
+
         let folder = tempfile::tempdir().unwrap();
         let program = [&elf::ELFMAG[..], &[0; 14], &elf::EM_AARCH64.0.to_le_bytes()].concat();
         for (name, _) in recipe::PROGRAMS {
@@ -570,7 +545,9 @@ mod tests {
         let find = |arch| programs_of(arch, &[folder.path().to_owned()]).map(drop);
         assert!(find(Architecture::Arm64).is_ok());
         let refused = find(Architecture::X86_64).unwrap_err().to_string();
-        assert!(refused.contains("headroom-init is a program for another processor than x86-64;"));
+        assert!(refused.contains(
+            "headroom-init is a program for another processor than x86-64; run `make build`"
+        ));
     }
 
     #[test]

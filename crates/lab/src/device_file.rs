@@ -1,0 +1,402 @@
+//! Device files: an access point that is there already, how it is reached, and how it gets power, an image and clients.
+//!
+//! TOML text to a checked [`DeviceFile`], and one clear line where that fails. Nothing is done here: commands are
+//! [`Command`]s, and an address is only called by [`crate::remote`]. A device file is trusted as a Makefile is: whoever
+//! names it has its commands run on this machine. What comes from a run's folder is no device file.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use linux::file;
+use model::experiment::Kind;
+use serde::Deserialize;
+
+use crate::{
+    remote::Address,
+    study_file::{Fault, lines::Lines, shape_fault},
+};
+
+/// The folder in which a device's name is looked for.
+const FOLDER: &str = "devices";
+
+/// A device, as the command line or a file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceFile {
+    /// What people call it: the file's name without its ending, or the address.
+    pub name: String,
+    /// Where its commands run and its relative paths begin.
+    pub folder: PathBuf,
+    /// Where it is.
+    pub at: At,
+    /// How clients come; `None`: those that are there.
+    pub clients: Option<Clients>,
+    /// How it is turned on and off.
+    pub power: Option<Power>,
+    /// Its serial console.
+    pub console: Option<Console>,
+    /// How an image gets onto it.
+    pub flash: Option<Flash>,
+    /// What figures need of it.
+    pub settings: Settings,
+}
+
+/// Where a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// At an address.
+    Address(Address),
+    /// At a place of a lab, which knows the address.
+    Labgrid(Labgrid),
+}
+
+/// A command line for `sh -c` on this machine, in the device file's folder. Values for it are in its environment.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Command(pub String);
+
+/// How clients come to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// This command brings as many as `HEADROOM_CLIENTS` says, and ends once they are associated.
+    Bring(Command),
+    /// The agent makes them on spare radios of the device's own mac80211_hwsim, and takes them away at the end.
+    Hwsim,
+}
+
+/// How a device gets its power.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Power {
+    /// Turns it on.
+    pub on: Command,
+    /// Turns it off.
+    pub off: Command,
+    /// Turns it off and on again; without it, `off` and `on`.
+    pub cycle: Option<Command>,
+}
+
+/// A device's serial console.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Console {
+    /// Its standard streams are the console.
+    pub command: Command,
+}
+
+/// How an image gets onto a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flash {
+    /// Into the slot that it does not run from: a device as `headroom board` raises it.
+    Slots,
+    /// This command does it; `HEADROOM_IMAGE` is the file, `HEADROOM_ADDRESS` the device.
+    Command(Command),
+    /// OpenWrt's own `sysupgrade -n`.
+    Sysupgrade,
+}
+
+/// What is set before the first trial, and set back after the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// The governor of every CPU's frequency, as `performance`.
+    pub governor: Option<String>,
+}
+
+/// A place of a labgrid lab.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Labgrid {
+    /// Its name.
+    pub place: String,
+    /// The coordinator, `HOST:PORT`; without it, labgrid-client's own.
+    pub coordinator: Option<String>,
+    /// Where the lab's strategy brings it first, as `shell`; without it the place is only powered on.
+    pub state: Option<String>,
+    /// labgrid's file of targets and strategies, relative to the device file.
+    pub config: Option<PathBuf>,
+}
+
+/// A device file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("cannot read the device file {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{}:{line}: {why}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+    /// The words are neither an address nor a device's name.
+    #[error(
+        "`{text}` is not an access point; write vm, local, ssh:USER@HOST, ssh://USER@HOST:PORT, or a device file: its path, or NAME for {FOLDER}/NAME.toml"
+    )]
+    Unknown {
+        /// The words.
+        text: String,
+    },
+}
+
+impl DeviceFile {
+    /// A device of which only the address is known.
+    pub fn of(address: Address) -> Self {
+        Self {
+            name: address.to_string(),
+            folder: PathBuf::from("."),
+            at: At::Address(address),
+            clients: None,
+            power: None,
+            console: None,
+            flash: None,
+            settings: Settings::default(),
+        }
+    }
+
+    /// What the command line names: an address, a device file's path, or a name for `devices/NAME.toml`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub fn named(text: &str) -> Result<Self, Error> {
+        if let Ok(address) = text.parse() {
+            return Ok(Self::of(address));
+        }
+        let path = path_of(text).ok_or_else(|| Error::Unknown { text: text.to_owned() })?;
+        match file::text(&path, file::WRITTEN) {
+            Ok(text) => Self::read(&path, &text),
+            // Whoever wrote a name may have meant an address.
+            Err(_) if path != Path::new(text) && !path.exists() => {
+                Err(Error::Unknown { text: text.to_owned() })
+            }
+            Err(source) => Err(Error::Read { path, source }),
+        }
+    }
+
+    fn read(path: &Path, text: &str) -> Result<Self, Error> {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
+        let written: Written = toml::from_str(text)
+            .map_err(|error| wrong(shape_fault(text, Kind::Clients, &error)))?;
+        written.checked(text, name, folder).map_err(wrong)
+    }
+
+    /// The address, where the file says it.
+    pub fn address(&self) -> Option<&Address> {
+        match &self.at {
+            At::Address(address) => Some(address),
+            At::Labgrid(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for DeviceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// The file that a word means, where it can mean one.
+fn path_of(text: &str) -> Option<PathBuf> {
+    if text.contains('/') || text.ends_with(".toml") {
+        return (!text.contains(':') || text.ends_with(".toml")).then(|| PathBuf::from(text));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_name = !text.is_empty() && !text.starts_with(['.', '-']) && text.chars().all(plain);
+    is_name.then(|| Path::new(FOLDER).join(format!("{text}.toml")))
+}
+
+/// The file's own shape.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Written {
+    address: Option<String>,
+    ssh_config: Option<PathBuf>,
+    clients: Option<WrittenClients>,
+    power: Option<Power>,
+    console: Option<Console>,
+    flash: Option<WrittenFlash>,
+    #[serde(default)]
+    settings: Settings,
+    labgrid: Option<Labgrid>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct WrittenClients {
+    bring: Option<Command>,
+    #[serde(default)]
+    hwsim: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct WrittenFlash {
+    command: Option<Command>,
+    #[serde(default)]
+    slots: bool,
+    #[serde(default)]
+    sysupgrade: bool,
+}
+
+impl Written {
+    fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
+        let lines = Lines(text);
+        let config = self.ssh_config.map(|path| folder.join(path));
+        let at = match (self.address, self.labgrid) {
+            (Some(address), None) => At::Address(
+                address
+                    .parse::<Address>()
+                    .map(|address| address.with_config(config))
+                    .or_else(|why| lines.fault(&["address"], why))?,
+            ),
+            (None, Some(labgrid)) => At::Labgrid(labgrid.checked(lines, &folder)?),
+            (Some(_), Some(_)) => {
+                let why = "a place of a lab knows the address; leave `address` out";
+                return lines.fault(&["address"], why.to_owned());
+            }
+            (None, None) => {
+                let why =
+                    "no way to the device: write address = \"ssh:USER@HOST\", or a table [labgrid]";
+                return lines.fault(&[], why.to_owned());
+            }
+        };
+        let clients = self.clients.map(|clients| clients.checked(lines)).transpose()?;
+        let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
+        let Self { power, console, settings, .. } = self;
+        Ok(DeviceFile { name, folder, at, clients, power, console, flash, settings })
+    }
+}
+
+impl Labgrid {
+    fn checked(self, lines: Lines<'_>, folder: &Path) -> Result<Self, Fault> {
+        let words = [
+            ("place", Some(&self.place)),
+            ("coordinator", self.coordinator.as_ref()),
+            ("state", self.state.as_ref()),
+        ];
+        // labgrid-client would take them for its own options.
+        let is_option = |word: &&String| word.is_empty() || word.starts_with('-');
+        if let Some((key, word)) =
+            words.into_iter().find_map(|(key, word)| Some((key, word.filter(is_option)?)))
+        {
+            return lines
+                .fault(&["labgrid", key], format!("`{word}` is no name for labgrid-client"));
+        }
+        Ok(Self { config: self.config.map(|path| folder.join(path)), ..self })
+    }
+}
+
+impl WrittenClients {
+    fn checked(self, lines: Lines<'_>) -> Result<Clients, Fault> {
+        match self {
+            Self { bring: Some(command), hwsim: false } => Ok(Clients::Bring(command)),
+            Self { bring: None, hwsim: true } => Ok(Clients::Hwsim),
+            _ => lines
+                .fault(&["clients"], one_of("clients", "`bring = \"COMMAND\"` or `hwsim = true`")),
+        }
+    }
+}
+
+impl WrittenFlash {
+    fn checked(self, lines: Lines<'_>) -> Result<Flash, Fault> {
+        match self {
+            Self { command: Some(command), slots: false, sysupgrade: false } => {
+                Ok(Flash::Command(command))
+            }
+            Self { command: None, slots: true, sysupgrade: false } => Ok(Flash::Slots),
+            Self { command: None, slots: false, sysupgrade: true } => Ok(Flash::Sysupgrade),
+            _ => {
+                let what = "`slots = true`, `sysupgrade = true` or `command = \"COMMAND\"`";
+                lines.fault(&["flash"], one_of("flash", what))
+            }
+        }
+    }
+}
+
+fn one_of(table: &str, what: &str) -> String {
+    format!("[{table}] says one of {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<DeviceFile, String> {
+        DeviceFile::read(Path::new("lab/ap.toml"), text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_device_is_an_address_and_what_can_be_done_with_it() {
+        let text = "address = \"ssh://root@ap:2222\"\nssh-config = \"ssh_config\"\n[clients]\nhwsim = true\n\
+                    [power]\non = \"./power on\"\noff = \"./power off\"\n[console]\ncommand = \"./console\"\n\
+                    [flash]\nslots = true\n[settings]\ngovernor = \"performance\"\n";
+        let device = read(text).unwrap();
+        assert_eq!((device.name.as_str(), device.folder.as_path()), ("ap", Path::new("lab")));
+        let address: Address = "ssh://root@ap:2222".parse().unwrap();
+        let address = address.with_config(Some("lab/ssh_config".into()));
+        assert_eq!(device.address(), Some(&address));
+        assert_eq!((device.clients, device.flash), (Some(Clients::Hwsim), Some(Flash::Slots)));
+        assert_eq!(device.power.unwrap().cycle, None);
+        assert_eq!(device.settings.governor.as_deref(), Some("performance"));
+    }
+
+    #[test]
+    fn a_place_of_a_lab_has_the_address() {
+        let device =
+            read("[labgrid]\nplace = \"ap-1\"\nstate = \"shell\"\nconfig = \"lg.yaml\"\n").unwrap();
+        let At::Labgrid(labgrid) = &device.at else { panic!("{device:?}") };
+        assert_eq!(labgrid.config.as_deref(), Some(Path::new("lab/lg.yaml")));
+        assert_eq!(device.address(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        for (text, why) in [
+            ("", "lab/ap.toml:1: no way to the device"),
+            ("address = \"ap\"\n", "lab/ap.toml:1: `ap` is not an access point"),
+            ("address = \"ssh:ap\"\n\n[clients]\n", "lab/ap.toml:3: [clients] says one of"),
+            (
+                "address = \"ssh:ap\"\n[flash]\nslots = true\nsysupgrade = true\n",
+                "lab/ap.toml:2: [flash] says one of",
+            ),
+            (
+                "address = \"ssh:ap\"\n[powr]\n",
+                "lab/ap.toml:2: unknown key `powr`; did you mean `power`?",
+            ),
+            ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: missing field `off`"),
+            ("address = \"ssh:ap\"\n[labgrid]\nplace = \"a\"\n", "lab/ap.toml:1: a place of a lab"),
+            ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(why), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_an_address_a_path_or_a_name() {
+        assert_eq!(DeviceFile::named("local").unwrap(), DeviceFile::of(Address::Local));
+        assert_eq!(path_of("board"), Some("devices/board.toml".into()));
+        assert_eq!(path_of("lab/board.toml"), Some("lab/board.toml".into()));
+        assert_eq!(path_of("board.toml"), Some("board.toml".into()));
+        for word in ["", "../x:1", "ssh://-oX", "telnet:ap", "-x", "a b"] {
+            let error = DeviceFile::named(word).unwrap_err().to_string();
+            assert!(error.contains("not an access point"), "{word}: {error}");
+        }
+        let error = DeviceFile::named("lab/none.toml").unwrap_err().to_string();
+        assert!(error.starts_with("cannot read the device file lab/none.toml: "), "{error}");
+    }
+}
