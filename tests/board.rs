@@ -4,10 +4,11 @@
 
 use std::{env, fs, process::Command, thread, time::Duration};
 
+use model::architecture::Processor;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Ended, Place, Running, eventually, programs_of};
+use crate::harness::{Ended, Place, Running, eventually, has_arm64, programs_of};
 
 /// A board that boots on a busy machine.
 const BOOT: Duration = Duration::from_secs(300);
@@ -110,17 +111,10 @@ impl<'a> Board<'a> {
     }
 }
 
-fn has_programs() -> bool {
-    let has = programs_of("aarch64").join("headroom-init").is_file();
-    if !has {
-        skip::excepted(format_args!("no programs for arm64 could be built; make tested says why"));
-    }
-    has
-}
-
 /// Two images that differ in one program.
 fn images(place: &Place) -> [Image; 2] {
-    let other = format!("stationd={}", programs_of("aarch64").join("station-monitor").display());
+    let other =
+        format!("stationd={}", programs_of(Processor::Arm64).join("station-monitor").display());
     let make = |file: &'static str, with: &[&str]| {
         let words = ["image", "--json", "--board", file];
         let made = place.headroom(words).words(with.iter().copied()).run();
@@ -141,7 +135,7 @@ fn part_of(place: &Place, image: &str, part: &str) -> Vec<u8> {
 
 #[test]
 fn a_board_survives_power_cuts_in_a_flash() {
-    if !has_programs() {
+    if !has_arm64() {
         return;
     }
     let place = Place::with_guests();

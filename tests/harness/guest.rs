@@ -66,6 +66,7 @@ pub(crate) fn lab_of(arch: Architecture) -> Lab {
         device: vec![programs_of(arch.processor())],
         mirror: None,
         packages: Vec::new(),
+        firmware: None,
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };
@@ -83,6 +84,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         shell: false,
         wan: false,
         forward: None,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();

@@ -100,6 +100,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
     Study {
         question: question.to_owned(),
         access_point: AccessPoint {
+            firmware: None,
             arch: model::architecture::Architecture::default(),
             kind: Target::Vm,
             radios: 3,
@@ -175,6 +176,7 @@ fn lab() -> LabIdentity {
         counted_arguments: words(
             "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
         ),
+        firmware: None,
         accelerator: None,
         perturbed: Default::default(),
         device: None,

@@ -141,6 +141,9 @@ impl Failure {
             output::note(format_args!("the end of its console:"));
             failure.console().iter().for_each(|line| output::note(format_args!("  | {line}")));
         }
+        if let Failure::Lab(lab::Error::FirmwareLacks { missing, .. }) = self {
+            missing.iter().for_each(|line| output::note(format_args!("  - {line}")));
+        }
         ExitCode::from(self.code())
     }
 }
@@ -154,6 +157,9 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoProgram(_)
         | E::SameBuild(_)
         | E::NoBoardImage { .. }
+        | E::Firmware { .. }
+        | E::FirmwareLacks { .. }
+        | E::PackagesInFirmware(_)
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
@@ -167,6 +173,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::NoAgent { .. }
         | E::ImageLacks(_)
         | E::Board { .. }
+        | E::FirmwareGone
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }

@@ -148,6 +148,32 @@ pub enum Error {
     /// An image did not get onto a device, or did not come up there.
     #[error(transparent)]
     Flash(#[from] flash::Failure),
+    /// A file of somebody's own firmware cannot be used.
+    #[error("{} cannot be used: {why}", path.display())]
+    Firmware {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it, and what would be right.
+        why: String,
+    },
+    /// A kernel of somebody's own lacks what a virtual access point needs.
+    #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
+    FirmwareLacks {
+        /// Which kernel.
+        release: String,
+        /// Whether there are modules of it at all.
+        has_modules: bool,
+        /// One line for each thing.
+        missing: Vec<String>,
+    },
+    /// A run that is gone on with was made on firmware that is in no cache, and a run's paths are not opened.
+    #[error(
+        "the firmware that this run was begun on is no longer in the cache; name the same files with --rootfs, --kernel and --modules"
+    )]
+    FirmwareGone,
+    /// Packages are Debian's, and the root is not.
+    #[error("packages ({}) are added to Debian's root, and this access point has firmware of its own; leave one of them out", .0.join(", "))]
+    PackagesInFirmware(Vec<String>),
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {
@@ -229,6 +255,10 @@ pub enum Error {
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn of_modules(has_modules: bool) -> &'static str {
+    if has_modules { "" } else { ", and no module of it was found (--modules DIR)" }
 }
 
 /// What stands behind a program's name where it is not the usual one that is missing.

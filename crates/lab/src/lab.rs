@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use model::{architecture::Architecture, event::Event, name::PackageName};
+use model::{architecture::Architecture, event::Event, firmware, name::PackageName};
 
 use crate::{
     Cancel, Error,
@@ -24,6 +24,15 @@ pub type Events = Box<dyn Fn(Event) + Send + Sync>;
 /// that would feel it. Has to throttle itself. Its answer is what there is to say.
 pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
 
+/// Firmware of somebody's own, as far as it is known.
+#[derive(Clone, Debug)]
+pub enum FirmwareSource {
+    /// By the files that somebody named.
+    Files(firmware::Files),
+    /// By what was in them, as a run says it: an image of it is found in the cache, or nowhere.
+    Recorded(firmware::Sums),
+}
+
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -37,6 +46,8 @@ pub struct Settings {
     pub mirror: Option<String>,
     /// Debian packages in the image beyond our own.
     pub packages: Vec<PackageName>,
+    /// Firmware of one's own, in place of Debian's packages.
+    pub firmware: Option<FirmwareSource>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.

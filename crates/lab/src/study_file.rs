@@ -173,6 +173,7 @@ impl Rules<'_> {
     }
 
     fn radios(&self) -> Result<(), Fault> {
+        self.firmware()?;
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());
@@ -184,6 +185,20 @@ impl Rules<'_> {
                 radios = count(radios, "radio")
             ),
         )
+    }
+
+    fn firmware(&self) -> Result<(), Fault> {
+        let at = ["access-point", "firmware"];
+        match &self.study.access_point.firmware {
+            Some(files) if files.is_empty() => self.fault(
+                &at,
+                "firmware without a file; name its rootfs, its kernel or both".to_owned(),
+            ),
+            Some(files) if files.modules.is_some() && files.kernel.is_none() => {
+                self.fault(&at, "modules are of a kernel; name it as well".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn clients(&self) -> Result<(), Fault> {

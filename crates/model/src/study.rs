@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::variant_load::VariantLoad;
 use crate::{
     architecture::Architecture,
+    firmware,
     instrument::Scope,
     limit,
     name::{PackageName, VariantName},
@@ -72,6 +73,10 @@ pub struct AccessPoint {
     /// The processor of the virtual access point.
     #[serde(default, skip_serializing_if = "Architecture::is_default")]
     pub arch: Architecture,
+    /// Firmware of one's own that the virtual access point is made from, in place of Debian's packages. A path is
+    /// one from the study file's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<firmware::Files>,
     /// Its radios; the clients are spread evenly over them.
     #[serde(default = "three")]
     pub radios: u32,

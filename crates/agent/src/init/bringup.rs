@@ -11,7 +11,7 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hold, hostapd, line, modules, mounts, port, power, scrub,
+    folders, hold, hostapd, line, modules, mounts, nodes, port, power, scrub,
     services::{Ending, Output, Service, Services},
     shell, slot, supplicant,
     topology::{ConsoleMode, Topology},
@@ -76,6 +76,7 @@ fn reported(result: Result<(), Error>) -> bool {
 impl Machine {
     fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
         modules::load(topology)?;
+        nodes::complete()?;
         mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;

@@ -38,6 +38,7 @@ mod line;
 mod modules;
 mod mounts;
 mod namespace;
+mod nodes;
 mod port;
 mod power;
 mod scrub;

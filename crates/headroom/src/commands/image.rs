@@ -38,13 +38,16 @@ pub(crate) fn make(options: &Options, flags: &flags::Image) -> Result<Verdict, F
     if options.json {
         let value = json!({
             "image": image.id, "kernel": image.kernel, "root": image.root, "release": image.release,
-            "packages": image.packages, "agent": image.agent,
+            "packages": image.packages, "agent": image.agent, "firmware": image.firmware,
         });
         output::json_text(&format!("{value:#}"));
     } else {
         output::line(format_args!("image   {}", image.id));
         output::line(format_args!("kernel  {} ({})", image.kernel.display(), image.release));
         output::line(format_args!("root    {}", image.root.display()));
+        for note in image.firmware.iter().flat_map(|firmware| &firmware.notes) {
+            output::line(format_args!("note    {note}"));
+        }
     }
     Ok(Verdict::Pass)
 }
@@ -79,8 +82,16 @@ fn for_board(options: &Options, flags: &flags::Image, file: &Path) -> Result<Ver
 
 fn prune(options: &Options, lab: &Lab, days: u32) -> Result<Verdict, Failure> {
     let age = Duration::from_secs(u64::from(days) * 86_400);
-    let kinds =
-        ["base", "image", board::KIND, "snapshot", "object", "cache-model", lab::vm::KVM_KIND];
+    let kinds = [
+        "base",
+        "firmware",
+        "image",
+        board::KIND,
+        "snapshot",
+        "object",
+        "cache-model",
+        lab::vm::KVM_KIND,
+    ];
     let freed = kinds.iter().map(|kind| lab.cache.prune(kind, age)).sum::<Result<u64, _>>()?;
     let cache = options.cache().display();
     output::line(format_args!("freed {} MB in {cache}", freed / 1_000_000));

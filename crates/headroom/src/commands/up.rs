@@ -56,6 +56,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         shell: true,
         wan: false,
         forward: flags.forward,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
@@ -64,7 +65,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     })?;
     let console_log = folder.path().join("console.log");
     let around = Surroundings::of(&lab, &console_log);
-    let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;
+    let machine = Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)?;
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }

@@ -15,7 +15,9 @@ pub(super) struct Port {
     /// The module with the processor's own instructions for the radios' cipher.
     cipher: &'static str,
     /// Debian's folder of the architecture's libraries, below `usr/lib`.
-    libraries: &'static str,
+    pub(super) libraries: &'static str,
+    /// The loader of its programs.
+    pub(super) loader: &'static str,
     /// What else of its packages no program of the guest reads.
     unread: &'static [&'static str],
     /// Whether it is a board's: its root is on a disk, and its tools are BusyBox's.
@@ -31,6 +33,7 @@ impl Port {
                 kernel: "linux-image-amd64",
                 cipher: "aesni_intel",
                 libraries: "x86_64-linux-gnu",
+                loader: "ld-linux-x86-64.so.2",
                 unread: &[],
                 board: false,
             },
@@ -39,6 +42,7 @@ impl Port {
                 kernel: "linux-image-arm64",
                 cipher: "aes_ce_ccm",
                 libraries: "aarch64-linux-gnu",
+                loader: "ld-linux-aarch64.so.1",
                 // Device trees of boards; the guest's is QEMU's own.
                 unread: &["usr/lib/linux-image-"],
                 board: false,
@@ -310,9 +314,38 @@ pub(super) const PROGRAMS: [(&str, &str); 7] = [
 
 /// The one of them that is pid 1.
 pub(super) const INIT: &str = "headroom-init";
+/// So many of them, the first, replace what a root of somebody's own has there.
+pub(super) const ALWAYS_OURS: usize = 2;
 
 /// The one of them that a run's identity names.
 pub(super) const AGENT: &str = "headroom-agent";
+
+/// Programs of Debian's that an access point has beside a root that has none of their name: what a person, a study or
+/// the agent calls, where it lies in the packages, and the package.
+pub(super) const TOOLS: [(&str, &str, &str); 10] = [
+    ("hostapd", "usr/sbin/hostapd", "hostapd"),
+    ("hostapd_cli", "usr/sbin/hostapd_cli", "hostapd"),
+    ("iw", "sbin/iw", "iw"),
+    ("ip", "bin/ip", "iproute2"),
+    ("iperf3", "usr/bin/iperf3", "iperf3"),
+    ("socat", "usr/bin/socat", "socat"),
+    ("stress-ng", "usr/bin/stress-ng", "stress-ng"),
+    ("tcpdump", "usr/bin/tcpdump", "tcpdump"),
+    ("prometheus-node-exporter", "usr/bin/prometheus-node-exporter", "prometheus-node-exporter"),
+    BUSYBOX,
+];
+/// The one of them that needs no library, and is the shell where there is no other.
+pub(super) const BUSYBOX: (&str, &str, &str) = ("busybox", "bin/busybox", "busybox-static");
+
+/// What the clients are, whatever the access point is: devices of other people's.
+pub(super) const CLIENTS: (&str, &str, &str) =
+    ("wpa_supplicant", "sbin/wpa_supplicant", "wpasupplicant");
+
+/// The rules of the air, as the kernel asks for them, and where the packages have them.
+pub(super) const REGULATIONS: [(&str, &str); 2] = [
+    ("lib/firmware/regulatory.db", "lib/firmware/regulatory.db-upstream"),
+    ("lib/firmware/regulatory.db.p7s", "lib/firmware/regulatory.db.p7s-upstream"),
+];
 
 /// Symbolic links that the packages' install scripts would have made.
 pub(super) const LINKS: [(&str, &str); 3] = [
