@@ -103,7 +103,7 @@ fn a_place_is_released_however_headroom_ends() {
         device.is_left_as_it_was();
     }
     // While it is being acquired, whatever of that is done.
-    for after in [300, 600, 900, 1200].map(Duration::from_millis) {
+    for after in [400, 1000].map(Duration::from_millis) {
         let running = setting.on(words).start();
         thread::sleep(after);
         running.signal(Signal::KILL);
