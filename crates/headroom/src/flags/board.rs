@@ -49,8 +49,8 @@ Examples:
   headroom flash board/board.toml --image new.image
   headroom flash ap-1 --image new.image --wipe-overlay     devices/ap-1.toml
 
-The image is looked at whole before anything is changed. On a board it goes into the slot that does not run; when it does
-not come up, U-Boot starts the old one again, and the exit code is 1.";
+The image is looked at whole before anything is changed. On a board it goes into the slot that does
+not run; when it does not come up, U-Boot starts the old one again, and the exit code is 1.";
 
 /// An image for a device.
 #[derive(Args, Debug)]

@@ -202,7 +202,7 @@ impl Contents {
         for (part, sum, name) in
             [(&kernel, value("KERNEL_SHA256"), "kernel"), (&root, value("ROOT_SHA256"), "root")]
         {
-            if part.sha256.to_string() != sum {
+            if part.sha256.as_str() != sum {
                 return Err(format!(
                     "its {name} is not the one that its description names: it is damaged"
                 ));
