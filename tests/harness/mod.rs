@@ -25,7 +25,7 @@ mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Headroom, Running, binary, device_program, programs_of};
+pub(crate) use headroom::{Headroom, Running, binary, device_program, has_arm64, programs_of};
 pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
