@@ -5,10 +5,10 @@ use std::{fs, time::Duration};
 
 use rustix::process::Signal;
 
-use crate::harness::{Busy, Client, Device, Ended, Place, Server, eventually};
+use crate::harness::{Busy, Client, Device, Headroom, Place, Server, eventually};
 
 /// headroom on the device of `ap.toml`, whose power goes on with this command.
-fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Ended {
+fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Headroom {
     let (pid, port, config) = (device.server_pid(), device.port, client.names());
     let text = format!(
         "address = \"ssh://root@127.0.0.1:{port}\"\nssh-config = \"{}\"\n[power]\non = \"\"\"{command}\"\"\"\n\
@@ -17,7 +17,7 @@ fn on(place: &Place, client: &Client, device: &Device, command: &str) -> Ended {
     );
     place.write("ap.toml", &text.replace("DEVICE", &pid.to_string()));
     let _ = fs::remove_dir_all(place.path("run"));
-    place.headroom(["profile", "nobody", "--on", "ap.toml", "--out", "run"]).run()
+    place.headroom(["profile", "nobody", "--on", "ap.toml", "--out", "run"])
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_device_that_is_lent_by_commands_is_always_taken_back() {
     lent("touch lent").words(["1s"]).run().code(0);
     assert_eq!((given(), place.path("lent").exists()), (1, false));
     // Nothing of somebody else's is taken back.
-    let ended = lent("echo alice >&2; exit 75").words(["1s"]).run();
+    let ended = lent("echo alice >&2; exit 75").words(["1s", "--quiet"]).run();
     ended.code(4).says("ap is held by alice; wait until it is free").in_one_line();
     assert_eq!(given(), 1);
     let works = || place.path("run").exists().then_some(());
@@ -60,13 +60,15 @@ fn a_device_that_does_not_answer_is_turned_on() {
     // A device that is off does nothing; one that answers is not turned on.
     device.stop();
     for _ in 0..2 {
-        on(&place, &client, &device, turn).code(3).says("no process named `nobody` runs");
+        on(&place, &client, &device, turn).run().code(3).says("no process named `nobody` runs");
         assert_eq!(turned(), "on\n");
     }
     device.stop();
     let ended = on(&place, &client, &device, "echo bob, until five >&2; exit 75");
+    let ended = ended.words(["--quiet"]).run();
     ended.code(4).says("ap is held by bob, until five; wait until it is free").in_one_line();
     let ended = on(&place, &client, &device, "echo first >&2; echo no such outlet >&2; exit 1");
+    let ended = ended.words(["--quiet"]).run();
     ended.code(4).says("`[power] on` of ap failed (exit status: 1): no such outlet").in_one_line();
     assert_eq!(turned(), "on\n");
     device.go_on();

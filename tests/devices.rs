@@ -107,7 +107,7 @@ fn a_link_that_breaks_costs_one_trial_and_the_run_goes_on() {
         sleep(Duration::from_millis(400));
         link.cut();
         device.is_left_as_it_was();
-        link.mend();
+        link.repair();
         let ended = running.end();
         ended.code(3).says("is lost (the connection to weak-").says("is back after");
         assert_eq!((trials(&place), place.run().invalid().len()), (6, 1), "{ended}");
@@ -134,7 +134,7 @@ fn a_link_that_falls_silent_is_noticed_at_both_ends() {
     device.is_left_but_for("dropbear");
     assert_eq!(device.file(POLICY).trim(), "interactive");
     sleep(Duration::from_secs(4));
-    link.mend();
+    link.repair();
     let ended = running.end();
     ended.code(3).says("ap is lost (the connection to silent broke: ").says("ap is back after");
     assert_eq!((trials(&place), place.run().invalid().len()), (4, 1), "{ended}");
@@ -181,7 +181,7 @@ fn a_device_that_does_not_come_back_ends_the_run_and_keeps_what_is_finished() {
     ended.code(4).says("gone did not come back within").says("what is finished is kept");
     assert!((2..6).contains(&trials(&place)), "{ended}");
     device.is_left_as_it_was();
-    link.mend();
+    link.repair();
     let again = ["run", "--resume", "run", "--on", "ssh:gone"];
     run(&place, &client, &again).end().code(0);
     assert_eq!(trials(&place), 6);
@@ -275,6 +275,6 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         device.is_left_as_it_was();
         assert!(killed.elapsed() < Duration::from_secs(10));
         running.end();
-        link.mend();
+        link.repair();
     }
 }

@@ -36,6 +36,11 @@ impl Setting {
     fn profile(&self, program: &str) -> Headroom {
         self.on(["profile", program, "--window", "1s", "--repetitions", "1"])
     }
+
+    /// The same where one line is expected: what takes long on a busy machine would have lines of its own.
+    fn quietly(&self) -> Headroom {
+        self.profile("nobody").words(["--quiet"])
+    }
 }
 
 #[test]
@@ -58,7 +63,7 @@ fn what_others_hold_is_left_alone_and_what_is_ours_stays_ours() {
     let Setting { lab, device, .. } = &setting;
     let acquire = |user: &str| assert!(lab.client(user, &["acquire"]).status.success());
     acquire("alice");
-    let ended = setting.profile("nobody").run();
+    let ended = setting.quietly().run();
     ended.code(4).in_one_line();
     ended.says("the place ap-1 is held by alice on lab; wait until it is free");
     assert_eq!((lab.holder().as_deref(), lab.switch.turns()), (Some("lab/alice"), 0));
@@ -79,8 +84,8 @@ fn what_others_hold_is_left_alone_and_what_is_ours_stays_ours() {
 fn a_place_is_released_however_headroom_ends() {
     let Some(setting) = Setting::new() else { return };
     let Setting { lab, device, place, .. } = &setting;
-    let _busy = Busy::named(place, "busy-in-a-lab");
-    let words = ["profile", "busy-in-a-lab", "--window", "60s", "--load", "sleep 1"];
+    let _busy = Busy::named(place, "busy-lab-ends");
+    let words = ["profile", "busy-lab-ends", "--window", "60s", "--load", "sleep 1"];
     let runs = |name: &str| device.processes().iter().any(|one| one.name == name);
     for signal in [Signal::INT, Signal::KILL] {
         let works = || runs("sleep").then_some(());
@@ -88,7 +93,8 @@ fn a_place_is_released_however_headroom_ends() {
         assert_eq!(lab.holder().as_deref(), Some("lab/me"));
         if signal == Signal::INT {
             // To the coordinator both are one.
-            let other = place.headroom(["profile", "nobody", "--on", "lab.toml", "--out", "other"]);
+            let other = place
+                .headroom(["profile", "nobody", "--quiet", "--on", "lab.toml", "--out", "other"]);
             let other = other.env("PATH", Labgrid::path()).env("LG_USERNAME", "me");
             let ended = other.env("LG_HOSTNAME", "lab").run();
             ended.code(4).says("the place ap-1 is held by another headroom").in_one_line();
@@ -130,7 +136,7 @@ fn the_labs_own_strategy_brings_a_place_to_a_state() {
     assert!(lab.switch.is_on() && lab.switch.turns() == 2, "off and on: {}", lab.switch.turns());
     lab.is_released();
     lab.device_file(place, client, "config = \"targets.yaml\"\nstate = \"flown\"\n");
-    let ended = setting.profile("nobody").run();
+    let ended = setting.quietly().run();
     ended.code(4).says("(coordinator 127.0.0.1:").says("KeyError: 'flown'").in_one_line();
     lab.is_released();
     device.is_left_as_it_was();
@@ -193,21 +199,21 @@ fn what_a_lab_cannot_do_is_one_line() {
         let ended = headroom.run();
         ended.code(4).says(words).in_one_line();
     };
-    let without = |programs: &Path| setting.profile("nobody").env("PATH", programs);
+    let without = |programs: &Path| setting.quietly().env("PATH", programs);
     let programs = place.programs(&["sh", "setpriv", "ssh", "id"]);
     fails(
         without(&programs),
         "`labgrid-client` is not installed; install it with `pip install labgrid`",
     );
     lab.device_file(place, client, "config = \"none.yaml\"\nstate = \"shell\"\n");
-    fails(setting.profile("nobody"), "none.yaml");
+    fails(setting.quietly(), "none.yaml");
     lab.is_released();
     lab.device_file(place, client, "");
     let text = fs::read_to_string(place.path("lab.toml")).unwrap();
     place.write("lab.toml", &text.replace(PLACE, "ap-7"));
-    fails(setting.profile("nobody"), "cannot use labgrid's place `ap-7`");
+    fails(setting.quietly(), "cannot use labgrid's place `ap-7`");
     let away =
         format!("[labgrid]\nplace = \"ap-1\"\ncoordinator = \"127.0.0.1:{}\"\n", free_port());
     place.write("lab.toml", &away);
-    fails(setting.profile("nobody"), "Could not connect to coordinator");
+    fails(setting.quietly(), "Could not connect to coordinator");
 }

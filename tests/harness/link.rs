@@ -79,7 +79,7 @@ impl Link {
     }
 
     /// Carries new connections again; what it lost before is lost.
-    pub(crate) fn mend(&self) {
+    pub(crate) fn repair(&self) {
         self.end_all();
         self.be(CARRIES);
     }

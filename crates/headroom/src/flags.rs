@@ -1,4 +1,4 @@
-//! The words that a person types. Parsing them does nothing.
+//! The words that a person types. Parsing them reads a device file, and does nothing else.
 
 mod board;
 mod check;

@@ -85,7 +85,7 @@ pub struct Nl80211 {
 
 /// How long an interface stays that is added.
 #[derive(Clone, Copy)]
-enum Stays {
+enum Lifetime {
     ForGood,
     WithUs,
 }
@@ -225,7 +225,7 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Stays::ForGood)
+        self.add_station(wiphy, name, address, Lifetime::ForGood)
     }
 
     /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
@@ -237,7 +237,7 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Stays::WithUs)
+        self.add_station(wiphy, name, address, Lifetime::WithUs)
     }
 
     fn add_station(
@@ -245,7 +245,7 @@ impl Nl80211 {
         wiphy: u32,
         name: &str,
         address: Address,
-        stays: Stays,
+        lifetime: Lifetime,
     ) -> Result<u32, Error> {
         const REQUEST: &str = "NEW_INTERFACE";
         let request = self
@@ -254,9 +254,9 @@ impl Nl80211 {
             .text(ATTR_IFNAME, name)
             .number(ATTR_IFTYPE, IFTYPE_STATION)
             .attribute(ATTR_MAC, &address);
-        let request = match stays {
-            Stays::ForGood => request,
-            Stays::WithUs => request.attribute(ATTR_SOCKET_OWNER, &[]),
+        let request = match lifetime {
+            Lifetime::ForGood => request,
+            Lifetime::WithUs => request.attribute(ATTR_SOCKET_OWNER, &[]),
         };
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";

@@ -140,13 +140,13 @@ pub fn run() -> io::Result<()> {
 }
 
 /// All that was made here. Its fields' order is the order in which it goes.
-struct Made {
+struct Stations {
     supplicants: Vec<(Radio, Child)>,
     /// The stations go with it.
     nl80211: Nl80211,
 }
 
-fn enter() -> Result<Made, String> {
+fn enter() -> Result<Stations, String> {
     enter_new_network_namespace()
         .map_err(|error| format!("cannot make a network namespace: {error}"))?;
     for scope in ["all", "default"] {
@@ -159,10 +159,10 @@ fn enter() -> Result<Made, String> {
         let _ = links.set_up(loopback);
     }
     let nl80211 = Nl80211::open().map_err(|error| chain(&error))?;
-    Ok(Made { supplicants: Vec::new(), nl80211 })
+    Ok(Stations { supplicants: Vec::new(), nl80211 })
 }
 
-impl Made {
+impl Stations {
     fn obey(&mut self, line: &str) -> Result<(), String> {
         match Radio::read(line) {
             Some(radio) => self.populate(radio),
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_radio_is_read_as_it_was_told() {
+    fn a_radio_is_read_as_it_was_written() {
         for key in [
             Key::Open,
             Key::Psk("00ff".to_owned()),

@@ -20,7 +20,7 @@ use super::{
     connection::{Connection, is_of_device},
     images::{Images, names_images},
     population::Population,
-    set::Kept,
+    set::DeviceSettings,
 };
 use crate::{
     Error, Lab,
@@ -47,7 +47,7 @@ pub struct OnDevice {
     /// Both builds of a program, where builds are compared.
     pub(super) builds: Option<Builds>,
     population: Population,
-    settings: Kept,
+    settings: DeviceSettings,
     images: Images,
 }
 
@@ -152,7 +152,8 @@ pub(super) fn peers(
 impl OnDevice {
     fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let connection = Connection::open(lab, named)?;
-        let (population, settings) = (Population::of(named), Kept::asking(&named.settings));
+        let (population, settings) =
+            (Population::of(named), DeviceSettings::asking(&named.settings));
         Ok(Self { connection, builds: None, population, settings, images: Images::default() })
     }
 

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_is_told_what_it_can_and_how_to_better_it() {
+    fn findings_say_what_a_device_can_and_how_to_better_it() {
         let interfaces =
             vec![InterfaceCensus { name: "phy0-ap0".into(), kernel: Some(3), hostapd: None }];
         let facts = Facts {
