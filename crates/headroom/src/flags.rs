@@ -530,7 +530,6 @@ Examples:
   headroom image
   headroom image --prune 14
   headroom image --rootfs rootfs.tar.gz --kernel bzImage --modules lib/modules    your own firmware
-  headroom up --rootfs rootfs.tar.gz                                       it on Debian's kernel
   headroom image --board new.image --with stationd=target/new/stationd     for a slot of a board";
 
 #[derive(Args, Debug)]

@@ -19,7 +19,7 @@ const OURS: [(&str, &str, &str); 14] = [
         "format!(\"{text}.toml\")",
         "the user's own word, without a separator",
     ),
-    ("crates/lab/src/clients/images.rs", "&image.file", "what the user's study file names"),
+    ("crates/lab/src/clients/images.rs", "image.file", "what the user's study file names"),
     (
         "crates/lab/src/image/mod.rs",
         "name",
