@@ -24,7 +24,7 @@ mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Running, binary, device_program, programs_of};
+pub(crate) use headroom::{Running, binary, device_program, has_arm64, programs_of};
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;
 pub(crate) use processes::{Busy, eventually, free_port};
