@@ -4,11 +4,15 @@ use std::fs;
 
 use crate::harness::{Client, Device, Ended, Place, Server, free_port};
 
-/// A device of BusyBox with an OpenWrt's `sysupgrade` that is a script: it takes what begins with `image`, keeps it, and
-/// starts the device again, as far as its boot identity tells.
-const SYSUPGRADE: &str = r#"
+/// A device whose boot identity is in a file.
+const STARTS: &str = "
 echo first >boot_id
 mount --bind boot_id proc/sys/kernel/random/boot_id
+";
+
+/// A device of BusyBox with an OpenWrt's `sysupgrade` that is a script: it takes what begins with `image`, keeps it, and
+/// starts the device again, as far as its boot identity says.
+const SYSUPGRADE: &str = r#"
 cat >bin/sysupgrade <<'END'
 #!/bin/sh
 [ "$1" = -T ] && { head -c 5 "$2" | grep -q image && exit; echo "Invalid image type." >&2; exit 1; }
@@ -33,9 +37,12 @@ fn flash(place: &Place, words: &[&str]) -> Ended {
 fn a_command_flashes_a_device_and_knows_what_and_where() {
     let place = Place::without_guests();
     let client = Client::new(&place);
-    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, STARTS) else { return };
     place.write("new.image", "image");
-    let command = "printf '%s %s' \"$HEADROOM_IMAGE\" \"$HEADROOM_ADDRESS\" >flashed";
+    let ssh = client.program().display().to_string();
+    let command = format!(
+        "printf '%s %s' \"$HEADROOM_IMAGE\" \"$HEADROOM_ADDRESS\" >flashed; {ssh} dropbear \"echo second >/boot_id\""
+    );
     device_file(&place, &client, &format!("[flash]\ncommand = '''{command}'''\n"));
     let ended = flash(&place, &["--image", "new.image"]);
     ended.code(0).prints("it is back; nothing there proves what it runs from");
@@ -64,7 +71,8 @@ fn a_command_flashes_a_device_and_knows_what_and_where() {
 fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identity() {
     let place = Place::without_guests();
     let client = Client::new(&place);
-    let started = Device::start(&place, &client, Server::Dropbear, SYSUPGRADE);
+    let more = format!("{STARTS}{SYSUPGRADE}");
+    let started = Device::start(&place, &client, Server::Dropbear, &more);
     let Some(_device) = started else { return };
     device_file(&place, &client, "[flash]\nsysupgrade = true\n");
     place.write("other.image", "no such thing");

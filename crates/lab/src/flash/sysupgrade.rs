@@ -18,9 +18,6 @@ const SLOWEST: u64 = 128 << 10;
 /// `sysupgrade` ends its ssh server while it works.
 const FLASHING: Duration = Duration::from_secs(60);
 
-const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
-const ASKING: Duration = Duration::from_secs(30);
-
 /// Takes the image in, and has it looked at: `-T` says whether it is one for this device, and changes nothing.
 const TAKE: &str = r#"
 file=/tmp/headroom.image
@@ -37,25 +34,18 @@ const FLASH: &str =
     "(sleep 1; exec sysupgrade -n /tmp/headroom.image) >/dev/null 2>&1 </dev/null &";
 
 pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<Flashed, Error> {
-    let device = || target.device.name.clone();
     let read = || Error::file("read", image);
     let sum = cache::sha256(image).map_err(read())?;
     let file = linux::file::open(image).map_err(read())?;
     let size = file.metadata().map_err(read())?.len();
-    let before = boot(target)?;
+    let before = target.boot()?;
     target.step("copying the image");
     take(target, file, TAKE.replace("$SIZE", &size.to_string()).replace("$SUM", sum.as_str()))?;
     target.step("sysupgrade");
     let waiting = Waiting::begin(&target);
     target.shell.run(FLASH, FLASHING)?;
-    waiting.until(|| Ok(boot(target)? != before))?;
-    target.step(format!("{} is back after another start", device()));
+    waiting.until(|| Ok(target.boot()? != before))?;
     Ok(Flashed { before: None, after: None, overlay: Vec::new(), took_ms: 0 })
-}
-
-/// The kernel's name of this start.
-fn boot(target: Target<'_>) -> Result<String, Error> {
-    Ok(target.shell.run(BOOT, ASKING)?.output)
 }
 
 fn take(target: Target<'_>, file: File, script: String) -> Result<(), Error> {
