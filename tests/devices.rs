@@ -252,14 +252,17 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         let of = |all: Vec<crate::harness::Process>, name: &str| {
             all.into_iter().find(|one| one.name == name).iter().for_each(|one| one.kill());
         };
-        // Where a link is cut or an ssh killed, headroom would come back: it is its end that is looked at.
+        // One that stands still neither comes back nor hangs up: what is seen is what the others do about it.
+        match victim {
+            Victim::Headroom => running.signal(Signal::KILL),
+            _ => running.signal(Signal::STOP),
+        }
         match victim {
             Victim::Headroom => {}
             Victim::Ssh => of(place.processes(), "ssh"),
             Victim::Agent => of(device.processes(), "headroom-agent"),
             Victim::Link => link.cut(),
         }
-        running.signal(Signal::KILL);
         let killed = Instant::now();
         let groups = device.groups();
         let is_restored = || {
@@ -274,6 +277,7 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         });
         device.is_left_as_it_was();
         assert!(killed.elapsed() < Duration::from_secs(10));
+        running.signal(Signal::KILL);
         running.end();
         link.repair();
     }
