@@ -8,7 +8,7 @@ mod words;
 
 use std::{borrow::Cow, fmt};
 
-use model::{inert, sample::LoadFailure, trial::TrialId};
+use model::{inert, sample::LoadFailure};
 use serde::Serialize;
 
 pub use self::affected::Affected;
