@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::architecture::Processor;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -116,7 +117,7 @@ impl<'a> Board<'a> {
 }
 
 fn has_programs() -> bool {
-    let has = programs_of("aarch64").join("headroom-init").is_file();
+    let has = programs_of(Processor::Arm64).join("headroom-init").is_file();
     if !has {
         skip::excepted(format_args!("no programs for arm64 could be built; make tested says why"));
     }
@@ -125,7 +126,8 @@ fn has_programs() -> bool {
 
 /// Two images that differ in one program.
 fn images(place: &Place) -> [Image; 2] {
-    let other = format!("stationd={}", programs_of("aarch64").join("station-monitor").display());
+    let other =
+        format!("stationd={}", programs_of(Processor::Arm64).join("station-monitor").display());
     let make = |file: &'static str, with: &[&str]| {
         let words = ["image", "--json", "--board", file];
         let made = place.headroom(words).words(with.iter().copied()).run();
