@@ -240,7 +240,7 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
     let link = Link::to(device.port, 1 << 30).named(&client, "ssh:killed");
     place.write("study.toml", EVERYTHING);
     place.write("ap.toml", "address = \"ssh:killed\"\n[settings]\ngovernor = \"performance\"\n");
-    let points = points();
+    let (points, mut alone) = (points(), 0);
     for point in 0..points {
         let victim =
             [Victim::Headroom, Victim::Ssh, Victim::Agent, Victim::Link][point as usize % 4];
@@ -250,19 +250,25 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         let running = run(&place, &client, &words);
         sleep(SPAN * (2 * point + 1) / (2 * points));
         let of = |all: Vec<crate::harness::Process>, name: &str| {
-            all.into_iter().find(|one| one.name == name).iter().for_each(|one| one.kill());
+            let found = all.into_iter().find(|one| one.name == name);
+            found.map(|one| one.kill()).is_some()
         };
-        // One that stands still neither comes back nor hangs up: what is seen is what the others do about it.
-        match victim {
-            Victim::Headroom => running.signal(Signal::KILL),
-            _ => running.signal(Signal::STOP),
-        }
-        match victim {
-            Victim::Headroom => {}
+        // A headroom that stands still neither comes back nor hangs up: what is seen is what the others do about it.
+        running.signal(Signal::STOP);
+        let was_there = match victim {
+            Victim::Headroom => false,
             Victim::Ssh => of(place.processes(), "ssh"),
             Victim::Agent => of(device.processes(), "headroom-agent"),
-            Victim::Link => link.cut(),
+            Victim::Link => {
+                link.cut();
+                true
+            }
+        };
+        // What is not there yet, or any more, cannot be killed.
+        if !was_there {
+            running.signal(Signal::KILL);
         }
+        alone += u32::from(was_there);
         let killed = Instant::now();
         let groups = device.groups();
         let is_restored = || {
@@ -281,4 +287,5 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         running.end();
         link.repair();
     }
+    eprintln!("{points} points, at {alone} of them ssh, the agent or the link alone");
 }

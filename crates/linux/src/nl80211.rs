@@ -83,7 +83,7 @@ pub struct Nl80211 {
     family: u16,
 }
 
-/// How long an interface stays that is added.
+/// How long an interface lives that is added.
 #[derive(Clone, Copy)]
 enum Lifetime {
     ForGood,
