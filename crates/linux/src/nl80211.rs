@@ -83,12 +83,8 @@ pub struct Nl80211 {
     family: u16,
 }
 
-/// How long an interface lives that is added.
-#[derive(Clone, Copy)]
-enum Lifetime {
-    ForGood,
-    WithUs,
-}
+/// What the answer with a new interface's number is an answer to.
+const NEW_INTERFACE: &str = "NEW_INTERFACE";
 
 impl Nl80211 {
     /// Opens the conversation; refused where the kernel has no cfg80211.
@@ -225,7 +221,8 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Lifetime::ForGood)
+        let request = self.new_station(wiphy, name, address);
+        self.add_station(request)
     }
 
     /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
@@ -237,30 +234,22 @@ impl Nl80211 {
         name: &str,
         address: Address,
     ) -> Result<u32, Error> {
-        self.add_station(wiphy, name, address, Lifetime::WithUs)
+        let request = self.new_station(wiphy, name, address).attribute(ATTR_SOCKET_OWNER, &[]);
+        self.add_station(request)
     }
 
-    fn add_station(
-        &mut self,
-        wiphy: u32,
-        name: &str,
-        address: Address,
-        lifetime: Lifetime,
-    ) -> Result<u32, Error> {
-        const REQUEST: &str = "NEW_INTERFACE";
-        let request = self
-            .request(REQUEST, CMD_NEW_INTERFACE)
+    fn new_station(&self, wiphy: u32, name: &str, address: Address) -> Request {
+        self.request(NEW_INTERFACE, CMD_NEW_INTERFACE)
             .number(ATTR_WIPHY, wiphy)
             .text(ATTR_IFNAME, name)
             .number(ATTR_IFTYPE, IFTYPE_STATION)
-            .attribute(ATTR_MAC, &address);
-        let request = match lifetime {
-            Lifetime::ForGood => request,
-            Lifetime::WithUs => request.attribute(ATTR_SOCKET_OWNER, &[]),
-        };
+            .attribute(ATTR_MAC, &address)
+    }
+
+    fn add_station(&mut self, request: Request) -> Result<u32, Error> {
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";
-        made.first().map(|made| made.index).ok_or(Error::Malformed { request: REQUEST, what })
+        made.first().map(|made| made.index).ok_or(Error::Malformed { request: NEW_INTERFACE, what })
     }
 
     /// Removes an interface.
