@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -63,6 +63,8 @@ programs: setup-build
 	$(for_device) x86_64-unknown-linux-gnu
 
 arm64: build packages-arm64 arm64-programs ## what `--arch arm64` needs beside it: QEMU, and the access point's programs for arm64
+
+board: build packages-board arm64-programs ## what `headroom board` and `headroom flash` need beside it: U-Boot, tools for images, programs for arm64
 
 arm64-programs: packages-arm64
 	$(for_device) aarch64-unknown-linux-gnu
@@ -145,6 +147,9 @@ setup-check:
 
 packages-arm64:
 	@scripts/setup arm64
+
+packages-board:
+	@scripts/setup board
 
 packages-armv7:
 	@scripts/setup armv7

@@ -3,7 +3,7 @@
 
 use model::architecture::Architecture;
 
-use crate::harness::{Place, Study, number, programs_of};
+use crate::harness::{Place, Study, has_arm64, number};
 
 const DUMP: &str = "iw dev {interface} station dump";
 
@@ -18,10 +18,8 @@ kernel = "nl80211_get_station"
 
 #[test]
 fn a_study_is_carried_out_on_arm64() {
-    if !programs_of("aarch64").join("headroom-agent").is_file() {
-        return skip::excepted(format_args!(
-            "no programs for arm64 could be built; make tested says why"
-        ));
+    if !has_arm64() {
+        return;
     }
     let place = Place::with_guests();
     let study = Study::small().unperturbed().count(COUNT).profiles(1).idle().load("dump", DUMP);

@@ -8,6 +8,7 @@ use lab::{
     vm::snapshot::Snapshot,
 };
 use model::{
+    architecture::Architecture,
     cache::{Accesses, Cache, Geometry, Size, Window},
     sample::Sample,
     span::Span,
@@ -18,6 +19,7 @@ use model::{
 use crate::harness::{
     Place,
     guest::{self, Guest, Program},
+    has_arm64,
 };
 
 /// How far two trials of one state may lie apart in counted time, as `repeatability` has it.
@@ -95,8 +97,19 @@ fn spent(samples: &[Sample]) -> Vec<f64> {
 
 #[test]
 fn counted_figures_are_the_same_with_and_without_the_model() {
+    same_with_and_without(Architecture::X86_64);
+}
+
+#[test]
+fn counted_figures_are_the_same_with_and_without_the_model_on_arm64() {
+    if has_arm64() {
+        same_with_and_without(Architecture::Arm64);
+    }
+}
+
+fn same_with_and_without(arch: Architecture) {
     let place = Place::with_guests();
-    let lab = guest::lab();
+    let lab = guest::lab_of(arch);
     let snapshot = guest::access_point(&lab, &place, &PROGRAM);
     let model = Attached::new(&lab, geometry(), &place.path("counts")).unwrap();
     // Neither asks for the time: a few instructions of the host's making move what stress-ng does by 0.3 %.
@@ -113,7 +126,9 @@ fn counted_figures_are_the_same_with_and_without_the_model() {
         // The load was there to be moved, and its instructions, of 2 ns each, are what the model counted: in
         // one of its four rounds, and of others than the load, too.
         let load = modelled[1] / 2.0 / 4.0;
-        let counted = window.unwrap().total().instructions as f64;
+        let window = window.unwrap().total();
+        eprintln!("{command}: {window:?}");
+        let counted = window.instructions as f64;
         assert!(load > 1e5, "{modelled:?}");
         assert!((0.5..1.5).contains(&(counted / load)), "{counted} instructions, {modelled:?} ns");
     }

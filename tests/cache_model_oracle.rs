@@ -94,6 +94,7 @@ fn the_model_counts_what_cachegrind_counts() {
         device: Vec::new(),
         mirror: None,
         packages: Vec::new(),
+        firmware: None,
         patience: std::time::Duration::from_secs(60),
         workers: 1,
     };

@@ -96,7 +96,7 @@ fn a_function_that_is_not_there_is_reported_with_those_that_are_like_it() {
 fn nothing_to_count_is_reported_before_anything_is_done() {
     let place = Place::without_guests();
     let ended = place.headroom(["count", "hostapd", "--out", "run"]).run();
-    ended.code(2).says("name a function with --function or --kernel").in_one_line();
+    ended.code(2).says("name a function with --function or --kernel-function").in_one_line();
 }
 
 /// Debian's sshd under a name of its own, to which `dev` leads.

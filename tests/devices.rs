@@ -271,16 +271,15 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
         alone += u32::from(was_there);
         let killed = Instant::now();
         let groups = device.groups();
-        let is_restored = || {
-            let runs = [&busy, &other].iter().all(|one| one.is_running());
-            let is_set_back = device.file(POLICY).trim() == "interactive";
-            let no_group = groups.iter().all(|group| !group.exists());
-            (runs && is_set_back && no_group).then_some(())
+        let is_left = || {
+            let stopped = [&busy, &other].iter().any(|one| !one.is_running());
+            let left: Vec<_> = groups.iter().filter(|group| group.exists()).collect();
+            let policy = device.file(POLICY);
+            let is_left = stopped || !left.is_empty() || policy.trim() != "interactive";
+            is_left.then(|| format!("stopped: {stopped}, groups: {left:?}, governor: {policy}"))
         };
-        let restored = eventually(Duration::from_secs(5), is_restored);
-        restored.unwrap_or_else(|| {
-            panic!("{victim:?} at point {point} of {points}: {groups:?} {}", device.file(POLICY))
-        });
+        let restored = eventually(Duration::from_secs(5), || is_left().is_none().then_some(()));
+        restored.unwrap_or_else(|| panic!("{victim:?} at point {point} of {points}: {:?}", is_left()));
         device.is_left_as_it_was();
         assert!(killed.elapsed() < Duration::from_secs(10));
         running.signal(Signal::KILL);

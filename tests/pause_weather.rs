@@ -217,6 +217,7 @@ impl Guest {
             shell: true,
             wan: false,
             forward: None,
+            root_mib: 0,
             perturbed: None,
         };
         let snapshot = snapshot::obtain(&lab, &image, &shape).unwrap();
@@ -260,6 +261,7 @@ fn lab() -> Lab {
         device: stationd().parent().map(Path::to_owned).into_iter().collect(),
         mirror: None,
         packages: Vec::new(),
+        firmware: None,
         patience: Duration::from_secs(180),
         workers: 1,
     };

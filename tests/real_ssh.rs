@@ -103,7 +103,7 @@ fn a_device_without_a_folder_for_the_agent_says_what_is_wrong_with_each() {
 }
 
 #[test]
-fn a_device_with_a_processor_that_no_agent_is_built_for_is_told_so() {
+fn a_processor_that_no_agent_is_built_for_is_named() {
     let (place, client) = with_client();
     for server in SERVERS {
         let Some(device) = Device::start(&place, &client, server, "UNDER='setarch i686'") else {

@@ -20,7 +20,7 @@ use model::{
     wire::{Frame, Measure, Order, PUT, Put},
 };
 
-use super::{Place, cache, stationd};
+use super::{Place, cache, programs_of};
 
 /// The bytes of a file that go in one piece.
 const PIECE: usize = 16 << 10;
@@ -33,9 +33,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Makes it there.
-    pub(crate) fn compile(&self, to: &Path) {
-        let mut compiler = Command::new("cc");
+    /// Makes it there, for an access point of this architecture.
+    pub(crate) fn compile(&self, arch: Architecture, to: &Path) {
+        let mut compiler = Command::new(match arch {
+            Architecture::X86_64 => "cc",
+            Architecture::Arm64 => "aarch64-linux-gnu-gcc",
+        });
         compiler.args(self.flags).arg("-Wl,--build-id=none").arg("-o").arg(to).arg(self.source());
         assert!(compiler.status().unwrap().success());
     }
@@ -52,12 +55,18 @@ impl Program {
 
 /// The laboratory that tests share.
 pub(crate) fn lab() -> Lab {
+    lab_of(Architecture::X86_64)
+}
+
+/// The same with access points of this architecture, whose programs must be there.
+pub(crate) fn lab_of(arch: Architecture) -> Lab {
     let settings = Settings {
         cache: cache(),
-        arch: Architecture::X86_64,
-        device: stationd().parent().map(Path::to_owned).into_iter().collect(),
+        arch,
+        device: vec![programs_of(arch.processor())],
         mirror: None,
         packages: Vec::new(),
+        firmware: None,
         patience: std::time::Duration::from_secs(180),
         workers: 1,
     };
@@ -67,7 +76,7 @@ pub(crate) fn lab() -> Lab {
 /// A small access point that has the program; the program itself is in the place, too.
 pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snapshot {
     let shape = Shape {
-        arch: Architecture::X86_64,
+        arch: lab.settings.arch,
         mode: Mode::Counted,
         accelerator: Accelerator::Tcg,
         radios: 3,
@@ -75,11 +84,12 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
         shell: false,
         wan: false,
         forward: None,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(lab, &image::obtain(lab, &[]).unwrap(), &shape).unwrap();
     let path = place.path(program.name);
-    program.compile(&path);
+    program.compile(lab.settings.arch, &path);
     let bytes = fs::read(path).unwrap();
     let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
     snapshot::after(lab, &snapshot, &key, |machine| put(machine, program.name, &bytes)).unwrap()

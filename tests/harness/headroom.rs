@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::architecture::Processor;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -44,14 +45,23 @@ pub(crate) fn binary() -> PathBuf {
 
 /// A program for the device, as headroom finds it alongside itself.
 pub(crate) fn device_program(name: &str) -> PathBuf {
-    let program = programs_of("x86_64").join(name);
+    let program = programs_of(Processor::X86_64).join(name);
     assert!(program.is_file(), "{} is not there: run make tested", program.display());
     program
 }
 
 /// Where the access point's programs for a processor are built.
-pub(crate) fn programs_of(processor: &str) -> PathBuf {
-    target().join(format!("{processor}-unknown-linux-gnu/device"))
+pub(crate) fn programs_of(processor: Processor) -> PathBuf {
+    target().join(processor.target()).join("device")
+}
+
+/// Whether programs for arm64 could be built; where not, a test says that it does not run.
+pub(crate) fn has_arm64() -> bool {
+    let has = programs_of(Processor::Arm64).join("headroom-agent").is_file();
+    if !has {
+        skip::excepted(format_args!("no programs for arm64 could be built; make tested says why"));
+    }
+    has
 }
 
 /// headroom, about to be started.

@@ -13,6 +13,7 @@ mod bounded;
 mod ended;
 pub(crate) mod guest;
 mod headroom;
+mod labgrid;
 mod link;
 mod place;
 mod private_cache;
@@ -25,7 +26,8 @@ mod symbols;
 mod turns;
 
 pub(crate) use ended::Ended;
-pub(crate) use headroom::{Running, binary, device_program, programs_of};
+pub(crate) use headroom::{Headroom, Running, binary, device_program, has_arm64, programs_of};
+pub(crate) use labgrid::{Labgrid, PLACE};
 pub(crate) use link::Link;
 pub(crate) use place::{Place, cache};
 pub(crate) use private_cache::PrivateCache;

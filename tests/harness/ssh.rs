@@ -16,9 +16,11 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
+
 use super::{
     place::Place,
-    processes::{Process, eventually, free_port},
+    processes::{Process, eventually, free_port, send},
 };
 
 /// So long after headroom's end nothing of it may be left on a device.
@@ -186,6 +188,21 @@ impl Device {
         let mut device = Self { server, kind, made, port, more, files: BTreeSet::new() };
         device.await_answer(client);
         Some(device)
+    }
+
+    /// The server's process.
+    pub(crate) fn server_pid(&self) -> i32 {
+        self.server.id().cast_signed()
+    }
+
+    /// Turns it off, in so far as it answers no more.
+    pub(crate) fn stop(&self) {
+        send(self.server_pid(), Signal::STOP);
+    }
+
+    /// Turns it on again.
+    pub(crate) fn go_on(&self) {
+        send(self.server_pid(), Signal::CONT);
     }
 
     fn await_answer(&mut self, client: &Client) {

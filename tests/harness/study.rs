@@ -3,6 +3,8 @@
 /// A study with six clients, two short repetitions and the variants that a test adds.
 #[derive(Clone, Debug)]
 pub(crate) struct Study {
+    /// Keys of the access point.
+    access_point: String,
     process: String,
     window: String,
     repetitions: u32,
@@ -19,6 +21,7 @@ impl Study {
     /// No variant yet.
     pub(crate) fn small() -> Self {
         Self {
+            access_point: String::new(),
             process: "hostapd".to_owned(),
             window: "4s".to_owned(),
             repetitions: 2,
@@ -27,6 +30,12 @@ impl Study {
             count: String::new(),
             variants: String::new(),
         }
+    }
+
+    /// These keys of its access point, too.
+    pub(crate) fn access_point(mut self, keys: &str) -> Self {
+        keys.clone_into(&mut self.access_point);
+        self
     }
 
     pub(crate) fn process(mut self, name: &str) -> Self {
@@ -79,10 +88,11 @@ impl Study {
     }
 
     pub(crate) fn text(&self) -> String {
-        let Self { process, window, repetitions, perturb, profiles, count, variants } = self;
+        let Self { access_point, process, window, repetitions, perturb, profiles, count, variants } =
+            self;
         format!(
             "question = \"{}\"\n\n\
-             [access-point]\nradios = 3\nclients = [6]\n\n\
+             [access-point]\nradios = 3\nclients = [6]\n{access_point}\n\n\
              [subject]\nprocess = \"{process}\"\n\n\
              [trial]\nwarm-up = \"1s\"\nwindow = \"{window}\"\nrepetitions = {repetitions}\n\
              perturb = \"{perturb}\"\n\n[profile]\nrepetitions = {profiles}\n{count}\n{variants}",

@@ -7,7 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define MARK(which) __asm__ volatile("movz xzr, #0x4800 + " #which ::: "memory")
+#else
 #define MARK(which) __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x48, 0x44, 0x52, " #which ::: "memory")
+#endif
 
 int main(int count, char **words)
 {

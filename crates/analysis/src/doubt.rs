@@ -3,13 +3,15 @@
 //! Only the words are here, in one table; [`crate::validity`] and [`crate::profiling`] find what applies to a run. A
 //! doubt never stops a run and never vanishes from its report.
 
+mod affected;
 mod words;
 
 use std::{borrow::Cow, fmt};
 
-use model::{inert, sample::LoadFailure, trial::TrialId};
+use model::{inert, sample::LoadFailure};
 use serde::Serialize;
 
+pub use self::affected::Affected;
 use self::words::{first_failure, sentence, where_symbols_are};
 use crate::{
     quantity::{Unit, count, percent},
@@ -24,22 +26,6 @@ pub enum Level {
     Doubt,
     /// True of every run made this way: the frame in which the figures hold.
     Caveat,
-}
-
-/// Trials that a doubt speaks of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Affected(pub Vec<TrialId>);
-
-impl fmt::Display for Affected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const NAMED: usize = 3;
-        let named: Vec<_> = self.0.iter().take(NAMED).map(TrialId::to_string).collect();
-        write!(f, "{} ({}", count(self.0.len() as u32, "trial"), named.join(", "))?;
-        match self.0.len().checked_sub(NAMED).filter(|rest| *rest > 0) {
-            Some(rest) => write!(f, " and {rest} more)"),
-            None => f.write_str(")"),
-        }
-    }
 }
 
 /// Half the 95 % interval of a share of one half, times the root of the samples: 1.96 · √(½ · ½).

@@ -85,6 +85,7 @@ fn variant(name: &str, about: &str, load: Option<VariantLoad>) -> Variant {
         subject: None,
         load,
         background: None,
+        image: None,
         clients: Vec::new(),
         mode: None,
         host_load: HostLoad::Anything,
@@ -99,6 +100,7 @@ fn study(question: &str, variants: Vec<Variant>) -> Study {
     Study {
         question: question.to_owned(),
         access_point: AccessPoint {
+            firmware: None,
             arch: model::architecture::Architecture::default(),
             kind: Target::Vm,
             radios: 3,
@@ -174,6 +176,7 @@ fn lab() -> LabIdentity {
         counted_arguments: words(
             "-nodefaults -cpu max,-rdrand,-rdseed -smp 1 -m 768 -icount shift=1,sleep=off",
         ),
+        firmware: None,
         accelerator: None,
         perturbed: Default::default(),
         device: None,

@@ -141,6 +141,9 @@ impl Failure {
             output::note(format_args!("the end of its console:"));
             failure.console().iter().for_each(|line| output::note(format_args!("  | {line}")));
         }
+        if let Failure::Lab(lab::Error::FirmwareLacks { missing, .. }) = self {
+            missing.iter().for_each(|line| output::note(format_args!("  - {line}")));
+        }
         ExitCode::from(self.code())
     }
 }
@@ -150,8 +153,13 @@ fn lab_code(error: &lab::Error) -> u8 {
     match error {
         E::Study(_)
         | E::Count { .. }
+        | E::Image(_)
         | E::NoProgram(_)
         | E::SameBuild(_)
+        | E::NoBoardImage { .. }
+        | E::Firmware { .. }
+        | E::FirmwareLacks { .. }
+        | E::PackagesInFirmware(_)
         | E::Exists(_)
         | E::NotARun { .. }
         | E::OtherKind { .. } => USAGE,
@@ -164,14 +172,39 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::OtherProcessor { .. }
         | E::NoAgent { .. }
         | E::ImageLacks(_)
+        | E::Board { .. }
+        | E::FirmwareGone
         | E::Unreachable { .. }
         | E::Lost { .. }
         | E::Gone { .. }
         | E::Held { .. }
+        | E::NoLabgrid
+        | E::NotReleased { .. }
         | E::Labgrid { .. }
         | E::NoFolder { .. }
         | E::Busy(_) => ENVIRONMENT,
         E::Interrupted => INTERRUPTED,
+        E::Flash(failure) => flash_code(failure),
+    }
+}
+
+/// An image that does not come up is a limit that it did not keep.
+fn flash_code(failure: &lab::flash::Failure) -> u8 {
+    use lab::flash::Failure as F;
+    match failure {
+        F::NoWay { .. }
+        | F::NoAddress { .. }
+        | F::NoOverlay { .. }
+        | F::OtherProcessor { .. }
+        | F::NoSlots { .. }
+        | F::TooLarge { .. } => USAGE,
+        F::OnTrial { .. }
+        | F::Busy { .. }
+        | F::Refused { .. }
+        | F::NotWritten { .. }
+        | F::NotBack { .. }
+        | F::NoAnswer { .. } => ENVIRONMENT,
+        F::RolledBack { .. } | F::OtherContent { .. } => FAIL,
     }
 }
 

@@ -1,5 +1,6 @@
-//! The words that a person types. Parsing them does nothing.
+//! The words that a person types. Parsing them reads a device file, and does nothing else.
 
+mod board;
 mod check;
 mod compare;
 mod index;
@@ -14,8 +15,9 @@ use clap_complete::Shell;
 use lab::vm::Forward;
 use model::{architecture::Architecture, name::PackageName, span::Span, trial::Purpose};
 
+pub(crate) use self::board::{Board, Flash};
 pub(crate) use self::check::{Check, Limits};
-pub(crate) use self::compare::{Blame, Compare, Outputs, Pause, Point, Spans};
+pub(crate) use self::compare::{Blame, Compare, OtherFirmware, Outputs, Pause, Point, Spans};
 pub(crate) use self::index::{Effort, Index};
 use self::states::StateWord;
 
@@ -88,6 +90,15 @@ pub(crate) struct Common {
     /// Debian package that the virtual access point has beyond its own and the study's; may be given again
     #[arg(long = "package", help_heading = LAB, global = true, value_name = "NAME")]
     pub(crate) packages: Vec<PackageName>,
+    /// A root file system of your own in place of Debian's: a tar, which may be packed
+    #[arg(long, help_heading = LAB, global = true, value_name = "TAR")]
+    pub(crate) rootfs: Option<PathBuf>,
+    /// A kernel of your own in place of Debian's: a bzImage, a vmlinux with a PVH entry, or an arm64 Image
+    #[arg(long, help_heading = LAB, global = true, value_name = "FILE")]
+    pub(crate) kernel: Option<PathBuf>,
+    /// Folder of that kernel's modules [default: those in the root]
+    #[arg(long, help_heading = LAB, global = true, value_name = "DIR")]
+    pub(crate) modules: Option<PathBuf>,
     /// An access point that is silent for so long counts as hung
     #[arg(long, help_heading = LAB, global = true, default_value = "3m", value_name = "TIME", value_parser = time)]
     pub(crate) patience: Duration,
@@ -123,8 +134,12 @@ pub(crate) enum Verb {
     Pause(Box<Pause>),
     /// Pause everybody who talks to the subject, in turn
     Blame(Box<Blame>),
+    /// Raise a board: a device with U-Boot, two slots, an overlay, ssh and a serial console
+    Board(Board),
     /// Write a run's stacks for other tools: folded, speedscope, Firefox Profiler
     Export(Export),
+    /// Give a device another image, and prove that it runs from it
+    Flash(Flash),
     /// Raise a virtual access point with clients to play with
     Up(Up),
     /// Show what can be measured here, what cannot, and how to fix it
@@ -376,7 +391,7 @@ pub(crate) struct Profile {
 const COUNT_EXAMPLES: &str = "\
 Examples:
   headroom count station-stats --variant found
-  headroom count hostapd --function main --kernel nl80211_dump_station --clients 60
+  headroom count hostapd --kernel-function nl80211_dump_station --clients 60
   headroom count stationd --on ssh:root@192.168.1.1 --function datamodel::transaction::apply
   headroom count hostapd --function ioctl --of libc.so.6 --census --argument 1
 
@@ -395,7 +410,7 @@ pub(crate) struct Count {
     pub(crate) of: Option<String>,
     /// A function of the kernel; may be given again
     #[arg(long, value_name = "NAME")]
-    pub(crate) kernel: Vec<String>,
+    pub(crate) kernel_function: Vec<String>,
     /// Record how long each call takes
     #[arg(long)]
     pub(crate) census: bool,
@@ -510,8 +525,15 @@ pub(crate) struct Doctor {
     pub(crate) on: On,
 }
 
+const IMAGE_EXAMPLES: &str = "\
+Examples:
+  headroom image
+  headroom image --prune 14
+  headroom image --rootfs rootfs.tar.gz --kernel bzImage --modules lib/modules    your own firmware
+  headroom image --board new.image --with stationd=target/new/stationd     for a slot of a board";
+
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  headroom image\n  headroom image --prune 14")]
+#[command(after_help = IMAGE_EXAMPLES)]
 pub(crate) struct Image {
     /// Remove images and snapshots unused for this many days
     #[arg(long, value_name = "DAYS")]
@@ -519,6 +541,12 @@ pub(crate) struct Image {
     /// Make its base only: Debian's packages, without headroom's programs
     #[arg(long, conflicts_with = "prune")]
     pub(crate) base: bool,
+    /// Make an image for a board in place of it, in this file: `headroom flash` takes it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prune", "base"])]
+    pub(crate) board: Option<PathBuf>,
+    /// Another build of one of the programs in it; may be given again
+    #[arg(long, value_name = "PROGRAM=FILE", value_parser = compare::with, requires = "board")]
+    pub(crate) with: Vec<(String, PathBuf)>,
 }
 
 #[derive(Args, Debug)]

@@ -23,8 +23,8 @@ use std::{env, process::ExitCode};
 
 use crate::{
     commands::{
-        completions, count, doctor, export, guard, image, index, kinds, manual, pause, profile,
-        report, run, studies, up,
+        board, completions, count, doctor, export, flash, guard, image, index, kinds, manual,
+        pause, profile, report, run, studies, up,
     },
     failure::{Failure, Verdict},
     flags::{Flags, Verb},
@@ -52,23 +52,33 @@ fn dispatch(flags: Flags) -> Result<Verdict, Failure> {
         return Ok(guard::carry_out(flags));
     }
     let options = Options::resolve(&flags.common)?;
-    match flags.verb {
-        Verb::Blame(flags) => pause::blame(&options, &flags),
-        Verb::Check(flags) => kinds::check(&options, &flags),
-        Verb::Compare(flags) => kinds::compare(&options, &flags),
+    let ended = carry_out(&options, flags.verb);
+    if let Err(failure) = options.release() {
+        output::note(format_args!("headroom: {}", failure.sentence()));
+    }
+    ended
+}
+
+fn carry_out(options: &Options, verb: Verb) -> Result<Verdict, Failure> {
+    match verb {
+        Verb::Blame(flags) => pause::blame(options, &flags),
+        Verb::Board(flags) => board::raise(options, &flags),
+        Verb::Check(flags) => kinds::check(options, &flags),
+        Verb::Compare(flags) => kinds::compare(options, &flags),
         Verb::Completions(flags) => completions::print(&flags),
-        Verb::Count(flags) => count::count(&options, &flags),
-        Verb::Doctor(flags) => doctor::examine(&options, &flags),
-        Verb::Export(flags) => export::write(&options, &flags),
+        Verb::Count(flags) => count::count(options, &flags),
+        Verb::Doctor(flags) => doctor::examine(options, &flags),
+        Verb::Export(flags) => export::write(options, &flags),
+        Verb::Flash(flags) => flash::flash(options, &flags),
         Verb::Guard(flags) => Ok(guard::carry_out(&flags)),
-        Verb::Image(flags) => image::make(&options, &flags),
-        Verb::Index(flags) => index::write(&options, &flags),
+        Verb::Image(flags) => image::make(options, &flags),
+        Verb::Index(flags) => index::write(options, &flags),
         Verb::Manual(flags) => manual::write(&flags),
-        Verb::Pause(flags) => pause::pause(&options, &flags),
-        Verb::Profile(flags) => profile::record(&options, &flags),
-        Verb::Report(flags) => report::write(&options, &flags),
-        Verb::Run(flags) => run::run(&options, &flags),
-        Verb::Studies(flags) => studies::print(&options, &flags),
-        Verb::Up(flags) => up::raise(&options, &flags),
+        Verb::Pause(flags) => pause::pause(options, &flags),
+        Verb::Profile(flags) => profile::record(options, &flags),
+        Verb::Report(flags) => report::write(options, &flags),
+        Verb::Run(flags) => run::run(options, &flags),
+        Verb::Studies(flags) => studies::print(options, &flags),
+        Verb::Up(flags) => up::raise(options, &flags),
     }
 }

@@ -4,15 +4,18 @@ use std::{
     collections::BTreeSet,
     env,
     io::{self, IsTerminal},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
 use etcetera::BaseStrategy;
-use lab::{Cancel, Lab, Settings, host};
+use lab::{Cancel, FirmwareSource, Lab, Settings, hold::Hold, host};
 use model::{
     architecture::{Architecture, Processor},
+    firmware::Files,
     name::PackageName,
+    run::LabIdentity,
+    study::AccessPoint,
 };
 
 use crate::{failure::Failure, flags::Common, progress::Progress};
@@ -29,8 +32,13 @@ pub(crate) struct Options {
     device: Option<PathBuf>,
     mirror: Option<String>,
     packages: Vec<PackageName>,
+    firmware: Option<FirmwareSource>,
+    /// Whether a run is gone on with, whose paths are somebody's words.
+    is_resuming: bool,
     patience: Duration,
     pub(crate) workers: usize,
+    /// The place of a lab that the command works with.
+    hold: Hold,
 }
 
 impl Options {
@@ -49,8 +57,11 @@ impl Options {
             device: common.device.clone(),
             mirror: common.mirror.clone(),
             packages: common.packages.clone(),
+            firmware: firmware_of(common)?.map(FirmwareSource::Files),
+            is_resuming: false,
             patience: common.patience,
             workers: common.jobs.map_or_else(host::cores, usize::from),
+            hold: Hold::default(),
         })
     }
 
@@ -69,9 +80,47 @@ impl Options {
         self.arch
     }
 
+    /// The files of the user's own firmware, where the command line names some.
+    pub(crate) fn firmware(&self) -> Option<&Files> {
+        match &self.firmware {
+            Some(FirmwareSource::Files(files)) => Some(files),
+            _ => None,
+        }
+    }
+
     /// The same for an access point of this architecture.
     pub(crate) fn on(&self, arch: Architecture) -> Self {
         Self { arch: Some(arch), ..self.clone() }
+    }
+
+    /// The same for a study's access point. Its own firmware counts where it is not a run's.
+    pub(crate) fn at(&self, access_point: &AccessPoint) -> Self {
+        let own = access_point.firmware.clone().filter(|_| !self.is_resuming);
+        let firmware = own.map(FirmwareSource::Files).or_else(|| self.firmware.clone());
+        Self { arch: Some(access_point.arch), firmware, ..self.clone() }
+    }
+
+    /// The same for a run that is gone on with. What it was made from is known by content: a path that stands in a
+    /// run is not opened.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Usage`] where files are named and the run has none; [`lab::Error::Changed`] where they are others.
+    pub(crate) fn going_on_with(&self, run: &Path, lab: &LabIdentity) -> Result<Self, Failure> {
+        let recorded = lab.firmware.as_ref().map(|firmware| &firmware.sums);
+        let firmware = match (self.firmware(), recorded) {
+            (None, None) => None,
+            (None, Some(sums)) => Some(FirmwareSource::Recorded(sums.clone())),
+            (Some(_), None) => {
+                let why = "this run was begun without firmware of its own; leave --rootfs and --kernel out";
+                return Err(Failure::Usage(why.to_owned()));
+            }
+            (Some(files), Some(sums)) => {
+                lab::image::same_firmware(run, files, sums)?;
+                Some(FirmwareSource::Files(files.clone()))
+            }
+        };
+        Ok(Self { firmware, is_resuming: true, ..self.clone() })
     }
 
     /// The options for a run of this architecture that is gone on with.
@@ -147,7 +196,31 @@ impl Options {
     ///
     /// As [`Options::lab`].
     pub(crate) fn lab_for_devices(&self) -> Result<Lab, Failure> {
-        Ok(Lab::for_devices(self.settings(), watched()?, self.progress().into_events())?)
+        self.lab_for_devices_with(self.progress())
+    }
+
+    /// The same, for a verb whose standard output is one JSON value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Options::lab`].
+    pub(crate) fn lab_for_devices_apart_from_output(&self) -> Result<Lab, Failure> {
+        let progress = if self.json { Progress::Silent } else { self.progress() };
+        self.lab_for_devices_with(progress)
+    }
+
+    fn lab_for_devices_with(&self, progress: Progress) -> Result<Lab, Failure> {
+        let lab = Lab::for_devices(self.settings(), watched()?, progress.into_events())?;
+        Ok(lab.with_hold(self.hold.clone()))
+    }
+
+    /// Gives back what the command has held of a lab.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Lab`] where that is not done.
+    pub(crate) fn release(&self) -> Result<(), Failure> {
+        Ok(self.hold.release()?)
     }
 
     /// A lab that only looks, if there can be one here.
@@ -163,10 +236,26 @@ impl Options {
             device: self.devices(),
             mirror: self.mirror.clone(),
             packages: self.packages.clone(),
+            firmware: self.firmware.clone(),
             patience: self.patience,
             workers: self.workers,
         }
     }
+}
+
+/// The files of the user's own firmware, by paths that hold everywhere.
+fn firmware_of(common: &Common) -> Result<Option<Files>, Failure> {
+    let path = |path: &Option<PathBuf>| path.clone().map(absolute);
+    let files = Files {
+        rootfs: path(&common.rootfs),
+        kernel: path(&common.kernel),
+        modules: path(&common.modules),
+    };
+    if files.modules.is_some() && files.kernel.is_none() {
+        let why = "--modules: they are of a kernel; name it with --kernel";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    Ok((!files.is_empty()).then_some(files))
 }
 
 /// The wish to stop, as signals tell it.
@@ -192,7 +281,7 @@ fn stop_on_signals(cancel: &Cancel) -> io::Result<()> {
 }
 
 /// QEMU works in a folder of its own, where a relative path means something else.
-fn absolute(path: PathBuf) -> PathBuf {
+pub(crate) fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 

@@ -150,8 +150,12 @@ impl Show for Bars {
         match event {
             Event::ImageStarted => self.spin("image".to_owned()),
             Event::ImageStep { step } => self.spin(format!("image: {step}")),
+            Event::DeviceStep { device, step } => self.spin(format!("{device}: {step}")),
             Event::KvmStarted => self.spin("trying KVM (at most 8 s)".to_owned()),
-            Event::ImageReady { .. } | Event::KvmTried { .. } | Event::SnapshotReady { .. } => {
+            Event::ImageReady { .. }
+            | Event::DeviceReady { .. }
+            | Event::KvmTried { .. }
+            | Event::SnapshotReady { .. } => {
                 self.end_making();
             }
             Event::SnapshotStarted { clients, mode } => {

@@ -28,9 +28,17 @@ enum { MOST_CPUS = 64, PAGE = 4096 };
 /* A guest that marks without end does not fill the host's disk. */
 enum { MOST_MARKS = 1000 };
 
-/* `nopl` with this displacement is a mark, the last byte says which: crates/linux/src/mark.rs. */
-static const uint8_t MARK[] = {0x0f, 0x1f, 0x84, 0x00, 'H', 'D', 'R'};
+/*
+ * An instruction that does nothing is a mark where it holds this, and a number that says which: on x86-64 `nopl`, whose
+ * displacement ends with it, on arm64 `movz xzr`, whose value ends with it. crates/linux/src/mark.rs.
+ */
+static const uint8_t X86_MARK[] = {0x0f, 0x1f, 0x84, 0x00, 'H', 'D', 'R'};
+static const uint32_t ARM_MARK = 0xd289001f;
+enum { ARM_MARK_SHIFT = 5 };
 enum { MARK_OPEN = 1, MARK_CLOSE = 2 };
+
+/* Whose instructions the guest's are; of others nothing is known. */
+static enum { X86_64, AARCH64, OTHER } processor = OTHER;
 
 /* What an entry holds that holds no line. */
 #define NO_LINE UINT64_MAX
@@ -312,13 +320,29 @@ static void count_execution(struct qemu_plugin_insn *insn, bool kernel)
     }
 }
 
+/* An instruction of arm64's, which are four bytes long and have the lowest first. */
+static uint32_t arm_word(struct qemu_plugin_insn *insn)
+{
+    const uint8_t *byte = qemu_plugin_insn_data(insn);
+    return byte[0] | byte[1] << 8 | byte[2] << 16 | (uint32_t)byte[3] << 24;
+}
+
+/* The number of a mark; 0 of every other instruction. */
+static uintptr_t mark_of(struct qemu_plugin_insn *insn)
+{
+    if (processor == AARCH64) {
+        uint32_t number = (arm_word(insn) ^ ARM_MARK) >> ARM_MARK_SHIFT;
+        return arm_word(insn) == (ARM_MARK | number << ARM_MARK_SHIFT) ? number : 0;
+    }
+    const uint8_t *bytes = qemu_plugin_insn_data(insn);
+    bool is_mark = processor == X86_64 && qemu_plugin_insn_size(insn) == sizeof X86_MARK + 1 &&
+                   memcmp(bytes, X86_MARK, sizeof X86_MARK) == 0;
+    return is_mark ? bytes[sizeof X86_MARK] : 0;
+}
+
 static void watch_mark(struct qemu_plugin_insn *insn)
 {
-    const uint8_t *bytes = qemu_plugin_insn_data(insn);
-    if (qemu_plugin_insn_size(insn) != sizeof MARK + 1 || memcmp(bytes, MARK, sizeof MARK) != 0) {
-        return;
-    }
-    uintptr_t which = bytes[sizeof MARK];
+    uintptr_t which = mark_of(insn);
     if (which == MARK_OPEN || which == MARK_CLOSE) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, marked, QEMU_PLUGIN_CB_NO_REGS, (void *)which);
     }
@@ -328,7 +352,7 @@ static void watch_mark(struct qemu_plugin_insn *insn)
  * x86's instructions after which an address may lead elsewhere: a move to a control register (`0F 22`),
  * INVLPG (`0F 01 /7` of memory) and INVPCID (`66 0F 38 82`). Intel SDM, volume 3, 4.10.4.
  */
-static void watch_forgetting(struct qemu_plugin_insn *insn)
+static bool x86_forgets(struct qemu_plugin_insn *insn)
 {
     const uint8_t *byte = qemu_plugin_insn_data(insn), *end = byte + qemu_plugin_insn_size(insn);
     while (byte < end && (*byte == 0x66 || *byte == 0x67 || *byte == 0xf2 || *byte == 0xf3 ||
@@ -337,12 +361,29 @@ static void watch_forgetting(struct qemu_plugin_insn *insn)
         byte++; /* Prefixes; in 64-bit code `4x` is REX. */
     }
     if (end - byte < 3 || byte[0] != 0x0f) {
-        return;
+        return false;
     }
     bool control = byte[1] == 0x22;
     bool page = byte[1] == 0x01 && (byte[2] & 0x38) == 0x38 && byte[2] < 0xc0;
     bool context = byte[1] == 0x38 && byte[2] == 0x82;
-    if (control || page || context) {
+    return control || page || context;
+}
+
+/*
+ * arm64's: a write to SCTLR_EL1, TTBR0_EL1, TTBR1_EL1 or TCR_EL1 (`msr` with CRn 1 or 2), and TLBI (`sys` with CRn 8).
+ * Arm ARM, C5.1.2 and D8.14.
+ */
+static bool arm_forgets(struct qemu_plugin_insn *insn)
+{
+    uint32_t word = arm_word(insn);
+    bool control = (word & 0xffffff00) == 0xd5181000 || (word & 0xffffff00) == 0xd5182000;
+    bool entries = (word & 0xfff8f000) == 0xd5088000;
+    return control || entries;
+}
+
+static void watch_forgetting(struct qemu_plugin_insn *insn)
+{
+    if (processor == X86_64 ? x86_forgets(insn) : arm_forgets(insn)) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, forget, QEMU_PLUGIN_CB_NO_REGS, NULL);
     }
 }
@@ -429,7 +470,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     }
     whole_machine = info->system_emulation;
     several_cpus = whole_machine && info->system.max_vcpus > 1;
-    remembers = whole_machine && strcmp(info->target_name, "x86_64") == 0;
+    if (strcmp(info->target_name, "x86_64") == 0) {
+        processor = X86_64;
+    } else if (strcmp(info->target_name, "aarch64") == 0) {
+        processor = AARCH64;
+    }
+    remembers = whole_machine && processor != OTHER;
     line_shift = __builtin_ctzll(second.line);
     bool made = make(&l2, &second);
     for (int index = 0; index < MOST_CPUS; index++) {

@@ -283,7 +283,8 @@ pub fn sha256(path: &Path) -> io::Result<Sha256Hex> {
     sum_of(file::open(path)?)
 }
 
-fn sum_of(mut file: File) -> io::Result<Sha256Hex> {
+/// SHA-256 of all that comes.
+pub(crate) fn sum_of(mut file: impl Read) -> io::Result<Sha256Hex> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; PIECE];
     loop {

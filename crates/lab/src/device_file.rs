@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::{
     remote::Address,
-    study_file::{Fault, lines::Lines, shape_fault},
+    study_file::{Fault, folder_of, lines::Lines, shape_fault},
 };
 
 /// The folder in which a device's name is looked for.
@@ -33,6 +33,8 @@ pub struct DeviceFile {
     pub at: At,
     /// How clients come; `None`: those that are there.
     pub clients: Option<Clients>,
+    /// How it is lent and taken back, where no lab's own client does that.
+    pub hold: Option<Hold>,
     /// How it is turned on and off.
     pub power: Option<Power>,
     /// Its serial console.
@@ -64,6 +66,16 @@ pub enum Clients {
     Bring(Command),
     /// The agent makes them on spare radios of the device's own mac80211_hwsim, and takes them away at the end.
     Hwsim,
+}
+
+/// How a device that several people use is lent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Hold {
+    /// Acquires it; ends with 75 where somebody else has it.
+    pub acquire: Command,
+    /// Releases it, if it is ours.
+    pub release: Command,
 }
 
 /// How a device gets its power.
@@ -107,8 +119,14 @@ pub struct Labgrid {
     pub coordinator: Option<String>,
     /// Where the lab's strategy brings it first, as `shell`; without it the place is only powered on.
     pub state: Option<String>,
-    /// labgrid's file of targets and strategies, relative to the device file.
+    /// labgrid's file of targets and strategies, relative to the device file; without it, the one that `LG_ENV` names.
     pub config: Option<PathBuf>,
+    /// The device's address, where it is not that of the place's one `NetworkService`.
+    #[serde(skip)]
+    pub address: Option<Address>,
+    /// ssh's configuration, for either.
+    #[serde(skip)]
+    pub ssh_config: Option<PathBuf>,
 }
 
 /// A device file that cannot be used.
@@ -150,6 +168,7 @@ impl DeviceFile {
             folder: PathBuf::from("."),
             at: At::Address(address),
             clients: None,
+            hold: None,
             power: None,
             console: None,
             flash: None,
@@ -178,8 +197,7 @@ impl DeviceFile {
     }
 
     fn read(path: &Path, text: &str) -> Result<Self, Error> {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        let folder = folder_of(path).to_owned();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.to_owned(), line, why };
         let written: Written = toml::from_str(text)
@@ -219,6 +237,7 @@ struct Written {
     address: Option<String>,
     ssh_config: Option<PathBuf>,
     clients: Option<WrittenClients>,
+    hold: Option<Hold>,
     power: Option<Power>,
     console: Option<Console>,
     flash: Option<WrittenFlash>,
@@ -249,18 +268,16 @@ impl Written {
     fn checked(self, text: &str, name: String, folder: PathBuf) -> Result<DeviceFile, Fault> {
         let lines = Lines(text);
         let config = self.ssh_config.map(|path| folder.join(path));
-        let at = match (self.address, self.labgrid) {
-            (Some(address), None) => At::Address(
-                address
-                    .parse::<Address>()
-                    .map(|address| address.with_config(config))
-                    .or_else(|why| lines.fault(&["address"], why))?,
-            ),
-            (None, Some(labgrid)) => At::Labgrid(labgrid.checked(lines, &folder)?),
-            (Some(_), Some(_)) => {
-                let why = "a place of a lab knows the address; leave `address` out";
-                return lines.fault(&["address"], why.to_owned());
+        let address = self.address.map(|address| {
+            let address = address.parse::<Address>();
+            address.or_else(|why| lines.fault(&["address"], why))
+        });
+        let at = match (address.transpose()?, self.labgrid) {
+            (address, Some(labgrid)) => {
+                let labgrid = labgrid.checked(lines, &folder)?;
+                At::Labgrid(Labgrid { address, ssh_config: config, ..labgrid })
             }
+            (Some(address), None) => At::Address(address.with_config(config)),
             (None, None) => {
                 let why =
                     "no way to the device: write address = \"ssh:USER@HOST\", or a table [labgrid]";
@@ -269,8 +286,12 @@ impl Written {
         };
         let clients = self.clients.map(|clients| clients.checked(lines)).transpose()?;
         let flash = self.flash.map(|flash| flash.checked(lines)).transpose()?;
-        let Self { power, console, settings, .. } = self;
-        Ok(DeviceFile { name, folder, at, clients, power, console, flash, settings })
+        let Self { hold, power, console, settings, .. } = self;
+        if hold.is_some() && matches!(at, At::Labgrid(_)) {
+            let why = "[labgrid] acquires the place and releases it; leave [hold] out";
+            return lines.fault(&["hold"], why.to_owned());
+        }
+        Ok(DeviceFile { name, folder, at, clients, hold, power, console, flash, settings })
     }
 }
 
@@ -353,7 +374,11 @@ mod tests {
             read("[labgrid]\nplace = \"ap-1\"\nstate = \"shell\"\nconfig = \"lg.yaml\"\n").unwrap();
         let At::Labgrid(labgrid) = &device.at else { panic!("{device:?}") };
         assert_eq!(labgrid.config.as_deref(), Some(Path::new("lab/lg.yaml")));
-        assert_eq!(device.address(), None);
+        assert_eq!((device.address(), labgrid.address.as_ref()), (None, None));
+        let text = "address = \"ssh:ap\"\nssh-config = \"ssh\"\n[labgrid]\nplace = \"ap-1\"\n";
+        let At::Labgrid(labgrid) = read(text).unwrap().at else { panic!("a place") };
+        assert_eq!(labgrid.address, "ssh:ap".parse().ok());
+        assert_eq!(labgrid.ssh_config.as_deref(), Some(Path::new("lab/ssh")));
     }
 
     #[test]
@@ -371,7 +396,10 @@ mod tests {
                 "lab/ap.toml:2: unknown key `powr`; did you mean `power`?",
             ),
             ("address = \"ssh:ap\"\n[power]\non = \"x\"\n", "lab/ap.toml:2: missing field `off`"),
-            ("address = \"ssh:ap\"\n[labgrid]\nplace = \"a\"\n", "lab/ap.toml:1: a place of a lab"),
+            (
+                "[labgrid]\nplace = \"a\"\n[hold]\nacquire = \"x\"\nrelease = \"y\"\n",
+                "lab/ap.toml:3: [labgrid] acquires",
+            ),
             ("[labgrid]\nplace = \"-x\"\n", "lab/ap.toml:2: `-x` is no name for labgrid-client"),
         ] {
             let error = read(text).unwrap_err();

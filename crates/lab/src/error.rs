@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, time::Duration};
 
 use model::{architecture::Processor, experiment::Kind};
 
-use crate::{study_file, vm};
+use crate::{flash, study_file, vm};
 
 /// A failure of the lab. Never a statement about the subject.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +20,9 @@ pub enum Error {
         /// Why, and what there is.
         why: String,
     },
+    /// Images that a study's variants name cannot be what they run from.
+    #[error("{0}")]
+    Image(String),
     /// A program of which another build is compared is not there.
     #[error("the access point has no program `{0}` to compare another build with")]
     NoProgram(String),
@@ -68,6 +71,19 @@ pub enum Error {
         /// Who, as its lab says.
         by: String,
     },
+    /// A device is at a place of a labgrid lab, and there is nothing to acquire it with.
+    #[error(
+        "`labgrid-client` is not installed; install it with `pip install labgrid`, in a venv whose bin is in PATH, or as root (Debian's own is too old)"
+    )]
+    NoLabgrid,
+    /// What was acquired is not given back yet.
+    #[error("{what} is not released yet, and that is tried for some minutes more: {said}")]
+    NotReleased {
+        /// The device or its place.
+        what: String,
+        /// Why.
+        said: String,
+    },
     /// A lab's coordinator or its client does not do what is asked.
     #[error("cannot use labgrid's place `{place}` (coordinator {coordinator}): {said}")]
     Labgrid {
@@ -113,6 +129,51 @@ pub enum Error {
     /// The guest's image lacks something that the virtual access point needs.
     #[error("the packages have no `{0}`; the image cannot be made from them")]
     ImageLacks(String),
+    /// A file that is to be flashed is no image for a board.
+    #[error("{} is no image for a board: {why}; `headroom image --board FILE` makes one", path.display())]
+    NoBoardImage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A board cannot be raised in this folder.
+    #[error("cannot raise a board in {}: {why}", path.display())]
+    Board {
+        /// Its folder.
+        path: PathBuf,
+        /// What is in the way, and what to do.
+        why: String,
+    },
+    /// An image did not get onto a device, or did not come up there.
+    #[error(transparent)]
+    Flash(#[from] flash::Failure),
+    /// A file of somebody's own firmware cannot be used.
+    #[error("{} cannot be used: {why}", path.display())]
+    Firmware {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it, and what would be right.
+        why: String,
+    },
+    /// A kernel of somebody's own lacks what a virtual access point needs.
+    #[error("the kernel {release} cannot be a virtual access point's; it lacks{}:", of_modules(*has_modules))]
+    FirmwareLacks {
+        /// Which kernel.
+        release: String,
+        /// Whether there are modules of it at all.
+        has_modules: bool,
+        /// One line for each thing.
+        missing: Vec<String>,
+    },
+    /// A run that is gone on with was made on firmware that is in no cache, and a run's paths are not opened.
+    #[error(
+        "the firmware that this run was begun on is no longer in the cache; name the same files with --rootfs, --kernel and --modules"
+    )]
+    FirmwareGone,
+    /// Packages are Debian's, and the root is not.
+    #[error("packages ({}) are added to Debian's root, and this access point has firmware of its own; leave one of them out", .0.join(", "))]
+    PackagesInFirmware(Vec<String>),
     /// ssh does not get to a device: no such host, no one who answers, no one who lets us in.
     #[error("cannot reach {address}: {said}")]
     Unreachable {
@@ -194,6 +255,10 @@ pub enum Error {
     /// Somebody pressed Ctrl-C, or sent a signal.
     #[error("interrupted")]
     Interrupted,
+}
+
+fn of_modules(has_modules: bool) -> &'static str {
+    if has_modules { "" } else { ", and no module of it was found (--modules DIR)" }
 }
 
 /// What stands behind a program's name where it is not the usual one that is missing.

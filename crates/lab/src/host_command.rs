@@ -17,6 +17,7 @@ use std::{
 
 use crate::{
     Cancel, Error,
+    device_file::{self, DeviceFile},
     host::{self, Leave},
 };
 
@@ -57,7 +58,21 @@ pub struct HostCommand<'a> {
     pub deadline: Duration,
 }
 
-impl HostCommand<'_> {
+impl<'a> HostCommand<'a> {
+    /// This one of the device's file, with the usual deadline and no values.
+    pub fn of(device: &'a DeviceFile, name: &'a str, command: &'a device_file::Command) -> Self {
+        let DeviceFile { name: of, folder, .. } = device;
+        Self { device: of, name, text: &command.0, folder, values: &[], deadline: DEADLINE }
+    }
+
+    /// The same as a program that lives on without headroom.
+    pub(crate) fn by_itself(&self) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", self.text]).current_dir(self.folder);
+        command.envs(self.values.iter().copied());
+        command
+    }
+
     /// Runs it to its end.
     ///
     /// # Errors
@@ -87,9 +102,9 @@ impl HostCommand<'_> {
 
 /// A program in a process group that ends when this process does: add its arguments. As for [`host::bound`], the thread
 /// that starts it must live as long as it.
-pub(crate) fn in_group(program: &str) -> Command {
+pub(crate) fn in_group(program: impl AsRef<OsStr>) -> Command {
     let mut command = host::bound("TERM");
-    command.args(["sh", "-c", LEADER, "sh", program]).process_group(0);
+    command.args(["sh", "-c", LEADER, "sh"]).arg(program).process_group(0);
     command
 }
 
@@ -265,7 +280,7 @@ mod tests {
     #[test]
     fn what_a_command_leaves_in_the_background_goes_on() {
         // Not for long: no one ends it.
-        let (_, word) = endless(2);
+        let (_, word) = endless(5);
         command(&format!("sleep {word} &"), Path::new(".")).run(&Cancel::default()).unwrap();
         assert_eq!(running(&word), 1);
     }

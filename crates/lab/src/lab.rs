@@ -7,11 +7,12 @@ use std::{
     time::Duration,
 };
 
-use model::{architecture::Architecture, event::Event, name::PackageName};
+use model::{architecture::Architecture, event::Event, firmware, name::PackageName};
 
 use crate::{
     Cancel, Error,
     cache::{Cache, Entry},
+    hold::Hold,
     host,
     vm::Platform,
 };
@@ -22,6 +23,15 @@ pub type Events = Box<dyn Fn(Event) + Send + Sync>;
 /// Looks at a run's folder while the run goes on: called when trials have got there, and never while one is being made
 /// that would feel it. Has to throttle itself. Its answer is what there is to say.
 pub type Onlooker = Box<dyn Fn(&Path) -> Option<Event> + Send + Sync>;
+
+/// Firmware of somebody's own, as far as it is known.
+#[derive(Clone, Debug)]
+pub enum FirmwareSource {
+    /// By the files that somebody named.
+    Files(firmware::Files),
+    /// By what was in them, as a run says it: an image of it is found in the cache, or nowhere.
+    Recorded(firmware::Sums),
+}
 
 /// What a person may choose. The command line holds the defaults.
 #[derive(Clone, Debug)]
@@ -36,6 +46,8 @@ pub struct Settings {
     pub mirror: Option<String>,
     /// Debian packages in the image beyond our own.
     pub packages: Vec<PackageName>,
+    /// Firmware of one's own, in place of Debian's packages.
+    pub firmware: Option<FirmwareSource>,
     /// How long an access point may be silent before it counts as hung.
     pub patience: Duration,
     /// Trials at a time where the figures allow it; also the cores that estimates speak of.
@@ -68,6 +80,8 @@ pub struct Lab {
     pub qemu: String,
     events: Events,
     onlooker: Option<Onlooker>,
+    /// The place of a lab that is held as long as a command works with it.
+    pub(crate) hold: Hold,
 }
 
 impl fmt::Debug for Lab {
@@ -98,13 +112,20 @@ impl Lab {
         let program = Platform::of(settings.arch).qemu;
         let qemu = host::first_line(program, &["--version"]).unwrap_or_default();
         let cache = Cache::at(&settings.cache);
-        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None })
+        let hold = Hold::default();
+        Ok(Self { settings, cache, cancel, qemu, events, onlooker: None, hold })
     }
 
     /// The same lab with an onlooker.
     #[must_use]
     pub fn with_onlooker(self, onlooker: Onlooker) -> Self {
         Self { onlooker: Some(onlooker), ..self }
+    }
+
+    /// The same lab with a place that is held longer than it is there.
+    #[must_use]
+    pub fn with_hold(self, hold: Hold) -> Self {
+        Self { hold, ..self }
     }
 
     /// Lets the onlooker see a run's folder.

@@ -19,6 +19,7 @@
 //! - Links neither `linux` nor `analysis`: the agent measures, `analysis` concludes.
 
 pub mod batch;
+pub mod board;
 pub mod cache;
 pub mod cache_model;
 pub mod cancel;
@@ -32,18 +33,22 @@ pub mod device_file;
 pub mod error;
 mod exchange;
 mod fetch;
+pub mod flash;
 pub mod functions;
+pub mod hold;
 mod hopes;
 pub mod host;
 pub mod host_command;
 mod idle;
 pub mod image;
 pub mod lab;
+pub mod labgrid;
 mod last_words;
 pub mod missing;
 pub mod objects;
 pub mod places;
 pub mod plan;
+pub mod power;
 pub mod procedure;
 mod program;
 pub mod remote;
@@ -53,9 +58,11 @@ pub mod runner;
 pub mod session;
 mod stack_file;
 pub mod study_file;
+mod tool;
 mod transcript;
 pub mod vm;
+mod watchdog;
 
 pub use cancel::Cancel;
 pub use error::Error;
-pub use lab::{Events, Lab, Onlooker, Settings};
+pub use lab::{Events, FirmwareSource, Lab, Onlooker, Settings};

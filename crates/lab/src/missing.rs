@@ -52,6 +52,7 @@ impl Needs {
             shell: false,
             wan: false,
             forward: None,
+            root_mib: 0,
             perturbed,
         };
         let access_points = plan::snapshots(trials).into_iter().map(shape).collect();

@@ -236,6 +236,7 @@ impl Wanted {
             shell: false,
             wan: true,
             forward: None,
+            root_mib: 0,
             perturbed: None,
         };
         modes.into_iter().map(of).collect()

@@ -36,7 +36,7 @@ pub(crate) fn find(
 }
 
 /// Whether a file is no program of another processor, by its ELF header; what is none may be a script.
-fn may_run_on(processor: Processor, path: &Path) -> io::Result<bool> {
+pub(crate) fn may_run_on(processor: Processor, path: &Path) -> io::Result<bool> {
     let wanted = match processor {
         Processor::X86_64 => elf::EM_X86_64.0,
         Processor::Arm64 => elf::EM_AARCH64.0,

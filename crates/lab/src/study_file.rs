@@ -21,6 +21,7 @@ use model::{
 use toml::de::DeTable;
 
 use self::lines::Lines;
+pub(crate) use self::load::folder_of;
 pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
 use crate::plan;
 
@@ -172,6 +173,7 @@ impl Rules<'_> {
     }
 
     fn radios(&self) -> Result<(), Fault> {
+        self.firmware()?;
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());
@@ -183,6 +185,20 @@ impl Rules<'_> {
                 radios = count(radios, "radio")
             ),
         )
+    }
+
+    fn firmware(&self) -> Result<(), Fault> {
+        let at = ["access-point", "firmware"];
+        match &self.study.access_point.firmware {
+            Some(files) if files.is_empty() => self.fault(
+                &at,
+                "firmware without a file; name its rootfs, its kernel or both".to_owned(),
+            ),
+            Some(files) if files.modules.is_some() && files.kernel.is_none() => {
+                self.fault(&at, "modules are of a kernel; name it as well".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn clients(&self) -> Result<(), Fault> {
@@ -276,6 +292,9 @@ impl Rules<'_> {
         if let Some(line) = variant.background.as_ref().filter(|line| is_no_command(line)) {
             let why = format!("its background is empty or has an open quote: `{line}`");
             return Err(message("background", why));
+        }
+        if variant.image.as_ref().is_some_and(|image| image.file.is_empty()) {
+            return Err(message("image", "its image has no file".to_owned()));
         }
         self.some_of_the_clients(&variant.clients, &["variant"])
             .map_err(|fault| message("clients", fault.why))?;

@@ -1,10 +1,10 @@
 //! Marks in the stream of executed instructions, for a model that watches them from below.
 //!
-//! A mark is one `nop` whose unused displacement holds a magic number. It costs one instruction, reads and
-//! writes nothing, and means nothing to a CPU; the emulator's plugin (`crates/lab/plugin/cache.c`) sees it in
+//! A mark is one instruction that does nothing and holds a magic number: on x86-64 a `nop` with an unused displacement, on
+//! arm64 a `movz` whose result goes nowhere. It costs one instruction, and means nothing to a CPU; the emulator's plugin (`crates/lab/plugin/cache.c`) sees it in
 //! the code and writes its counters down whenever it is executed. So a window that opens and closes in the
-//! guest is cut at that very instruction, whatever the host is doing. Where no model watches, and on
-//! processors other than x86-64, nothing happens.
+//! guest is cut at that very instruction, whatever the host is doing. Where no model watches, and on other
+//! processors, nothing happens.
 
 /// Opens the window: what was executed before does not count.
 #[inline]
@@ -18,6 +18,12 @@ pub fn open() {
             options(nostack, preserves_flags)
         );
     }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: `movz xzr, #0x4801` (Arm ARM, MOVZ) writes to the register that is always zero, and touches neither
+    // memory nor flags. Left without `nomem`, as above.
+    unsafe {
+        std::arch::asm!("movz xzr, #0x4801", options(nostack, preserves_flags));
+    }
 }
 
 /// Closes the window: what is executed afterwards does not count.
@@ -30,6 +36,11 @@ pub fn close() {
             ".byte 0x0f, 0x1f, 0x84, 0x00, 0x48, 0x44, 0x52, 0x02",
             options(nostack, preserves_flags)
         );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as in `open`.
+    unsafe {
+        std::arch::asm!("movz xzr, #0x4802", options(nostack, preserves_flags));
     }
 }
 

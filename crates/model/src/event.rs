@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! ImageStarted → ImageStep* → ImageReady
+//! (DeviceStep+ → DeviceReady)?                            where a device is acquired, turned on or waited for
 //! (KvmStarted → KvmTried)?                                where real time is asked for, once a boot of this machine
 //! (SnapshotStarted → Associated* → SnapshotReady)*        one a topology that is not cached yet
 //! RunStarted → (TrialStarted → TrialEnded)* → RunEnded    trials overlap, and SoFar comes in between
@@ -33,6 +34,18 @@ pub enum Event {
         made: bool,
         /// Wall time, ms.
         took_ms: u64,
+    },
+    /// A step of having a device that can be measured on.
+    DeviceStep {
+        /// The device or its place, as people call it.
+        device: String,
+        /// What is being done, as “turning it on”.
+        step: String,
+    },
+    /// The device answers.
+    DeviceReady {
+        /// The device, as people call it.
+        device: String,
     },
     /// /dev/kvm opens, and it is tried whether a guest runs on it.
     KvmStarted,

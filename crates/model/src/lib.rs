@@ -23,6 +23,7 @@
 
 pub mod architecture;
 pub mod baseline;
+pub mod boot_state;
 pub mod cache;
 pub mod census;
 pub mod completion;
@@ -30,6 +31,7 @@ pub mod contention;
 pub mod event;
 pub mod experiment;
 pub mod facts;
+pub mod firmware;
 pub mod identity;
 pub mod inert;
 pub mod instrument;

@@ -30,8 +30,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::Facts, kind::Kind, name::Sha256Hex, plural::count, study::Study, trial::PlannedTrial,
-    verdict::Versus,
+    facts::Facts, firmware::Firmware, kind::Kind, name::Sha256Hex, plural::count, study::Study,
+    trial::PlannedTrial, verdict::Versus,
 };
 
 /// The version of the folder's files.
@@ -86,6 +86,9 @@ pub struct LabIdentity {
     pub qemu: String,
     /// QEMU's arguments in counted mode, without paths.
     pub counted_arguments: Vec<String>,
+    /// What it was made from in place of Debian's packages, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<Firmware>,
     /// What accelerates real-time mode: `kvm` or `tcg`; `None` where no trial uses that mode.
     pub accelerator: Option<String>,
     /// What is different in the access points of perturbed states, by the state's name: arguments, words of the

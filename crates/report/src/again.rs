@@ -4,7 +4,7 @@
 //! for the run's folder, which has the study file as it was given.
 
 use model::{
-    run::Run,
+    run::{LabIdentity, Run},
     verdict::{Difference, Expect, Pairs, Versus},
 };
 
@@ -23,10 +23,21 @@ pub(crate) fn commands(run: &Run) -> Vec<String> {
 
 /// The one that measures.
 pub(crate) fn command(run: &Run) -> String {
-    match &run.versus {
+    let command = match &run.versus {
         Some(versus) => compare(run, versus),
         None => whole(&run.overrides),
-    }
+    };
+    command + &firmware(&run.lab)
+}
+
+/// The flags for firmware of somebody's own. Who runs it again has the files elsewhere, and knows them by their hashes.
+pub(crate) fn firmware(lab: &LabIdentity) -> String {
+    let sums = lab.firmware.iter().flat_map(|firmware| firmware.sums.named());
+    sums.map(|(flag, sum)| format!(" --{flag} {}-{sum}", file_of(flag))).collect()
+}
+
+fn file_of(flag: &str) -> &'static str {
+    if flag == "modules" { "DIR-WITH-SHA256" } else { "FILE-WITH-SHA256" }
 }
 
 /// What has to be the same.
@@ -78,12 +89,15 @@ fn flag(change: &str) -> Option<String> {
 /// The comparison that the run was. A build or an image that was named by a path is named by its hash here:
 /// anyone who runs it again has it elsewhere.
 fn compare(run: &Run, versus: &Versus) -> String {
+    let has_images = run.study.variants.iter().any(|variant| variant.image.is_some());
     let variant = match &versus.difference {
+        Difference::Image { .. } if has_images => quoted(&versus.variant),
         Difference::Nothing => "--a-a".to_owned(),
         Difference::Variants => quoted(&versus.variant),
         Difference::Program { name, variant, .. } => {
             format!("--with {}=FILE-WITH-SHA256-{variant}", quoted(name))
         }
+        Difference::Image { .. } if run.lab.firmware.is_some() => "--other-rootfs FILE".to_owned(),
         Difference::Image { .. } => "--other-device DIR".to_owned(),
     };
     let pairs = match versus.pairs {

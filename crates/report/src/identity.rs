@@ -124,12 +124,18 @@ fn lab(run: &Run) -> Vec<Fact> {
     let modes: Vec<_> = modes(run).into_iter().map(Mode::name).collect();
     let perturbed = lab.perturbed.iter().map(|(state, what)| format!("{state}: {what}"));
     let perturbed: Vec<_> = perturbed.collect();
+    let own = lab.firmware.iter();
+    let sums = own.clone().flat_map(|firmware| firmware.sums.named());
+    let firmware: Vec<_> = sums.map(|(name, sum)| format!("{name} {sum}")).collect();
+    let notes: Vec<_> = own.flat_map(|firmware| firmware.notes.clone()).collect();
     vec![
         plain("Mode", modes.join(" and ")),
         plain("Access point's kernel", lab.kernel.clone()),
         code("Image, SHA-256", lab.image.clone()),
         code("Agent, SHA-256", lab.agent.clone()),
         code("Packages", lab.packages.join(" ")),
+        code("Firmware, SHA-256", firmware.join("; ")),
+        plain("Beside the firmware", notes.join("; ")),
         plain("QEMU", lab.qemu.clone()),
         code("QEMU arguments, counted", lab.counted_arguments.join(" ")),
         plain("Accelerator, real-time", lab.accelerator.clone().unwrap_or_default()),

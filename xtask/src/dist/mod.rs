@@ -106,12 +106,17 @@ impl Release {
 
     /// Everything, into this folder; the sums of what is given away.
     fn make(&self, architectures: &[Architecture], folder: &Path) -> anyhow::Result<String> {
-        for architecture in architectures {
-            let programs = build::programs(self, *architecture, &folder.join("build"))?;
-            // Manual and completions are the same for all, and only this machine's program runs here.
-            let words = build::headroom_here(self, &folder.join("build"))?;
+        let build = folder.join("build");
+        let built = architectures.iter().map(|one| build::programs(self, *one, &build));
+        let built: Vec<build::Programs> = built.collect::<anyhow::Result<_>>()?;
+        // Manual and completions are the same for all, and only this machine's program runs here.
+        let words = build::headroom_here(self, &build)?;
+        for (architecture, programs) in architectures.iter().zip(&built) {
+            let others = architectures.iter().zip(&built).filter(|(one, _)| *one != architecture);
+            let others = others.map(|(one, programs)| (one.triple(), programs.clone())).collect();
             let stage = folder.join("stage");
-            stage::lay_out(self, &stage, &stage::Built { programs, words })?;
+            let laid = stage::Built { programs: programs.clone(), others, words: words.clone() };
+            stage::lay_out(self, &stage, &laid)?;
             pack::tarball(self, *architecture, folder)?;
             pack::debian(self, *architecture, folder)?;
         }

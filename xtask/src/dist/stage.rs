@@ -19,6 +19,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) programs: Programs,
+    /// Those for access points with another processor, below its name.
+    pub(super) others: Vec<(&'static str, Programs)>,
     /// A headroom that runs here.
     pub(super) words: PathBuf,
 }
@@ -57,10 +59,14 @@ const SHELLS: [(&str, &str); 3] = [
 pub(super) fn lay_out(release: &Release, stage: &Path, built: &Built) -> anyhow::Result<()> {
     fresh(stage)?;
     put(&built.programs.headroom, &stage.join("usr/bin/headroom"), 0o755)?;
-    for name in build::device_names(&release.root)? {
-        // headroom looks for them there.
-        let place = stage.join("usr/libexec/headroom").join(&name);
-        put(&built.programs.device.join(&name), &place, 0o755)?;
+    // headroom looks for them there.
+    let place = stage.join("usr/libexec/headroom");
+    let others = built.others.iter().map(|(triple, programs)| (programs, place.join(triple)));
+    let names = build::device_names(&release.root)?;
+    for (programs, place) in [(&built.programs, place.clone())].into_iter().chain(others) {
+        for name in &names {
+            put(&programs.device.join(name), &place.join(name), 0o755)?;
+        }
     }
     symlink("../libexec/headroom/stationd", stage.join("usr/bin/stationd"))?;
     for (from, to) in FILES {

@@ -10,9 +10,16 @@ use crate::{fault::Fault, lexer, source::Source};
 const HOST: [&str; 4] = ["analysis", "headroom", "lab", "report"];
 
 /// Arguments that are ours all the same: the file, the argument, and where it comes from.
-const OURS: [(&str, &str, &str); 10] = [
+const OURS: [(&str, &str, &str); 14] = [
     ("crates/lab/src/host.rs", "program", "the names of programs that headroom drives"),
-    ("crates/lab/src/remote.rs", "name", "the agent's name"),
+    ("crates/lab/src/program.rs", "name", "the names of our programs"),
+    ("crates/lab/src/device_file.rs", "path", "what the user's device file names"),
+    (
+        "crates/lab/src/device_file.rs",
+        "format!(\"{text}.toml\")",
+        "the user's own word, without a separator",
+    ),
+    ("crates/lab/src/clients/images.rs", "image.file", "what the user's study file names"),
     (
         "crates/lab/src/image/mod.rs",
         "name",
@@ -25,6 +32,7 @@ const OURS: [(&str, &str, &str); 10] = [
     ("crates/headroom/src/options.rs", "folder", "the build's own folders"),
     ("crates/headroom/src/commands/index.rs", "entry.name", "a name that the folder itself gave"),
     ("crates/headroom/src/commands/check.rs", "file", "what the user's study file names"),
+    ("crates/headroom/src/commands/kinds.rs", "*file", "the same"),
 ];
 
 /// Calls of `join` with what may come from outside.

@@ -68,10 +68,26 @@ impl Folder {
     }
 }
 
-/// Gives back what others have left, wherever a folder is made.
+/// Gives back what others have left, wherever a folder is made. A child that a killed agent had not yet become another
+/// program of holds its lock for a moment longer; it is waited for.
 pub(super) fn give_back_in(tree: &Tree) {
     let own = tree.group_of(std::process::id()).ok().flatten();
-    [Some(tree.mount.clone()), own].iter().flatten().for_each(|parent| give_back(parent));
+    let parents: Vec<PathBuf> = [Some(tree.mount.clone()), own].into_iter().flatten().collect();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        parents.iter().for_each(|parent| give_back(parent));
+        if !parents.iter().any(|parent| has_orphan(parent)) || Instant::now() > until {
+            return;
+        }
+        sleep(LOOK);
+    }
+}
+
+/// Whether a folder is there whose agent is not.
+fn has_orphan(parent: &Path) -> bool {
+    cgroup::below(parent).iter().filter_map(|folder| agent_of(folder)).any(|pid| {
+        !Path::new("/proc").join(pid.to_string()).exists()
+    })
 }
 
 /// Notes that a group is of programs that we start.
@@ -114,8 +130,12 @@ fn give_back(parent: &Path) {
 }
 
 fn is_agents(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_prefix(PREFIX)).is_some_and(|pid| pid.parse::<u32>().is_ok())
+    agent_of(folder).is_some()
+}
+
+/// The agent whose folder this is, by its number.
+fn agent_of(folder: &Path) -> Option<u32> {
+    folder.file_name()?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
 /// Empties a group as its note says; whether it is empty then.

@@ -36,10 +36,18 @@ pub(super) struct Association<'a> {
 }
 
 impl Association<'_> {
+    /// Comes back when every radio beacons.
+    pub(super) fn begin(&mut self) -> Result<Vec<Hostapd>, Error> {
+        self.wait_for_beacons(self.deadline())
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + START + SHARE * self.topology.clients
+    }
+
     /// Comes back when all clients are authorised and have settled.
-    pub(super) fn complete(&mut self) -> Result<(), Error> {
-        let deadline = Instant::now() + START + SHARE * self.topology.clients;
-        let hostapd = self.wait_for_beacons(deadline)?;
+    pub(super) fn complete(&mut self, hostapd: &[Hostapd]) -> Result<(), Error> {
+        let deadline = self.deadline();
         for radio in 0..self.topology.radios {
             if planned(self.topology, radio) > 0 {
                 supplicant::associate(self.topology, radio)?;
@@ -50,7 +58,7 @@ impl Association<'_> {
             self.services.reap_required()?;
             let counts = self.count()?;
             self.report(&mut reported, counts.iter().sum());
-            if self.agree(&counts, &hostapd)? && self.stays_so(&hostapd)? {
+            if self.agree(&counts, hostapd)? && self.stays_so(hostapd)? {
                 return Ok(());
             }
             if Instant::now() > deadline {

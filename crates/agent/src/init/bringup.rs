@@ -11,16 +11,20 @@ use super::{
     associate::Association,
     console::say,
     error::{Doing, Error},
-    folders, hold, hostapd, line, modules, mounts, port, power, scrub,
+    folders, hold, hostapd, line, modules, mounts, nodes, port, power, scrub,
     services::{Ending, Output, Service, Services},
-    shell, supplicant,
+    shell, slot, supplicant,
     topology::{ConsoleMode, Topology},
+    trial,
 };
 
 const AGENT: &str = "/sbin/headroom-agent";
 
 /// Lives pid 1's machine; it does not come back while the machine runs.
 pub fn run() -> ExitCode {
+    if slot::is_first_stage() {
+        slot::enter();
+    }
     // A panic of pid 1 would take the machine with it, and the console with the reason.
     match panic::catch_unwind(begin) {
         Ok(Ok(mut machine)) => machine.serve(),
@@ -53,6 +57,9 @@ fn begin() -> Result<Machine, Error> {
     let topology = plan()?;
     say("booted");
     let is_up = reported(machine.bring_up(&topology));
+    if !is_up && topology.board {
+        trial::fail();
+    }
     reported(machine.start_console(topology.console));
     // A machine that failed is no state to come back to.
     if topology.hold && is_up {
@@ -69,17 +76,30 @@ fn reported(result: Result<(), Error>) -> bool {
 impl Machine {
     fn bring_up(&mut self, topology: &Topology) -> Result<(), Error> {
         modules::load(topology)?;
+        nodes::complete()?;
         mounts::let_groups_be_bounded(topology)?;
         scrub::free_memory()?;
         let mut airspace = Airspace::prepare(topology)?;
         line::open(topology)?;
+        if topology.board {
+            self.services.start(trial::ssh()?)?;
+        }
         // Long before the first client has settled, so that no trial begins while they are made.
         let applets = shell::applets().doing(|| "prepare busybox's applets".into())?;
         self.services.start(applets)?;
         self.start_network(topology)?;
         let services = &mut self.services;
-        Association { topology, airspace: &mut airspace, services }.complete()?;
+        let mut association = Association { topology, airspace: &mut airspace, services };
+        let hostapd = association.begin()?;
+        if topology.board {
+            trial::pass()?;
+        }
+        association.complete(&hostapd)?;
         say("ready");
+        if topology.board {
+            // Nobody speaks to an agent there but through ssh.
+            return Ok(());
+        }
         self.start_agent()
     }
 

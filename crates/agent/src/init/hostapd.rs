@@ -9,6 +9,7 @@ use super::{
     error::{Doing, Error},
     mounts::STATE,
     services::{Output, Service},
+    shell,
     topology::{Channel, Topology},
 };
 use crate::control::Control;
@@ -35,7 +36,8 @@ pub(super) fn prepare(topology: &Topology) -> Result<Service, Error> {
         fs::write(&path, text).doing(|| format!("write {path}"))?;
         files.push(path);
     }
-    Ok(Service::new("hostapd", PROGRAM).arguments(files).output(Output::Log))
+    let program = shell::program("hostapd", PROGRAM);
+    Ok(Service::new("hostapd", program).arguments(files).output(Output::Log))
 }
 
 /// A conversation about one radio.

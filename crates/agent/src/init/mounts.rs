@@ -1,17 +1,21 @@
 //! The file systems that an access point has, and its name.
 //!
 //! Talks to `mount`, `sethostname` and, where applications are to be bounded, to the root group. It makes the mount points that are missing; the root stays
-//! the unpacked initramfs.
+//! the unpacked initramfs. A kernel of somebody's own may lack a file system by which only instruments work: that is
+//! said, and they say themselves what they miss.
 
-use std::fs;
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use rustix::{
+    io::Errno,
     mount::{MountFlags, mount},
     system::sethostname,
 };
 
 use super::{
+    console::say,
     error::{Doing, Error},
+    nodes,
     topology::Topology,
 };
 
@@ -28,6 +32,12 @@ const MOUNTS: [(&str, &str, Option<&std::ffi::CStr>); 10] = [
     ("tracefs", "/sys/kernel/tracing", None),
     ("debugfs", "/sys/kernel/debug", None),
 ];
+
+/// Where the kernel makes the nodes of devices; without it they are made by [`nodes`].
+const NODES: &str = "devtmpfs";
+
+/// What only instruments need.
+const INSTRUMENTS: [&str; 2] = ["tracefs", "debugfs"];
 
 /// Where the services' configurations and logs are.
 pub(super) const STATE: &str = "/run/headroom";
@@ -55,7 +65,21 @@ pub(super) fn prepare() -> Result<(), Error> {
         if !place.starts_with("/sys/") {
             fs::create_dir_all(place).doing(doing)?;
         }
-        mount(kind, place, kind, MountFlags::empty(), options).doing(doing)?;
+        match mount(kind, place, kind, MountFlags::empty(), options) {
+            Err(Errno::NODEV | Errno::NOENT) if INSTRUMENTS.contains(&kind) => {
+                say(format_args!("the kernel has no {kind}"));
+            }
+            Err(Errno::NODEV) if kind == NODES => {
+                mount("tmpfs", place, "tmpfs", MountFlags::empty(), Some(c"mode=755"))
+                    .doing(doing)?;
+                nodes::complete()?;
+            }
+            mounted => mounted.doing(doing)?,
+        }
+    }
+    // Programs of a root of somebody's own look for each other's sockets there, and its link may lead into /tmp.
+    if !Path::new("/var/run").exists() {
+        let _ = symlink("/run", "/var/run");
     }
     fs::create_dir_all(STATE).doing(|| format!("make {STATE}"))?;
     sethostname(b"headroom").doing(|| "set the host name".into())

@@ -1,8 +1,9 @@
 //! The shell that a person uses, and where it and what a study starts look for programs.
 //!
-//! Talks to the serial port, through [`super::services`].
+//! Talks to the serial port, through [`super::services`]. Where the root is somebody's own firmware, programs of
+//! Debian's that it has none of are in a folder apart.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::services::{Ending, Output, Service};
 
@@ -11,22 +12,54 @@ const TERMINAL: &str = if cfg!(target_arch = "x86_64") { "/dev/ttyS0" } else { "
 /// Where `busybox --install` puts its applets, behind the real programs.
 const APPLETS: &str = "/run/headroom/applets";
 const BASH: &str = "/bin/bash";
-const BUSYBOX: &str = "/bin/busybox";
-/// Where real programs are.
+const SHELL: &str = "/bin/sh";
+/// Where real programs are. `lab::image::tree` has the same list.
 const SEARCH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Where Debian's are, in a root that is not Debian's.
+const RELOCATED: &str = "/headroom/bin";
 
 /// Where programs are looked for, by a person's shell and by what a study starts: one list, so that what was
 /// tried by hand is what is measured.
 pub(super) fn search_path() -> String {
-    format!("{SEARCH}:{APPLETS}")
+    if is_foreign() {
+        format!("{SEARCH}:{RELOCATED}:{APPLETS}")
+    } else {
+        format!("{SEARCH}:{APPLETS}")
+    }
+}
+
+/// Whether the root is somebody's own firmware.
+fn is_foreign() -> bool {
+    Path::new(RELOCATED).exists()
+}
+
+/// The program of this name that the search path leads to, links followed; `usual` where it leads to none.
+pub(super) fn program(name: &'static str, usual: &'static str) -> PathBuf {
+    if !is_foreign() {
+        return usual.into();
+    }
+    let folders = SEARCH.split(':').chain([RELOCATED]);
+    let mut places = folders.map(|folder| Path::new(folder).join(name));
+    places.find(|path| path.is_file()).unwrap_or_else(|| usual.into())
+}
+
+/// Debian's program of this name, whatever the root has of its own.
+pub(super) fn of_debian(name: &'static str, usual: &'static str) -> PathBuf {
+    if is_foreign() { Path::new(RELOCATED).join(name) } else { usual.into() }
+}
+
+fn busybox() -> PathBuf {
+    program("busybox", "/bin/busybox")
 }
 
 /// The login-less shell on the serial port.
 pub(super) fn shell() -> Service {
-    let (program, arguments): (&str, &[&str]) = if Path::new(BASH).exists() {
-        (BASH, &["--noprofile", "--norc"])
+    let (program, arguments): (PathBuf, &[&str]) = if Path::new(BASH).exists() {
+        (BASH.into(), &["--noprofile", "--norc"])
+    } else if is_foreign() {
+        (SHELL.into(), &[])
     } else {
-        (BUSYBOX, &["sh"])
+        (busybox(), &["sh"])
     };
     Service::new("shell", program)
         .arguments(arguments.iter().copied())
@@ -41,7 +74,7 @@ pub(super) fn shell() -> Service {
 /// Links to busybox's applets, for the shell and for what a study starts; it ends on its own.
 pub(super) fn applets() -> std::io::Result<Service> {
     std::fs::create_dir_all(APPLETS)?;
-    Ok(Service::new("applets", BUSYBOX)
+    Ok(Service::new("applets", busybox())
         .arguments(["--install", "-s", APPLETS])
         .ending(Ending::Silent))
 }

@@ -11,6 +11,7 @@ use super::{
     mounts::STATE,
     namespace::CLIENTS,
     services::{Output, Service},
+    shell,
     topology::{Client, Topology},
 };
 use crate::{
@@ -29,7 +30,9 @@ pub(super) fn prepare(topology: &Topology, radio: u32) -> Result<Option<Service>
     }
     let path = format!("{STATE}/wpa_supplicant-{radio}.conf");
     fs::write(&path, configuration(topology, radio)).doing(|| format!("write {path}"))?;
-    let service = Service::new(format!("wpa_supplicant-{radio}"), PROGRAM)
+    // The clients are devices of other people's, whatever the access point is.
+    let program = shell::of_debian("wpa_supplicant", PROGRAM);
+    let service = Service::new(format!("wpa_supplicant-{radio}"), program)
         .arguments(["-g".to_owned(), global(radio)])
         .arguments(supplicant::arguments(&path, &interfaces))
         .namespace(CLIENTS)

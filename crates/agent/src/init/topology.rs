@@ -1,7 +1,7 @@
 //! The plan: how many clients, on how many radios, on which channels and with which addresses.
 //!
 //! Pure. Reads the words `headroom.clients=`, `headroom.radios=`, `headroom.console=`, `headroom.hold=`,
-//! `headroom.forward=`, `headroom.wan=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
+//! `headroom.forward=`, `headroom.wan=`, `headroom.slot=` and `headroom.seed=` of the kernel command line; all that is derived from them is derived here.
 
 use std::{net::Ipv4Addr, str::FromStr};
 
@@ -32,6 +32,8 @@ pub struct Topology {
     pub forward: bool,
     /// Whether the machine can have a WAN side, and applications that are bounded beside it.
     pub wan: bool,
+    /// Whether the machine is a board: it has slots, and nobody reaches it but by ssh.
+    pub board: bool,
     /// What the clients' addresses and their order are drawn from; 0 draws nothing, and they are as they are numbered.
     pub seed: u16,
 }
@@ -66,6 +68,7 @@ impl Topology {
             hold: false,
             forward: false,
             wan: false,
+            board: false,
             seed: 0,
         };
         for word in line.split_ascii_whitespace() {
@@ -76,6 +79,7 @@ impl Topology {
                 Some(("headroom.hold", value)) => topology.hold = value == "yes",
                 Some(("headroom.forward", value)) => topology.forward = value == "yes",
                 Some(("headroom.wan", value)) => topology.wan = value == "yes",
+                Some(("headroom.slot", _)) => topology.board = true,
                 Some(("headroom.seed", value)) => topology.seed = number(word, value)?,
                 _ => {}
             }
@@ -219,6 +223,7 @@ mod tests {
                 hold: false,
                 forward: true,
                 wan: true,
+                board: false,
                 seed: 0,
             }
         );
@@ -235,6 +240,7 @@ mod tests {
                 hold: false,
                 forward: false,
                 wan: false,
+                board: false,
                 seed: 0,
             },
         );

@@ -1,4 +1,4 @@
-//! Parts of sentences that several doubts have.
+//! Parts of a doubt's sentences that are made of what was found.
 
 use model::{inert, sample::LoadFailure};
 

@@ -13,8 +13,8 @@ use lab::{
 };
 use model::plural::count;
 use model::{
-    architecture::Architecture,
-    study::{Count, Function, Load, Study, Variant, VariantLoad},
+    firmware::Files,
+    study::{AccessPoint, Count, Function, Load, Study, Variant, VariantLoad},
     verdict::{Difference, Expect, Pairs, Versus},
 };
 
@@ -27,8 +27,8 @@ use super::{
 use crate::{
     code_files::SymbolFolders,
     failure::{Failure, Verdict},
-    flags::{self, On, states},
-    options::Options,
+    flags::{self, On, OtherFirmware, states},
+    options::{Options, absolute},
     progress::Progress,
     run_path::{PAGE, RunPath},
 };
@@ -61,7 +61,7 @@ pub(super) fn of_clients(
     }
     let symbols = SymbolFolders::of(options, &flags.symbols);
     let path = RunPath::choose(flags.out.as_ref(), &file.name)?;
-    let other = other_lab(options, flags, file.study.access_point.arch)?;
+    let other = other_lab(options, flags, &file.study.access_point)?;
     say_estimate(options, &flags.on, &file, &trials);
     let program = flags.with.clone().map(|(name, path)| Program { name, path });
     let comparing = Comparing { versus, program, other: other.as_ref() };
@@ -130,7 +130,7 @@ fn with_builds(
     }
     Err(Failure::Usage(format!(
         "`{}` starts no program `{name}`: only what the study starts can be replaced; for what the image \
-         starts, give --other-device",
+         starts, give --other-device or --other-rootfs",
         base.name
     )))
 }
@@ -254,24 +254,43 @@ fn counted(known: Vec<Function>, changes: &[String]) -> Option<Count> {
 fn other_lab(
     options: &Options,
     flags: &flags::Compare,
-    arch: Architecture,
+    access_point: &AccessPoint,
 ) -> Result<Option<Lab>, Failure> {
-    let Some(folder) = &flags.other_device else { return Ok(None) };
+    if flags.other_device.is_none() && !flags.other.is_named() {
+        return Ok(None);
+    }
     if flags.on != On::Vm {
-        let why =
-            "a device has one image; compare two with --other-device on the virtual access point";
+        let why = "a device has one image; compare two with --other-device or --other-rootfs on the virtual access point";
         return Err(Failure::Usage(why.to_owned()));
     }
-    let there = |folder: &Path| folder.is_dir();
-    if !there(folder) {
-        return Err(Failure::Usage(format!(
-            "{} is not a folder of device programs",
-            folder.display()
-        )));
+    let mut other = options.at(&AccessPoint {
+        firmware: other_firmware(access_point.firmware.as_ref(), &flags.other),
+        ..access_point.clone()
+    });
+    if let Some(folder) = &flags.other_device {
+        let there = |folder: &Path| folder.is_dir();
+        if !there(folder) {
+            return Err(Failure::Usage(format!(
+                "{} is not a folder of device programs",
+                folder.display()
+            )));
+        }
+        other.use_device(folder.clone());
     }
-    let mut other = options.on(arch);
-    other.use_device(folder.clone());
     Ok(Some(other.lab_with(Progress::Silent)?))
+}
+
+/// The firmware of the variant's side: the base's, but for what is named. Modules go with their kernel.
+fn other_firmware(base: Option<&Files>, named: &OtherFirmware) -> Option<Files> {
+    let mut files = base.cloned().unwrap_or_default();
+    if let Some(rootfs) = &named.other_rootfs {
+        files.rootfs = Some(absolute(rootfs.clone()));
+    }
+    if let Some(kernel) = &named.other_kernel {
+        files.kernel = Some(absolute(kernel.clone()));
+        files.modules = named.other_modules.clone().map(absolute);
+    }
+    (!files.is_empty()).then_some(files)
 }
 
 #[cfg(test)]

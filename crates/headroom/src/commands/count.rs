@@ -49,7 +49,7 @@ fn functions(flags: &flags::Count) -> Vec<Function> {
         census: flags.census,
         argument: flags.argument,
     });
-    let kernel = flags.kernel.iter().map(|name| Function {
+    let kernel = flags.kernel_function.iter().map(|name| Function {
         name: name.clone(),
         symbol: None,
         of: None,

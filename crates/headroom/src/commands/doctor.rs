@@ -249,6 +249,7 @@ fn look_at_access_point(options: &Options) -> Result<Vec<Finding>, Failure> {
         shell: false,
         wan: false,
         forward: None,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;

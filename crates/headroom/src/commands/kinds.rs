@@ -11,6 +11,7 @@ use lab::{
 use model::{
     architecture::Architecture,
     experiment::{Any, Clients, Completion, Contention, Experiment},
+    firmware::Files,
 };
 use report::{
     Pending,
@@ -204,6 +205,7 @@ pub(crate) fn resume(
     let recorded = run_folder::read_any(run)?;
     of_each!(recorded, recorded: K => {
         K::may_go_on(&recorded, &flags.on)?;
+        let options = &options.going_on_with(run, &recorded.run.lab)?;
         say_what_is_left::<K>(options, &recorded);
         let recorded = K::go_on(options, &flags.on, &recorded)?;
         conclude::<K>(options, flags, &recorded, None)
@@ -257,7 +259,25 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudy
     };
     let mut file = file.map_err(lab::Error::from)?;
     options.arch().into_iter().for_each(|arch| port(&mut file, arch));
+    if let (Any::Clients(file), On::Vm) = (&mut file, on) {
+        on_firmware(file, options.firmware(), path.parent());
+    }
     Ok(file)
+}
+
+/// Puts a study on the firmware that the command line names, else on that of its own, which it names from its folder.
+/// Studies of other kinds have the command line's as they are.
+fn on_firmware(file: &mut StudyFile, named: Option<&Files>, near: Option<&Path>) {
+    let access_point = &mut file.study.access_point;
+    if let Some(files) = named {
+        access_point.firmware = Some(files.clone());
+    } else if let Some(files) = &mut access_point.firmware {
+        let paths = [&mut files.rootfs, &mut files.kernel, &mut files.modules];
+        for file in paths.into_iter().flatten() {
+            let path = near.map_or_else(|| file.clone(), |folder| folder.join(&*file));
+            *file = std::path::absolute(&path).unwrap_or(path);
+        }
+    }
 }
 
 /// Puts a study on the processor that the command line names.

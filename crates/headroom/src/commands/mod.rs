@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 mod alarms;
+pub(crate) mod board;
 mod check;
 mod clients;
 mod compare;
@@ -10,6 +11,7 @@ mod contention;
 pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod flash;
 pub(crate) mod guard;
 pub(crate) mod image;
 pub(crate) mod index;

@@ -86,7 +86,7 @@ fn peers(
     file: &StudyFile,
     variant: &Variant,
 ) -> Result<Vec<Peer>, Failure> {
-    let lab = lab_for(&options.on(file.study.access_point.arch), &place.on)?;
+    let lab = lab_for(&options.at(&file.study.access_point), &place.on)?;
     Ok(clients::peers(&lab, &place.on, file, variant)?)
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn study_of(
         }
         let mut study = of_process(place);
         study.access_point.arch = options.arch().unwrap_or_default();
+        study.access_point.firmware = options.firmware().cloned();
         on_device(StudyFile::of(&place.what, study).map_err(Failure::Usage)?, &place.on)?
     };
     file.keep_only(vec![purpose]);
@@ -100,6 +101,7 @@ fn of_process(place: &flags::Place) -> Study {
         access_point: AccessPoint {
             kind: Target::Vm,
             arch: Architecture::default(),
+            firmware: None,
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
             packages: Vec::new(),
@@ -154,7 +156,7 @@ fn refuse_nothing(file: &StudyFile) -> Result<(), Failure> {
     }
     let why = match file.only.as_slice() {
         [Purpose::Counts] => {
-            "nothing to count: name a function with --function or --kernel, or a study with [count]"
+            "nothing to count: name a function with --function or --kernel-function, or a study with [count]"
         }
         [Purpose::Pause] => "nothing to pause: no remaining variant has a load or a consumer",
         _ => "the study records no stacks (`[profile] repetitions = 0`); say --repetitions 1",

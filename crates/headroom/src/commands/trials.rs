@@ -69,7 +69,7 @@ pub(super) fn measured(
     file: &StudyFile,
     path: &Path,
 ) -> Result<Recorded, Failure> {
-    let options = &options.on(file.study.access_point.arch);
+    let options = &options.at(&file.study.access_point);
     let lab = live::shown::<Clients>(lab_for(options, trials.target)?, options);
     let ended = runner::run(&lab, &trials, file, path);
     ended
@@ -201,7 +201,7 @@ pub(super) fn estimate(options: &Options, study: &Study, trials: &[PlannedTrial]
         return Estimate::on_device(plan::estimate(trials, 1, &plan::FirstGuess));
     }
     let time = plan::estimate(trials, options.workers, &plan::FirstGuess);
-    Estimate::of(&options.on(study.access_point.arch), time, &Needs::of_trials(study, trials))
+    Estimate::of(&options.at(&study.access_point), time, &Needs::of_trials(study, trials))
 }
 
 /// Says how long a run on the virtual access point will take.

@@ -38,7 +38,7 @@ const BEGIN: &str = "headroom-begin";
 const END: &str = "headroom-end";
 
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
-    check(flags)?;
+    check(flags.clients, flags.radios)?;
     flags.forward.map_or(Ok(()), is_free)?;
     let mut lab = options.lab_apart_from_output()?;
     lab.cache = lab.cache.trusting_unchanged_files();
@@ -56,6 +56,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         shell: true,
         wan: false,
         forward: flags.forward,
+        root_mib: 0,
         perturbed: None,
     };
     let snapshot = snapshot::obtain(&lab, &image, &shape)?;
@@ -64,7 +65,7 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
     })?;
     let console_log = folder.path().join("console.log");
     let around = Surroundings::of(&lab, &console_log);
-    let machine = Machine::start(&shape, Start::Restore(&snapshot.memory), around)?;
+    let machine = Machine::start(&snapshot.shape, Start::Restore(&snapshot.memory), around)?;
     if let Some(Forward { host, guest }) = shape.forward.filter(|_| !options.quiet) {
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }
@@ -81,20 +82,15 @@ struct Wish<'a> {
     quiet: bool,
 }
 
-fn check(flags: &flags::Up) -> Result<(), Failure> {
-    if !(1..=MOST_RADIOS).contains(&flags.radios) {
-        return Err(Failure::Usage(format!(
-            "--radios {}: there are 1 to {MOST_RADIOS}",
-            flags.radios
-        )));
+/// Whether so many radios can have so many clients.
+pub(super) fn check(clients: u32, radios: u32) -> Result<(), Failure> {
+    if !(1..=MOST_RADIOS).contains(&radios) {
+        return Err(Failure::Usage(format!("--radios {radios}: there are 1 to {MOST_RADIOS}")));
     }
-    let most = flags.radios * STATIONS_A_RADIO;
-    if flags.clients > most {
-        return Err(Failure::Usage(format!(
-            "--clients {}: {} can hold {most}",
-            flags.clients,
-            count(flags.radios, "radio")
-        )));
+    let most = radios * STATIONS_A_RADIO;
+    if clients > most {
+        let radios = count(radios, "radio");
+        return Err(Failure::Usage(format!("--clients {clients}: {radios} can hold {most}")));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ Examples:
   headroom compare station-stats brief bulk                         two variants
   headroom compare station-stats bulk --with stationd=target/new/stationd
   headroom compare station-stats bulk --other-device ../new/target/device
+  headroom compare client-scale iw-dump --rootfs before.tar --other-rootfs after.tar
   headroom compare station-stats bulk --with stationd=FILE --expect same --margin 0.1%
   headroom compare station-stats brief bulk --up-to 48               until it is decided
   headroom compare station-stats brief bulk --perturb                in other states of the machine, too
@@ -33,14 +34,16 @@ pub(crate) struct Compare {
     /// The variant, in a completion study the strategy, or in a contention study the control, that is compared with
     pub(crate) base: String,
     /// The variant, strategy or control in question
-    #[arg(required_unless_present_any = ["with", "other_device", "a_a"], conflicts_with_all = ["with", "other_device", "a_a"])]
+    #[arg(required_unless_present_any = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"], conflicts_with_all = ["with", "other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) variant: Option<String>,
     /// In place of a variant: the base with another build of this program
-    #[arg(long, value_name = "PROGRAM=FILE", value_parser = with, conflicts_with_all = ["other_device", "a_a"])]
+    #[arg(long, value_name = "PROGRAM=FILE", value_parser = with, conflicts_with_all = ["other_device", "other_rootfs", "other_kernel", "a_a"])]
     pub(crate) with: Option<(String, PathBuf)>,
     /// In place of a variant: the base on an image with the device programs of this folder
     #[arg(long, value_name = "DIR", conflicts_with = "a_a")]
     pub(crate) other_device: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) other: OtherFirmware,
     /// In place of a variant: the base once more, to learn how often this lab calls the same thing changed
     #[arg(long)]
     pub(crate) a_a: bool,
@@ -88,6 +91,27 @@ pub(crate) struct Compare {
     pub(crate) outputs: Outputs,
 }
 
+/// Firmware of the user's own on the variant's side, where that is what differs.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct OtherFirmware {
+    /// In place of a variant: the base on an image of this root file system
+    #[arg(long = "other-rootfs", value_name = "TAR", conflicts_with = "a_a")]
+    pub(crate) other_rootfs: Option<PathBuf>,
+    /// In place of a variant: the base on an image with this kernel
+    #[arg(long = "other-kernel", value_name = "FILE", conflicts_with = "a_a")]
+    pub(crate) other_kernel: Option<PathBuf>,
+    /// Folder of that kernel's modules [default: those in its root]
+    #[arg(long = "other-modules", value_name = "DIR", requires = "other_kernel")]
+    pub(crate) other_modules: Option<PathBuf>,
+}
+
+impl OtherFirmware {
+    /// Whether any is named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.other_rootfs.is_some() || self.other_kernel.is_some()
+    }
+}
+
 /// Where a completion study's strategies, or a contention study's controls, are compared.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Point {
@@ -102,7 +126,7 @@ pub(crate) struct Point {
     pub(crate) rate: Option<u32>,
 }
 
-fn with(text: &str) -> Result<(String, PathBuf), String> {
+pub(super) fn with(text: &str) -> Result<(String, PathBuf), String> {
     let wrong =
         || format!("`{text}` names no build; write for instance stationd=target/new/stationd");
     let (name, path) = text.split_once('=').ok_or_else(wrong)?;

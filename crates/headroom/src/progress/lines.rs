@@ -111,9 +111,14 @@ impl State {
         }
         match event {
             Event::ImageStep { step } => self.making = Some((format!("image: {step}"), at)),
+            Event::DeviceStep { device, step } => {
+                self.making = Some((format!("{device}: {step}"), at));
+            }
             Event::SnapshotStarted { clients, .. } => self.make(clients, 0, at),
             Event::Associated { associated, clients } => self.make(clients, associated, at),
-            Event::ImageReady { .. } | Event::SnapshotReady { .. } => self.making = None,
+            Event::ImageReady { .. } | Event::DeviceReady { .. } | Event::SnapshotReady { .. } => {
+                self.making = None;
+            }
             Event::RunStarted { trials, done, .. } => {
                 let (began, at) = (at, String::new());
                 self.run = Some(Run { began, trials, done, before: done, at, stepped: false });

@@ -17,12 +17,8 @@ use model::{
 };
 
 use crate::{
-    Error, Lab,
-    device::Device,
-    device_file::{At, DeviceFile},
-    exchange::unexpected,
-    remote::{Address, Remote},
-    vm::Failure,
+    Error, Lab, device::Device, device_file::DeviceFile, exchange::unexpected, power,
+    remote::Remote, vm::Failure,
 };
 
 /// From the first try to come back to the second; each pause after it is twice as long.
@@ -39,6 +35,8 @@ const SOON: Duration = Duration::from_secs(20);
 pub(super) struct Connection {
     named: DeviceFile,
     agent: Option<Remote>,
+    /// Whether the device was lost, and not let go.
+    is_lost: bool,
     /// What the device last said of itself.
     pub(super) facts: Facts,
     /// Who was associated then.
@@ -57,7 +55,7 @@ impl Connection {
     /// To a device that is there now.
     pub(super) fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let (agent, Introduction { facts, census }) = reached(lab, named)?;
-        Ok(Self { named: named.clone(), agent: Some(agent), facts, census })
+        Ok(Self { named: named.clone(), agent: Some(agent), is_lost: false, facts, census })
     }
 
     /// The agent there. Where there is none any more, the device is waited for, for as long as patience lasts, and `again`
@@ -90,9 +88,20 @@ impl Connection {
     /// Gives up an agent after a failure of its stream.
     pub(super) fn lose(&mut self, lab: &Lab, why: &Error) {
         if self.agent.take().is_some() {
+            self.is_lost = true;
             let named = &self.named;
             lab.emit(Event::Doubt { text: format!("{named} is lost ({why}); it is waited for") });
         }
+    }
+
+    /// Lets an agent end in good order, because the device is going to be started anew.
+    pub(super) fn let_go(&mut self) {
+        self.agent = None;
+    }
+
+    /// The device, as the command line or its file describes it.
+    pub(super) fn named(&self) -> &DeviceFile {
+        &self.named
     }
 
     /// An agent on a device that was lost, if it is back soon.
@@ -131,10 +140,12 @@ impl Connection {
 
     /// Says that it is back, and whether it is still the same boot.
     fn welcome(&mut self, lab: &Lab, now: Introduction, took: Duration) {
-        let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
-        let booted = if was_booted { ": it was booted anew" } else { "" };
-        let (named, took) = (&self.named, took.as_secs());
-        lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
+        if std::mem::take(&mut self.is_lost) {
+            let was_booted = self.facts.boot.is_some() && self.facts.boot != now.facts.boot;
+            let booted = if was_booted { ": it was booted anew" } else { "" };
+            let (named, took) = (&self.named, took.as_secs());
+            lab.emit(Event::Doubt { text: format!("{named} is back after {took} s{booted}") });
+        }
         (self.facts, self.census) = (now.facts, now.census);
     }
 }
@@ -150,20 +161,9 @@ pub(super) fn is_of_device(error: &Error) -> bool {
 
 /// A device that has said what it is.
 fn reached(lab: &Lab, named: &DeviceFile) -> Result<(Remote, Introduction), Error> {
-    let mut agent = Remote::reach(lab, address_of(named)?)?;
+    let mut agent = Remote::reach(lab, &power::on(lab, named)?)?;
     let introduction = introduced(&mut agent)?;
     Ok((agent, introduction))
-}
-
-/// Where a device is.
-fn address_of(named: &DeviceFile) -> Result<&Address, Error> {
-    match &named.at {
-        At::Address(address) => Ok(address),
-        At::Labgrid(lab) => Err(Error::Unreachable {
-            address: lab.place.clone(),
-            said: "labgrid is not asked for addresses yet".to_owned(),
-        }),
-    }
 }
 
 /// What the device says of itself now.

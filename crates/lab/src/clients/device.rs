@@ -5,19 +5,22 @@ use model::{
     event::Event,
     facts::Facts,
     instrument::Located,
+    name::VariantName,
     plural::count,
     run::{DeviceIdentity, LabIdentity, Run},
     span::Span,
     study::{Mode, Study, Target as Recorded, Variant},
     trial::{HostCost, Outcome, PlannedTrial, Purpose, Recording, Trial},
+    verdict::Difference,
     wire::Order,
 };
 
 use super::{
     ClientTrials, Foretell, Ground,
     connection::{Connection, is_of_device},
+    images::{Images, names_images},
     population::Population,
-    set::InForce,
+    set::DeviceSettings,
 };
 use crate::{
     Error, Lab,
@@ -44,7 +47,8 @@ pub struct OnDevice {
     /// Both builds of a program, where builds are compared.
     pub(super) builds: Option<Builds>,
     population: Population,
-    settings: InForce,
+    settings: DeviceSettings,
+    images: Images,
 }
 
 /// A new run.
@@ -54,7 +58,12 @@ pub(super) fn prepare<'a>(
     named: &DeviceFile,
     file: &StudyFile,
 ) -> Result<Prepared<ClientTrials<'a>>, Error> {
-    let mut device = OnDevice::open(lab, named)?;
+    let images = Images::build(lab, named, file)?;
+    let mut device = OnDevice { images, ..OnDevice::open(lab, named)? };
+    // Functions are looked for, and the device known, as the first variant has them.
+    if let Some(first) = file.study.variants.first() {
+        device.run_from(lab, &first.name)?;
+    }
     let file = device.on_device(lab, file, named)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
@@ -76,6 +85,10 @@ pub(super) fn again(
     folder: &RunFolder,
     run: &Run,
 ) -> Result<Ground, Error> {
+    if names_images(&run.study) {
+        let why = "a run whose variants have images of their own cannot be resumed: no path in a run's folder is followed";
+        return Err(Error::Image(why.to_owned()));
+    }
     let mut device = OnDevice::open(lab, named)?;
     same_device(folder, run, &device.identity())?;
     let difference = run.versus.as_ref().map(|versus| &versus.difference);
@@ -139,8 +152,9 @@ pub(super) fn peers(
 impl OnDevice {
     fn open(lab: &Lab, named: &DeviceFile) -> Result<Self, Error> {
         let connection = Connection::open(lab, named)?;
-        let (population, settings) = (Population::of(named), InForce::asking(&named.settings));
-        Ok(Self { connection, builds: None, population, settings })
+        let (population, settings) =
+            (Population::of(named), DeviceSettings::asking(&named.settings));
+        Ok(Self { connection, builds: None, population, settings, images: Images::default() })
     }
 
     fn into_ground(self) -> Ground {
@@ -195,6 +209,11 @@ impl OnDevice {
         if !self.population.can_change() {
             comparing.versus.clients = self.connection.census.clients();
         }
+        let versus = &mut comparing.versus;
+        let sum = |name: &str| self.images.sum(name).map(ToString::to_string);
+        if let (Some(base), Some(variant)) = (sum(&versus.base), sum(&versus.variant)) {
+            versus.difference = Difference::Image { base, variant };
+        }
         let Some(program) = &comparing.program else { return Ok(()) };
         let builds = Builds::of(lab, self.agent(lab)?, program)?;
         comparing.versus.difference = builds.difference();
@@ -209,9 +228,19 @@ impl OnDevice {
         put
     }
 
+    /// Has the device run from a variant's image, where it has one.
+    fn run_from(&mut self, lab: &Lab, variant: &VariantName) -> Result<(), Error> {
+        let Self { connection, images, .. } = self;
+        if images.needs(variant) {
+            connection.let_go();
+            images.have(lab, connection.named(), variant)?;
+        }
+        Ok(())
+    }
+
     /// The agent there. One that came in the place of another one gets what that one had.
     fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
-        let Self { connection, builds, settings, population } = self;
+        let Self { connection, builds, settings, population, .. } = self;
         connection.agent(lab, |agent| {
             population.forget();
             builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))?;
@@ -296,6 +325,7 @@ impl OnDevice {
         planned: &PlannedTrial,
         Destination { files, cost }: Destination<'_>,
     ) -> Result<Recording, Error> {
+        self.run_from(lab, &planned.id.variant)?;
         self.agent(lab)?;
         let Self { connection, population, .. } = self;
         let agent = connection.agent(lab, |_| Ok(()))?;

@@ -310,6 +310,7 @@ pub(crate) fn identity(
         agent: image.agent.clone(),
         qemu: lab.qemu.clone(),
         counted_arguments: vm::counted_arguments(lab.settings.arch),
+        firmware: image.firmware.clone(),
         accelerator: real_time
             .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
         perturbed: BTreeMap::new(),
@@ -320,6 +321,6 @@ pub(crate) fn identity(
 fn shape_of(lab: &Lab, image: &Image, radios: u32, wanted: Start) -> Shape {
     let (arch, Start { clients, mode, perturbed }) = (lab.settings.arch, wanted);
     let accelerator = vm::accelerator(lab, image, mode);
-    let (shell, wan, forward) = (false, false, None);
-    Shape { arch, mode, accelerator, radios, clients, shell, wan, forward, perturbed }
+    let (shell, wan, forward, root_mib) = (false, false, None, 0);
+    Shape { arch, mode, accelerator, radios, clients, shell, wan, forward, root_mib, perturbed }
 }

@@ -7,6 +7,7 @@
 mod connection;
 mod device;
 mod ground;
+mod images;
 mod population;
 mod set;
 
@@ -95,6 +96,10 @@ impl Procedure for ClientTrials<'_> {
 
     fn prepare(&self, lab: &Lab, file: &StudyFile) -> Result<Prepared<Self>, Error> {
         match self.target {
+            Target::Vm if images::names_images(&file.study) => {
+                let why = "images of variants are for devices: name one that takes them with --on";
+                Err(Error::Image(why.to_owned()))
+            }
             Target::Vm => ground::prepare(self, lab, file),
             Target::Device(named) => device::prepare(self, lab, named, file),
         }
@@ -176,7 +181,11 @@ impl Procedure for ClientTrials<'_> {
         match site.ground {
             Ground::Virtual(_) => plan::batches(part),
             // There is one device.
-            Ground::Device(_) => vec![Batch { trials: part, at_once: Some(1), stress: false }],
+            Ground::Device(_) => {
+                let turns = images::names_images(&site.run.study);
+                let trials = if turns { images::in_turns(part) } else { part };
+                vec![Batch { trials, at_once: Some(1), stress: false }]
+            }
         }
     }
 

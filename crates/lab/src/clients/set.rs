@@ -15,7 +15,7 @@ use crate::{Error, Lab, device::Device, exchange::Preamble, remote::Remote};
 
 /// What is asked for, and what it was before.
 #[derive(Debug, Default)]
-pub(super) struct InForce {
+pub(super) struct DeviceSettings {
     asked: Settings,
     /// Whether it was asked for: another agent is asked anew.
     is_set: bool,
@@ -25,7 +25,7 @@ pub(super) struct InForce {
     left: Vec<String>,
 }
 
-impl InForce {
+impl DeviceSettings {
     /// These are to be set.
     pub(super) fn asking(asked: &Settings) -> Self {
         Self { asked: asked.clone(), ..Self::default() }

@@ -80,6 +80,32 @@ pub(super) struct Content<R> {
     pub(super) bytes: R,
 }
 
+/// One entry of an archive.
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) mode: u32,
+    pub(super) device: (u32, u32),
+    pub(super) content: Vec<u8>,
+}
+
+/// The entries of archives that lie one behind the other, filled up with zeros.
+pub(super) fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
+    let mut all = Vec::new();
+    while let Some(begin) = rest.iter().position(|byte| *byte != 0) {
+        let mut reader = newc::Reader::new(&rest[begin..])?;
+        let entry = reader.entry();
+        if !entry.is_trailer() {
+            let (name, mode) = (entry.name().to_owned(), entry.mode());
+            let device = (entry.rdev_major(), entry.rdev_minor());
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content)?;
+            all.push(Entry { name, mode, device, content });
+        }
+        rest = reader.finish()?;
+    }
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

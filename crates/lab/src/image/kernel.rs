@@ -1,30 +1,47 @@
-//! The kernel proper, out of the self-extracting file that Debian ships.
+//! A kernel that QEMU starts: the kernel proper, out of the self-extracting file that it comes in.
 //!
 //! Unpacking itself costs an emulated guest 10 to 15 s at every boot; QEMU starts the plain ELF file
-//! by its PVH entry (`CONFIG_PVH`). Layout of the file: the kernel's `Documentation/arch/x86/boot.rst`.
+//! by its PVH entry (`CONFIG_PVH`). Layouts: the kernel's `Documentation/arch/x86/boot.rst`,
+//! `Documentation/arch/arm64/booting.rst`, and `drivers/firmware/efi/libstub/zboot-header.S`.
 
-use std::{
-    io::{self, Read, Write},
-    process::{Command, Stdio},
-    thread,
-};
+use memchr::memmem;
+use model::architecture::Architecture;
+use object::elf;
 
-use crate::{Error, host};
+use super::packed::Format;
+use crate::Error;
 
-/// Offsets in the boot header.
+/// Offsets in the boot header of x86.
 const SETUP_SECTORS: usize = 0x1f1;
 const MAGIC: usize = 0x202;
+const VERSION: usize = 0x20e;
+const FLAGS: usize = 0x236;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
+/// Of its flags: the kernel runs in 64-bit mode.
+const RUNS_IN_64_BITS: u8 = 1;
 
 const SECTOR: usize = 512;
-const XZ: &[u8] = b"\xfd7zXZ\0";
 
-/// The compressed kernel in a boot file, without the length that the build puts behind it; `None` if
-/// this is no such file, or another compression.
-fn payload(file: &[u8]) -> Option<&[u8]> {
-    let number = |at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
-    if file.get(MAGIC..MAGIC + 4)? != b"HdrS" {
+/// In an arm64 kernel's header.
+const ARM64: (usize, &[u8]) = (0x38, b"ARM\x64");
+/// In one that is packed for UEFI: what it is, where the kernel lies, and how long it is.
+const ZBOOT: (usize, &[u8]) = (4, b"zimg");
+const ZBOOT_OFFSET: usize = 8;
+const ZBOOT_LENGTH: usize = 12;
+
+/// The end of the head of an ELF note by which QEMU finds the PVH entry: its type, 18, and its owner.
+const PVH_NOTE: &[u8] = b"\x12\0\0\0Xen\0";
+
+/// U-Boot's own containers of kernels.
+const UBOOT: [&[u8]; 2] = [b"\x27\x05\x19\x56", b"\xd0\x0d\xfe\xed"];
+
+/// The longest kernel that is unpacked, bytes. Debian's has 66 MB.
+pub(super) const LONGEST: u64 = 512 << 20;
+
+/// The compressed kernel in a boot file; `None` if this is no such file, or another compression.
+fn payload(file: &[u8]) -> Option<(Format, &[u8])> {
+    if !is_boot_file(file) {
         return None;
     }
     // A count of 0 means 4, for the sake of very old kernels.
@@ -32,51 +49,180 @@ fn payload(file: &[u8]) -> Option<&[u8]> {
         0 => 4,
         sectors => usize::from(*sectors),
     };
-    let begin = ((sectors + 1) * SECTOR).checked_add(number(PAYLOAD_OFFSET)?)?;
-    let end = begin.checked_add(number(PAYLOAD_LENGTH)?)?.checked_sub(4)?;
-    file.get(begin..end).filter(|payload| payload.starts_with(XZ))
+    let begin = ((sectors + 1) * SECTOR).checked_add(number(file, PAYLOAD_OFFSET)?)?;
+    let end = begin.checked_add(number(file, PAYLOAD_LENGTH)?)?;
+    let packed = file.get(begin..end)?;
+    let format = Format::of(packed)?;
+    // The build puts the length behind it, where it does not end so by itself.
+    let end = if format.ends_with_its_length() { 0 } else { 4 };
+    Some((format, &packed[..packed.len().checked_sub(end)?]))
+}
+
+fn is_boot_file(file: &[u8]) -> bool {
+    holds(file, MAGIC, b"HdrS")
+}
+
+fn holds(file: &[u8], at: usize, what: &[u8]) -> bool {
+    file.get(at..at + what.len()) == Some(what)
+}
+
+fn number(file: &[u8], at: usize) -> Option<usize> {
+    Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize)
 }
 
 /// The kernel that QEMU starts quickest: unpacked where that is possible, else the file as it is.
 ///
 /// # Errors
 ///
-/// [`Error::MissingProgram`] or [`Error::Program`] of `xz`.
+/// [`Error::MissingProgram`] or [`Error::Program`] of what unpacks it.
 pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     match payload(&file) {
-        Some(packed) => decompress(packed),
+        Some((format, packed)) => format.bytes(packed, LONGEST),
         None => Ok(file),
     }
 }
 
-fn decompress(packed: &[u8]) -> Result<Vec<u8>, Error> {
-    host::require("xz", "xz-utils")?;
-    let failed = |why: io::Error| Error::Program {
-        program: "xz".to_owned(),
-        status: "cannot unpack the kernel".to_owned(),
-        tail: why.to_string(),
+/// A kernel that somebody gave.
+pub(super) struct Kernel {
+    /// What QEMU starts.
+    pub(super) boots: Vec<u8>,
+    /// The kernel proper, where that is another file.
+    plain: Option<Vec<u8>>,
+    /// Its release, as `uname -r` says it.
+    pub(super) release: String,
+}
+
+/// Why a file cannot be the kernel.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// What is wrong with it.
+    Unfit(String),
+    /// It could not be unpacked.
+    Unpacked(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Unpacked(error)
+    }
+}
+
+impl Kernel {
+    /// Reads a kernel for this architecture.
+    ///
+    /// # Errors
+    ///
+    /// What it is, where it is no such kernel.
+    pub(super) fn of(file: Vec<u8>, arch: Architecture) -> Result<Self, Refusal> {
+        let file = unwrapped(file)?;
+        let is = architecture(&file).ok_or_else(|| Refusal::Unfit(described(&file)))?;
+        if is != arch {
+            let why = format!(
+                "it is a kernel for {is}, and this access point has {arch}; say --arch {is}"
+            );
+            return Err(Refusal::Unfit(why));
+        }
+        let plain = match payload(&file) {
+            Some((format, packed)) => Some(format.bytes(packed, LONGEST)?),
+            None => None,
+        };
+        let has_entry = |kernel: &[u8]| memmem::find(kernel, PVH_NOTE).is_some();
+        let (boots, plain) = match plain {
+            Some(plain) if has_entry(&plain) => (plain, None),
+            // QEMU runs the file as a boot loader would, and it unpacks itself.
+            plain => (file, plain),
+        };
+        if boots.starts_with(&elf::ELFMAG) && !has_entry(&boots) {
+            let why =
+                "it has no PVH entry by which QEMU could start it (CONFIG_PVH); give the bzImage";
+            return Err(Refusal::Unfit(why.to_owned()));
+        }
+        let read = plain.as_ref().unwrap_or(&boots);
+        let release = release(read).or_else(|| release_in_header(&boots));
+        let nameless = || Refusal::Unfit("it does not say which Linux it is".to_owned());
+        Ok(Self { release: release.ok_or_else(nameless)?, boots, plain })
+    }
+
+    /// Whether this text is anywhere in it; `None` where it is packed in a way that is not known here.
+    pub(super) fn has(&self, text: &str) -> Option<bool> {
+        let read = self.plain.as_ref().unwrap_or(&self.boots);
+        let is_packed = self.plain.is_none() && is_boot_file(read);
+        (!is_packed).then(|| memmem::find(read, text.as_bytes()).is_some())
+    }
+}
+
+/// The kernel in a file that is packed as a whole, as arm64's are.
+fn unwrapped(file: Vec<u8>) -> Result<Vec<u8>, Error> {
+    if let Some(format) = Format::of(&file) {
+        return format.bytes(&file, LONGEST);
+    }
+    let inside = || {
+        let begin = number(&file, ZBOOT_OFFSET)?;
+        let packed = file.get(begin..begin.checked_add(number(&file, ZBOOT_LENGTH)?)?)?;
+        Some((Format::of(packed)?, packed))
     };
-    let mut xz = Command::new("xz")
-        .args(["--decompress", "--stdout"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let (input, output) = (xz.stdin.take(), xz.stdout.take());
-    let mut plain = Vec::new();
-    // Both ends at the same time: either pipe would fill up otherwise.
-    let read = thread::scope(|scope| {
-        scope.spawn(move || input.map(|mut input| input.write_all(packed)));
-        output.map_or(Ok(0), |mut output| output.read_to_end(&mut plain))
-    });
-    read.map_err(failed)?;
-    let status = xz.wait().map_err(failed)?;
-    if status.success() { Ok(plain) } else { Err(failed(io::Error::other(status.to_string()))) }
+    match holds(&file, ZBOOT.0, ZBOOT.1).then(inside).flatten() {
+        Some((format, packed)) => format.bytes(packed, LONGEST),
+        None => Ok(file),
+    }
+}
+
+fn architecture(file: &[u8]) -> Option<Architecture> {
+    let is_64_bit_elf = |machine: u16| {
+        holds(file, 0, &[&elf::ELFMAG[..], &[elf::ELFCLASS64.0]].concat())
+            && holds(file, 18, &machine.to_le_bytes())
+    };
+    if holds(file, ARM64.0, ARM64.1) {
+        return Some(Architecture::Arm64);
+    }
+    let runs_in_64_bits = || file.get(FLAGS).is_some_and(|flags| flags & RUNS_IN_64_BITS != 0);
+    let is_x86 = is_64_bit_elf(elf::EM_X86_64.0) || (is_boot_file(file) && runs_in_64_bits());
+    is_x86.then_some(Architecture::X86_64)
+}
+
+/// What a file is that is no kernel for any access point of ours.
+fn described(file: &[u8]) -> String {
+    if UBOOT.iter().any(|magic| file.starts_with(magic)) {
+        return "it is a container of U-Boot's; give the kernel that is in it, a bzImage or an Image".to_owned();
+    }
+    if is_boot_file(file) {
+        return "it is a kernel for 32-bit x86; there are access points of x86-64 and arm64"
+            .to_owned();
+    }
+    "it is no kernel for x86-64 or arm64; give a bzImage, a vmlinux or an Image".to_owned()
+}
+
+/// The release in the kernel's own banner, `Linux version 6.1.0 (…`. The same words are elsewhere the beginning of a
+/// format.
+fn release(kernel: &[u8]) -> Option<String> {
+    const BANNER: &[u8] = b"Linux version ";
+    let places = memmem::find_iter(kernel, BANNER).map(|at| &kernel[at + BANNER.len()..]);
+    places.filter_map(first_word).find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The release in a boot file's header.
+fn release_in_header(file: &[u8]) -> Option<String> {
+    if !is_boot_file(file) {
+        return None;
+    }
+    let at = u16::from_le_bytes(*file.get(VERSION..)?.first_chunk()?);
+    first_word(file.get(usize::from(at) + SECTOR..)?)
+}
+
+/// A release is a name of a folder, too: anything else is none.
+fn first_word(text: &[u8]) -> Option<String> {
+    const LONGEST_RELEASE: usize = 64;
+    let end = text.iter().take(LONGEST_RELEASE).position(|byte| *byte == b' ')?;
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._+~-".contains(byte);
+    let word = &text[..end];
+    (!word.is_empty() && word.iter().all(is_plain)).then(|| String::from_utf8_lossy(word).into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const XZ: &[u8] = b"\xfd7zXZ\0";
 
     /// A boot file with one setup sector and this payload.
     fn boot_file(payload: &[u8]) -> Vec<u8> {
@@ -92,17 +238,74 @@ mod tests {
         file
     }
 
+    /// One of 64 bits whose header names a release.
+    fn named(payload: &[u8], release: &str) -> Vec<u8> {
+        let mut file = boot_file(payload);
+        file[FLAGS] = RUNS_IN_64_BITS;
+        let at = file.len() - SECTOR;
+        file[VERSION..VERSION + 2].copy_from_slice(&(at as u16).to_le_bytes());
+        file.extend(release.bytes());
+        file
+    }
+
+    fn refusal(file: &[u8], arch: Architecture) -> String {
+        match Kernel::of(file.to_vec(), arch).map(|_| ()).unwrap_err() {
+            Refusal::Unfit(why) => why,
+            Refusal::Unpacked(error) => error.to_string(),
+        }
+    }
+
     #[test]
     fn the_payload_is_found_where_the_header_says() {
         let packed = [XZ, b"rest"].concat();
-        assert_eq!(payload(&boot_file(&packed)), Some(&*packed));
+        assert_eq!(payload(&boot_file(&packed)).unwrap().1, &*packed);
+        // A gzip file ends with its length by itself.
+        let packed = b"\x1f\x8bgzip";
+        assert_eq!(payload(&boot_file(packed)).unwrap().1, b"\x1f\x8bgzip\0\0\0\0");
     }
 
     #[test]
     fn what_is_packed_otherwise_is_left_as_it_is() {
-        let file = boot_file(b"\x1f\x8bgzip");
+        let file = boot_file(b"other");
         assert_eq!(unpack(file.clone()).unwrap(), file);
         assert_eq!(unpack(b"\x7fELF".to_vec()).unwrap(), b"\x7fELF");
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_be_unpacked_here_boots_as_it_is_and_hides_what_it_has() {
+        let file = named(b"other", "6.6.52-vendor (me@here) #1");
+        let kernel = Kernel::of(file.clone(), Architecture::X86_64).map_err(|_| ()).unwrap();
+        assert_eq!((kernel.release.as_str(), kernel.boots == file), ("6.6.52-vendor", true));
+        assert_eq!(kernel.has("virtio-pci"), None);
+    }
+
+    #[test]
+    fn the_release_is_the_banners_and_no_formats() {
+        let kernel = b"\x01Linux version %s\0..Linux version 6.12.1+deb13-amd64 (debian";
+        assert_eq!(release(kernel).unwrap(), "6.12.1+deb13-amd64");
+        assert_eq!(release(b"Linux version ../../etc (x"), None);
+        assert_eq!(release(b"Linux version 6"), None);
+    }
+
+    #[test]
+    fn what_is_no_kernel_for_the_access_point_is_described() {
+        let mut arm64 = vec![0; 0x40];
+        arm64[0x38..0x3c].copy_from_slice(b"ARM\x64");
+        let x86 = named(b"other", "6.6.52 x");
+        let mut narrow = x86.clone();
+        narrow[FLAGS] = 0;
+        let vmlinux = [&elf::ELFMAG[..], &[2; 14], &elf::EM_X86_64.0.to_le_bytes()].concat();
+        let words = [
+            refusal(b"hsqs", Architecture::X86_64),
+            refusal(b"", Architecture::X86_64),
+            refusal(b"\xd0\x0d\xfe\xed", Architecture::Arm64),
+            refusal(&narrow, Architecture::X86_64),
+            refusal(&arm64, Architecture::X86_64),
+            refusal(&x86, Architecture::Arm64),
+            refusal(&arm64, Architecture::Arm64),
+            refusal(&vmlinux, Architecture::X86_64),
+        ];
+        insta::assert_snapshot!(words.join("\n"));
     }
 
     proptest::proptest! {
@@ -110,6 +313,9 @@ mod tests {
         fn any_bytes_have_a_payload_or_none(mut bytes: Vec<u8>, fill in 0_usize..2000) {
             bytes.resize(fill, 7);
             payload(&bytes);
+            architecture(&bytes);
+            release(&bytes);
+            release_in_header(&bytes);
         }
     }
 }

@@ -2,17 +2,26 @@
 //!
 //! Two layers, each cached by what it is made of. The base is the packages, pruned; it needs the
 //! network once. The image is the base with our programs on top; a new one of those costs no download.
+//! Firmware of somebody's own is another base, in the first one's place.
 
 mod accounts;
+pub mod board;
+mod firmware;
 mod folders;
 mod initramfs;
 mod kernel;
 mod modules;
+mod needs;
+mod origin;
 mod packages;
+mod packed;
 pub(crate) mod rebuilt;
 mod recipe;
+mod relocated;
+mod rootfs;
 mod setup;
 mod strip;
+mod tree;
 
 use std::{
     fs::{self, File},
@@ -25,6 +34,7 @@ use linux::file;
 use model::{
     architecture::Architecture,
     event::Event,
+    firmware::{Files, Firmware, Sums},
     name::{PackageName, Sha256Hex},
 };
 use serde::{Deserialize, Serialize};
@@ -32,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use self::{
     initramfs::{Content, Initramfs},
     modules::{Index, Module, Place},
+    origin::Origin,
     recipe::Port,
     setup::{Asked, Setup, Source},
 };
@@ -65,6 +76,19 @@ pub struct Image {
     pub packages: Vec<String>,
     /// SHA-256 of the agent in it, hexadecimal.
     pub agent: String,
+    /// What it was made from in place of Debian's packages.
+    pub firmware: Option<Firmware>,
+}
+
+/// The root of Debian's packages is about 110 MB; a guest's memory is enough for as much.
+const USUAL_ROOT: u64 = 160 << 20;
+
+impl Image {
+    /// Memory that its root takes beyond the usual one, MiB: twice its length, while it is unpacked.
+    pub(crate) fn more_memory_mib(&self) -> u32 {
+        let length = fs::metadata(&self.root).map_or(0, |root| root.len());
+        (2 * (length.saturating_sub(USUAL_ROOT) >> 20)) as u32
+    }
 }
 
 /// What the base says of itself.
@@ -72,6 +96,19 @@ pub struct Image {
 struct Base {
     release: String,
     packages: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    firmware: Option<Firmware>,
+    /// Where a root of somebody's own has a program in the place of one of ours.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    theirs: Vec<String>,
+}
+
+impl Base {
+    fn write(&self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join("base.json");
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        fs::write(&path, text).map_err(Error::file("write", path))
+    }
 }
 
 /// Finds the image in the cache, or makes it: with the packages that the command line names, and these.
@@ -84,17 +121,17 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
     lab.emit(Event::ImageStarted);
     // Before the packages: what is missing here is reported before they are fetched.
     let programs = find_programs(lab)?;
-    let more = lab.settings.packages_with(more);
-    let base_key = base_key(lab, &more);
-    let base_name = Name { kind: BASE, key: &base_key };
-    let obtain_base = || whole_base(lab, &more, &base_key);
-    // A base is held against its sums only where an image is made of it.
-    let base = lab.cache.find(base_name).map_or_else(obtain_base, Ok)?;
-    lab.cache.mark_used(base_name);
+    let origin = Origin::of(lab, more)?;
+    if origin.find(lab).is_none() {
+        origin.whole(lab)?;
+    }
+    let lost = || Error::ImageLacks("base".to_owned());
+    let (base_key, base) = origin.find(lab).ok_or_else(lost)?;
     let key = image_key(&base_key, &base, &programs)?;
     let name = Name { kind: IMAGE, key: &key };
-    let entry =
-        lab.cache.obtain(name, |folder| make_image(lab, &obtain_base()?, &programs, folder))?;
+    // A base is held against its sums only where an image is made of it.
+    let make = |folder: &Path| make_image(lab, &origin.whole(lab)?, &programs, folder);
+    let entry = lab.cache.obtain(name, make)?;
     lab.report_damage(&entry);
     let image = open(&entry.path, &programs)?;
     lab.emit(Event::ImageReady {
@@ -112,23 +149,44 @@ pub fn obtain(lab: &Lab, more: &[PackageName]) -> Result<Image, Error> {
 /// [`Error`]: a missing host package, no network, a full disk.
 pub fn obtain_base(lab: &Lab) -> Result<PathBuf, Error> {
     let more = lab.settings.packages_with(&[]);
-    let key = base_key(lab, &more);
+    let port = Port::of(lab.settings.arch);
+    let key = base_key(lab, port, &more);
     let found = lab.cache.find(Name { kind: BASE, key: &key });
-    found.map_or_else(|| whole_base(lab, &more, &key), Ok)
+    found.map_or_else(|| whole_base(lab, port, &more), Ok)
 }
 
-fn whole_base(lab: &Lab, more: &[PackageName], key: &str) -> Result<PathBuf, Error> {
+fn whole_base(lab: &Lab, port: Port, more: &[PackageName]) -> Result<PathBuf, Error> {
     let cache = lab.cache.trusting_nothing();
-    let base = cache.obtain(Name { kind: BASE, key }, |folder| make_base(lab, more, folder))?;
+    let key = base_key(lab, port, more);
+    let name = Name { kind: BASE, key: &key };
+    let base = cache.obtain(name, |folder| BaseMaker { lab, folder, more, port }.make())?;
     lab.report_damage(&base);
     Ok(base.path)
+}
+
+/// Refuses to go on with a run on other firmware than it was begun on.
+///
+/// # Errors
+///
+/// [`Error::Changed`], or [`Error::Firmware`] of a file that cannot be read.
+pub fn same_firmware(run: &Path, files: &Files, then: &Sums) -> Result<(), Error> {
+    let now = firmware::sums(files)?;
+    let text = |sums: &Sums| {
+        let all = sums.named().map(|(name, sum)| format!("{name} {}", &sum[..12]));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    if now == *then {
+        return Ok(());
+    }
+    let (then, now) = (text(then), text(&now));
+    Err(Error::Changed { path: run.to_owned(), what: "firmware", then, now })
 }
 
 /// How much of an image is in the cache.
 #[derive(Clone, Debug)]
 pub enum Cached {
     /// All of it.
-    Image(Image),
+    Image(Box<Image>),
     /// Its packages, without our programs on top.
     Base,
     /// Nothing.
@@ -142,17 +200,18 @@ pub enum Cached {
 /// [`Error::NoDeviceProgram`], or [`Error::File`] of an entry that cannot be read.
 pub fn cached(lab: &Lab, more: &[PackageName]) -> Result<Cached, Error> {
     let programs = find_programs(lab)?;
-    let base_key = base_key(lab, &lab.settings.packages_with(more));
-    let base = lab.cache.find(Name { kind: BASE, key: &base_key });
-    let Some(base) = base else { return Ok(Cached::Nothing) };
+    let found = Origin::of(lab, more)?.find(lab);
+    let Some((base_key, base)) = found else { return Ok(Cached::Nothing) };
     let key = image_key(&base_key, &base, &programs)?;
     let entry = lab.cache.find(Name { kind: IMAGE, key: &key });
-    entry.map_or(Ok(Cached::Base), |entry| open(&entry, &programs).map(Cached::Image))
+    entry.map_or(Ok(Cached::Base), |entry| {
+        open(&entry, &programs).map(|image| Cached::Image(Box::new(image)))
+    })
 }
 
-fn base_key(lab: &Lab, packages: &[PackageName]) -> String {
+fn base_key(lab: &Lab, port: Port, packages: &[PackageName]) -> String {
     let mirror = lab.settings.mirror.as_deref().unwrap_or("");
-    let recipe = Port::of(lab.settings.arch).text();
+    let recipe = port.text();
     cache::key([recipe.as_str(), mirror, &packages.join(" ")])
 }
 
@@ -169,10 +228,10 @@ fn sum(base: &Path) -> Result<Sha256Hex, Error> {
 fn open(entry: &Path, programs: &[Program]) -> Result<Image, Error> {
     let agent = programs.iter().find(|program| program.name == recipe::AGENT);
     let agent = agent.map(|agent| agent.sha256.to_string()).unwrap_or_default();
-    let Base { release, packages } = read_base(entry)?;
+    let Base { release, packages, firmware, .. } = read_base(entry)?;
     let (kernel, root) = (entry.join("kernel"), entry.join("root.cpio"));
     let id = sum(entry)?[..32].to_owned();
-    Ok(Image { id, kernel, root, release, packages, agent })
+    Ok(Image { id, kernel, root, release, packages, agent, firmware })
 }
 
 fn read_base(folder: &Path) -> Result<Base, Error> {
@@ -211,22 +270,10 @@ fn identity(programs: &[Program]) -> String {
         .collect()
 }
 
-fn make_base(lab: &Lab, more: &[PackageName], folder: &Path) -> Result<(), Error> {
-    lab.emit(Event::ImageStep { step: "packages".to_owned() });
-    let tar = folder.join("packages.tar");
-    packages::fetch(&tar, more, lab)?;
-    lab.emit(Event::ImageStep { step: "root".to_owned() });
-    let port = Port::of(lab.settings.arch);
-    let asked = BaseMaker { tar: &tar, folder, more, port }.make()?;
-    if let Some(step) = Asked::summary(&asked) {
-        lab.emit(Event::ImageStep { step });
-    }
-    fs::remove_file(&tar).map_err(Error::file("remove", tar))
-}
-
-/// Turns the packages' tar into the base.
+/// Makes the base of packages.
+#[derive(Clone, Copy)]
 struct BaseMaker<'a> {
-    tar: &'a Path,
+    lab: &'a Lab,
     folder: &'a Path,
     /// Packages beyond the recipe's, which may need what its own do not.
     more: &'a [PackageName],
@@ -234,13 +281,39 @@ struct BaseMaker<'a> {
 }
 
 impl BaseMaker<'_> {
+    fn make(self) -> Result<(), Error> {
+        let Self { lab, folder, more, port } = self;
+        lab.emit(Event::ImageStep { step: "packages".to_owned() });
+        let tar = folder.join("packages.tar");
+        packages::fetch(&tar, packages::Wanted { port, more }, lab)?;
+        lab.emit(Event::ImageStep { step: "root".to_owned() });
+        let asked = Unpacker { tar: &tar, folder, more, port }.unpack()?;
+        if let Some(step) = Asked::summary(&asked) {
+            lab.emit(Event::ImageStep { step });
+        }
+        fs::remove_file(&tar).map_err(Error::file("remove", tar))
+    }
+}
+
+/// Turns the packages' tar into the base.
+struct Unpacker<'a> {
+    tar: &'a Path,
+    folder: &'a Path,
+    more: &'a [PackageName],
+    port: Port,
+}
+
+impl Unpacker<'_> {
     /// Makes it; what packages beyond the recipe's asked for.
-    fn make(&self) -> Result<Vec<Asked>, Error> {
+    fn unpack(&self) -> Result<Vec<Asked>, Error> {
         let read = || Error::file("read", self.tar);
         let contents = self.index().map_err(read())?;
         let kernel = contents.kernel.ok_or_else(|| Error::ImageLacks("kernel".to_owned()))?;
         let mut tar = BufReader::new(File::open(self.tar).map_err(read())?);
-        let modules = Modules::find(&self.port.modules(), &contents.modules, &mut tar)?;
+        let modules = {
+            let wanted = [&self.port.modules()[..], self.port.ramdisk_modules()];
+            Modules::find(wanted, &contents.modules, &mut tar)?
+        };
         self.copy_kernel(&kernel, &mut tar)?;
         self.write_root(&modules, &contents.setup)
             .map_err(Error::file("write", self.folder.join("base.cpio")))?;
@@ -294,12 +367,12 @@ impl BaseMaker<'_> {
     fn write_root(&self, modules: &Modules, setup: &Setup) -> io::Result<()> {
         let out = BufWriter::new(File::create(self.folder.join("base.cpio"))?);
         let mut root = Initramfs::new(out);
-        for folder in recipe::FOLDERS {
+        for folder in self.port.folders() {
             root.folder(folder)?;
         }
         root.device("dev/console", 5, 1)?;
         let left_out = self.port.left_out();
-        let kept = if self.more.is_empty() { Vec::new() } else { self.port.kept_for_more() };
+        let kept = self.port.kept(!self.more.is_empty());
         for entry in self.archive()?.entries_with_seek()? {
             let entry = entry?;
             let path = root_path(&entry)?;
@@ -310,10 +383,10 @@ impl BaseMaker<'_> {
                 copy_entry(&mut root, &path, entry)?;
             }
         }
-        for (name, target) in recipe::LINKS {
-            root.link(name, target)?;
+        for (name, target) in self.port.links() {
+            root.link(&name, target)?;
         }
-        for (name, content) in recipe::FILES {
+        for (name, content) in self.port.files() {
             let more = match name {
                 recipe::PASSWD => setup.accounts.passwd(),
                 recipe::GROUP => setup.accounts.group_lines(),
@@ -330,9 +403,7 @@ impl BaseMaker<'_> {
 
     fn write_facts(&self, kernel: &Place, packages: Vec<String>) -> Result<(), Error> {
         let release = kernel.path.trim_start_matches("boot/vmlinuz-").to_owned();
-        let path = self.folder.join("base.json");
-        let text = serde_json::to_string_pretty(&Base { release, packages }).unwrap_or_default();
-        fs::write(&path, text).map_err(Error::file("write", path))
+        Base { release, packages, firmware: None, theirs: Vec::new() }.write(self.folder)
     }
 }
 
@@ -392,23 +463,43 @@ struct Modules {
     always: usize,
     /// So many behind them in one with a line to the host.
     forward: usize,
+    /// Those of a board's ramdisk, apart from all others.
+    ramdisk: Vec<Module>,
 }
 
 impl Modules {
-    fn find(own: &[&str], index: &Index, tar: &mut BufReader<File>) -> Result<Self, Error> {
+    /// Of these that every guest loads, and those of a board's ramdisk.
+    fn find(
+        [own, ramdisk]: [&[&str]; 2],
+        index: &Index,
+        tar: &mut impl modules::Source,
+    ) -> Result<Self, Error> {
         let always = modules::in_load_order(own, index, tar)?.len();
         // The same ones come first again: what is wanted is looked for in its order.
         let wanted = [own, &recipe::FORWARD_MODULES[..]].concat();
         let forward = modules::in_load_order(&wanted, index, tar)?.len() - always;
         let wanted = [&wanted[..], &recipe::WAN_MODULES[..]].concat();
-        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward })
+        let ramdisk = modules::in_load_order(ramdisk, index, tar)?;
+        Ok(Self { all: modules::in_load_order(&wanted, index, tar)?, always, forward, ramdisk })
+    }
+
+    /// The lists from which pid 1 loads them, of paths in the root.
+    fn lists(&self, place: impl Fn(&str) -> String) -> [(&'static str, String); 3] {
+        let (always, rest) = self.all.split_at(self.always);
+        let (forward, wan) = rest.split_at(self.forward);
+        let list = |modules: &[Module]| {
+            modules.iter().map(|module| format!("/{}\n", place(&module.path))).collect()
+        };
+        [("modules", list(always)), ("modules-forward", list(forward)), ("modules-wan", list(wan))]
     }
 }
 
 /// The modules, and the lists from which pid 1 loads them.
 fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io::Result<()> {
     let mut made = Vec::new();
-    for module in &modules.all {
+    let is_known = |path: &str| modules.all.iter().any(|module| module.path == path);
+    let ramdisk = modules.ramdisk.iter().filter(|module| !is_known(&module.path));
+    for module in modules.all.iter().chain(ramdisk) {
         let parents = module.path.match_indices('/').map(|(at, _)| &module.path[..at]);
         for parent in parents.filter(|parent| parent.starts_with("lib/modules")) {
             if !made.iter().any(|known| known == parent) {
@@ -418,14 +509,14 @@ fn write_modules(root: &mut Initramfs<impl io::Write>, modules: &Modules) -> io:
         }
         root.file(&module.path, false, &module.content)?;
     }
-    let (always, rest) = modules.all.split_at(modules.always);
-    let (forward, wan) = rest.split_at(modules.forward);
-    for (name, modules) in [("modules", always), ("modules-forward", forward), ("modules-wan", wan)]
-    {
-        let list: String = modules.iter().map(|module| format!("/{}\n", module.path)).collect();
+    for (name, list) in modules.lists(str::to_owned) {
         root.file(&format!("etc/headroom/{name}"), false, list.as_bytes())?;
     }
-    Ok(())
+    if modules.ramdisk.is_empty() {
+        return Ok(());
+    }
+    let list: String = modules.ramdisk.iter().map(|module| format!("/{}\n", module.path)).collect();
+    root.file(&format!("etc/headroom/{}", board::RAMDISK_LIST), false, list.as_bytes())
 }
 
 /// The base with our programs on top: the kernel unpacks archives one after the other.
@@ -436,11 +527,14 @@ fn make_image(lab: &Lab, base: &Path, programs: &[Program], folder: &Path) -> Re
         fs::copy(base.join(name), &to).map_err(Error::file("write", to))?;
     }
     let path = folder.join("root.cpio");
+    let theirs = read_base(base)?.theirs;
     let write = || {
         let mut out = BufWriter::new(File::create(&path)?);
         io::copy(&mut File::open(base.join("base.cpio"))?, &mut out)?;
         let mut root = Initramfs::new(out);
-        for program in programs {
+        for program in
+            programs.iter().filter(|program| !theirs.iter().any(|own| own == program.place))
+        {
             root.file(program.place, true, &strip::stripped(fs::read(&program.path)?))?;
         }
         io::Write::flush(&mut root.finish()?)

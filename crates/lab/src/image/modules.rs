@@ -1,15 +1,19 @@
-//! Kernel modules: which files are needed, in which order they load. Reads the packages' tar.
+//! Kernel modules: which files are needed, in which order they load. Where their bytes come from is the caller's.
 
 use std::{
     collections::BTreeMap,
-    io::{Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
 };
 
 use object::{Object, ObjectSection};
 
+use super::packed::Format;
 use crate::Error;
 
-/// Where a module lies in the tar.
+/// The largest module that is unpacked, bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// Where a file lies in a tar.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// Its path in the root, without a leading slash.
@@ -31,10 +35,26 @@ pub(super) struct Module {
 /// All modules of the tar, by name (`mac80211`), with `-` as `_`.
 pub(super) type Index = BTreeMap<String, Place>;
 
-/// The name that the kernel knows a module file by.
+/// The name that the kernel knows a module file by, which may be packed.
 pub(super) fn name_of(path: &str) -> Option<String> {
-    let file = path.rsplit('/').next()?.strip_suffix(".ko")?;
-    Some(file.replace('-', "_"))
+    let file = path.rsplit('/').next()?;
+    let name = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].iter().find_map(|end| file.strip_suffix(end));
+    Some(name?.replace('-', "_"))
+}
+
+/// What gives a module's bytes.
+pub(super) trait Source {
+    /// As they lie there, packed or not.
+    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>>;
+}
+
+impl<T: Read + Seek> Source for T {
+    fn read(&mut self, place: &Place) -> io::Result<Vec<u8>> {
+        let mut content = vec![0; place.size as usize];
+        self.seek(SeekFrom::Start(place.offset))?;
+        self.read_exact(&mut content)?;
+        Ok(content)
+    }
 }
 
 /// The wanted modules and all they depend on, each after what it depends on. A wanted module that the
@@ -46,9 +66,9 @@ pub(super) fn name_of(path: &str) -> Option<String> {
 pub(super) fn in_load_order(
     wanted: &[&str],
     index: &Index,
-    tar: &mut (impl Read + Seek),
+    source: &mut impl Source,
 ) -> Result<Vec<Module>, Error> {
-    let mut loader = Loader { index, tar, order: Vec::new(), seen: Vec::new() };
+    let mut loader = Loader { index, source, order: Vec::new(), seen: Vec::new() };
     for name in wanted {
         let name = name.replace('-', "_");
         if index.contains_key(&name) {
@@ -60,12 +80,12 @@ pub(super) fn in_load_order(
 
 struct Loader<'a, T> {
     index: &'a Index,
-    tar: &'a mut T,
+    source: &'a mut T,
     order: Vec<Module>,
     seen: Vec<String>,
 }
 
-impl<T: Read + Seek> Loader<'_, T> {
+impl<T: Source> Loader<'_, T> {
     /// Depth first; `seen` also ends a circle, which a sound kernel does not have.
     fn add(&mut self, name: &str) -> Result<(), Error> {
         if self.seen.iter().any(|seen| seen == name) {
@@ -74,35 +94,48 @@ impl<T: Read + Seek> Loader<'_, T> {
         self.seen.push(name.to_owned());
         let lacks = || Error::ImageLacks(format!("kernel module {name}"));
         let place = self.index.get(name).ok_or_else(lacks)?.clone();
-        let content = self.read(&place).map_err(Error::file("read", &place.path))?;
+        let content = content(&place, self.source)?;
         for dependency in depends(&content).ok_or_else(lacks)? {
             self.add(&dependency)?;
         }
         self.order.push(Module { path: place.path, content });
         Ok(())
     }
+}
 
-    fn read(&mut self, place: &Place) -> std::io::Result<Vec<u8>> {
-        let mut content = vec![0; place.size as usize];
-        self.tar.seek(SeekFrom::Start(place.offset))?;
-        self.tar.read_exact(&mut content)?;
-        Ok(content)
+/// A module's file, unpacked.
+pub(super) fn content(place: &Place, source: &mut impl Source) -> Result<Vec<u8>, Error> {
+    let content = source.read(place).map_err(Error::file("read", &place.path))?;
+    match Format::of(&content) {
+        Some(format) => format.bytes(&content, LARGEST),
+        None => Ok(content),
     }
 }
 
 /// What a module says it depends on, in `.modinfo`; `None` if it is no module.
 fn depends(content: &[u8]) -> Option<Vec<String>> {
-    let file = object::File::parse(content).ok()?;
-    let info = file.section_by_name(".modinfo")?.data().ok()?;
-    let line = info
-        .split(|byte| *byte == 0)
-        .find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix("depends="))
-        .unwrap_or_default();
+    let line = information(content, "depends=")?.unwrap_or_default();
     Some(
         line.split(',')
             .filter(|name| !name.is_empty())
             .map(|name| name.replace('-', "_"))
             .collect(),
+    )
+}
+
+/// The kernel's release that a module was built for; `None` where it does not say so.
+pub(super) fn release(content: &[u8]) -> Option<String> {
+    let magic = information(content, "vermagic=").flatten()?;
+    magic.split(' ').next().map(str::to_owned)
+}
+
+/// A line of `.modinfo`, without its name; the outer `None` for what is no module.
+fn information(content: &[u8], name: &str) -> Option<Option<String>> {
+    let file = object::File::parse(content).ok()?;
+    let info = file.section_by_name(".modinfo")?.data().ok()?;
+    let mut lines = info.split(|byte| *byte == 0);
+    Some(
+        lines.find_map(|line| Some(std::str::from_utf8(line).ok()?.strip_prefix(name)?.to_owned())),
     )
 }
 
@@ -113,6 +146,7 @@ mod tests {
     #[test]
     fn a_module_is_known_by_its_file() {
         assert_eq!(name_of("lib/modules/6/kernel/crypto/aes-x.ko").unwrap(), "aes_x");
+        assert_eq!(name_of("lib/modules/6/virtio-pci.ko.xz").unwrap(), "virtio_pci");
         assert_eq!(name_of("lib/modules/6/modules.order"), None);
     }
 

@@ -30,18 +30,27 @@ pub(super) const LIST_FILE: &str = "headroom-packages";
 /// Where the other one leaves the scripts.
 pub(super) const SCRIPT_FOLDER: &str = "headroom-scripts/";
 
-/// Downloads and extracts the recipe's packages into a tar.
+/// What is fetched.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// The recipe's packages.
+    pub(super) port: Port,
+    /// And more.
+    pub(super) more: &'a [PackageName],
+}
+
+/// Downloads and extracts packages into a tar.
 ///
 /// # Errors
 ///
 /// [`Error::MissingProgram`], or [`Error::Program`] with the end of what mmdebstrap said.
-pub(super) fn fetch(tar: &Path, more: &[PackageName], lab: &Lab) -> Result<(), Error> {
+pub(super) fn fetch(tar: &Path, wanted: Wanted<'_>, lab: &Lab) -> Result<(), Error> {
+    let Wanted { port, more } = wanted;
     host::require("mmdebstrap", "mmdebstrap")?;
     let mode = if rustix::process::geteuid().is_root() { "root" } else { "unshare" };
     if mode == "unshare" {
         host::require("newuidmap", "uidmap")?;
     }
-    let port = Port::of(lab.settings.arch);
     let output = File::create(tar).map_err(Error::file("write", tar))?;
     let mut command = host::bound("TERM");
     command

@@ -6,16 +6,15 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
 };
 
-use cpio::newc::Reader;
 use linux::file;
 
 use super::{
     IMAGE, Image,
-    initramfs::{CHARACTER_DEVICE, Content, FILE, FOLDER, Initramfs, LINK, TYPE},
+    initramfs::{CHARACTER_DEVICE, Content, Entry, FILE, FOLDER, Initramfs, LINK, TYPE, entries},
     sum,
 };
 use crate::{
@@ -72,14 +71,6 @@ fn make(image: &Image, folder: &Path) -> Result<(), Error> {
     write().map_err(Error::file("write", &path))
 }
 
-/// One entry of an archive.
-struct Entry {
-    name: String,
-    mode: u32,
-    device: (u32, u32),
-    content: Vec<u8>,
-}
-
 /// Folders and links keep their order, because files are unpacked through them; files come in reverse behind the
 /// padding. Of two with one name the later one counts, as for the kernel.
 fn rebuild<W: Write>(archives: &[u8], out: W) -> io::Result<W> {
@@ -109,24 +100,6 @@ fn write(root: &mut Initramfs<impl Write>, entry: &Entry) -> io::Result<()> {
             root.stream(name, *mode, &mut Content { size, bytes })
         }
     }
-}
-
-/// The entries of archives that lie one behind the other, filled up with zeros.
-fn entries(mut rest: &[u8]) -> io::Result<Vec<Entry>> {
-    let mut all = Vec::new();
-    while let Some(begin) = rest.iter().position(|byte| *byte != 0) {
-        let mut reader = Reader::new(&rest[begin..])?;
-        let entry = reader.entry();
-        if !entry.is_trailer() {
-            let (name, mode) = (entry.name().to_owned(), entry.mode());
-            let device = (entry.rdev_major(), entry.rdev_minor());
-            let mut content = Vec::new();
-            reader.read_to_end(&mut content)?;
-            all.push(Entry { name, mode, device, content });
-        }
-        rest = reader.finish()?;
-    }
-    Ok(all)
 }
 
 #[cfg(test)]

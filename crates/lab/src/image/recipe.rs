@@ -15,9 +15,13 @@ pub(super) struct Port {
     /// The module with the processor's own instructions for the radios' cipher.
     cipher: &'static str,
     /// Debian's folder of the architecture's libraries, below `usr/lib`.
-    libraries: &'static str,
+    pub(super) libraries: &'static str,
+    /// The loader of its programs.
+    pub(super) loader: &'static str,
     /// What else of its packages no program of the guest reads.
     unread: &'static [&'static str],
+    /// Whether it is a board's: its root is on a disk, and its tools are BusyBox's.
+    board: bool,
 }
 
 impl Port {
@@ -29,22 +33,32 @@ impl Port {
                 kernel: "linux-image-amd64",
                 cipher: "aesni_intel",
                 libraries: "x86_64-linux-gnu",
+                loader: "ld-linux-x86-64.so.2",
                 unread: &[],
+                board: false,
             },
             Architecture::Arm64 => Self {
                 debian: "arm64",
                 kernel: "linux-image-arm64",
                 cipher: "aes_ce_ccm",
                 libraries: "aarch64-linux-gnu",
+                loader: "ld-linux-aarch64.so.1",
                 // Device trees of boards; the guest's is QEMU's own.
                 unread: &["usr/lib/linux-image-"],
+                board: false,
             },
         }
     }
 
+    /// That of a board, which is a machine of arm64.
+    pub(super) const fn of_board() -> Self {
+        Self { board: true, ..Self::of(Architecture::Arm64) }
+    }
+
     /// The packages that an image is made from, alongside what they depend on.
     fn packages(&self) -> Vec<&'static str> {
-        PACKAGES.into_iter().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
+        let names: &[&'static str] = if self.board { &BOARD_PACKAGES } else { &PACKAGES };
+        names.iter().copied().map(|name| if name == KERNEL { self.kernel } else { name }).collect()
     }
 
     /// Kernel modules that pid 1 loads.
@@ -52,14 +66,41 @@ impl Port {
         MODULES.into_iter().map(|name| if name == CIPHER { self.cipher } else { name }).collect()
     }
 
-    /// Beginnings of paths that no program of the guest reads.
-    pub(super) fn left_out(&self) -> Vec<String> {
-        self.placed(&[&LEFT_OUT[..], self.unread].concat())
+    /// Kernel modules that a board's first stage loads from its ramdisk: its disk, and the file systems there.
+    pub(super) const fn ramdisk_modules(&self) -> &'static [&'static str] {
+        if self.board { &RAMDISK_MODULES } else { &[] }
     }
 
-    /// Of these, what is kept where somebody adds packages: programs of others are linked with it.
-    pub(super) fn kept_for_more(&self) -> Vec<String> {
-        self.placed(&KEPT_FOR_MORE)
+    /// Folders that must exist, whether a package brings them or not.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &'static str> {
+        let more: &[&str] = if self.board { &BOARD_FOLDERS } else { &[] };
+        FOLDERS.into_iter().chain(more.iter().copied())
+    }
+
+    /// Symbolic links that the packages' install scripts would have made.
+    pub(super) fn links(&self) -> impl Iterator<Item = (String, &'static str)> {
+        let applets: &[&str] = if self.board { &BOARD_APPLETS } else { &[] };
+        let applets = applets.iter().map(|name| (format!("usr/bin/{name}"), "/bin/busybox"));
+        LINKS.into_iter().map(|(name, target)| (name.to_owned(), target)).chain(applets)
+    }
+
+    /// Files of our own; a board has no bash.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let shell = if self.board { "/bin/sh" } else { "/bin/bash" };
+        FILES.into_iter().map(move |(name, text)| (name, text.replace("/bin/bash", shell)))
+    }
+
+    /// Beginnings of paths that no program of the guest reads.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let more: &[&str] = if self.board { &BOARD_LEFT_OUT } else { &[] };
+        self.placed(&[&LEFT_OUT[..], self.unread, more].concat())
+    }
+
+    /// Of these, what is kept: where somebody adds packages, what programs of others are linked with.
+    pub(super) fn kept(&self, for_more: bool) -> Vec<String> {
+        let of_board: &[&str] = if self.board { &BOARD_KEPT } else { &[] };
+        let of_more: &[&str] = if for_more { &KEPT_FOR_MORE } else { &[] };
+        self.placed(&[of_board, of_more].concat())
     }
 
     fn placed(&self, paths: &[&str]) -> Vec<String> {
@@ -69,8 +110,13 @@ impl Port {
     /// All of the recipe but our own programs as one text, for the base's name.
     pub(super) fn text(&self) -> String {
         let (packages, modules, left_out) = (self.packages(), self.modules(), self.left_out());
+        let more = if self.board {
+            format!(" {RAMDISK_MODULES:?} {BOARD_FOLDERS:?} {BOARD_APPLETS:?} {BOARD_KEPT:?}")
+        } else {
+            String::new()
+        };
         format!(
-            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}"
+            "5 {SUITE} {packages:?} {modules:?} {FORWARD_MODULES:?} {WAN_MODULES:?} {left_out:?} {FOLDERS:?} {LINKS:?} {FILES:?}{more}"
         )
     }
 
@@ -107,6 +153,140 @@ const PACKAGES: [&str; 18] = [
     "wpasupplicant",
 ];
 
+/// Those of a board: what a small device has, and ssh. Its kernel is the same as the virtual access point's.
+const BOARD_PACKAGES: [&str; 10] = [
+    "busybox-static",
+    "dash",
+    "dropbear-bin",
+    "hostapd",
+    "iproute2",
+    "iw",
+    KERNEL,
+    "ncurses-base",
+    "wireless-regdb",
+    "wpasupplicant",
+];
+
+/// What a board's first stage loads: its disk, what is on it, and what starts it again when it hangs. The checksum is
+/// one that ext4 asks for by name.
+const RAMDISK_MODULES: [&str; 7] =
+    ["virtio_pci", "virtio_blk", "squashfs", "overlay", "crc32c_generic", "ext4", "i6300esb"];
+
+/// Where a board's first stage mounts what is no part of an image, and the image itself.
+const BOARD_FOLDERS: [&str; 5] = ["bin", "boot", "overlay", "rom", "usr/bin"];
+
+/// What a small device has not: the programs of packages that it needs for something else.
+const BOARD_LEFT_OUT: [&str; 7] = [
+    "bin/",
+    "lib/LIBRARIES/security/",
+    "lib/klibc-",
+    "sbin/",
+    "usr/bin/",
+    "usr/lib/klibc/",
+    "usr/sbin/",
+];
+
+/// Of these, its own: beginnings of paths, a program's with the slash that ends it.
+const BOARD_KEPT: [&str; 15] = [
+    "bin/busybox/",
+    "bin/dash/",
+    "bin/ip/",
+    "bin/sh/",
+    "bin/ss/",
+    "sbin/bridge/",
+    "sbin/ip/",
+    "sbin/iw/",
+    "sbin/tc/",
+    "sbin/wpa_cli/",
+    "sbin/wpa_supplicant/",
+    "usr/sbin/dropbear/",
+    "usr/sbin/hostapd",
+    "usr/sbin/iw/",
+    "usr/sbin/wpa_",
+];
+
+/// A board's tools.
+const BOARD_APPLETS: [&str; 78] = [
+    "[",
+    "ash",
+    "awk",
+    "basename",
+    "blockdev",
+    "cat",
+    "chmod",
+    "chown",
+    "chroot",
+    "clear",
+    "cmp",
+    "cp",
+    "cut",
+    "date",
+    "dd",
+    "df",
+    "dirname",
+    "dmesg",
+    "du",
+    "echo",
+    "env",
+    "expr",
+    "false",
+    "find",
+    "free",
+    "grep",
+    "gunzip",
+    "gzip",
+    "halt",
+    "head",
+    "hexdump",
+    "hostname",
+    "id",
+    "kill",
+    "killall",
+    "ln",
+    "ls",
+    "lsmod",
+    "md5sum",
+    "mkdir",
+    "mkfifo",
+    "mount",
+    "mv",
+    "nc",
+    "od",
+    "pidof",
+    "poweroff",
+    "printf",
+    "ps",
+    "pwd",
+    "readlink",
+    "reboot",
+    "rm",
+    "rmdir",
+    "sed",
+    "seq",
+    "setsid",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "stat",
+    "stty",
+    "sync",
+    "tail",
+    "tar",
+    "test",
+    "timeout",
+    "top",
+    "touch",
+    "tr",
+    "true",
+    "umount",
+    "uname",
+    "uptime",
+    "vi",
+    "wc",
+    "which",
+    "xargs",
+];
+
 /// Kernel modules that pid 1 loads; what they depend on is found in them. The guest has no modprobe
 /// helper, so the ciphers that mac80211 asks for are named here, and what tells of unix sockets.
 const MODULES: [&str; 8] =
@@ -123,7 +303,7 @@ pub(super) const WAN_MODULES: [&str; 7] =
 
 /// Our own programs, as the build names them, and where the guest has them.
 pub(super) const PROGRAMS: [(&str, &str); 7] = [
-    ("headroom-init", "init"),
+    (INIT, "init"),
     (AGENT, "sbin/headroom-agent"),
     ("stationd", "usr/sbin/stationd"),
     ("guard", "usr/sbin/guard"),
@@ -132,8 +312,40 @@ pub(super) const PROGRAMS: [(&str, &str); 7] = [
     ("station-floor", "usr/bin/station-floor"),
 ];
 
+/// The one of them that is pid 1.
+pub(super) const INIT: &str = "headroom-init";
+/// So many of them, the first, replace what a root of somebody's own has there.
+pub(super) const ALWAYS_OURS: usize = 2;
+
 /// The one of them that a run's identity names.
 pub(super) const AGENT: &str = "headroom-agent";
+
+/// Programs of Debian's that an access point has beside a root that has none of their name: what a person, a study or
+/// the agent calls, where it lies in the packages, and the package.
+pub(super) const TOOLS: [(&str, &str, &str); 10] = [
+    ("hostapd", "usr/sbin/hostapd", "hostapd"),
+    ("hostapd_cli", "usr/sbin/hostapd_cli", "hostapd"),
+    ("iw", "sbin/iw", "iw"),
+    ("ip", "bin/ip", "iproute2"),
+    ("iperf3", "usr/bin/iperf3", "iperf3"),
+    ("socat", "usr/bin/socat", "socat"),
+    ("stress-ng", "usr/bin/stress-ng", "stress-ng"),
+    ("tcpdump", "usr/bin/tcpdump", "tcpdump"),
+    ("prometheus-node-exporter", "usr/bin/prometheus-node-exporter", "prometheus-node-exporter"),
+    BUSYBOX,
+];
+/// The one of them that needs no library, and is the shell where there is no other.
+pub(super) const BUSYBOX: (&str, &str, &str) = ("busybox", "bin/busybox", "busybox-static");
+
+/// What the clients are, whatever the access point is: devices of other people's.
+pub(super) const CLIENTS: (&str, &str, &str) =
+    ("wpa_supplicant", "sbin/wpa_supplicant", "wpasupplicant");
+
+/// The rules of the air, as the kernel asks for them, and where the packages have them.
+pub(super) const REGULATIONS: [(&str, &str); 2] = [
+    ("lib/firmware/regulatory.db", "lib/firmware/regulatory.db-upstream"),
+    ("lib/firmware/regulatory.db.p7s", "lib/firmware/regulatory.db.p7s-upstream"),
+];
 
 /// Symbolic links that the packages' install scripts would have made.
 pub(super) const LINKS: [(&str, &str); 3] = [

@@ -48,6 +48,8 @@ pub struct StudyFile<S = Study> {
     pub sha256: Sha256Hex,
     /// What it means, and what is carried out.
     pub study: S,
+    /// Where it lies: paths in it begin there, and its build commands run there.
+    pub folder: PathBuf,
     /// What the command line changed in it, as `window = 10s`.
     pub overrides: Vec<String>,
     /// Only trials for these are done; empty is all that the study asks for.
@@ -68,6 +70,7 @@ impl<S> StudyFile<S> {
             sha256: cache::sum(text.as_bytes()),
             text,
             study,
+            folder: PathBuf::from("."),
             overrides: Vec::new(),
             only: Vec::new(),
             is_cut: false,
@@ -150,7 +153,11 @@ impl StudyText {
         let Self { path, text } = self;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let wrong = |Fault { line, why }| Error::Wrong { path: path.clone(), line, why };
-        given(&name, text, defaults).map_err(wrong)
+        let mut given = given(&name, text, defaults).map_err(wrong)?;
+        if let Any::Clients(file) = &mut given {
+            folder_of(&path).clone_into(&mut file.folder);
+        }
+        Ok(given)
     }
 }
 
@@ -161,6 +168,11 @@ impl StudyText {
 /// [`Error`], with file and line.
 pub fn load(path: &Path) -> Result<AnyStudyFile, Error> {
     StudyText::read(path)?.study()
+}
+
+/// The folder in which a file lies, as its path says it.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
 fn given(name: &str, text: String, defaults: Defaults) -> Result<AnyStudyFile, Fault> {

@@ -31,6 +31,8 @@ pub struct Shape {
     pub wan: bool,
     /// A line from the host to the guest. A measured guest has none.
     pub forward: Option<Forward>,
+    /// Memory that its root takes beyond Debian's, MiB. The snapshot fills it in, which knows the image.
+    pub root_mib: u32,
     /// What is different in it, where it is an access point of a perturbed state.
     pub perturbed: Option<Perturbation>,
 }
@@ -84,7 +86,7 @@ impl Shape {
     /// Memory of the guest, MiB: the in-memory root twice while it is unpacked, the kernel, and what
     /// each client's supplicant and mac80211 take.
     pub fn memory_mib(&self) -> u32 {
-        let needed = 640 + self.clients;
+        let needed = 640 + self.root_mib + self.clients;
         // Whole quarters of a gibibyte, so that nearby counts share what the host has cached.
         needed.div_ceil(256) * 256
     }
@@ -290,6 +292,7 @@ mod tests {
             shell: false,
             wan: false,
             forward: None,
+            root_mib: 0,
             perturbed: None,
         }
     }

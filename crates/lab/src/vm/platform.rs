@@ -17,7 +17,7 @@ pub struct Platform {
     /// The processor of counted mode: none of its instructions returns the host's entropy.
     pub(super) counted: &'static str,
     /// The processor of real-time mode where it is emulated.
-    pub(super) emulated: &'static str,
+    pub(crate) emulated: &'static str,
     /// Another processor, for which the C library and the kernel choose other code; the same holds for it as for
     /// that of counted mode.
     pub(super) other: &'static str,

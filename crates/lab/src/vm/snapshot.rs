@@ -59,6 +59,7 @@ pub struct Born {
 ///
 /// [`Error`]: the access point does not come up with the clients that it should have.
 pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error> {
+    let shape = &with_root(image, shape);
     let key = key(lab, image, shape);
     let name = Name { kind: KIND, key: &key };
     let entry = lab.cache.obtain(name, |folder| make(lab, image, shape, folder))?;
@@ -78,7 +79,13 @@ pub fn obtain(lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error
 
 /// Whether the cache has a snapshot; it is not checked.
 pub(crate) fn is_cached(lab: &Lab, image: &Image, shape: &Shape) -> bool {
+    let shape = &with_root(image, shape);
     lab.cache.find(Name { kind: KIND, key: &key(lab, image, shape) }).is_some()
+}
+
+/// The shape with memory for the image's root.
+fn with_root(image: &Image, shape: &Shape) -> Shape {
+    Shape { root_mib: image.more_memory_mib(), ..shape.clone() }
 }
 
 fn key(lab: &Lab, image: &Image, shape: &Shape) -> String {
@@ -238,6 +245,7 @@ mod tests {
             shell: false,
             wan: false,
             forward: None,
+            root_mib: 0,
             perturbed: None,
         };
         check_clients(&census(counts), &shape).map_err(|failure| failure.to_string())

@@ -119,7 +119,7 @@ impl<'a> Page<'a> {
                 measured::applications(run),
                 measured::controls(run),
             ],
-            again: again::whole(&run.overrides),
+            again: again::whole(&run.overrides) + &again::firmware(&run.lab),
             sections: vec![
                 (true, "answer", "In sentences"),
                 (true, "harm", "The harm"),

@@ -57,6 +57,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
     let said = [
         ("--with", flags.with.is_some()),
         ("--other-device", flags.other_device.is_some()),
+        ("--other-rootfs", flags.other.is_named()),
         ("--clients", flags.clients.is_some()),
         ("--up-to", flags.up_to.is_some()),
         ("--changes", !flags.changes.is_empty()),
@@ -288,6 +289,7 @@ mod tests {
         for words in [
             "busy --with txd=txd",
             "busy --other-device folder",
+            "busy --other-rootfs root.tar",
             "busy event --clients 18",
             "busy event --up-to 48",
             "busy event --changes spin",

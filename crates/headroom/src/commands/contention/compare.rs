@@ -63,6 +63,7 @@ fn refuse_others(flags: &flags::Compare) -> Result<(), Failure> {
     let said = [
         ("--with", flags.with.is_some()),
         ("--other-device", flags.other_device.is_some()),
+        ("--other-rootfs", flags.other.is_named()),
         ("--a-a", flags.a_a),
         ("--clients", flags.clients.is_some()),
         ("--rate", flags.point.rate.is_some()),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_device_can_is_listed_and_how_to_better_it() {
+    fn findings_say_what_a_device_can_and_how_to_better_it() {
         let interfaces =
             vec![InterfaceCensus { name: "phy0-ap0".into(), kernel: Some(3), hostapd: None }];
         let facts = Facts {

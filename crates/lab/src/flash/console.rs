@@ -1,0 +1,100 @@
+//! What a device's serial console says while nobody can reach the device otherwise.
+
+use std::{
+    io::Read,
+    process::{Child, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use crate::{device_file::DeviceFile, host_command};
+
+/// So much of its end is kept, bytes.
+const KEPT: usize = 64 << 10;
+
+/// So many lines of it are reported.
+const LINES: usize = 6;
+
+/// What lines begin with that say why a device does not start: the kernel's, and those of U-Boot and of our pid 1.
+const MARKS: [&str; 6] = [
+    "Kernel panic - not syncing",
+    "headroom-init: failed",
+    "headroom: ",
+    "Bad hash",
+    "Bad Data Hash",
+    "ERROR: can't get kernel image",
+];
+
+/// A console that is read.
+#[derive(Debug)]
+pub(super) struct Console {
+    command: Child,
+    shown: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Console {
+    /// Begins to read it; `None` where the device file has none, or its command cannot be started.
+    pub(super) fn watch(device: &DeviceFile) -> Option<Self> {
+        let console = device.console.as_ref()?;
+        let mut command = host_command::in_group("sh");
+        command.args(["-c", &console.command.0]).current_dir(&device.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut command = command.spawn().ok()?;
+        let mut output = command.stdout.take()?;
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&shown);
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut buffer) {
+                let mut shown = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                shown.extend_from_slice(&buffer[..length]);
+                let more = shown.len().saturating_sub(KEPT);
+                shown.drain(..more);
+            }
+        });
+        Some(Self { command, shown })
+    }
+
+    /// The lines that say why a device did not start, the last ones.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        reasons(&self.shown.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        host_command::end(&mut self.command);
+    }
+}
+
+fn reasons(shown: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(shown);
+    let is_slot = |text: &str| {
+        text.strip_prefix("headroom: slot ").is_some_and(|rest| rest.trim().len() == 1)
+    };
+    let reason = |line: &str| {
+        let at = MARKS.iter().find_map(|mark| line.find(mark))?;
+        let text = model::inert::line(line[at..].trim()).into_owned();
+        (!is_slot(&text)).then_some(text)
+    };
+    let mut lines: Vec<String> = text.lines().filter_map(reason).collect();
+    lines.dedup();
+    lines.split_off(lines.len().saturating_sub(LINES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_the_lines_that_say_why_a_device_did_not_start() {
+        let shown =
+            b"headroom: slot b\r\n[    2.1] headroom-init: failed: failed to mount /dev/vda6\r\n\
+            headroom: slot b\r\nheadroom: slot b did not come up\r\nheadroom: slot a\r\n";
+        let expected = [
+            "headroom-init: failed: failed to mount /dev/vda6",
+            "headroom: slot b did not come up",
+        ];
+        assert_eq!(reasons(shown), expected);
+    }
+}

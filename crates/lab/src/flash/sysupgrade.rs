@@ -1,0 +1,60 @@
+//! By OpenWrt's own `sysupgrade`: the image is copied into the device's memory and handed over, and the device is back when
+//! it answers after another start.
+//!
+//! What is flashed where, and what happens to an image that does not start, is the device's own. Nothing is proved of the
+//! content: OpenWrt names no sums of what it runs from.
+
+use std::{fs::File, path::Path, time::Duration};
+
+use model::inert;
+
+use super::{Failure, Flashed, Target, Waiting, shell::Answer};
+use crate::{Error, cache};
+
+/// So long copying may take, and so much longer as its bytes take over a slow link, bytes a second.
+const COPYING: Duration = Duration::from_secs(60);
+const SLOWEST: u64 = 128 << 10;
+
+/// `sysupgrade` ends its ssh server while it works.
+const FLASHING: Duration = Duration::from_secs(60);
+
+/// Takes the image in, and has it looked at: `-T` says whether it is one for this device, and changes nothing.
+const TAKE: &str = r#"
+file=/tmp/headroom.image
+trap 'rm -f "$file"' HUP INT TERM
+command -v sysupgrade >/dev/null || { echo "it has no sysupgrade" >&2; exit 1; }
+cat >"$file" && [ "$(wc -c <"$file")" -eq $SIZE ] || { rm -f "$file"; echo "/tmp has no room for the image" >&2; exit 1; }
+sum=$(sha256sum "$file")
+[ "${sum%% *}" = $SUM ] || { rm -f "$file"; echo "the image was damaged on its way" >&2; exit 1; }
+said=$(sysupgrade -T "$file" 2>&1 >/dev/null) || { rm -f "$file"; echo "sysupgrade refuses it: $said" >&2; exit 1; }
+"#;
+
+/// Without the old settings: what is measured is the image. By a child of its own, because it ends ssh.
+const FLASH: &str =
+    "(sleep 1; exec sysupgrade -n /tmp/headroom.image) >/dev/null 2>&1 </dev/null &";
+
+pub(super) fn flash(target: Target<'_>, image: &Path) -> Result<Flashed, Error> {
+    let read = || Error::file("read", image);
+    let sum = cache::sha256(image).map_err(read())?;
+    let file = linux::file::open(image).map_err(read())?;
+    let size = file.metadata().map_err(read())?.len();
+    let before = target.boot()?;
+    target.step("copying the image");
+    take(target, file, TAKE.replace("$SIZE", &size.to_string()).replace("$SUM", sum.as_str()))?;
+    target.step("sysupgrade");
+    let waiting = Waiting::begin(&target);
+    target.shell.run(FLASH, FLASHING)?;
+    waiting.until(|| Ok(target.boot()? != before))?;
+    Ok(Flashed { before: None, after: None, overlay: Vec::new(), took_ms: 0 })
+}
+
+fn take(target: Target<'_>, file: File, script: String) -> Result<(), Error> {
+    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let limit = COPYING + Duration::from_secs(size / SLOWEST);
+    let Answer { code, said, .. } = target.shell.run_with(&script, limit, file)?;
+    if code == 0 {
+        return Ok(());
+    }
+    let (device, said) = (target.device.name.clone(), inert::line(&said).into_owned());
+    Err(Failure::Refused { device, said }.into())
+}

@@ -1,0 +1,141 @@
+//! Images for devices that are not boards: by a command, by `sysupgrade`, and what is refused before anything is changed.
+
+use std::fs;
+
+use crate::harness::{Client, Device, Ended, Place, Server, free_port};
+
+/// A device whose boot identity is in a file.
+const STARTS: &str = "
+echo first >boot_id
+mount --bind boot_id proc/sys/kernel/random/boot_id
+";
+
+/// A device of BusyBox with an OpenWrt's `sysupgrade` that is a script: it takes what begins with `image`, keeps it, and
+/// starts the device again, as far as its boot identity says.
+const SYSUPGRADE: &str = r#"
+cat >bin/sysupgrade <<'END'
+#!/bin/sh
+[ "$1" = -T ] && { head -c 5 "$2" | grep -q image && exit; echo "Invalid image type." >&2; exit 1; }
+[ "$1" = -n ] && cp "$2" /etc/flashed && echo second >/boot_id
+END
+chmod 755 bin/sysupgrade
+"#;
+
+/// A device file with this way to flash.
+fn device_file(place: &Place, client: &Client, flash: &str) {
+    let names = client.names().display().to_string();
+    let text = format!("address = \"ssh:dropbear\"\nssh-config = \"{names}\"\n{flash}");
+    place.write("ap.toml", &text);
+}
+
+fn flash(place: &Place, words: &[&str]) -> Ended {
+    let all = ["flash", "ap.toml"].into_iter().chain(words.iter().copied());
+    place.headroom(all).env("PATH", std::env::var_os("PATH").unwrap()).run()
+}
+
+#[test]
+fn a_command_flashes_a_device_and_knows_what_and_where() {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, STARTS) else { return };
+    place.write("new.image", "image");
+    let ssh = client.program().display().to_string();
+    let command = format!(
+        "printf '%s %s' \"$HEADROOM_IMAGE\" \"$HEADROOM_ADDRESS\" >flashed; {ssh} dropbear \"echo second >/boot_id\""
+    );
+    device_file(&place, &client, &format!("[flash]\ncommand = '''{command}'''\n"));
+    let ended = flash(&place, &["--image", "new.image"]);
+    ended.code(0).prints("it is back; nothing there proves what it runs from");
+    let said = fs::read_to_string(place.path("flashed")).unwrap();
+    let image = fs::canonicalize(place.path("new.image")).unwrap();
+    assert_eq!(said, format!("{} ssh:dropbear", image.display()));
+    for (command, code, says) in [
+        (
+            "echo no such outlet >&2; exit 3",
+            4,
+            "`[flash] command` of ap failed (exit status: 3): no such outlet",
+        ),
+        ("echo the lab >&2; exit 75", 4, "the lab"),
+    ] {
+        device_file(&place, &client, &format!("[flash]\ncommand = '{command}'\n"));
+        flash(&place, &["--image", "new.image", "--quiet"]).code(code).says(says).in_one_line();
+    }
+    flash(&place, &["--image", "new.image", "--wipe-overlay"])
+        .code(2)
+        .says("is not flashed into slots")
+        .in_one_line();
+    device.is_left_as_it_was();
+}
+
+#[test]
+fn sysupgrade_takes_the_image_and_the_device_comes_back_with_another_boot_identity() {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let more = format!("{STARTS}{SYSUPGRADE}");
+    let started = Device::start(&place, &client, Server::Dropbear, &more);
+    let Some(_device) = started else { return };
+    device_file(&place, &client, "[flash]\nsysupgrade = true\n");
+    place.write("other.image", "no such thing");
+    let ended = flash(&place, &["--image", "other.image", "--quiet"]);
+    ended.code(4).says(
+        "does not take the image: sysupgrade refuses it: Invalid image type.; nothing was flashed",
+    );
+    ended.in_one_line();
+    place.write("new.image", "image of another day");
+    flash(&place, &["--image", "new.image"]).code(0);
+    assert!(client.can("dropbear", "grep -q 'image of another day' /etc/flashed"));
+}
+
+#[test]
+fn what_cannot_be_flashed_is_refused_in_one_line_before_anything_is_changed() {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let refused = |words: &[&str], code: i32, says: &str| {
+        let words = [words, &["--quiet"]].concat();
+        flash(&place, &words).code(code).says(says).in_one_line();
+    };
+    device_file(&place, &client, "");
+    place.write("none.image", "no image");
+    refused(&["--image", "none.image"], 2, "ap says nothing of how an image gets there");
+    device_file(&place, &client, "[flash]\nslots = true\n");
+    refused(
+        &["--image", "none.image"],
+        2,
+        "none.image is no image for a board: it is no tar archive",
+    );
+    refused(&["--image", "missing.image"], 4, "cannot read missing.image: No such file");
+    let image = lab_image(&place, "arm64");
+    refused(&["--image", image], 2, "is an image for arm64, and ap is x86_64");
+    let image = lab_image(&place, "x86-64");
+    refused(
+        &["--image", image],
+        2,
+        "ap has no slots of headroom's: the partition `state` is missing",
+    );
+    device.is_left_as_it_was();
+    let elsewhere = Place::without_guests();
+    let stranger = Client::new(&elsewhere);
+    stranger.name("dropbear", device.port, "");
+    device_file(&place, &stranger, "[flash]\nslots = true\n");
+    refused(&["--image", image], 4, "cannot reach dropbear: ");
+    client.name("silent", free_port(), "");
+    let names = client.names().display().to_string();
+    let text =
+        format!("address = \"ssh:silent\"\nssh-config = \"{names}\"\n[flash]\nslots = true\n");
+    place.write("ap.toml", &text);
+    refused(&["--image", image], 4, "cannot reach silent: ");
+}
+
+/// A whole image for a board of this architecture, with little in it.
+fn lab_image(place: &Place, arch: &str) -> &'static str {
+    let script = format!(
+        "d=sysupgrade-headroom-board; mkdir -p $d; echo kernel >$d/kernel; echo root >$d/root\n\
+         sum() {{ sha256sum <$d/$1 | cut -d' ' -f1; }}\n\
+         printf 'BOARD=headroom-board\\nARCH={arch}\\nKERNEL_SHA256=%s\\nROOT_SHA256=%s\\n' $(sum kernel) $(sum root) >$d/CONTROL\n\
+         tar -cf small.image $d/CONTROL $d/kernel $d/root"
+    );
+    let mut shell = std::process::Command::new("sh");
+    assert!(shell.args(["-c", &script]).current_dir(place.path("")).status().unwrap().success());
+    "small.image"
+}

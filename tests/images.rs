@@ -1,0 +1,76 @@
+//! Images of a study's variants: built by the study's command, got onto a device by its file's, measured in turns, decided.
+//!
+//! The device is BusyBox behind a real dropbear, and its “firmware” is one script, so that a flash takes no time. Real images
+//! on a board are [`crate::board`]'s and [`crate::flash`]'s.
+
+use std::fs;
+
+use crate::harness::{Client, Device, Place, Server};
+
+/// Works a part of each round, three times as much in the second image.
+const BUILD: &str = r#"printf '#!/bin/sh\nwhile :; do i=0; while [ $i -lt %s ]; do i=$((i+1)); done; sleep 0.05; done\n'"#;
+
+const FLASH: &str = r#"ssh -F config ap 'cat >/root/worker.new && chmod 755 /root/worker.new && mv /root/worker.new /root/worker' <"$HEADROOM_IMAGE" && basename "$HEADROOM_IMAGE" >>flashed"#;
+
+fn study() -> String {
+    let variant = |name: &str, turns: &str| {
+        format!(
+            "[[variant]]\nname = \"{name}\"\nimage = {{ file = \"{name}.img\", build = '''{BUILD} {turns} >{name}.img''' }}\n"
+        )
+    };
+    format!(
+        "question = \"Is the new firmware dearer?\"\n[access-point]\nclients = [0]\n[subject]\nprocess = \"worker\"\n\
+         start = \"/root/worker\"\n[trial]\nwarm-up = \"200ms\"\nwindow = \"1s\"\nsample-every = \"500ms\"\n\
+         [profile]\nrepetitions = 0\n{}{}",
+        variant("old", "1000"),
+        variant("new", "3000"),
+    )
+}
+
+#[test]
+fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() {
+    let place = Place::without_guests();
+    let client = Client::new(&place);
+    let Some(device) = Device::start(&place, &client, Server::Dropbear, "") else { return };
+    let lab = place.folder("lab");
+    client.name("ap", device.port, "");
+    fs::copy(client.names(), lab.join("config")).unwrap();
+    let file = format!(
+        "address = \"ssh:ap\"\nssh-config = \"config\"\n[flash]\ncommand = '''{FLASH}'''\n"
+    );
+    fs::write(lab.join("ap.toml"), file).unwrap();
+    fs::write(lab.join("firmware.toml"), study()).unwrap();
+    let words =
+        ["lab/firmware.toml", "old", "new", "--on", "lab/ap.toml", "--pairs", "6", "--out", "run"];
+    let ended = place.headroom(["compare"].into_iter().chain(words)).run();
+    // Three times the work is dearer on any machine.
+    ended.code(1).says("new");
+    let flashed = fs::read_to_string(lab.join("flashed")).unwrap();
+    assert_eq!(flashed.lines().collect::<Vec<_>>(), ["old.img", "new.img", "old.img"]);
+    let order: String = place
+        .run()
+        .run()
+        .plan
+        .iter()
+        .map(|one| one.id.variant.as_str().chars().next().unwrap())
+        .collect();
+    assert_eq!(order.len(), 12, "{order}");
+    // What a run's folder says is not built, and no path in it is followed.
+    let resumed = place.headroom(["run", "--resume", "run", "--on", "lab/ap.toml"]).run();
+    resumed.code(2).says("no path in a run's folder is followed").in_one_line();
+    // A build that fails changes nothing.
+    fs::write(lab.join("firmware.toml"), study().replace(" >new.img", " >/nowhere/new.img"))
+        .unwrap();
+    let failed =
+        place.headroom(["compare"].into_iter().chain(words)).words(["--out", "again"]).run();
+    failed.code(4).says("`image build` of new").in_one_line();
+    assert_eq!(fs::read_to_string(lab.join("flashed")).unwrap(), flashed);
+    let virtual_one = ["run", "lab/firmware.toml", "--out", "vm", "--clients", "1"];
+    place
+        .headroom(virtual_one)
+        .run()
+        .code(2)
+        .says("images of variants are for devices")
+        .in_one_line();
+    assert_eq!(place.left(), []);
+}
