@@ -279,7 +279,8 @@ fn nothing_is_left_wherever_headroom_ssh_or_the_agent_is_killed_or_the_link_cut(
             is_left.then(|| format!("stopped: {stopped}, groups: {left:?}, governor: {policy}"))
         };
         let restored = eventually(Duration::from_secs(5), || is_left().is_none().then_some(()));
-        restored.unwrap_or_else(|| panic!("{victim:?} at point {point} of {points}: {:?}", is_left()));
+        restored
+            .unwrap_or_else(|| panic!("{victim:?} at point {point} of {points}: {:?}", is_left()));
         device.is_left_as_it_was();
         assert!(killed.elapsed() < Duration::from_secs(10));
         running.signal(Signal::KILL);

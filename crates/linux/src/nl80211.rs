@@ -57,8 +57,7 @@ const ATTR_MLO_LINK_ID: u16 = 313;
 const ATTR_MLD_ADDR: u16 = 314;
 
 const FAMILY: &str = "nl80211";
-/// What errors call requests.
-const NEW_INTERFACE: &str = "NEW_INTERFACE";
+/// What errors call the requests that are made without a heap.
 const GET_STATION: &str = "GET_STATION";
 const GET_SURVEY: &str = "GET_SURVEY";
 
@@ -83,6 +82,9 @@ pub struct Nl80211 {
     socket: Socket,
     family: u16,
 }
+
+/// What the answer with a new interface's number is an answer to.
+const NEW_INTERFACE: &str = "NEW_INTERFACE";
 
 impl Nl80211 {
     /// Opens the conversation; refused where the kernel has no cfg80211.
@@ -220,7 +222,7 @@ impl Nl80211 {
         address: Address,
     ) -> Result<u32, Error> {
         let request = self.new_station(wiphy, name, address);
-        self.added(request)
+        self.add_station(request)
     }
 
     /// [`Nl80211::add_station_interface`] of one that the kernel removes when this conversation ends, however that ends.
@@ -233,7 +235,7 @@ impl Nl80211 {
         address: Address,
     ) -> Result<u32, Error> {
         let request = self.new_station(wiphy, name, address).attribute(ATTR_SOCKET_OWNER, &[]);
-        self.added(request)
+        self.add_station(request)
     }
 
     fn new_station(&self, wiphy: u32, name: &str, address: Address) -> Request {
@@ -244,7 +246,7 @@ impl Nl80211 {
             .attribute(ATTR_MAC, &address)
     }
 
-    fn added(&mut self, request: Request) -> Result<u32, Error> {
+    fn add_station(&mut self, request: Request) -> Result<u32, Error> {
         let made = self.socket.ask(request, interface)?;
         let what = "no interface";
         made.first().map(|made| made.index).ok_or(Error::Malformed { request: NEW_INTERFACE, what })

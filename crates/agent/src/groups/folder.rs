@@ -85,9 +85,10 @@ pub(super) fn give_back_in(tree: &Tree) {
 
 /// Whether a folder is there whose agent is not.
 fn has_orphan(parent: &Path) -> bool {
-    cgroup::below(parent).iter().filter_map(|folder| agent_of(folder)).any(|pid| {
-        !Path::new("/proc").join(pid.to_string()).exists()
-    })
+    cgroup::below(parent)
+        .iter()
+        .filter_map(|folder| agent_of(folder))
+        .any(|pid| !Path::new("/proc").join(pid.to_string()).exists())
 }
 
 /// Notes that a group is of programs that we start.
