@@ -22,8 +22,8 @@ fn help_and_version_are_printed_and_nothing_is_done() {
 fn the_page_of_exit_codes_and_the_help_agree() {
     let place = Place::without_guests();
     let help = place.headroom(["--help"]).run().stdout.replace('\n', " ");
-    // What the codes mean to guard is below, and in its own help.
-    let page = include_str!("../docs/exit-codes.md").split("\n## guard").next().unwrap_or_default();
+    // What the codes mean to single verbs and to others' programs is below.
+    let page = include_str!("../docs/exit-codes.md").split("\n## ").next().unwrap_or_default();
     for code in page.lines().filter_map(|line| line.strip_prefix("| ")).skip(1) {
         let mut cells = code.split(" | ");
         let (number, word) = (cells.next().unwrap(), cells.next().unwrap());

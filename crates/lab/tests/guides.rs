@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
-use lab::{completion, contention, study_file};
+use lab::{completion, contention, device_file::DeviceFile, study_file};
 
 /// Programs of ours, and what the guides need alongside them.
 const PROGRAMS: [&str; 7] =
@@ -227,10 +227,23 @@ fn the_script_reads_the_same_commands_and_marks() {
 #[test]
 fn every_study_of_the_guides_is_taken() {
     let blocks = all_blocks().into_iter().filter(|block| block.language == "toml");
-    let studies: Vec<Block> = blocks.filter(|block| !block.place.contains(POLICIES)).collect();
+    let blocks = blocks.filter(|block| !block.place.contains(POLICIES));
+    let (devices, studies): (Vec<Block>, Vec<Block>) = blocks.partition(is_device_file);
     assert!(studies.len() > 2, "the guides have studies");
     for block in studies {
         let study = completed(&block.text);
         assert_eq!(refused(&study), None, "{}\n{study}", block.place);
     }
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    for block in devices {
+        fs::write(path, &block.text).expect("a file");
+        let read = DeviceFile::named(path).map(drop).map_err(|error| error.to_string());
+        assert_eq!(read, Ok(()), "{}\n{}", block.place, block.text);
+    }
+}
+
+/// Whether a block says how a device is reached.
+fn is_device_file(block: &Block) -> bool {
+    block.text.lines().any(|line| line.starts_with("address = ") || line.starts_with("[labgrid]"))
 }
