@@ -44,9 +44,8 @@ fn two_images_are_built_flashed_measured_in_turns_and_compared_in_one_command() 
     );
     fs::write(lab.join("ap.toml"), file).unwrap();
     fs::write(lab.join("firmware.toml"), study()).unwrap();
-    let words =
-        ["lab/firmware.toml", "old", "new", "--on", "lab/ap.toml", "--pairs", "6", "--out", "run"];
-    let ended = place.headroom(["compare"].into_iter().chain(words)).run();
+    let words = ["lab/firmware.toml", "old", "new", "--on", "lab/ap.toml", "--pairs", "6"];
+    let ended = place.headroom(["compare"].into_iter().chain(words)).words(["--out", "run"]).run();
     // Its files are as young as the device is, which no image's are after a real boot; so nothing is decided here.
     ended.code(3).prints("12 of 12 planned trials are valid").prints("new costs ");
     ended.prints("was written after the kernel booted");
