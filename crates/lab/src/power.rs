@@ -4,6 +4,7 @@
 //! is when headroom ends.
 
 use std::{
+    str::FromStr,
     thread,
     time::{Duration, Instant},
 };
@@ -46,6 +47,28 @@ pub enum Turn {
     Off,
     /// Off, and on again.
     Cycle,
+}
+
+impl Turn {
+    const ALL: [Self; 3] = [Self::On, Self::Off, Self::Cycle];
+
+    /// The word that a switch and the command line have for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Cycle => "cycle",
+        }
+    }
+}
+
+impl FromStr for Turn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|turn| turn.name() == text);
+        found.ok_or_else(|| format!("`{text}` is neither on, off nor cycle"))
+    }
 }
 
 /// Has a device on, and says where it is. A place of a lab is acquired, which turns it on; another device is lent by its

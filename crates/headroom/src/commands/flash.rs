@@ -3,6 +3,7 @@
 use lab::{
     device_file::DeviceFile,
     flash::{self, Content, Flashed, MOST_FILES, Request},
+    power,
 };
 use serde_json::json;
 
@@ -20,11 +21,11 @@ pub(crate) fn flash(options: &Options, flags: &flags::Flash) -> Result<Verdict, 
     let device =
         DeviceFile::named(&flags.target).map_err(|error| Failure::Usage(error.to_string()))?;
     let lab = options.lab_for_devices()?;
-    let address = device.address().ok_or_else(|| {
-        Failure::Usage(format!("{device} is at a place of a lab, whose own strategy flashes it"))
-    })?;
     let request = Request { image: flags.image.clone(), wipe_overlay: flags.wipe_overlay };
-    let flashed = flash::flash(&lab, &device, address, &request)?;
+    // Before the device is turned on for it.
+    flash::check(&device, &request)?;
+    let address = power::on(&lab, &device)?;
+    let flashed = flash::flash(&lab, &device, &address, &request)?;
     if options.json {
         // Events came before it, a line each.
         output::json_text(&json!({ "device": device.name, "flashed": flashed }).to_string());

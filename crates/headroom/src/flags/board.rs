@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::board::Power;
+use lab::power::Turn;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct Board {
     pub(crate) port: Option<u16>,
     /// Turn a board that runs on or off, or both: on, off or cycle
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["console", "clients", "radios", "image", "port"])]
-    pub(crate) power: Option<Power>,
+    pub(crate) power: Option<Turn>,
     /// Join standard input and output to the serial console of a board that runs
     #[arg(long, conflicts_with_all = ["clients", "radios", "image", "port"])]
     pub(crate) console: bool,

@@ -30,13 +30,13 @@ use std::{
 use linux::folder::Folder;
 use rustix::fs::{FlockOperation, flock};
 
+pub use self::image_file::BoardImage;
 use self::{
     disk::Disk,
     machine::{CONSOLE, CONSOLE_LOG, DISK, Machine},
     power::{Switch, short_path},
 };
-pub use self::{image_file::BoardImage, power::Power};
-use crate::{Cancel, Error, Lab, image};
+use crate::{Cancel, Error, Lab, image, power::Turn};
 
 /// The device file in a board's folder.
 pub const DEVICE_FILE: &str = "board.toml";
@@ -194,8 +194,8 @@ impl Board {
         let switch = switch.map_err(failed("power.sock"))?;
         let mut machine = Some(self.start(&mut news)?);
         while !cancel.is_stopped() {
-            if let Some((power, stream)) = switch.asked() {
-                let done = self.turn(power, &mut machine, &mut news);
+            if let Some((turn, stream)) = switch.asked() {
+                let done = self.turn(turn, &mut machine, &mut news);
                 power::answer(stream, &done);
             }
             if let Some(why) = machine.as_mut().and_then(Machine::ended) {
@@ -218,14 +218,14 @@ impl Board {
 
     fn turn(
         &self,
-        power: Power,
+        turn: Turn,
         machine: &mut Option<Machine>,
         news: &mut impl FnMut(News),
     ) -> Result<(), Error> {
-        if power != Power::On && machine.take().is_some() {
+        if turn != Turn::On && machine.take().is_some() {
             news(News::Off("its power was turned off".to_owned()));
         }
-        if power != Power::Off && machine.is_none() {
+        if turn != Turn::Off && machine.is_none() {
             *machine = Some(self.start(news)?);
         }
         Ok(())
@@ -237,8 +237,8 @@ impl Board {
 /// # Errors
 ///
 /// [`Error::Board`] where none runs it, or it cannot.
-pub fn turn(folder: &Path, power: Power) -> Result<(), Error> {
-    power::ask(&existing(folder)?, power)
+pub fn turn(folder: &Path, turn: Turn) -> Result<(), Error> {
+    power::ask(&existing(folder)?, turn)
 }
 
 /// The serial console of the board in a folder: what it shows from now on can be read, and what is written is typed.

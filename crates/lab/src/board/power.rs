@@ -3,64 +3,25 @@
 //! One word a connection, one line back. Off is off: nothing is asked of what runs there.
 
 use std::{
-    fmt, fs,
+    fs,
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     os::{
         fd::{AsFd, AsRawFd},
         unix::net::{UnixListener, UnixStream},
     },
     path::PathBuf,
-    str::FromStr,
     time::Duration,
 };
 
 use linux::folder::Folder;
 
-use crate::Error;
+use crate::{Error, power::Turn};
 
 const SOCKET: &str = "power.sock";
 const DONE: &str = "done";
 const LONGEST: u64 = 64;
 /// A machine is started and ended in moments.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What is asked of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Power {
-    /// Nothing where it is on already.
-    On,
-    /// Nothing where it is off already.
-    Off,
-    /// Off, then on.
-    Cycle,
-}
-
-impl Power {
-    const ALL: [Self; 3] = [Self::On, Self::Off, Self::Cycle];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::Cycle => "cycle",
-        }
-    }
-}
-
-impl fmt::Display for Power {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Power {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|power| power.name() == text);
-        found.ok_or_else(|| format!("`{text}` is neither on, off nor cycle"))
-    }
-}
 
 /// A path to a socket of a folder's that is short, however long the folder's is.
 pub(super) fn short_path(folder: &Folder, name: &'static str) -> PathBuf {
@@ -72,12 +33,12 @@ pub(super) fn short_path(folder: &Folder, name: &'static str) -> PathBuf {
 /// # Errors
 ///
 /// [`Error::Board`] where none runs it, or it cannot.
-pub(super) fn ask(folder: &Folder, power: Power) -> Result<(), Error> {
+pub(super) fn ask(folder: &Folder, turn: Turn) -> Result<(), Error> {
     let refused = |why: String| Error::Board { path: folder.path().to_owned(), why };
     let answer = || -> io::Result<String> {
         let mut stream = UnixStream::connect(short_path(folder, SOCKET))?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        writeln!(stream, "{power}")?;
+        writeln!(stream, "{}", turn.name())?;
         let mut answer = String::new();
         stream.take(4096).read_to_string(&mut answer)?;
         Ok(answer)
@@ -111,7 +72,7 @@ impl Switch {
     }
 
     /// Who asks now, if anybody does, and for what.
-    pub(super) fn asked(&self) -> Option<(Power, UnixStream)> {
+    pub(super) fn asked(&self) -> Option<(Turn, UnixStream)> {
         let (stream, _) = self.listener.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
@@ -145,19 +106,19 @@ mod tests {
         // Longer than a socket's path can be.
         let deep = folder.path().join("long".repeat(30));
         let open = || Folder::create(&deep).unwrap();
-        let nobody = ask(&open(), Power::On).unwrap_err().to_string();
+        let nobody = ask(&open(), Turn::On).unwrap_err().to_string();
         assert!(nobody.ends_with("no `headroom board` runs it; start one"), "{nobody}");
         let switch = Switch::open(open()).unwrap();
         let asking = std::thread::spawn({
             let folder = open();
-            move || ask(&folder, Power::Cycle)
+            move || ask(&folder, Turn::Cycle)
         });
-        let (power, stream) = loop {
+        let (turn, stream) = loop {
             if let Some(asked) = switch.asked() {
                 break asked;
             }
         };
-        assert_eq!(power, Power::Cycle);
+        assert_eq!(turn, Turn::Cycle);
         answer(stream, &Ok(()));
         asking.join().unwrap().unwrap();
         drop(switch);

@@ -30,8 +30,9 @@ pub use self::{
 use self::{console::Console, shell::Shell};
 use crate::{
     Error, Lab,
+    board::BoardImage,
     device_file::{self, DeviceFile},
-    host_command::{DEADLINE, HostCommand},
+    host_command::HostCommand,
     power::{self, Turn},
     remote::Address,
 };
@@ -69,6 +70,29 @@ struct Target<'a> {
     shell: Shell<'a>,
 }
 
+/// Whether the image can be flashed, as far as that is known without the device: it need not even be on.
+///
+/// # Errors
+///
+/// [`Failure::NoWay`], [`Failure::NoOverlay`], [`Error::NoBoardImage`], and [`Error::File`] of the image.
+pub fn check<'a>(
+    device: &'a DeviceFile,
+    request: &Request,
+) -> Result<&'a device_file::Flash, Error> {
+    let name = || device.name.clone();
+    let way = device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: name() })?;
+    if request.wipe_overlay && *way != device_file::Flash::Slots {
+        return Err(Failure::NoOverlay { device: name() }.into());
+    }
+    match way {
+        device_file::Flash::Slots => BoardImage::read(&request.image).map(drop)?,
+        device_file::Flash::Command(_) | device_file::Flash::Sysupgrade => {
+            absolute(&request.image).map(drop)?;
+        }
+    }
+    Ok(way)
+}
+
 /// Flashes a device that is at an address, and waits until it runs from the image.
 ///
 /// # Errors
@@ -83,18 +107,15 @@ pub fn flash(
 ) -> Result<Flashed, Error> {
     let began = Instant::now();
     let name = || device.name.clone();
-    let way = device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: name() })?;
+    let way = check(device, request)?;
     let Address::Ssh(destination) = address else {
         return Err(Failure::NoAddress { device: name() }.into());
     };
-    if request.wipe_overlay && *way != device_file::Flash::Slots {
-        return Err(Failure::NoOverlay { device: name() }.into());
-    }
     let shell = Shell { destination, cancel: &lab.cancel };
     let target = Target { lab, device, address, shell };
     let mut flashed = match way {
         device_file::Flash::Slots => slots::flash(target, request)?,
-        device_file::Flash::Command(command) => target.by_command(&command.0, &request.image)?,
+        device_file::Flash::Command(command) => target.by_command(command, &request.image)?,
         device_file::Flash::Sysupgrade => sysupgrade::flash(target, &request.image)?,
     };
     lab.emit(Event::DeviceReady { device: name() });
@@ -114,7 +135,7 @@ impl Target<'_> {
     }
 
     /// By a command of the device file: it is done when the device has started anew and answers.
-    fn by_command(&self, text: &str, image: &Path) -> Result<Flashed, Error> {
+    fn by_command(&self, command: &device_file::Command, image: &Path) -> Result<Flashed, Error> {
         let image = absolute(image)?;
         let address = self.address.uri();
         // A device that does not answer can have a command that flashes it all the same.
@@ -126,11 +147,8 @@ impl Target<'_> {
         self.step("flashing by its command");
         let values: [(&str, &OsStr); 2] =
             [("HEADROOM_IMAGE", image.as_os_str()), ("HEADROOM_ADDRESS", address.as_ref())];
-        let (device, folder) = (self.device.name.as_str(), self.device.folder.as_path());
-        let name = "[flash] command";
-        let command =
-            HostCommand { device, name, text, folder, values: &values, deadline: DEADLINE };
-        command.run(&self.lab.cancel)?;
+        let command = HostCommand::of(self.device, "[flash] command", command);
+        HostCommand { values: &values, ..command }.run(&self.lab.cancel)?;
         self.step("waiting until it answers");
         let waiting = Waiting::begin(self);
         waiting.until(|| Ok(Some(self.boot()?) != before))?;
@@ -208,9 +226,7 @@ impl<'a> Waiting<'a> {
     }
 
     fn cycle_power(&self) -> Result<(), Error> {
-        let Target { device, lab, .. } = self.target;
-        self.target.step("it is silent: off and on");
-        power::turn(lab, device, Turn::Cycle)?;
-        Ok(())
+        let Target { device, lab, .. } = *self.target;
+        power::turn(lab, device, Turn::Cycle).map(drop)
     }
 }
