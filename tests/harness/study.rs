@@ -32,9 +32,9 @@ impl Study {
         }
     }
 
-    /// These keys of its access point, too.
+    /// These keys of its access point, too, in lines after the others.
     pub(crate) fn access_point(mut self, keys: &str) -> Self {
-        keys.clone_into(&mut self.access_point);
+        self.access_point = format!("\n{keys}");
         self
     }
 
@@ -92,7 +92,7 @@ impl Study {
             self;
         format!(
             "question = \"{}\"\n\n\
-             [access-point]\nradios = 3\nclients = [6]\n{access_point}\n\n\
+             [access-point]\nradios = 3\nclients = [6]{access_point}\n\n\
              [subject]\nprocess = \"{process}\"\n\n\
              [trial]\nwarm-up = \"1s\"\nwindow = \"{window}\"\nrepetitions = {repetitions}\n\
              perturb = \"{perturb}\"\n\n[profile]\nrepetitions = {profiles}\n{count}\n{variants}",
