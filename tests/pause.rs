@@ -79,8 +79,9 @@ fn everybody_who_talks_to_the_subject_is_found_and_paused() {
     let place = Place::with_guests();
     place.write("study.toml", &study().text());
     let words = ["blame", "study.toml", "--repetitions", "3", "--json"];
-    // Others who talk to it cause nothing, which is an answer.
-    let analysis = place.headroom(words).words(SHORT).run().code(0).last_json();
+    // Others who talk to it cause nothing, which is an answer. Two timers of ten seconds are in it, so a span holds them.
+    let spans = ["--span", "13s", "--settle", "1500ms", "--out", "run"];
+    let analysis = place.headroom(words).words(spans).run().code(0).last_json();
     let first = &pauses(&analysis)[0];
     assert_eq!(first["consumer"], "station-monitor", "{first:#}");
     assert!(number(first, "/share/mean") > 0.9);

@@ -3,12 +3,10 @@
 //! Goes once over the trials and once over cells and curves; the words are in [`crate::doubt`]. The
 //! limits are constants with their reason.
 
-use std::collections::BTreeSet;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    facts::Facts,
+    facts::{Facts, Program},
     study::{Mode, Perturb, Target},
     trial::{Outcome, Recording, Trial, TrialId},
 };
@@ -102,9 +100,11 @@ fn trial_doubts(measured: &Measured) -> Vec<Doubt> {
             Outcome::Invalid { .. } => None,
         })
         .collect();
-    let known = first_hashes(&seen);
+    let images = measured.run.study.names_images();
+    let known = first_hashes(&seen, images);
     let differ = affected(&seen, |seen| {
-        seen.recording.facts.programs.iter().any(|one| one.sha256 != known[&*one.path])
+        let is_other = |one: &Program| *one.sha256 != *known[&(side(seen, images), &*one.path)];
+        seen.recording.facts.programs.iter().any(is_other)
     })
     .map(|trials| Doubt::ProgramsDiffer { trials });
     let census = affected(&seen, |seen| census::one_sided(seen.recording))
@@ -136,9 +136,7 @@ fn device_doubts(measured: &Measured, seen: &[Seen]) -> Vec<Doubt> {
         .map(|trials| Doubt::PoorClock { clock: first(poor_clock), trials });
     let warm = of(|facts| facts.warmth.is_some_and(|warmth| warmth.is_held_back))
         .map(|trials| Doubt::HeldBack { trials });
-    let boot = seen.first().and_then(|seen| seen.recording.facts.boot.clone());
-    let booted = affected(seen, |seen| seen.recording.facts.boot != boot)
-        .map(|trials| Doubt::Booted { trials });
+    let booted = booted(seen, measured.run.study.names_images());
     let left = &measured.run.left;
     let left = (!left.is_empty()).then(|| Doubt::NotAsItWas { left: left.clone() });
     [governor, turbo, clock, warm, booted, left].into_iter().flatten().collect()
@@ -152,11 +150,30 @@ fn poor_clock(facts: &Facts) -> Option<String> {
     facts.clock.clone().filter(|clock| POOR_CLOCKS.contains(&clock.as_str()))
 }
 
-/// Each program's hash in the first trial that ran it; variants run different programs.
-fn first_hashes<'a>(seen: &[Seen<'a>]) -> BTreeMap<&'a str, &'a str> {
+/// Trials of another boot than the first. Where variants have images, one that begins with another image than the trial
+/// before it was booted on purpose.
+fn booted(seen: &[Seen], images: bool) -> Option<Doubt> {
+    let boots = seen.chunk_by(|one, next| side(one, images) == side(next, images));
+    let others = boots.flat_map(|trials| {
+        let boot = |seen: &Seen| seen.recording.facts.boot.clone();
+        trials.iter().filter(move |seen| boot(seen) != boot(&trials[0]))
+    });
+    let trials: Vec<_> = others.map(|seen| seen.figures.id.clone()).collect();
+    (!trials.is_empty()).then_some(Doubt::Booted { trials: Affected(trials) })
+}
+
+/// What a trial's programs are compared within: the run, or its variant where each has an image of its own.
+fn side<'a>(seen: &Seen<'a>, images: bool) -> &'a str {
+    if images { &seen.figures.id.variant } else { "" }
+}
+
+/// Each program's hash in the first trial that ran it, by side and path; variants run different programs.
+fn first_hashes<'a>(seen: &[Seen<'a>], images: bool) -> BTreeMap<(&'a str, &'a str), &'a str> {
     let mut known = BTreeMap::new();
-    for program in seen.iter().flat_map(|seen| &seen.recording.facts.programs) {
-        known.entry(&*program.path).or_insert(&*program.sha256);
+    for seen in seen {
+        for program in &seen.recording.facts.programs {
+            known.entry((side(seen, images), &*program.path)).or_insert(&*program.sha256);
+        }
     }
     known
 }
@@ -469,6 +486,38 @@ mod tests {
         assert_eq!(counts(&said(&run)), [0; 6]);
         run.study.access_point.kind = Target::Device("ap".to_owned());
         assert_eq!(counts(&said(&run)), [1; 6], "{:#?}", said(&run));
+    }
+
+    #[test]
+    fn a_boot_into_another_variants_image_is_meant_and_its_programs_may_be_others() {
+        let mut run = fixture::run();
+        run.study.access_point.kind = Target::Device("ap".to_owned());
+        for variant in &mut run.study.variants {
+            let file = format!("{}.image", variant.name);
+            variant.image = Some(model::study::ImageFile { file, build: None });
+        }
+        let mut trials = fixture::trials(&run);
+        trials.sort_by_key(|trial| trial.planned.id.variant.clone());
+        for trial in &mut trials {
+            let of = trial.planned.id.variant.as_str().to_owned();
+            let sum = u8::try_from(of.len()).unwrap();
+            let Outcome::Measured(recording) = &mut trial.outcome else { continue };
+            recording.facts.programs[0].sha256 = Sha256Hex::of(&[sum; 32]);
+            recording.facts.boot = Some(of);
+        }
+        let doubts = |run: &model::run::Run, trials: &[Trial]| -> usize {
+            let of = |doubt: &&Doubt| {
+                matches!(doubt, Doubt::Booted { .. } | Doubt::ProgramsDiffer { .. })
+            };
+            analyse(run, trials).doubts.iter().filter(of).count()
+        };
+        assert_eq!(doubts(&run, &trials), 0);
+        let last = trials.last_mut().unwrap();
+        if let Outcome::Measured(recording) = &mut last.outcome {
+            recording.facts.boot = Some("by itself".to_owned());
+            recording.facts.programs[0].sha256 = Sha256Hex::of(&[0xee; 32]);
+        }
+        assert_eq!(doubts(&run, &trials), 2);
     }
 
     fn last(recording: &mut Recording) -> &mut model::sample::Sample {

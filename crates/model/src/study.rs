@@ -493,6 +493,11 @@ pub struct Function {
 }
 
 impl Study {
+    /// Whether trials run from images of their variants, so that a device is flashed and boots between them.
+    pub fn names_images(&self) -> bool {
+        self.variants.iter().any(|variant| variant.image.is_some())
+    }
+
     /// Whether calls are counted in a variant. What a host does alongside a trial is a question about the lab,
     /// and is answered by CPU figures alone.
     pub fn counts_in(&self, variant: &Variant) -> bool {

@@ -18,7 +18,7 @@ use model::{
 use super::{
     ClientTrials, Foretell, Ground,
     connection::{Connection, is_of_device},
-    images::{Images, names_images},
+    images::Images,
     population::Population,
     set::DeviceSettings,
 };
@@ -85,7 +85,7 @@ pub(super) fn again(
     folder: &RunFolder,
     run: &Run,
 ) -> Result<Ground, Error> {
-    if names_images(&run.study) {
+    if run.study.names_images() {
         let why = "a run whose variants have images of their own cannot be resumed: no path in a run's folder is followed";
         return Err(Error::Image(why.to_owned()));
     }

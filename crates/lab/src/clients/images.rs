@@ -13,7 +13,6 @@ use std::{
 use model::{
     event::Event,
     name::{Sha256Hex, VariantName},
-    study::Study,
     trial::PlannedTrial,
 };
 
@@ -52,7 +51,7 @@ impl Images {
     /// [`Error::Program`] of a build, or [`Error::File`] of what should have come of it.
     pub(super) fn build(lab: &Lab, named: &DeviceFile, file: &StudyFile) -> Result<Self, Error> {
         let mut images = Self::default();
-        if !names_images(&file.study) {
+        if !file.study.names_images() {
             return Ok(images);
         }
         if named.flash.is_none() {
@@ -110,11 +109,6 @@ impl Images {
     }
 }
 
-/// Whether a study's trials run from images of their own.
-pub(super) fn names_images(study: &Study) -> bool {
-    study.variants.iter().any(|variant| variant.image.is_some())
-}
-
 fn build(lab: &Lab, folder: &Path, variant: &str, text: &str) -> Result<(), Error> {
     let step = "building its image".to_owned();
     lab.emit(Event::DeviceStep { device: variant.to_owned(), step });
@@ -169,7 +163,7 @@ mod tests {
             changes: Vec::new(),
         };
         let study = parse(STUDY).unwrap();
-        assert!(names_images(&study));
+        assert!(study.names_images());
         let plan = plan::comparison(&study, &versus, &Found::default());
         let turns = in_turns(plan.clone());
         let order: String = turns.iter().map(|trial| trial.id.variant.as_str()).collect();

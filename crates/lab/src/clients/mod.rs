@@ -96,7 +96,7 @@ impl Procedure for ClientTrials<'_> {
 
     fn prepare(&self, lab: &Lab, file: &StudyFile) -> Result<Prepared<Self>, Error> {
         match self.target {
-            Target::Vm if images::names_images(&file.study) => {
+            Target::Vm if file.study.names_images() => {
                 let why = "images of variants are for devices: name one that takes them with --on";
                 Err(Error::Image(why.to_owned()))
             }
@@ -182,7 +182,7 @@ impl Procedure for ClientTrials<'_> {
             Ground::Virtual(_) => plan::batches(part),
             // There is one device.
             Ground::Device(_) => {
-                let turns = images::names_images(&site.run.study);
+                let turns = site.run.study.names_images();
                 let trials = if turns { images::in_turns(part) } else { part };
                 vec![Batch { trials, at_once: Some(1), stress: false }]
             }
