@@ -63,5 +63,6 @@ mod stationd_sessions;
 mod stationd_values;
 mod stationd_weather;
 mod subjects;
+mod ubus;
 mod up;
 mod wrong_input;

@@ -3,9 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use lab::{
-    Cancel, Lab, Settings,
-    device::Device,
-    image,
+    Cancel, Lab, Settings, comparison, image,
     procedure::TrialFiles,
     session,
     vm::{
@@ -17,13 +15,10 @@ use model::{
     architecture::Architecture,
     study::Mode,
     trial::{HostCost, Recording},
-    wire::{Frame, Measure, Order, PUT, Put},
+    wire::{Measure, Order, PUT},
 };
 
 use super::{Place, cache, programs_of};
-
-/// The bytes of a file that go in one piece.
-const PIECE: usize = 16 << 10;
 
 /// A program of `tests/programs`, and how the compiler makes it.
 pub(crate) struct Program {
@@ -92,21 +87,10 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
     program.compile(lab.settings.arch, &path);
     let bytes = fs::read(path).unwrap();
     let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
-    snapshot::after(lab, &snapshot, &key, |machine| put(machine, program.name, &bytes)).unwrap()
-}
-
-fn put(machine: &mut Machine, name: &str, file: &[u8]) -> Result<(), lab::Error> {
-    let pieces = file.len().div_ceil(PIECE);
-    for (at, bytes) in (1..).zip(file.chunks(PIECE)) {
-        machine.order(&Order::Put(Put {
-            name: name.parse().unwrap(),
-            bytes: bytes.to_vec(),
-            first: at == 1,
-            last: at == pieces,
-        }))?;
-        while machine.frame("a file to be taken")? != Frame::Done {}
-    }
-    Ok(())
+    snapshot::after(lab, &snapshot, &key, |machine| {
+        comparison::put(machine, &program.name.parse().unwrap(), &bytes)
+    })
+    .unwrap()
 }
 
 /// A machine from a snapshot, by `restore`, and where its files are.

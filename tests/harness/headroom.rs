@@ -31,7 +31,7 @@ fn profile() -> PathBuf {
 }
 
 /// The target folder.
-pub(super) fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
 

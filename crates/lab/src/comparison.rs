@@ -132,20 +132,29 @@ impl Builds {
     pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
         for (side, file) in SIDES.iter().zip(&self.files) {
             let name = format!("{side}/{}", self.name).parse::<RelativePath>();
-            let name = name.map_err(|_| Error::NoProgram(self.name.clone()))?;
-            let pieces = file.len().div_ceil(PIECE).max(1);
-            for (place, bytes) in file.chunks(PIECE).enumerate() {
-                device.order(&Order::Put(Put {
-                    name: name.clone(),
-                    bytes: bytes.to_vec(),
-                    first: place == 0,
-                    last: place + 1 == pieces,
-                }))?;
-                taken(device)?;
-            }
+            put(device, &name.map_err(|_| Error::NoProgram(self.name.clone()))?, file)?;
         }
         Ok(())
     }
+}
+
+/// Puts a program on an access point, below [`PUT`].
+///
+/// # Errors
+///
+/// [`Error`] of the stream, or the access point's refusal.
+pub fn put(device: &mut dyn Device, name: &RelativePath, file: &[u8]) -> Result<(), Error> {
+    let pieces = file.len().div_ceil(PIECE).max(1);
+    for (place, bytes) in file.chunks(PIECE).enumerate() {
+        device.order(&Order::Put(Put {
+            name: name.clone(),
+            bytes: bytes.to_vec(),
+            first: place == 0,
+            last: place + 1 == pieces,
+        }))?;
+        taken(device)?;
+    }
+    Ok(())
 }
 
 fn taken(device: &mut dyn Device) -> Result<(), Error> {

@@ -4,56 +4,14 @@
 //! these keys. What is not known is `null`. It is encoded when a value has changed, and shared by anyone who
 //! asks; the data model has no part in it.
 
-use std::rc::Rc;
-
 use crate::{
     address, derive,
     points::Point,
     table::{Generation, Row, Table},
 };
 
-/// What the keys and values of one station take at most, roughly, in bytes: room for the first reply.
-const STATION: usize = 400;
-
-/// The newest reply of each point.
-#[derive(Debug, Default)]
-pub struct Briefs {
-    replies: Vec<Brief>,
-}
-
-#[derive(Debug, Default)]
-struct Brief {
-    /// What it was made of: the table's generation, which every value but the noise moves, and the noise.
-    inputs: (Generation, Option<i8>),
-    bytes: Rc<Vec<u8>>,
-}
-
-impl Briefs {
-    /// The reply about a point's stations, made anew only where something has changed.
-    pub fn reply(&mut self, point: &Point, table: &Table) -> Rc<Vec<u8>> {
-        let place = usize::from(point.id);
-        if self.replies.len() <= place {
-            self.replies.resize_with(place + 1, Brief::default);
-        }
-        let brief = &mut self.replies[place];
-        let inputs = (table.generation_of(point.id), point.noise_dbm);
-        if brief.bytes.is_empty() || brief.inputs != inputs {
-            brief.inputs = inputs;
-            // Anyone who still sends the last reply keeps it; else its memory is used again.
-            let bytes = match Rc::get_mut(&mut brief.bytes) {
-                Some(bytes) => bytes,
-                None => {
-                    brief.bytes = Rc::default();
-                    Rc::make_mut(&mut brief.bytes)
-                }
-            };
-            bytes.clear();
-            bytes.reserve(table.count(point.id) * STATION);
-            whole(point, table, bytes);
-        }
-        Rc::clone(&brief.bytes)
-    }
-}
+/// What the keys and values of one station take, roughly, bytes.
+pub const STATION: usize = 400;
 
 /// All stations of a point.
 pub fn whole(point: &Point, table: &Table, out: &mut Vec<u8>) {
@@ -172,10 +130,13 @@ impl Map {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use linux::nl80211::{Count, StationReading};
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::replies::Replies;
 
     fn reading(station: u8) -> StationReading {
         StationReading { address: [2, 0, 0, 0, 1, station], ..StationReading::default() }
@@ -229,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_shared_until_a_value_changes() {
-        let (mut briefs, point) = (Briefs::default(), Point::default());
+        let (mut briefs, point) = (Replies::new(whole, STATION), Point::default());
         let mut table = table(&[reading(1)]);
         let first = briefs.reply(&point, &table);
         read(&mut table, &[StationReading { inactive_ms: Some(5), ..reading(1) }]);
@@ -243,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_access_point_without_stations_has_an_empty_list() {
-        let reply = Briefs::default().reply(&Point::default(), &Table::default());
+        let reply = Replies::new(whole, STATION).reply(&Point::default(), &Table::default());
         assert_eq!(*reply, b"[[]]");
     }
 

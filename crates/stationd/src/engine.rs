@@ -29,12 +29,14 @@ use linux::{
 use rustix::io::Errno;
 
 use crate::{
-    brief::{self, Briefs},
+    brief,
     cost::Cost,
     datamodel::{Counts, DataModel, View},
+    events::{Events, What},
     hostapd::{Hostapd, Question},
     points::{PointChanges, Points},
     pull,
+    replies::Replies,
     sampling::Sampling,
     table::{Change, Generation, PointId, Slot, Table},
     trace::{Level, Trace},
@@ -103,7 +105,8 @@ pub struct Engine {
     points: Points,
     table: Table,
     model: DataModel,
-    briefs: Briefs,
+    briefs: Replies,
+    membership: Events,
     cost: Cost,
     news: News,
     /// When the interfaces were listed last; `None` where that failed.
@@ -176,7 +179,8 @@ impl Engine {
             points: Points::default(),
             table: Table::default(),
             model: DataModel::default(),
-            briefs: Briefs::default(),
+            briefs: Replies::new(brief::whole, brief::STATION),
+            membership: Events::default(),
             cost: Cost::default(),
             news: News::default(),
             listed_ns: None,
@@ -267,6 +271,11 @@ impl Engine {
     /// The stations.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// Who came and who left.
+    pub fn events(&self) -> &Events {
+        &self.membership
     }
 
     /// What all this has cost.
@@ -546,6 +555,7 @@ impl Engine {
             match change {
                 Change::Arrived(slot) => self.arrived(slot, now_ns),
                 Change::Left(ended) => {
+                    self.membership.add(now_ns, What::Ended(ended));
                     if let Some(point) = self.points.get_mut(ended.session.point) {
                         point.ended.add(&ended);
                         self.hostapd.withdraw(&point.name, ended.slot);
@@ -569,6 +579,7 @@ impl Engine {
         let from_ns = if authorised { now_ns } else { now_ns + HANDSHAKE_NS };
         self.hostapd.want(&point.name, Question::new(slot, row.address(), from_ns));
         if is_new {
+            self.membership.add(now_ns, What::Began(*row.session()));
             self.write(slot);
         }
     }

@@ -7,7 +7,7 @@
 //! ```text
 //! nl80211 ─► kernel ─► table ─┬─► brief, metrics            from the live columns
 //! hostapd ─► identity ─┘      └─► datamodel ─► full, Get, Subscribe
-//!                  rpc, http: the faces      net: their sockets      daemon: the loop
+//!            rpc, ubus, http: the faces      net: their sockets      daemon: the loop
 //! ```
 //!
 //! It steers no station, writes no configuration, and speaks to no one outside of the machine.
@@ -20,6 +20,7 @@ pub mod daemon;
 pub mod datamodel;
 pub mod derive;
 pub mod engine;
+pub mod events;
 pub mod full;
 pub mod hostapd;
 pub mod http;
@@ -32,8 +33,11 @@ pub mod options;
 mod plant;
 pub mod points;
 pub mod pull;
+pub mod replies;
 pub mod rpc;
 mod sampling;
 pub mod table;
 pub mod tally;
 pub mod trace;
+#[cfg(feature = "ubus")]
+pub mod ubus;

@@ -42,6 +42,10 @@ pub struct Options {
     pub socket_mode: u32,
     /// Where the metrics are served.
     pub metrics: Metrics,
+    /// The socket of ubus's broker; `None`: stationd is not on ubus.
+    pub ubus: Option<PathBuf>,
+    /// What the names of the field's objects begin with there.
+    pub ubus_names: &'static str,
     /// Names that the metrics are served under beside addresses and `localhost`, where they are on TCP.
     pub hosts: Vec<String>,
     /// How old a reading may be for anyone who does not say.
@@ -77,6 +81,8 @@ impl Default for Options {
             socket: PathBuf::from("/run/stationd.sock"),
             socket_mode: 0o660,
             metrics: Metrics::Tcp(SocketAddr::from(([127, 0, 0, 1], 9810))),
+            ubus: None,
+            ubus_names: OWN_NAMES,
             hosts: vec!["localhost".to_owned()],
             max_age: Duration::from_millis(500),
             sample_every: None,
@@ -119,12 +125,22 @@ macro_rules! words {
     };
 }
 
+/// What the names of the field's objects begin with on ubus, where the field's daemons may have them.
+const OWN_NAMES: &str = "stationd.";
+
 /// Every key, in the order of the help.
-pub(crate) const KEYS: [Key; 16] = [
+pub(crate) const KEYS: [Key; 18] = [
     key!("socket", "PATH: requests are taken here", socket, value::path),
     key!("socket-mode", "OCTAL: its permissions", socket_mode, value::mode),
     key!("metrics", "ADDRESS:PORT of this machine | unix:PATH | off", metrics, value::metrics),
     key!("hosts", "NAME,…: the metrics are served under them, too", hosts, value::hosts),
+    key!("ubus", "PATH of the broker's socket | off", ubus, value::broker),
+    words!(
+        "ubus-names",
+        "own | field: stationd.hostapd.wlan0, or hostapd.wlan0 where no one else has it",
+        ubus_names,
+        [("own", OWN_NAMES), ("field", "")]
+    ),
     key!("max-age", "DURATION: a reading this fresh is shared", max_age, value::duration),
     key!(
         "sample-every",
@@ -340,7 +356,7 @@ mod tests {
             .join("\n"),
             @r#"
         unknown key "max-aeg": did you mean "max-age"?
-        unknown key "colour": there are socket, socket-mode, metrics, hosts, max-age, sample-every, hostapd, interfaces, trace, trace-check, write-back, pull, ask-hostapd, consumers, request-limit, seccomp
+        unknown key "colour": there are socket, socket-mode, metrics, hosts, ubus, ubus-names, max-age, sample-every, hostapd, interfaces, trace, trace-check, write-back, pull, ask-hostapd, consumers, request-limit, seccomp
         max-age: "soon" is not a duration: write it as 500ms, 2s or 0
         metrics: 0.0.0.0 can be reached from outside: take 127.0.0.1:9810 or unix:PATH
         metrics: "localhost" is not an address: write 127.0.0.1:9810, unix:PATH or off

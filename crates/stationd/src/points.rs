@@ -70,6 +70,7 @@ impl Point {
 #[derive(Clone, Debug, Default)]
 pub struct Points {
     points: Vec<Point>,
+    version: u32,
 }
 
 /// What a new list of interfaces changed.
@@ -92,6 +93,11 @@ impl Points {
     /// Those whose interface exists.
     pub fn present(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(|point| point.index.is_some())
+    }
+
+    /// Another one after each change of which there are, and of their names.
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     /// One of them.
@@ -157,6 +163,7 @@ impl Points {
             }
             point.children = children;
         }
+        self.version += u32::from(changes != PointChanges::default());
         changes
     }
 

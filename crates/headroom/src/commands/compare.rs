@@ -214,14 +214,18 @@ fn reduce(file: &mut StudyFile, flags: &flags::Compare, versus: &Versus, sides: 
 /// The question in words, as the page's title has it.
 fn asked(versus: &Versus) -> String {
     let Versus { base, variant, .. } = versus;
-    let at = format!("at {}", count(versus.clients, "client"));
+    // A device's are counted once it is reached.
+    let at = match versus.clients {
+        0 => String::new(),
+        clients => format!(" at {}", count(clients, "client")),
+    };
     match (&versus.difference, versus.expect) {
         (Difference::Nothing, _) => {
-            format!("How often does this lab see a change where {base} is measured twice {at}?")
+            format!("How often does this lab see a change where {base} is measured twice{at}?")
         }
-        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base} {at}?"),
-        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base} {at}?"),
-        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base} {at}?"),
+        (_, Expect::NoSlower) => format!("Does {variant} cost no more CPU than {base}{at}?"),
+        (_, Expect::Faster) => format!("Does {variant} cost less CPU than {base}{at}?"),
+        (_, Expect::Same) => format!("Does {variant} cost the same CPU as {base}{at}?"),
     }
 }
 

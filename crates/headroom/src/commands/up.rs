@@ -6,21 +6,22 @@
 #![expect(clippy::print_stderr, reason = "a verb talks to the person who typed it")]
 
 use std::{
+    fs,
     io::{self, IsTerminal, Read, Write},
     net::{Ipv4Addr, TcpListener},
     os::unix::net::UnixStream,
+    path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 
 use lab::{
-    Lab, image,
+    Lab, comparison, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
     vm::{self, Forward, Machine, Shape, Start, Surroundings, snapshot},
 };
-use model::plural::count;
-use model::study::Mode;
+use model::{name::RelativePath, plural::count, study::Mode};
 use rustix::termios::{self, OptionalActions, Termios};
 
 use crate::{
@@ -40,6 +41,7 @@ const END: &str = "headroom-end";
 pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Failure> {
     check(flags.clients, flags.radios)?;
     flags.forward.map_or(Ok(()), is_free)?;
+    let programs = flags.with.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let mut lab = options.lab_apart_from_output()?;
     lab.cache = lab.cache.trusting_unchanged_files();
     let image = image::obtain(&lab, &[])?;
@@ -70,11 +72,24 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
         eprintln!("127.0.0.1:{host} here leads to port {guest} of the access point");
     }
     let opening = shape.forward.map(|forward| forward.relay()).unwrap_or_default();
-    converse(&lab, machine, Wish { command: &flags.command, opening, quiet: options.quiet })
+    let wish = Wish { programs, command: &flags.command, opening, quiet: options.quiet };
+    converse(&lab, machine, wish)
+}
+
+/// A program that is to be on the access point.
+fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
+    let (name, path) = named;
+    let wrong = |_| Failure::Usage(format!("--with {name}: a program's name has no folders"));
+    let content = fs::read(path).map_err(|error| {
+        Failure::Environment(format!("cannot read {}: {error}", path.display()))
+    })?;
+    Ok((name.parse().map_err(wrong)?, content))
 }
 
 /// What is wanted of the access point.
 struct Wish<'a> {
+    /// What is put there first.
+    programs: Vec<(RelativePath, Vec<u8>)>,
     /// A command's words; none is a shell or a script.
     command: &'a [String],
     /// What its shell is to run first.
@@ -105,11 +120,14 @@ fn is_free(Forward { host, guest }: Forward) -> Result<(), Failure> {
 }
 
 fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, Failure> {
-    let Wish { command, opening, quiet } = wish;
+    let Wish { programs, command, opening, quiet } = wish;
     let lost =
         |error: io::Error| Failure::Environment(format!("the access point's console: {error}"));
     let console = machine.tap_console().map_err(lost)?;
     machine.go()?;
+    for (name, content) in &programs {
+        comparison::put(&mut machine, name, content)?;
+    }
     if command.is_empty() && io::stdin().is_terminal() {
         if !quiet {
             eprintln!(

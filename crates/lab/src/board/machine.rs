@@ -91,7 +91,7 @@ fn arguments(Shape { clients, .. }: Shape, port: u16) -> Vec<String> {
     let platform = Platform::of(Architecture::Arm64);
     let memory = (512 + clients).div_ceil(128) * 128;
     let text = format!(
-        "-nodefaults -no-user-config -display none -machine virt,gic-version=2 -cpu {cpu} -accel tcg,thread=multi -smp 2 \
+        "-nodefaults -no-user-config -display none -machine virt,gic-version=2 -cpu {cpu} -accel tcg,thread=single -icount shift=1,sleep=on -smp 2 \
          -m {memory} -bios {U_BOOT} \
          -drive if=none,id=disk,format=raw,file={DISK} -device virtio-blk-pci,drive=disk \
          -netdev user,id=line,restrict=on,ipv6=off,net=192.168.76.0/24,hostfwd=tcp:127.0.0.1:{port}-192.168.76.15:22 \

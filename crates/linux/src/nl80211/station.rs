@@ -178,6 +178,21 @@ impl StationFlags {
         self.has(1)
     }
 
+    /// It takes short preambles.
+    pub fn short_preamble(self) -> bool {
+        self.has(2)
+    }
+
+    /// It has 802.11e's priorities.
+    pub fn wme(self) -> bool {
+        self.has(3)
+    }
+
+    /// Its management frames are protected.
+    pub fn mfp(self) -> bool {
+        self.has(4)
+    }
+
     /// It has authenticated.
     pub fn authenticated(self) -> bool {
         self.has(5)

@@ -27,6 +27,8 @@ use linux::{
 };
 use listen::{Hosts, ListenError, Listener};
 
+#[cfg(feature = "ubus")]
+use crate::ubus::Ubus;
 use crate::{
     engine::Engine,
     http::Http,
@@ -78,6 +80,8 @@ pub struct Daemon {
     own: Own,
     rpc: Rpc,
     http: Option<Http>,
+    #[cfg(feature = "ubus")]
+    ubus: Option<Ubus>,
     signals: OwnedFd,
     /// Whether the kernel is to refuse what the loop does not need.
     seccomp: bool,
@@ -114,7 +118,7 @@ impl Daemon {
             request: options.request_limit,
             max_age_ns: options.max_age.as_nanos() as u64,
         };
-        let daemon = Self {
+        let mut daemon = Self {
             engine,
             poller: Poller::new().map_err(wait)?,
             timeouts: Timeouts::default(),
@@ -122,11 +126,18 @@ impl Daemon {
             own: Own::new(boottime_ns()),
             rpc: Rpc::new(listener, limits),
             http: http.map(|(listener, hosts)| Http::new(listener, hosts, limits.max_age_ns)),
+            #[cfg(feature = "ubus")]
+            ubus: options
+                .ubus
+                .clone()
+                .map(|path| Ubus::new(path, options.ubus_names, limits.max_age_ns)),
             signals,
             seccomp: options.seccomp,
             is_settling: true,
         };
         daemon.watch().map_err(wait)?;
+        #[cfg(feature = "ubus")]
+        daemon.on_ubus(boottime_ns(), Ubus::connect);
         Ok(daemon)
     }
 
@@ -183,6 +194,8 @@ impl Daemon {
                 Some(Token::Signal) => return Ok(Goes::Ends),
                 Some(Token::RpcListener) => listeners[0] = true,
                 Some(Token::HttpListener) => listeners[1] = true,
+                #[cfg(feature = "ubus")]
+                Some(Token::Broker) => self.on_ubus(now_ns, Ubus::ready),
                 Some(token) => self.ready(token, now_ns),
                 None => {}
             }
@@ -226,6 +239,11 @@ impl Daemon {
             self.engine.tick(now_ns);
         }
         while let Some(number) = self.timeouts.due(now_ns) {
+            #[cfg(feature = "ubus")]
+            if Token::of(number) == Some(Token::Broker) {
+                self.on_ubus(now_ns, Ubus::late);
+                continue;
+            }
             let (mut turn, rpc, http) = self.parts(now_ns);
             match (Token::of(number), http) {
                 (Some(Token::Rpc(place)), _) => rpc.late(place, &mut turn),
@@ -243,6 +261,18 @@ impl Daemon {
         while let Some((consumer, notification)) = self.engine.model().next_notification() {
             let (mut turn, rpc, _) = self.parts(now_ns);
             rpc.notify(consumer, &notification, &mut turn);
+        }
+        #[cfg(feature = "ubus")]
+        self.on_ubus(now_ns, Ubus::publish);
+    }
+
+    /// Something that concerns the bus, where stationd is on it.
+    #[cfg(feature = "ubus")]
+    fn on_ubus(&mut self, now_ns: u64, happens: fn(&mut Ubus, &mut Turn<'_>)) {
+        // It is out of the daemon while it works with the rest of it.
+        if let Some(mut ubus) = self.ubus.take() {
+            happens(&mut ubus, &mut self.parts(now_ns).0);
+            self.ubus = Some(ubus);
         }
     }
 

@@ -35,8 +35,9 @@ pub use self::{
     schema::{Keeping, Kind, Parameter, parameters},
     store::ObjectPath,
     subscription::{Kinds, Owner, SubscribeError, SubscriptionId},
+    time::rfc3339,
     transaction::{Applied, Transaction, TransactionError},
-    value::Value,
+    value::{Datum, Value},
     write_back::WriteBack,
 };
 use self::{

@@ -11,6 +11,8 @@ pub enum Token {
     RpcListener,
     /// The door of the metrics.
     HttpListener,
+    /// The broker of ubus.
+    Broker,
     /// A consumer, by its place.
     Rpc(u32),
     /// A scraper, by its place.
@@ -30,6 +32,7 @@ impl Token {
             Self::Rpc(place) => (4, place),
             Self::Http(place) => (5, place),
             Self::Cadence(place) => (6, place),
+            Self::Broker => (7, 0),
         };
         kind << 32 | u64::from(place)
     }
@@ -45,6 +48,7 @@ impl Token {
             4 => Self::Rpc(place),
             5 => Self::Http(place),
             6 => Self::Cadence(place),
+            7 => Self::Broker,
             _ => return None,
         })
     }

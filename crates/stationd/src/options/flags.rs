@@ -100,10 +100,10 @@ Settings:
 
 const TAIL: &str = "
 Defaults: socket=/run/stationd.sock socket-mode=0660 metrics=127.0.0.1:9810
-  hosts=localhost max-age=500ms sample-every=off hostapd=/run/hostapd
-  interfaces=all trace=*=warning trace-check=level write-back=on-change
-  pull=bulk ask-hostapd=on-association consumers=64 request-limit=64KiB
-  seccomp=on
+  hosts=localhost ubus=off ubus-names=own max-age=500ms sample-every=off
+  hostapd=/run/hostapd interfaces=all trace=*=warning trace-check=level
+  write-back=on-change pull=bulk ask-hostapd=on-association consumers=64
+  request-limit=64KiB seccomp=on
 
 Examples:
   stationd --once --set interfaces=wlan0

@@ -13,6 +13,14 @@ pub(super) fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// The socket of ubus's broker, in a build that has the bus.
+pub(crate) fn broker(text: &str) -> Result<Option<PathBuf>, String> {
+    match path_or_off(text)? {
+        Some(_) if cfg!(not(feature = "ubus")) => Err("this build has no ubus".to_owned()),
+        path => Ok(path),
+    }
+}
+
 pub(super) fn path_or_off(text: &str) -> Result<Option<PathBuf>, String> {
     if text == "off" { Ok(None) } else { path(text).map(Some) }
 }

@@ -135,7 +135,7 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
 
 /// A cost of the lab's own choosing, once in a round of replies about stations.
 #[cfg(feature = "planted")]
-fn plant(point: PointId, turn: &Turn<'_>) {
+pub(crate) fn plant(point: PointId, turn: &Turn<'_>) {
     let clients = turn.engine.table().len();
     let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
     crate::plant::work(crate::plant::Reply { point, interface, clients });

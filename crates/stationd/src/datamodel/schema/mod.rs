@@ -83,6 +83,11 @@ impl Parameter {
         (self.read)(sight)
     }
 
+    /// Whether it is a number of more than 32 bits.
+    pub fn is_wide(&self) -> bool {
+        matches!(self.kind, Kind::Unsigned(most) if most > u64::from(u32::MAX))
+    }
+
     /// Whether reading it means reading the table.
     pub(super) fn is_live(&self) -> bool {
         self.keeping != Keeping::Static

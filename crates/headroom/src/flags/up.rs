@@ -1,0 +1,74 @@
+//! The words of `up`: an access point to play with. It raises none.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use lab::vm::Forward;
+
+const UP_EXAMPLES: &str = "\
+Examples:
+  headroom up                                    18 clients, a shell
+  headroom up --clients 114 -- hostapd_cli -i wlan0 all_sta
+  echo 'iw dev; uptime' | headroom up
+  headroom up --with mine=target/mine -- /run/headroom/put/mine --help
+  headroom up --forward 9810 -- stationd …       curl http://127.0.0.1:9810/metrics, from here
+  headroom up -- sh -c 'ip netns exec clients iperf3 -s -D; iperf3 -c 10.0.1.1 -t 5'
+
+Clients live in the network namespace `clients`. Ctrl-] leaves the shell and ends the access point.";
+
+#[derive(Args, Debug)]
+#[command(after_help = UP_EXAMPLES)]
+pub(crate) struct Up {
+    /// Clients that join
+    #[arg(long, short, default_value_t = 18, value_name = "N")]
+    pub(crate) clients: u32,
+    /// Access-point radios
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) radios: u32,
+    /// How time passes there
+    #[arg(long, default_value = "real-time", value_name = "MODE")]
+    pub(crate) mode: ModeWord,
+    /// A TCP port of this machine that leads to one of the access point [default: the same one]
+    #[arg(long, value_name = "PORT[:PORT]", value_parser = forward)]
+    pub(crate) forward: Option<Forward>,
+    /// A program of yours that is to be there, as /run/headroom/put/PROGRAM; may be given again
+    #[arg(long, value_name = "PROGRAM=FILE", value_parser = super::compare::with)]
+    pub(crate) with: Vec<(String, PathBuf)>,
+    /// A command for the access point; without one there is a shell
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// `9810`, or `8080:9810`: a port here, and the port that it leads to.
+fn forward(text: &str) -> Result<Forward, String> {
+    let port = |word: &str| {
+        let number = word.parse().ok().filter(|port| *port > 0);
+        number.ok_or_else(|| format!("`{word}` is no port; there are 1 to 65535"))
+    };
+    let (host, guest) = text.split_once(':').unwrap_or((text, text));
+    Ok(Forward { host: port(host)?, guest: port(guest)? })
+}
+
+/// `counted` or `real-time`, typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ModeWord {
+    /// CPU time is a count of instructions; idle time passes at once
+    Counted,
+    /// CPU time is the host's
+    RealTime,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_leads_to_the_same_one_or_to_another() {
+        let read = forward;
+        assert_eq!(read("9810"), Ok(Forward { host: 9810, guest: 9810 }));
+        assert_eq!(read("8080:80"), Ok(Forward { host: 8080, guest: 80 }));
+        for wrong in ["0", "70000", "http", "80:", ":80", "1:2:3"] {
+            assert!(read(wrong).unwrap_err().contains("no port"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! stationd on ubus: objects that others call, and notifications of who comes and goes.
+//!
+//! One connection to the broker in the daemon's own loop. A broker that is away is tried again, more and more rarely; one
+//! that does not take replies is asked for nothing more until it does, and is left after the patience of any consumer.
+//! It answers from the engine, as [`crate::rpc`] does. It calls no method of anybody's.
+//!
+//! # Design constraints
+//!
+//! - A reply's contents are encoded once for each reading and shared by all who ask; only a frame's head is new.
+//! - What waits for subscribers is bounded: events stay in the engine's list, and who was too slow is told how many it
+//!   missed.
+
+mod blobmsg;
+mod frame;
+mod objects;
+mod shapes;
+
+use std::{os::fd::OwnedFd, path::PathBuf, rc::Rc};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use self::{
+    blobmsg::Writer,
+    frame::{Call, Caller, MOST_CONTENTS, Said, Status},
+    objects::{Arguments, Method, Subject},
+};
+use crate::{
+    engine::RefreshError,
+    events::Event,
+    net::{
+        Turn,
+        connection::{Connection, Next, Received},
+        outbox::{Letter, Sent},
+        token::Token,
+    },
+    points::Points,
+    replies::Replies,
+    table::PointId,
+    trace::Level,
+};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+/// A broker that is away is looked for after so long, and each time after twice as long, up to the second.
+const FIRST_PAUSE_NS: u64 = 100 * MS;
+const LONGEST_PAUSE_NS: u64 = 5 * SECOND;
+/// A broker that says nothing in so long is none.
+const GREETING_NS: u64 = 5 * SECOND;
+/// Bytes that are received at once.
+const RECEIVE: usize = 16 * 1024;
+/// The most bytes that wait before a notification does.
+const MOST_WAITING: usize = 256 * 1024;
+const ZONE: &str = "ubus";
+
+/// The face.
+#[derive(Debug)]
+pub struct Ubus {
+    path: PathBuf,
+    /// Before the names of the field's objects, so that they do not collide with the field's.
+    prefix: &'static str,
+    pause_ns: u64,
+    link: Option<Link>,
+    server: Server,
+}
+
+/// What is known of one connection.
+#[derive(Debug)]
+struct Link {
+    connection: Connection,
+    /// Whether the broker has greeted.
+    is_in: bool,
+    seq: u16,
+    objects: Vec<Object>,
+    /// The version of the access points that the objects are of.
+    version: Option<u32>,
+    /// The next event that subscribers are told.
+    next_event: u64,
+}
+
+/// An object that the broker knows, or is asked to know.
+#[derive(Debug)]
+struct Object {
+    subject: Subject,
+    path: String,
+    /// The request that added it.
+    seq: u16,
+    /// Its number there; `None` until the broker has said so, or where it has refused.
+    id: Option<u32>,
+    has_subscribers: bool,
+}
+
+/// Where calls are answered.
+#[derive(Debug)]
+struct Server {
+    /// How old a reading may be for anyone who does not say.
+    max_age_ns: u64,
+    letter: Letter,
+    buffer: Vec<u8>,
+    brief: Replies,
+    clients: Replies,
+    assoc_list: Replies,
+    associations: Replies,
+}
+
+/// What is answered: the contents of one message, or of the three of prplOS's bus.
+struct Answer {
+    contents: Rc<Vec<u8>>,
+    is_amx: bool,
+}
+
+/// What a call comes to.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    method: Method,
+    /// The access point, where it is about one.
+    point: Option<PointId>,
+    arguments: Arguments<'a>,
+}
+
+/// What subscribers are told.
+#[derive(Clone, Copy)]
+enum News<'a> {
+    /// So many events were forgotten before they could be told.
+    Missed(u64),
+    /// Somebody came or went.
+    Event(&'a Event),
+}
+
+impl Ubus {
+    /// Offers stationd's objects at the broker of this socket.
+    pub fn new(path: PathBuf, prefix: &'static str, max_age_ns: u64) -> Self {
+        let server = Server {
+            max_age_ns,
+            letter: Letter::default(),
+            buffer: vec![0; RECEIVE],
+            brief: Replies::new(shapes::brief, shapes::BRIEF),
+            clients: Replies::new(shapes::clients, shapes::CLIENT),
+            assoc_list: Replies::with_clocks(shapes::assoc_list, shapes::ASSOC),
+            associations: Replies::with_clocks(shapes::associations, shapes::ASSOCIATION),
+        };
+        Self { path, prefix, pause_ns: FIRST_PAUSE_NS, link: None, server }
+    }
+
+    /// Looks for the broker.
+    pub fn connect(&mut self, turn: &mut Turn<'_>) {
+        let connection = connected(&self.path)
+            .and_then(|socket| Connection::new(socket, Token::Broker, turn))
+            .map_err(|error| {
+                let trace = turn.engine.trace();
+                let path = self.path.display();
+                trace.event(ZONE, Level::INFO, format_args!("no broker at {path}: {error}"));
+            });
+        let Ok(mut connection) = connection else { return self.wait(turn) };
+        connection.expect_by(Some(turn.now_ns + GREETING_NS), turn);
+        self.link = Some(Link {
+            connection,
+            is_in: false,
+            seq: 0,
+            objects: Vec::new(),
+            version: None,
+            next_event: turn.engine.events().next(),
+        });
+    }
+
+    fn wait(&mut self, turn: &mut Turn<'_>) {
+        turn.timeouts.add(turn.now_ns + self.pause_ns, Token::Broker.number());
+        self.pause_ns = (2 * self.pause_ns).min(LONGEST_PAUSE_NS);
+    }
+
+    /// The broker has said something, or has room.
+    pub fn ready(&mut self, turn: &mut Turn<'_>) {
+        let Self { link: Some(link), server, pause_ns, .. } = self else { return };
+        let next = match link.connection.is_writing() {
+            true => {
+                let sent = link.connection.go_on(turn);
+                server.serve(link, sent, turn)
+            }
+            false => match link.connection.receive(&mut server.buffer) {
+                Received::Nothing => Next::Yes,
+                Received::Gone => Next::No,
+                Received::Bytes(count) => {
+                    link.connection.input.extend_from_slice(&server.buffer[..count]);
+                    server.serve(link, Sent::All, turn)
+                }
+            },
+        };
+        if link.is_in {
+            *pause_ns = FIRST_PAUSE_NS;
+        }
+        if next == Next::No {
+            self.leave(turn);
+        }
+    }
+
+    /// A moment has come: to look for the broker, or to leave one that is silent.
+    pub fn late(&mut self, turn: &mut Turn<'_>) {
+        match &mut self.link {
+            None => self.connect(turn),
+            Some(link) => {
+                if link.connection.is_late(turn) {
+                    self.leave(turn);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, turn: &mut Turn<'_>) {
+        let Some(mut link) = self.link.take() else { return };
+        link.connection.leave(turn);
+        turn.engine.trace().event(ZONE, Level::INFO, format_args!("the broker has left"));
+        self.wait(turn);
+    }
+
+    /// The end of a turn: objects for the access points that there are now, and what subscribers are to hear.
+    pub fn publish(&mut self, turn: &mut Turn<'_>) {
+        let Self { link: Some(link), server, prefix, .. } = self else { return };
+        if !link.is_in || link.connection.waiting() > MOST_WAITING {
+            return;
+        }
+        let version = turn.engine.points().version();
+        if link.version != Some(version) {
+            link.version = Some(version);
+            link.reconcile(prefix, server.letter.words(), turn);
+        }
+        link.notify(server.letter.words(), turn);
+        if server.letter.is_empty() {
+            return;
+        }
+        let sent = link.connection.send(&mut server.letter, turn);
+        if link.connection.rest(sent, turn) == Next::No {
+            self.leave(turn);
+        }
+    }
+}
+
+/// A connection that does not wait.
+fn connected(path: &std::path::Path) -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
+impl Link {
+    fn next_seq(&mut self) -> u16 {
+        self.seq = self.seq.wrapping_add(1);
+        self.seq
+    }
+
+    /// Adds the objects that are missing, and removes those whose access point is gone or has another name.
+    fn reconcile(&mut self, prefix: &str, out: &mut Vec<u8>, turn: &Turn<'_>) {
+        let points = turn.engine.points();
+        let wanted: Vec<_> = objects::all(points)
+            .filter_map(|subject| Some((subject, subject.path(prefix, points)?)))
+            .collect();
+        let is_wanted = |object: &Object| {
+            wanted.iter().any(|(subject, path)| *subject == object.subject && *path == object.path)
+        };
+        for at in (0..self.objects.len()).rev() {
+            if !is_wanted(&self.objects[at]) {
+                let object = self.objects.swap_remove(at);
+                let seq = self.next_seq();
+                object.id.into_iter().for_each(|id| frame::remove_object(seq, id, out));
+            }
+        }
+        let mut signature = Vec::new();
+        for (subject, path) in wanted {
+            if self.objects.iter().any(|object| object.subject == subject) {
+                continue;
+            }
+            let seq = self.next_seq();
+            signature.clear();
+            subject.signature(&mut signature);
+            frame::add_object(seq, &path, &signature, out);
+            self.objects.push(Object { subject, path, seq, id: None, has_subscribers: false });
+        }
+    }
+
+    /// Tells subscribers what has happened since they were last told.
+    fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
+        let events = turn.engine.events();
+        let subscribed = |object: &&Object| object.has_subscribers && object.id.is_some();
+        if self.next_event < events.next() && self.objects.iter().any(|object| subscribed(&object))
+        {
+            let (missed, events) = events.since(self.next_event);
+            let missed = (missed > 0).then_some(News::Missed(missed));
+            for news in missed.into_iter().chain(events.map(News::Event)) {
+                self.notify_all(news, turn.engine.points(), out);
+            }
+        }
+        self.next_event = events.next();
+    }
+
+    /// Tells the subscribers of stationd, and those of the access point that it is about.
+    fn notify_all(&self, news: News<'_>, points: &Points, out: &mut Vec<u8>) {
+        let mut contents = Vec::new();
+        let mut writer = Writer::new(&mut contents);
+        let kind = match news {
+            News::Missed(count) => {
+                writer.count("missed", count);
+                "missed"
+            }
+            News::Event(event) => {
+                shapes::event(event, points, &mut writer);
+                shapes::kind(event)
+            }
+        };
+        let is_about = |point| match news {
+            News::Missed(_) => true,
+            News::Event(event) => event.session().point == point,
+        };
+        for object in self.objects.iter().filter(|object| object.has_subscribers) {
+            let is_its = match object.subject {
+                Subject::Stationd => true,
+                Subject::Hostapd(point) => is_about(point),
+                Subject::Point(_) | Subject::Iwinfo | Subject::Usteer => false,
+            };
+            if let Some(id) = object.id.filter(|_| is_its) {
+                frame::notify(id, kind, &contents, out);
+            }
+        }
+    }
+
+    /// Takes what the broker says of our requests.
+    fn hear(&mut self, said: Said<'_>, turn: &mut Turn<'_>) {
+        let trace = turn.engine.trace();
+        match said {
+            Said::Hello => {
+                self.is_in = true;
+                trace.event(ZONE, Level::INFO, format_args!("the broker has let us in"));
+                self.connection.expect_by(None, turn);
+            }
+            Said::Object { seq, object: Some(id) } => {
+                let of = self.objects.iter_mut().find(|object| object.seq == seq);
+                of.into_iter().for_each(|object| object.id = Some(id));
+            }
+            Said::Status { seq, status } if status != Status::Ok as u32 => {
+                if let Some(object) = self.objects.iter().find(|object| object.seq == seq) {
+                    let path = &object.path;
+                    let why = "somebody else may have it, or its rules forbid it to us";
+                    let what = format_args!("the broker refuses `{path}` ({status}): {why}");
+                    trace.event(ZONE, Level::WARNING, what);
+                }
+            }
+            Said::Subscribers { object: id, any } => {
+                let of = self.objects.iter_mut().find(|object| object.id == Some(id));
+                of.into_iter().for_each(|object| object.has_subscribers = any);
+            }
+            Said::Object { .. }
+            | Said::Status { .. }
+            | Said::Call(_)
+            | Said::NoCall(_)
+            | Said::Other => {}
+        }
+    }
+
+    /// Whose methods are called.
+    fn subject(&self, id: u32) -> Option<Subject> {
+        let of = self.objects.iter().find(|object| object.id == Some(id));
+        of.map(|object| object.subject)
+    }
+}
+
+impl Server {
+    /// Answers what has come in whole, as long as the broker takes the replies.
+    fn serve(&mut self, link: &mut Link, sent: Sent, turn: &mut Turn<'_>) -> Next {
+        let (mut input, mut used, mut sent) = (std::mem::take(&mut link.connection.input), 0, sent);
+        while sent == Sent::All {
+            let (said, length) = match frame::read(&input[used..]) {
+                Ok(Some(read)) => read,
+                Ok(None) => break,
+                Err(error) => {
+                    let what = format_args!("what the broker says cannot be read: {error}");
+                    turn.engine.trace().event(ZONE, Level::WARNING, what);
+                    return Next::No;
+                }
+            };
+            used += length;
+            match said {
+                Said::Call(call) => self.answer(link, call, turn),
+                Said::NoCall(caller) => {
+                    frame::status(caller, Status::InvalidArgument, self.letter.words());
+                }
+                said => link.hear(said, turn),
+            }
+            sent = link.connection.send(&mut self.letter, turn);
+        }
+        input.drain(..used);
+        input.shrink_to(RECEIVE);
+        link.connection.input = input;
+        link.connection.rest(sent, turn)
+    }
+
+    fn answer(&mut self, link: &Link, call: Call<'_>, turn: &mut Turn<'_>) {
+        turn.tally.requests += 1;
+        let status = match self.contents(link, &call, turn) {
+            Ok(answer) if answer.contents.len() > MOST_CONTENTS => {
+                let (method, most) = (call.method, MOST_CONTENTS / 1024);
+                let what = format_args!("a reply to {method} of more than {most} KiB is not sent");
+                turn.engine.trace().event(ZONE, Level::WARNING, what);
+                Status::Unknown
+            }
+            Ok(answer) => {
+                self.reply(call.caller, answer);
+                Status::Ok
+            }
+            Err(status) => status,
+        };
+        turn.tally.faults += u64::from(status != Status::Ok);
+        if !call.no_reply {
+            frame::status(call.caller, status, self.letter.words());
+        }
+    }
+
+    fn reply(&mut self, caller: Caller, Answer { contents, is_amx }: Answer) {
+        frame::data(caller, contents.len(), self.letter.words());
+        self.letter.share(contents);
+        if is_amx {
+            // What a method gives back beside its value, and how it ended: amxb's ubus has a message for each.
+            frame::data(caller, 0, self.letter.words());
+            let mut code = Vec::new();
+            Writer::new(&mut code).count("amxd-error-code", 0);
+            frame::data(caller, code.len(), self.letter.words());
+            self.letter.words().extend_from_slice(&code);
+        }
+    }
+
+    fn contents(
+        &mut self,
+        link: &Link,
+        call: &Call<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<Answer, Status> {
+        let subject = link.subject(call.caller.object).ok_or(Status::NotFound)?;
+        let method = subject.method(call.method).ok_or(Status::MethodNotFound)?;
+        let arguments = objects::arguments(call.arguments).ok_or(Status::InvalidArgument)?;
+        let max_age_ns = arguments.max_age_ms.map_or(self.max_age_ns, |ms| u64::from(ms) * MS);
+        let point = match method {
+            Method::Stats | Method::Brief | Method::Clients => subject.point(),
+            Method::AssocList | Method::Associations => Some(device(arguments, turn)?),
+            Method::SteeredClients => {
+                turn.engine.refresh_all(max_age_ns, turn.now_ns);
+                None
+            }
+            Method::Events => None,
+        };
+        if let Some(point) = point {
+            turn.engine.refresh(point, max_age_ns, turn.now_ns).map_err(refused)?;
+            #[cfg(feature = "planted")]
+            crate::rpc::plant(point, turn);
+        }
+        let is_amx = matches!(method, Method::Stats | Method::Brief);
+        let contents = self.encoded(Asked { method, point, arguments }, turn)?;
+        Ok(Answer { contents, is_amx })
+    }
+
+    fn encoded(&mut self, asked: Asked<'_>, turn: &Turn<'_>) -> Result<Rc<Vec<u8>>, Status> {
+        let Asked { method, point, arguments } = asked;
+        let engine = &turn.engine;
+        let shared = |replies: &mut Replies| {
+            let point = point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound)?;
+            Ok(replies.reply(point, engine.table()))
+        };
+        let mut own = Vec::new();
+        match method {
+            Method::Brief => return shared(&mut self.brief),
+            Method::Clients => return shared(&mut self.clients),
+            Method::Associations => return shared(&mut self.associations),
+            Method::AssocList if arguments.station.is_none() => {
+                return shared(&mut self.assoc_list);
+            }
+            Method::AssocList => one(point, arguments, turn, &mut own).ok_or(Status::NotFound)?,
+            Method::Stats => {
+                let (model, view) = engine.reading();
+                shapes::stats(model, point.ok_or(Status::NotFound)?, &view, &mut own);
+            }
+            Method::SteeredClients => {
+                shapes::steered_clients(engine.points(), engine.table(), &mut own);
+            }
+            Method::Events => {
+                let since = arguments.since.unwrap_or(0);
+                shapes::events(engine.events(), since, engine.points(), &mut own);
+            }
+        }
+        Ok(Rc::new(own))
+    }
+}
+
+/// The access point of the interface that a call names.
+fn device(arguments: Arguments<'_>, turn: &Turn<'_>) -> Result<PointId, Status> {
+    let name = arguments.device.ok_or(Status::InvalidArgument)?;
+    turn.engine.points().named(name).map(|point| point.id).ok_or(Status::NotFound)
+}
+
+/// The one station that is asked for.
+fn one(
+    point: Option<PointId>,
+    arguments: Arguments<'_>,
+    turn: &Turn<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let point = turn.engine.points().get(point?)?;
+    let table = turn.engine.table();
+    let row = table.row(table.find(point.id, arguments.station?)?)?;
+    shapes::assoc(point, &row, &mut Writer::new(out));
+    Some(())
+}
+
+fn refused(error: RefreshError) -> Status {
+    match error {
+        RefreshError::NoPoint | RefreshError::NoInterface => Status::NotFound,
+        RefreshError::Kernel(_) => Status::Unknown,
+    }
+}

@@ -1,0 +1,220 @@
+//! What stationd offers on the bus: objects, their methods, and what each method takes.
+//!
+//! Names and shapes are the field's, so that who asks one of its daemons can ask stationd in its place. It sends nothing.
+
+use linux::nl80211::Address;
+use ubus::{BlobIter, BlobType, BlobValue};
+
+use super::blobmsg::{Kind, Writer};
+use crate::{points::Points, table::PointId};
+
+/// An object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// stationd itself: who comes and goes, and what it knows in shapes that no daemon of the field has on ubus.
+    Stationd,
+    /// `WiFi.AccessPoint.{i}` of prplOS.
+    Point(PointId),
+    /// `hostapd.{interface}` of OpenWrt's hostapd.
+    Hostapd(PointId),
+    /// `iwinfo` of rpcd.
+    Iwinfo,
+    /// `usteer`.
+    Usteer,
+}
+
+/// What a method answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// prplOS: all parameters of each station.
+    Stats,
+    /// prplOS: fourteen of them.
+    Brief,
+    /// hostapd's stations of an access point.
+    Clients,
+    /// iwinfo's of an interface.
+    AssocList,
+    /// usteer's stations of all access points.
+    SteeredClients,
+    /// uCentral's associations of an interface.
+    Associations,
+    /// Who came and who left.
+    Events,
+}
+
+/// A method of an object.
+struct Offer {
+    name: &'static str,
+    method: Method,
+    /// Names and types of its arguments; all may be left out but an interface.
+    takes: &'static [(&'static str, Kind)],
+}
+
+const MAX_AGE: (&str, Kind) = ("max-age-ms", Kind::Int32);
+const DEVICE: (&str, Kind) = ("device", Kind::Text);
+
+const fn offer(
+    name: &'static str,
+    method: Method,
+    takes: &'static [(&'static str, Kind)],
+) -> Offer {
+    Offer { name, method, takes }
+}
+
+const OF_POINT: [Offer; 2] = [
+    offer("getStationStats", Method::Stats, &[MAX_AGE]),
+    offer("getStationStatsBrief", Method::Brief, &[MAX_AGE]),
+];
+const OF_HOSTAPD: [Offer; 1] = [offer("get_clients", Method::Clients, &[MAX_AGE])];
+const OF_IWINFO: [Offer; 1] =
+    [offer("assoclist", Method::AssocList, &[DEVICE, ("macaddr", Kind::Text), MAX_AGE])];
+const OF_USTEER: [Offer; 1] = [offer("get_clients", Method::SteeredClients, &[MAX_AGE])];
+const OF_STATIOND: [Offer; 2] = [
+    offer("associations", Method::Associations, &[DEVICE, MAX_AGE]),
+    offer("events", Method::Events, &[("since", Kind::Int64)]),
+];
+
+impl Subject {
+    fn offers(self) -> &'static [Offer] {
+        match self {
+            Self::Stationd => &OF_STATIOND,
+            Self::Point(_) => &OF_POINT,
+            Self::Hostapd(_) => &OF_HOSTAPD,
+            Self::Iwinfo => &OF_IWINFO,
+            Self::Usteer => &OF_USTEER,
+        }
+    }
+
+    /// The method of that name.
+    pub(super) fn method(self, name: &str) -> Option<Method> {
+        self.offers().iter().find(|offer| offer.name == name).map(|offer| offer.method)
+    }
+
+    /// The access point that its methods are about.
+    pub(super) fn point(self) -> Option<PointId> {
+        match self {
+            Self::Point(id) | Self::Hostapd(id) => Some(id),
+            Self::Stationd | Self::Iwinfo | Self::Usteer => None,
+        }
+    }
+
+    /// Its path, behind a prefix; stationd's own needs none. `None` where its access point is not there.
+    pub(super) fn path(self, prefix: &str, points: &Points) -> Option<String> {
+        let point = |id| points.get(id).filter(|point| point.index.is_some());
+        Some(match self {
+            Self::Stationd => "stationd".to_owned(),
+            Self::Point(id) => format!("{prefix}WiFi.AccessPoint.{}", point(id)?.number()),
+            Self::Hostapd(id) => format!("{prefix}hostapd.{}", point(id)?.name),
+            Self::Iwinfo => format!("{prefix}iwinfo"),
+            Self::Usteer => format!("{prefix}usteer"),
+        })
+    }
+
+    /// What the broker is told of its methods: a table for each, with a type for each argument.
+    pub(super) fn signature(self, out: &mut Vec<u8>) {
+        let mut writer = Writer::new(out);
+        for offer in self.offers() {
+            let open = writer.table(offer.name);
+            for (name, kind) in offer.takes {
+                writer.count(name, *kind as u64);
+            }
+            writer.close(open);
+        }
+    }
+}
+
+/// All objects that there are to be: those of the machine, and two for each access point that is there.
+pub(super) fn all(points: &Points) -> impl Iterator<Item = Subject> {
+    let machine = [Subject::Stationd, Subject::Iwinfo, Subject::Usteer].into_iter();
+    let of_points =
+        points.present().flat_map(|point| [Subject::Point(point.id), Subject::Hostapd(point.id)]);
+    machine.chain(of_points)
+}
+
+/// What a call says more than its method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arguments<'a> {
+    /// An interface.
+    pub(super) device: Option<&'a str>,
+    /// The only station that is asked for.
+    pub(super) station: Option<Address>,
+    /// How old a reading may be, ms.
+    pub(super) max_age_ms: Option<u32>,
+    /// The first event that is asked for.
+    pub(super) since: Option<u64>,
+}
+
+/// Reads the arguments of a call; `None` where one is no value of its type. Those that nobody knows are passed over, as
+/// libubox's policies do.
+pub(super) fn arguments(bytes: &[u8]) -> Option<Arguments<'_>> {
+    let mut read = Arguments::default();
+    let mut all = BlobIter::new(bytes);
+    while let Some(one) = all.try_next().ok()? {
+        let number = || match one.value().ok()? {
+            BlobValue::Int32(value) => u64::try_from(value).ok(),
+            BlobValue::Int64(value) => u64::try_from(value).ok(),
+            _ => None,
+        };
+        let text = || one.as_str().filter(|_| one.ty == BlobType::String);
+        match one.name {
+            Some("device") => read.device = Some(text()?),
+            Some("macaddr") => read.station = Some(crate::address::parse(text()?)?),
+            Some("max-age-ms") => read.max_age_ms = Some(u32::try_from(number()?).ok()?),
+            Some("since") => read.since = Some(number()?),
+            _ => {}
+        }
+    }
+    Some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_and_wrong_ones_refused() {
+        let written = |write: &dyn Fn(&mut Writer<'_>)| {
+            let mut bytes = Vec::new();
+            write(&mut Writer::new(&mut bytes));
+            bytes
+        };
+        let bytes = written(&|writer| {
+            writer.text("device", "wlan0");
+            writer.text("macaddr", "02:00:00:00:01:AB");
+            writer.count("max-age-ms", 100);
+            writer.flag("unheard-of", true);
+        });
+        let expected = Arguments {
+            device: Some("wlan0"),
+            station: Some([2, 0, 0, 0, 1, 0xab]),
+            max_age_ms: Some(100),
+            since: None,
+        };
+        assert_eq!(arguments(&bytes), Some(expected));
+        assert_eq!(arguments(&[]), Some(Arguments::default()));
+        assert_eq!(arguments(&written(&|writer| writer.count("device", 1))), None);
+        assert_eq!(arguments(&written(&|writer| writer.level("since", -1))), None);
+        assert_eq!(arguments(&written(&|writer| writer.text("macaddr", "02:00"))), None);
+        assert_eq!(arguments(&bytes[..bytes.len() - 8]), None);
+    }
+
+    #[test]
+    fn objects_are_named_as_the_fields() {
+        let points = Points::default();
+        assert_eq!(all(&points).count(), 3);
+        assert_eq!(Subject::Iwinfo.path("stationd.", &points).unwrap(), "stationd.iwinfo");
+        assert_eq!(Subject::Stationd.path("stationd.", &points).unwrap(), "stationd");
+        assert_eq!(Subject::Hostapd(0).path("", &points), None);
+        assert_eq!(Subject::Hostapd(0).method("get_clients"), Some(Method::Clients));
+        assert_eq!(Subject::Usteer.method("getStationStats"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_arguments_are_read_without_panic(bytes: Vec<u8>) {
+            let _ = arguments(&bytes);
+        }
+    }
+}

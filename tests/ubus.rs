@@ -1,0 +1,106 @@
+//! stationd on ubus, with a broker and a client that are not ours, on real stations.
+//!
+//! The broker and its client are `ubusd` and `ubus-client`, where `scripts/setup test` puts them.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Parts, Place, raised, target};
+
+/// What a script has beside its own words: the two programs, and a call whose replies are a part of what is printed.
+const WORDS: &str = r#"
+broker() { /run/headroom/put/ubusd --socket=/tmp/ubus.sock 2>>/tmp/broker & broker=$!; within 10 test -S /tmp/ubus.sock; }
+client() { /run/headroom/put/ubus-client -t 20 -s /tmp/ubus.sock "$@"; }
+has() { client list "$1" 2>/dev/null | grep -q "$1"; }
+there() { within 20 has "$1"; }
+"#;
+
+/// A script on an access point that has the programs; `None`, with the reason, where they could not be installed.
+fn with_broker(place: &Place, clients: u32, script: &str) -> Option<Parts> {
+    let with = ["ubusd", "ubus-client"].map(|name| (name, target().join("ubus/bin").join(name)));
+    if with.iter().any(|(_, path)| !path.is_file()) {
+        let why = "ubusd could not be installed; `scripts/setup test` says why";
+        skip::excepted(format_args!("no bus here: {why}"));
+        return None;
+    }
+    let with = with.map(|(name, path)| format!("{name}={}", path.display()));
+    let words = with.iter().flat_map(|with| ["--with", with]);
+    let ended = raised(place, clients, &format!("{WORDS}{script}")).words(words).run();
+    ended.code(0);
+    Some(Parts::of(ended))
+}
+
+const SHAPES: &str = r#"
+broker
+daemon --set ubus=/tmp/ubus.sock --set ubus-names=field
+there hostapd.wlan2
+call() { part $1-$2; client call "$@"; echo; }
+for try in 1 2 3 4 5; do
+    iw dev wlan0 station dump | grep -v -e inactive -e time -e associated >/tmp/before
+    call WiFi.AccessPoint.1 getStationStatsBrief '{"max-age-ms":0}' >/tmp/replies
+    call WiFi.AccessPoint.1 getStationStats >>/tmp/replies
+    call hostapd.wlan0 get_clients >>/tmp/replies
+    call iwinfo assoclist '{"device":"wlan0"}' >>/tmp/replies
+    call usteer get_clients >>/tmp/replies
+    call stationd associations '{"device":"wlan0"}' >>/tmp/replies
+    brief wlan0 >/tmp/json
+    full wlan0 >/tmp/full
+    iw dev wlan0 station dump | grep -v -e inactive -e time -e associated >/tmp/after
+    cmp -s /tmp/before /tmp/after && break
+done
+cmp /tmp/before /tmp/after
+cat /tmp/replies
+part json; cat /tmp/json
+part full; cat /tmp/full
+part wrong
+client call iwinfo assoclist '{"device":"wlan9"}' || echo "code $?"
+client call iwinfo assoclist '{"device":7}' || echo "code $?"
+client call stationd no_such_method || echo "code $?"
+"#;
+
+/// Replies of a call, each a line.
+fn replies(parts: &Parts, name: &str) -> Vec<Value> {
+    let lines = parts.text(name).lines().filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_shape_has_the_values_of_the_socket_at_the_same_moment() {
+    let place = Place::with_guests();
+    let Some(parts) = with_broker(&place, 6, SHAPES) else { return };
+    let own: Value = parts.result("json");
+    let stations = own[0].as_array().unwrap();
+    assert_eq!(stations.len(), 2);
+    let brief = replies(&parts, "WiFi.AccessPoint.1-getStationStatsBrief");
+    assert_eq!(brief[0]["retval"], own[0], "prplOS's brief reply");
+    assert_eq!(brief[1..], [json!({}), json!({ "amxd-error-code": 0 })]);
+    let full = replies(&parts, "WiFi.AccessPoint.1-getStationStats");
+    assert_eq!(full[0]["retval"].as_array().unwrap().len(), 2);
+    let clients = &replies(&parts, "hostapd.wlan0-get_clients")[0];
+    let listed = &replies(&parts, "iwinfo-assoclist")[0]["results"];
+    let steered = &replies(&parts, "usteer-get_clients")[0];
+    let associated = &replies(&parts, "stationd-associations")[0]["associations"];
+    assert_eq!(steered.as_object().unwrap().len(), 6, "those of all radios: {steered}");
+    for (at, station) in stations.iter().enumerate() {
+        let address = station["MACAddress"].as_str().unwrap().to_lowercase();
+        let client = &clients["clients"][&address];
+        assert_eq!(client["authorized"], json!(true), "{client}");
+        assert_eq!(client["bytes"], json!({ "rx": station["RxBytes"], "tx": station["TxBytes"] }));
+        assert_eq!(client["signal"], station["SignalStrength"]);
+        let one = &listed[at];
+        assert_eq!(one["mac"], station["MACAddress"]);
+        assert_eq!(one["tx"]["bytes"], station["TxBytes"]);
+        assert_eq!(one["rx"]["rate"], station["LastDataUplinkRate"]);
+        let node = &steered[&address]["hostapd.wlan0"];
+        assert_eq!(
+            (&node["connected"], &node["signal"]),
+            (&json!(true), &station["SignalStrength"])
+        );
+        assert_eq!(associated[at]["station"], json!(address));
+        assert_eq!(associated[at]["rx_packets"], station["RxPacketCount"]);
+    }
+    assert!(clients["freq"].is_number(), "{clients}");
+    let codes = |line: &&str| line.starts_with("code ");
+    let wrong: Vec<_> = parts.text("wrong").lines().filter(codes).collect();
+    assert_eq!(wrong, ["code 4", "code 2", "code 3"], "not found, no argument, no method");
+    assert_eq!(place.left(), []);
+}
