@@ -104,3 +104,59 @@ fn every_shape_has_the_values_of_the_socket_at_the_same_moment() {
     assert_eq!(wrong, ["code 4", "code 2", "code 3"], "not found, no argument, no method");
     assert_eq!(place.left(), []);
 }
+
+/// A station leaves, with a subscriber who reads, a hundred who do not, and a broker that is killed.
+const EVENTS: &str = r#"
+broker
+daemon --set ubus=/tmp/ubus.sock
+there stationd.hostapd.wlan2
+client -n 2 subscribe stationd >/tmp/heard &
+for deaf in $(seq 100); do client subscribe stationd >/dev/null & kill -STOP $! ; done
+sleep 1
+resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$daemon/status; }
+resident >/tmp/before
+hostapd_cli -i wlan0 deauthenticate "$(hostapd_cli -i wlan0 list_sta | head -1)"
+within 20 grep -q disassoc /tmp/heard
+part heard; cat /tmp/heard
+part events; client call stationd events '{"since":0}'; echo
+for time in $(seq 40); do
+    client call stationd.WiFi.AccessPoint.1 getStationStatsBrief '{"max-age-ms":0}' >/dev/null
+done
+resident >/tmp/after
+part resident; cat /tmp/before /tmp/after
+for time in 1 2 3; do
+    kill -9 $broker; wait $broker || :
+    rm -f /tmp/ubus.sock
+    broker
+    there stationd.hostapd.wlan2
+    client call stationd.iwinfo assoclist '{"device":"wlan1"}' >/dev/null
+done
+kill -9 $broker; wait $broker || :
+rm -f /tmp/ubus.sock
+# Somebody else's socket, who talks nonsense.
+socat UNIX-LISTEN:/tmp/ubus.sock,fork SYSTEM:'head -c 100000 /dev/urandom' &
+sleep 3
+part json; brief wlan1
+"#;
+
+#[test]
+fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
+    let place = Place::with_guests();
+    let Some(parts) = with_broker(&place, 6, EVENTS) else { return };
+    let heard = replies(&parts, "heard");
+    let left = heard.iter().find(|line| line.to_string().contains("disassoc")).unwrap();
+    assert!(left.to_string().contains("\"exact\":true"), "{left}");
+    let events = &replies(&parts, "events")[0];
+    let kinds: Vec<_> =
+        events["events"].as_array().unwrap().iter().map(|one| one["event"].clone()).collect();
+    assert_eq!(kinds.len(), 7, "six that were there, and one that left: {events}");
+    assert_eq!(kinds[6], json!("disassoc"));
+    assert_eq!((&events["missed"], &events["next"]), (&json!(0), &json!(7)));
+    // The shell says there, too, whom it has killed.
+    let resident: Vec<u64> =
+        parts.text("resident").lines().filter_map(|line| line.parse().ok()).collect();
+    let [before, after] = resident[..] else { panic!("{}", parts.text("resident")) };
+    assert!(after <= before + 512, "{resident:?} KiB");
+    assert_eq!(parts.result("json")[0].as_array().unwrap().len(), 2);
+    assert_eq!(place.left(), []);
+}

@@ -137,7 +137,7 @@ pub(crate) const KEYS: [Key; 18] = [
     key!("ubus", "PATH of the broker's socket | off", ubus, value::broker),
     words!(
         "ubus-names",
-        "own | field: stationd.hostapd.wlan0, or hostapd.wlan0 where no one else has it",
+        "own | field: names of objects, as stationd.iwinfo or iwinfo",
         ubus_names,
         [("own", OWN_NAMES), ("field", "")]
     ),
