@@ -22,3 +22,5 @@ mod rpc;
 mod run_folder;
 #[path = "../../fuzz_targets/station.rs"]
 mod station;
+#[path = "../../fuzz_targets/ubus.rs"]
+mod ubus;

@@ -233,6 +233,30 @@ impl Ubus {
     }
 }
 
+/// What bytes of a broker's came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Frames that were whole.
+    pub frames: usize,
+    /// Those of them that were calls with arguments that can be read.
+    pub calls: usize,
+    /// Their bytes.
+    pub bytes: usize,
+}
+
+/// Reads what a broker could have sent, without a connection: up to the first frame that is not whole or cannot be read.
+pub fn understand(bytes: &[u8]) -> Heard {
+    let mut heard = Heard::default();
+    while let Ok(Some((said, length))) = frame::read(&bytes[heard.bytes..]) {
+        heard.frames += 1;
+        heard.bytes += length;
+        if let Said::Call(call) = said {
+            heard.calls += usize::from(objects::arguments(call.arguments).is_some());
+        }
+    }
+    heard
+}
+
 /// A connection that does not wait.
 fn connected(path: &std::path::Path) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
