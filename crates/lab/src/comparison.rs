@@ -65,14 +65,12 @@ impl Builds {
     /// [`Error`] of the file here, or of the stream; [`Error::NoProgram`] where the access point lacks it;
     /// [`Error::SameBuild`].
     pub fn of(lab: &Lab, device: &mut dyn Device, program: &Program) -> Result<Self, Error> {
-        let given = file::bytes(&program.path, fetch::LONGEST);
-        let given = given.map_err(Error::file("read", &program.path))?;
+        let given = read(&program.path)?;
         let located = objects::locate(device, std::slice::from_ref(&program.name))?;
         let content = located.first().map(|one| objects::bring_located(lab, device, one));
         let absent = || Error::NoProgram(program.name.clone());
         let content = content.transpose()?.flatten().ok_or_else(absent)?;
-        let there = file::bytes(&content, fetch::LONGEST);
-        let there = there.map_err(Error::file("read", &content))?;
+        let there = read(&content)?;
         let name = program.name.rsplit('/').next().unwrap_or_default().to_owned();
         let builds = Self { name, files: [there, image::stripped(given)] };
         let [base, variant] = builds.sums();
@@ -136,6 +134,15 @@ impl Builds {
         }
         Ok(())
     }
+}
+
+/// A program's file, of no more than a device could send.
+///
+/// # Errors
+///
+/// [`Error::File`].
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    file::bytes(path, fetch::LONGEST).map_err(Error::file("read", path))
 }
 
 /// Puts a program on an access point, below [`PUT`].

@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-use crate::{hostapd, table::PointId};
+use crate::{hostapd, net::Turn, table::PointId};
 
 /// Where hostapd's control sockets are in the lab.
 const HOSTAPD: &str = "/run/hostapd";
@@ -38,17 +38,23 @@ static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
 /// The reply that it is done in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reply<'a> {
+struct Reply<'a> {
     /// The point that was asked for.
-    pub(crate) point: PointId,
+    point: PointId,
     /// Its interface.
-    pub(crate) interface: &'a str,
+    interface: &'a str,
     /// Clients of all points.
-    pub(crate) clients: usize,
+    clients: usize,
 }
 
-/// Does what is planted, where the reply begins a round.
-pub(crate) fn work(reply: Reply<'_>) {
+/// Does what is planted, where a reply about a point's stations begins a round; whatever face it is of.
+pub(crate) fn in_reply(point: PointId, turn: &Turn<'_>) {
+    let clients = turn.engine.table().len();
+    let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
+    work(Reply { point, interface, clients });
+}
+
+fn work(reply: Reply<'_>) {
     static PLANTS: OnceLock<Vec<Plant>> = OnceLock::new();
     if reply.point != *FIRST.get_or_init(|| reply.point) {
         return;

@@ -6,7 +6,6 @@
 #![expect(clippy::print_stderr, reason = "a verb talks to the person who typed it")]
 
 use std::{
-    fs,
     io::{self, IsTerminal, Read, Write},
     net::{Ipv4Addr, TcpListener},
     os::unix::net::UnixStream,
@@ -79,11 +78,12 @@ pub(crate) fn raise(options: &Options, flags: &flags::Up) -> Result<Verdict, Fai
 /// A program that is to be on the access point.
 fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
     let (name, path) = named;
-    let wrong = |_| Failure::Usage(format!("--with {name}: a program's name has no folders"));
-    let content = fs::read(path).map_err(|error| {
-        Failure::Environment(format!("cannot read {}: {error}", path.display()))
-    })?;
-    Ok((name.parse().map_err(wrong)?, content))
+    let wrong = |_| {
+        Failure::Usage(format!(
+            "--with {name}: a program's name is a path below /run/headroom/put, without .."
+        ))
+    };
+    Ok((name.parse().map_err(wrong)?, comparison::read(path)?))
 }
 
 /// What is wanted of the access point.

@@ -86,7 +86,7 @@ impl Drop for Machine {
     }
 }
 
-/// QEMU's words. The network is the one of `vm`'s line to the host: pid 1 has the address.
+/// QEMU's words. Its clock counts instructions, 2 ns each, so that no figure depends on what else the host does. The network is the one of `vm`'s line to the host: pid 1 has the address.
 fn arguments(Shape { clients, .. }: Shape, port: u16) -> Vec<String> {
     let platform = Platform::of(Architecture::Arm64);
     let memory = (512 + clients).div_ceil(128) * 128;

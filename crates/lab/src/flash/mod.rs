@@ -75,20 +75,21 @@ struct Target<'a> {
 /// # Errors
 ///
 /// [`Failure::NoWay`], [`Failure::NoOverlay`], [`Error::NoBoardImage`], and [`Error::File`] of the image.
-pub fn check<'a>(
-    device: &'a DeviceFile,
-    request: &Request,
-) -> Result<&'a device_file::Flash, Error> {
+pub fn check(device: &DeviceFile, request: &Request) -> Result<(), Error> {
+    match way(device, request)? {
+        device_file::Flash::Slots => BoardImage::read(&request.image).map(drop),
+        device_file::Flash::Command(_) | device_file::Flash::Sysupgrade => {
+            absolute(&request.image).map(drop)
+        }
+    }
+}
+
+/// How an image gets there, where that can do what is asked.
+fn way<'a>(device: &'a DeviceFile, request: &Request) -> Result<&'a device_file::Flash, Failure> {
     let name = || device.name.clone();
     let way = device.flash.as_ref().ok_or_else(|| Failure::NoWay { device: name() })?;
     if request.wipe_overlay && *way != device_file::Flash::Slots {
-        return Err(Failure::NoOverlay { device: name() }.into());
-    }
-    match way {
-        device_file::Flash::Slots => BoardImage::read(&request.image).map(drop)?,
-        device_file::Flash::Command(_) | device_file::Flash::Sysupgrade => {
-            absolute(&request.image).map(drop)?;
-        }
+        return Err(Failure::NoOverlay { device: name() });
     }
     Ok(way)
 }
@@ -107,7 +108,7 @@ pub fn flash(
 ) -> Result<Flashed, Error> {
     let began = Instant::now();
     let name = || device.name.clone();
-    let way = check(device, request)?;
+    let way = way(device, request)?;
     let Address::Ssh(destination) = address else {
         return Err(Failure::NoAddress { device: name() }.into());
     };

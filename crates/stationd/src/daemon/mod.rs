@@ -118,7 +118,7 @@ impl Daemon {
             request: options.request_limit,
             max_age_ns: options.max_age.as_nanos() as u64,
         };
-        let mut daemon = Self {
+        let daemon = Self {
             engine,
             poller: Poller::new().map_err(wait)?,
             timeouts: Timeouts::default(),
@@ -136,8 +136,6 @@ impl Daemon {
             is_settling: true,
         };
         daemon.watch().map_err(wait)?;
-        #[cfg(feature = "ubus")]
-        daemon.on_ubus(boottime_ns(), Ubus::connect);
         Ok(daemon)
     }
 
@@ -162,6 +160,8 @@ impl Daemon {
         if self.seccomp {
             self.confine();
         }
+        #[cfg(feature = "ubus")]
+        self.on_ubus(boottime_ns(), Ubus::connect);
         while self.turn().map_err(wait)? == Goes::On {}
         Ok(())
     }

@@ -129,16 +129,8 @@ fn refreshed(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Result<PointId, 
     let point = named(reading, call.turn)?;
     refresh(point, call.max_age_ns(reading.max_age_ms), call.turn)?;
     #[cfg(feature = "planted")]
-    plant(point, call.turn);
+    crate::plant::in_reply(point, call.turn);
     Ok(point)
-}
-
-/// A cost of the lab's own choosing, once in a round of replies about stations.
-#[cfg(feature = "planted")]
-pub(crate) fn plant(point: PointId, turn: &Turn<'_>) {
-    let clients = turn.engine.table().len();
-    let interface = turn.engine.points().get(point).map_or("", |point| point.name.as_str());
-    crate::plant::work(crate::plant::Reply { point, interface, clients });
 }
 
 impl Call<'_, '_> {

@@ -21,8 +21,6 @@ use std::os::fd::OwnedFd;
 use linux::sockets::{self, Peer};
 use listen::{Accepted, Listener, Places};
 
-#[cfg(all(feature = "planted", feature = "ubus"))]
-pub(crate) use self::methods::plant;
 pub(crate) use self::methods::text;
 use self::{
     consumer::{Cadence, Consumer},

@@ -303,9 +303,8 @@ impl Link {
     /// Tells subscribers what has happened since they were last told.
     fn notify(&mut self, out: &mut Vec<u8>, turn: &Turn<'_>) {
         let events = turn.engine.events();
-        let subscribed = |object: &&Object| object.has_subscribers && object.id.is_some();
-        if self.next_event < events.next() && self.objects.iter().any(|object| subscribed(&object))
-        {
+        let is_heard = self.objects.iter().any(|object| object.has_subscribers);
+        if self.next_event < events.next() && is_heard {
             let (missed, events) = events.since(self.next_event);
             let missed = (missed > 0).then_some(News::Missed(missed));
             for news in missed.into_iter().chain(events.map(News::Event)) {
@@ -471,7 +470,7 @@ impl Server {
         if let Some(point) = point {
             turn.engine.refresh(point, max_age_ns, turn.now_ns).map_err(refused)?;
             #[cfg(feature = "planted")]
-            crate::rpc::plant(point, turn);
+            crate::plant::in_reply(point, turn);
         }
         let is_amx = matches!(method, Method::Stats | Method::Brief);
         let contents = self.encoded(Asked { method, point, arguments }, turn)?;
