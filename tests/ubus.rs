@@ -115,9 +115,14 @@ for deaf in $(seq 100); do client subscribe stationd >/dev/null & kill -STOP $! 
 sleep 1
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$daemon/status; }
 resident >/tmp/before
+follow='{"jsonrpc":"2.0","id":1,"method":"getEvents","params":{"since":4,"follow":true}}'
+{ echo "$follow"; sleep 30; } | socat - UNIX:/run/stationd.sock >/tmp/followed &
+within 10 test -s /tmp/followed
 hostapd_cli -i wlan0 deauthenticate "$(hostapd_cli -i wlan0 list_sta | head -1)"
 within 20 grep -q disassoc /tmp/heard
 part heard; cat /tmp/heard
+within 20 grep -q disassoc /tmp/followed
+part followed; cat /tmp/followed
 part events; client call stationd events '{"since":0}'; echo
 for time in $(seq 40); do
     client call stationd.WiFi.AccessPoint.1 getStationStatsBrief '{"max-age-ms":0}' >/dev/null
@@ -147,6 +152,14 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     let left = heard.iter().find(|line| line.to_string().contains("disassoc")).unwrap();
     assert!(left.to_string().contains("\"exact\":true"), "{left}");
     let events = &replies(&parts, "events")[0];
+    let followed = replies(&parts, "followed");
+    let numbers = |events: &Value| {
+        let events = events.as_array().unwrap().iter();
+        events.map(|one| one["number"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&followed[0]["result"]["events"]), [4, 5]);
+    assert_eq!((&followed[1]["method"], followed.len()), (&json!("Event"), 2), "{followed:?}");
+    assert_eq!(followed[1]["params"], events["events"][6], "the socket and ubus say the same");
     let kinds: Vec<_> =
         events["events"].as_array().unwrap().iter().map(|one| one["event"].clone()).collect();
     assert_eq!(kinds.len(), 7, "six that were there, and one that left: {events}");

@@ -155,6 +155,7 @@ fn lab_code(error: &lab::Error) -> u8 {
         | E::Count { .. }
         | E::Image(_)
         | E::NoProgram(_)
+        | E::ProgramName(_)
         | E::SameBuild(_)
         | E::NoBoardImage { .. }
         | E::Firmware { .. }

@@ -26,6 +26,9 @@ pub enum Error {
     /// A program of which another build is compared is not there.
     #[error("the access point has no program `{0}` to compare another build with")]
     NoProgram(String),
+    /// A program whose file's name no access point could have.
+    #[error("{} has no name that a program could have: give it one that does not begin with a dot or hyphen", .0.display())]
+    ProgramName(PathBuf),
     /// A build that is to be compared is the one that is there.
     #[error("{} is the build that the access point has already, symbols aside: nothing differs", .0.display())]
     SameBuild(PathBuf),

@@ -20,6 +20,7 @@
 
 pub mod batch;
 pub mod board;
+pub mod brought;
 pub mod cache;
 pub mod cache_model;
 pub mod cancel;

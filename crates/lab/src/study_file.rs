@@ -23,7 +23,7 @@ use toml::de::DeTable;
 use self::lines::Lines;
 pub(crate) use self::load::folder_of;
 pub use self::load::{AnyStudyFile, Error, StudyFile, StudyText, load};
-use crate::plan;
+use crate::{brought, plan};
 
 /// Stations that one access-point interface can hold: association ids end at 2007 (IEEE 802.11).
 pub const STATIONS_A_RADIO: u32 = 2007;
@@ -172,8 +172,26 @@ impl Rules<'_> {
         Ok(())
     }
 
+    fn programs(&self) -> Result<(), Fault> {
+        let mut names = BTreeSet::new();
+        for path in &self.study.access_point.programs {
+            let name = brought::file_name(path).map_err(|error| error.to_string());
+            let twice =
+                |name| format!("two programs are called `{name}`; name one of them otherwise");
+            let result =
+                name.and_then(
+                    |name| {
+                        if names.insert(name.clone()) { Ok(()) } else { Err(twice(name)) }
+                    },
+                );
+            result.or_else(|why| self.fault(&["access-point", "programs"], why))?;
+        }
+        Ok(())
+    }
+
     fn radios(&self) -> Result<(), Fault> {
         self.firmware()?;
+        self.programs()?;
         let radios = self.study.access_point.radios;
         if (1..=MOST_RADIOS).contains(&radios) {
             return Ok(());

@@ -30,8 +30,14 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    facts::Facts, firmware::Firmware, kind::Kind, name::Sha256Hex, plural::count, study::Study,
-    trial::PlannedTrial, verdict::Versus,
+    facts::Facts,
+    firmware::Firmware,
+    kind::Kind,
+    name::{RelativePath, Sha256Hex},
+    plural::count,
+    study::Study,
+    trial::PlannedTrial,
+    verdict::Versus,
 };
 
 /// The version of the folder's files.
@@ -89,6 +95,9 @@ pub struct LabIdentity {
     /// What it was made from in place of Debian's packages, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<Firmware>,
+    /// The programs that the study brings, by their names on the access point: SHA-256 without symbols.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<RelativePath, Sha256Hex>,
     /// What accelerates real-time mode: `kvm` or `tcg`; `None` where no trial uses that mode.
     pub accelerator: Option<String>,
     /// What is different in the access points of perturbed states, by the state's name: arguments, words of the

@@ -8,6 +8,8 @@ mod known;
 mod variant;
 mod variant_load;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -91,6 +93,10 @@ pub struct AccessPoint {
     /// Debian packages that the virtual access point has beyond its own: the subject's, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageName>,
+    /// Programs of one's own that it has beside them, below `/run/headroom/put` and called as their files are; a path
+    /// is one from the study file's folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<PathBuf>,
     /// How its time passes, for variants that do not say otherwise.
     #[serde(default)]
     pub mode: Mode,

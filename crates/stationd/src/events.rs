@@ -4,7 +4,13 @@
 
 use std::collections::VecDeque;
 
-use crate::table::{Ended, Session};
+use serde::Serialize;
+
+use crate::{
+    address,
+    points::Points,
+    table::{Ended, Session},
+};
 
 /// So many are kept: those of a minute in which everybody of 114 clients comes and goes once.
 const KEPT: usize = 256;
@@ -29,12 +35,96 @@ pub struct Event {
     pub what: What,
 }
 
+/// An event as consumers hear it, on the socket and over ubus; what is unknown is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Told<'a> {
+    /// `assoc` or `disassoc`, as hostapd calls it.
+    pub event: &'static str,
+    /// The station.
+    #[serde(serialize_with = "lower")]
+    pub address: linux::nl80211::Address,
+    /// The access point's interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ifname: Option<&'a str>,
+    /// The event's number.
+    pub number: u64,
+    /// The end of the association, where it has ended.
+    #[serde(flatten)]
+    pub end: Option<End>,
+}
+
+/// How an association ended.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct End {
+    /// The reason code of 802.11.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<u16>,
+    /// How long it lasted, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected: Option<u64>,
+    /// Bytes in both directions.
+    #[serde(skip_serializing_if = "Pair::is_unknown")]
+    pub bytes: Pair,
+    /// Packets in both directions.
+    #[serde(skip_serializing_if = "Pair::is_unknown")]
+    pub packets: Pair,
+    /// Whether the counters are the kernel's last word, or those of the last reading.
+    pub exact: bool,
+}
+
+/// What came from a station, and what went to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// From it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rx: Option<u64>,
+    /// To it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tx: Option<u64>,
+}
+
+impl Pair {
+    fn is_unknown(&self) -> bool {
+        self.rx.is_none() && self.tx.is_none()
+    }
+}
+
+fn lower<S: serde::Serializer>(
+    address: &linux::nl80211::Address,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    out.serialize_str(str::from_utf8(&address::lower(*address)).unwrap_or_default())
+}
+
 impl Event {
+    /// What consumers hear of it.
+    pub fn told<'a>(&self, points: &'a Points) -> Told<'a> {
+        let session = self.session();
+        let (event, end) = match &self.what {
+            What::Began(_) => ("assoc", None),
+            What::Ended(ended) => ("disassoc", Some(End::of(ended))),
+        };
+        let ifname = points.get(session.point).map(|point| point.name.as_str());
+        Told { event, address: session.address, ifname, number: self.number, end }
+    }
+
     /// The association.
     pub fn session(&self) -> &Session {
         match &self.what {
             What::Began(session) => session,
             What::Ended(ended) => &ended.session,
+        }
+    }
+}
+
+impl End {
+    fn of(ended: &Ended) -> Self {
+        Self {
+            reason: ended.reason,
+            connected: ended.connected_s,
+            bytes: Pair { rx: ended.rx_bytes, tx: ended.tx_bytes },
+            packets: Pair { rx: ended.rx_packets, tx: ended.tx_packets },
+            exact: ended.exact,
         }
     }
 }
@@ -74,6 +164,31 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_event_is_heard_without_what_is_unknown() {
+        let session =
+            Session { point: 0, address: [2, 0, 0, 0, 1, 0xab], seen_ns: 1, associated_ns: None };
+        let ended = Ended {
+            slot: 0,
+            session,
+            exact: true,
+            rx_bytes: Some(7),
+            tx_bytes: None,
+            rx_packets: None,
+            tx_packets: None,
+            connected_s: Some(61),
+            reason: Some(3),
+        };
+        let heard = |what| {
+            let event = Event { number: 4, at_ns: 1, what };
+            serde_json::to_string(&event.told(&Points::default())).unwrap()
+        };
+        let began = r#"{"event":"assoc","address":"02:00:00:00:01:ab","number":4}"#;
+        assert_eq!(heard(What::Began(session)), began);
+        let ended_text = r#"{"event":"disassoc","address":"02:00:00:00:01:ab","number":4,"reason":3,"connected":61,"bytes":{"rx":7},"exact":true}"#;
+        assert_eq!(heard(What::Ended(ended)), ended_text);
+    }
 
     fn since(events: &Events, number: u64) -> (u64, Vec<u64>) {
         let (missed, events) = events.since(number);

@@ -1,7 +1,7 @@
 //! The one place where a verb learns of which kind a study or a run is. What the verb then does, each kind says for
 //! itself: [`super::clients`], [`super::contention`], [`super::completion`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::{
     run_folder::{self, AnyRecorded, Recorded},
@@ -259,25 +259,32 @@ pub(crate) fn loaded(options: &Options, path: &Path, on: &On) -> Result<AnyStudy
     };
     let mut file = file.map_err(lab::Error::from)?;
     options.arch().into_iter().for_each(|arch| port(&mut file, arch));
-    if let (Any::Clients(file), On::Vm) = (&mut file, on) {
-        on_firmware(file, options.firmware(), path.parent());
+    if let Any::Clients(file) = &mut file {
+        let programs = &mut file.study.access_point.programs;
+        programs.iter_mut().for_each(|program| *program = near(program, path.parent()));
+        if *on == On::Vm {
+            on_firmware(file, options.firmware(), path.parent());
+        }
     }
     Ok(file)
 }
 
 /// Puts a study on the firmware that the command line names, else on that of its own, which it names from its folder.
 /// Studies of other kinds have the command line's as they are.
-fn on_firmware(file: &mut StudyFile, named: Option<&Files>, near: Option<&Path>) {
+fn on_firmware(file: &mut StudyFile, named: Option<&Files>, folder: Option<&Path>) {
     let access_point = &mut file.study.access_point;
     if let Some(files) = named {
         access_point.firmware = Some(files.clone());
     } else if let Some(files) = &mut access_point.firmware {
         let paths = [&mut files.rootfs, &mut files.kernel, &mut files.modules];
-        for file in paths.into_iter().flatten() {
-            let path = near.map_or_else(|| file.clone(), |folder| folder.join(&*file));
-            *file = std::path::absolute(&path).unwrap_or(path);
-        }
+        paths.into_iter().flatten().for_each(|file| *file = near(file, folder));
     }
+}
+
+/// A path that a study names from its folder, from everywhere.
+fn near(file: &Path, folder: Option<&Path>) -> PathBuf {
+    let path = folder.map_or_else(|| file.to_owned(), |folder| folder.join(file));
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Puts a study on the processor that the command line names.

@@ -105,6 +105,7 @@ fn of_process(place: &flags::Place) -> Study {
             radios: 3,
             clients: if place.clients.is_empty() { vec![18] } else { place.clients.clone() },
             packages: Vec::new(),
+            programs: Vec::new(),
             mode: Mode::Counted,
             interfaces: Vec::new(),
             processes: Vec::new(),

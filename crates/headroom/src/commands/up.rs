@@ -16,7 +16,7 @@ use std::{
 };
 
 use lab::{
-    Lab, comparison, image,
+    Lab, brought, image,
     study_file::{MOST_RADIOS, STATIONS_A_RADIO},
     vm::{self, Forward, Machine, Shape, Start, Surroundings, snapshot},
 };
@@ -83,7 +83,7 @@ fn read(named: &(String, PathBuf)) -> Result<(RelativePath, Vec<u8>), Failure> {
             "--with {name}: a program's name is a path below /run/headroom/put, without .."
         ))
     };
-    Ok((name.parse().map_err(wrong)?, comparison::read(path)?))
+    Ok((name.parse().map_err(wrong)?, brought::read(path)?))
 }
 
 /// What is wanted of the access point.
@@ -126,7 +126,7 @@ fn converse(lab: &Lab, mut machine: Machine, wish: Wish<'_>) -> Result<Verdict, 
     let console = machine.tap_console().map_err(lost)?;
     machine.go()?;
     for (name, content) in &programs {
-        comparison::put(&mut machine, name, content)?;
+        brought::put(&mut machine, name, content)?;
     }
     if command.is_empty() && io::stdin().is_terminal() {
         if !quiet {

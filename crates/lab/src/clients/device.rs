@@ -1,6 +1,7 @@
 //! Trials on an access point that is there already, one after the other.
 
 use model::{
+    architecture::Processor,
     census::Census,
     event::Event,
     facts::Facts,
@@ -24,7 +25,8 @@ use super::{
 };
 use crate::{
     Error, Lab,
-    comparison::{Builds, Comparing},
+    brought::{Brought, Sums},
+    comparison::{self, Builds, Comparing},
     device::Device,
     device_file::DeviceFile,
     functions, host, objects, plan,
@@ -44,8 +46,10 @@ const FORETASTE: Span = Span::from_secs(10);
 #[derive(Debug)]
 pub struct OnDevice {
     connection: Connection,
-    /// Both builds of a program, where builds are compared.
-    pub(super) builds: Option<Builds>,
+    /// The study's own programs, and both builds of one that is compared.
+    pub(super) brought: Brought,
+    /// What was in the study's own.
+    programs: Sums,
     population: Population,
     settings: DeviceSettings,
     images: Images,
@@ -65,6 +69,7 @@ pub(super) fn prepare<'a>(
         device.run_from(lab, &first.name)?;
     }
     let file = device.on_device(lab, file, named)?;
+    device.bring_programs(lab, &file)?;
     let mut comparing = trials.comparing.cloned();
     comparing.as_mut().map_or(Ok(()), |comparing| device.put(lab, comparing))?;
     let found = functions::find(lab, device.agent(lab)?, &file, trials.symbols)?;
@@ -91,11 +96,11 @@ pub(super) fn again(
     }
     let mut device = OnDevice::open(lab, named)?;
     same_device(folder, run, &device.identity())?;
-    let difference = run.versus.as_ref().map(|versus| &versus.difference);
-    let objects = folder.objects()?;
-    let kept = |difference| Builds::kept(&objects, difference);
-    device.builds = difference.map(kept).transpose()?.flatten();
-    device.put_builds(lab)?;
+    let builds = run.versus.as_ref().map(|versus| comparison::sums(&versus.difference));
+    device.programs = run.lab.programs.clone();
+    let sums = device.programs.clone().into_iter().chain(builds.unwrap_or_default());
+    device.brought = Brought::kept(&folder.objects()?, sums.collect())?;
+    device.put_all(lab)?;
     Ok(device.into_ground())
 }
 
@@ -144,6 +149,7 @@ pub(super) fn peers(
 ) -> Result<Option<Outcome>, Error> {
     let mut device = OnDevice::open(lab, named)?;
     let file = device.on_device(lab, file, named)?;
+    device.bring_programs(lab, &file)?;
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
     let folder = tempfile::tempdir().map_err(Error::file("make", std::env::temp_dir()))?;
     Ok(Some(device.trial(lab, &planned, &TrialFiles::below(folder.path()))?.outcome))
@@ -154,7 +160,8 @@ impl OnDevice {
         let connection = Connection::open(lab, named)?;
         let (population, settings) =
             (Population::of(named), DeviceSettings::asking(&named.settings));
-        Ok(Self { connection, builds: None, population, settings, images: Images::default() })
+        let (brought, programs, images) = Default::default();
+        Ok(Self { connection, brought, programs, population, settings, images })
     }
 
     fn into_ground(self) -> Ground {
@@ -167,6 +174,7 @@ impl OnDevice {
         LabIdentity {
             kernel: facts.kernel.clone(),
             device: Some(DeviceIdentity::from(facts)),
+            programs: self.programs.clone(),
             ..LabIdentity::default()
         }
     }
@@ -204,7 +212,7 @@ impl OnDevice {
         Ok(file)
     }
 
-    /// Puts both builds there, where builds are compared.
+    /// Learns what is compared, and puts both builds there where builds are.
     fn put(&mut self, lab: &Lab, comparing: &mut Comparing<'_>) -> Result<(), Error> {
         if !self.population.can_change() {
             comparing.versus.clients = self.connection.census.clients();
@@ -217,14 +225,22 @@ impl OnDevice {
         let Some(program) = &comparing.program else { return Ok(()) };
         let builds = Builds::of(lab, self.agent(lab)?, program)?;
         comparing.versus.difference = builds.difference();
-        self.builds = Some(builds);
-        self.put_builds(lab)
+        self.brought.extend(builds.brought());
+        self.put_all(lab)
     }
 
-    fn put_builds(&mut self, lab: &Lab) -> Result<(), Error> {
-        let Some(builds) = self.builds.take() else { return Ok(()) };
-        let put = self.agent(lab).and_then(|agent| builds.put(agent));
-        self.builds = Some(builds);
+    /// Puts the study's own programs there.
+    fn bring_programs(&mut self, lab: &Lab, file: &StudyFile) -> Result<(), Error> {
+        let processor = Processor::of_machine(&self.connection.facts.machine);
+        self.brought = Brought::read(&file.study.access_point.programs, processor)?;
+        self.programs = self.brought.sums();
+        self.put_all(lab)
+    }
+
+    fn put_all(&mut self, lab: &Lab) -> Result<(), Error> {
+        let brought = std::mem::take(&mut self.brought);
+        let put = self.agent(lab).and_then(|agent| brought.put(agent));
+        self.brought = brought;
         put
     }
 
@@ -240,10 +256,10 @@ impl OnDevice {
 
     /// The agent there. One that came in the place of another one gets what that one had.
     fn agent(&mut self, lab: &Lab) -> Result<&mut Remote, Error> {
-        let Self { connection, builds, settings, population, .. } = self;
+        let Self { connection, brought, settings, population, .. } = self;
         connection.agent(lab, |agent| {
             population.forget();
-            builds.as_ref().map_or(Ok(()), |builds| builds.put(agent))?;
+            brought.put(agent)?;
             settings.set_again(lab, agent)
         })
     }

@@ -1,5 +1,5 @@
-//! What trials on virtual access points start from: the image, one snapshot for every client count and mode, and both
-//! builds of a program where builds are compared.
+//! What trials on virtual access points start from: the image, one snapshot for every client count and mode, and the
+//! programs that the run brings.
 
 use std::{
     cmp::Reverse,
@@ -21,7 +21,8 @@ use model::{
 use super::{ClientTrials, Ground};
 use crate::{
     Error, Lab,
-    comparison::Builds,
+    brought::{Brought, Sums},
+    comparison::{self, Builds},
     functions::{self, Found},
     image::{self, Image},
     plan::{self, Start},
@@ -44,8 +45,10 @@ pub struct Virtual {
     radios: u32,
     /// The variant's image, where images are compared.
     other: Option<(String, Image)>,
-    /// Both builds of a program that is compared.
-    pub(super) builds: Option<Builds>,
+    /// The study's own programs, and both builds of one that is compared.
+    pub(super) brought: Brought,
+    /// What was in the study's own.
+    programs: Sums,
     /// The question, with what is known of both sides.
     versus: Option<Versus>,
     /// The other build of the image, where the run asks for that state.
@@ -106,11 +109,14 @@ impl Virtual {
             });
         }
         let objects = folder.objects()?;
-        let kept = |difference| Builds::kept(&objects, difference);
-        let builds = difference.map(kept).transpose()?.flatten();
+        let programs = run.lab.programs.clone();
+        let builds = difference.map(comparison::sums).unwrap_or_default();
+        let brought =
+            Brought::kept(&objects, programs.clone().into_iter().chain(builds).collect())?;
         let rebuilt = rebuilt(lab, &image, &run.study)?;
         let radios = run.study.access_point.radios;
-        Ok(Self { image, radios, other: None, builds, versus, rebuilt, raised: Vec::new() })
+        let (other, raised) = (None, Vec::new());
+        Ok(Self { image, radios, other, brought, programs, versus, rebuilt, raised })
     }
 
     /// What the access points of these trials are made of, with what is different in perturbed states.
@@ -125,18 +131,26 @@ impl Virtual {
             states.into_iter().filter_map(|state| Some((state.to_string(), of(state)?)));
         LabIdentity {
             perturbed: perturbed.collect(),
+            programs: self.programs.clone(),
             ..identity(lab, plan.iter().map(|trial| trial.mode), &self.image)
         }
     }
 
-    fn of(trials: &ClientTrials<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
-        let packages = &file.study.access_point.packages;
-        let image = image::obtain(lab, packages)?;
-        let radios = file.study.access_point.radios;
+    /// What a study names, with nothing to compare.
+    fn plain(lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
+        let access_point = &file.study.access_point;
+        let image = image::obtain(lab, &access_point.packages)?;
         let rebuilt = rebuilt(lab, &image, &file.study)?;
-        let (other, builds, versus, raised) = (None, None, None, Vec::new());
-        let mut ground = Self { image, radios, other, builds, versus, rebuilt, raised };
+        let brought = Brought::read(&access_point.programs, Some(lab.settings.arch.processor()))?;
+        let (programs, radios) = (brought.sums(), access_point.radios);
+        let (other, versus, raised) = (None, None, Vec::new());
+        Ok(Self { image, radios, other, brought, programs, versus, rebuilt, raised })
+    }
+
+    fn of(trials: &ClientTrials<'_>, lab: &Lab, file: &StudyFile) -> Result<Self, Error> {
+        let mut ground = Self::plain(lab, file)?;
         let Some(comparing) = trials.comparing else { return Ok(ground) };
+        let packages = &file.study.access_point.packages;
         let mut versus = comparing.versus.clone();
         let other = comparing.other.map(|lab| image::obtain(lab, packages)).transpose()?;
         if let Some(other) = &other {
@@ -151,7 +165,7 @@ impl Virtual {
             let mut machine = ground.machine(lab, wanted, folder.path())?;
             let builds = Builds::of(lab, &mut machine, program)?;
             versus.difference = builds.difference();
-            ground.builds = Some(builds);
+            ground.brought.extend(builds.brought());
         }
         ground.versus = Some(versus);
         Ok(ground)
@@ -166,15 +180,11 @@ impl Virtual {
         Ok(machine)
     }
 
-    /// The snapshot that trials of this shape start from, with both builds in it where builds are compared.
+    /// The snapshot that trials of this shape start from, with what the run brings.
     fn snapshot(&self, lab: &Lab, image: &Image, shape: &Shape) -> Result<Snapshot, Error> {
         let snapshot = snapshot::obtain(lab, image, shape)?;
-        match &self.builds {
-            None => Ok(snapshot),
-            Some(builds) => {
-                snapshot::after(lab, &snapshot, &builds.key(), |machine| builds.put(machine))
-            }
-        }
+        let Some(key) = self.brought.key() else { return Ok(snapshot) };
+        snapshot::after(lab, &snapshot, &key, |machine| self.brought.put(machine))
     }
 
     /// Makes every snapshot that these trials need. That a perturbed state cannot be raised is its trials' failure.
@@ -288,9 +298,7 @@ pub(super) fn peers(
     variant: &Variant,
 ) -> Result<Option<Outcome>, Error> {
     let Some(planned) = plan::peers(&file.study, variant) else { return Ok(None) };
-    let image = image::obtain(lab, &file.study.access_point.packages)?;
-    let shape = shape_of(lab, &image, file.study.access_point.radios, Start::of(&planned));
-    let snapshot = snapshot::obtain(lab, &image, &shape)?;
+    let snapshot = Virtual::plain(lab, file)?.start(lab, None, Start::of(&planned))?;
     let folder = scratch()?;
     let files = TrialFiles::below(folder.path());
     Ok(Some(session::trial(lab, &snapshot, &planned, &files)?.outcome))
@@ -311,6 +319,7 @@ pub(crate) fn identity(
         qemu: lab.qemu.clone(),
         counted_arguments: vm::counted_arguments(lab.settings.arch),
         firmware: image.firmware.clone(),
+        programs: BTreeMap::new(),
         accelerator: real_time
             .then(|| vm::accelerator(lab, image, Mode::RealTime).name().to_owned()),
         perturbed: BTreeMap::new(),

@@ -128,12 +128,12 @@ impl Procedure for ClientTrials<'_> {
     }
 
     fn keep(&self, ground: &Ground, folder: &RunFolder) -> Result<(), Error> {
-        let keep = |builds: &crate::comparison::Builds| builds.keep(&folder.objects()?);
+        let objects = folder.objects()?;
         match ground {
-            Ground::Virtual(ground) => ground.builds.as_ref().map_or(Ok(()), keep),
+            Ground::Virtual(ground) => ground.brought.keep(&objects),
             Ground::Device(device) => {
                 let device = device.lock().unwrap_or_else(PoisonError::into_inner);
-                device.builds.as_ref().map_or(Ok(()), keep)
+                device.brought.keep(&objects)
             }
         }
     }

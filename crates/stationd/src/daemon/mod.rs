@@ -262,6 +262,8 @@ impl Daemon {
             let (mut turn, rpc, _) = self.parts(now_ns);
             rpc.notify(consumer, &notification, &mut turn);
         }
+        let (mut turn, rpc, _) = self.parts(now_ns);
+        rpc.tell(&mut turn);
         #[cfg(feature = "ubus")]
         self.on_ubus(now_ns, Ubus::publish);
     }

@@ -1,22 +1,15 @@
-//! One consumer that the monitor plays: a connection, its questions, and what it has seen.
+//! One consumer that the monitor plays: a connection to one of stationd's faces, and what it has seen there.
 
-use std::{
-    io::{self, Read, Write},
-    os::unix::net::UnixStream,
-    path::Path,
-    time::Duration,
-};
+use std::{io, path::Path};
 
+#[cfg(feature = "ubus")]
+use super::bus::{self, Bus};
 use super::{
     check::Checker,
-    flags::Reply,
-    reply::{self, Brief, Full, Object, Station},
+    flags::{Face, Reply},
+    reply::{Object, Station},
+    socket::{self, Socket},
 };
-
-/// stationd answers within this, or not at all.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Room for a brief reply of some 100 stations; more is made where a reply is longer.
-const ROOM: usize = 32 * 1024;
 
 /// What was got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,216 +25,94 @@ pub struct Got {
 /// A consumer.
 #[derive(Debug)]
 pub(super) struct Consumer {
-    stream: Option<UnixStream>,
-    /// What each interface's question begins with, and what was seen on it.
-    interfaces: Vec<(Vec<u8>, Checker)>,
-    reply: Reply,
-    last_id: u64,
-    questions: Vec<u8>,
-    buffer: Vec<u8>,
-    /// How much of the buffer has been filled, and how much of that is understood.
-    filled: usize,
-    read: usize,
+    face: Connection,
+    /// What was seen of each access point.
+    checkers: Vec<Checker>,
 }
 
-/// Connects to stationd.
+#[derive(Debug)]
+enum Connection {
+    Socket(Socket),
+    #[cfg(feature = "ubus")]
+    Bus(Bus),
+}
+
+/// The access points that this face has, once it is there.
 ///
 /// # Errors
 ///
-/// No one is there.
-pub(super) fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    Ok(stream)
+/// No one is there, or it says something else.
+pub(super) fn access_points(face: &Face) -> io::Result<Vec<String>> {
+    match face {
+        Face::Socket(path) => socket::interfaces(&mut socket::connect(path)?),
+        #[cfg(feature = "ubus")]
+        Face::Ubus(path) => bus::access_points(path),
+    }
 }
 
 impl Consumer {
-    /// A consumer of these interfaces that is not connected yet.
-    pub(super) fn new(interfaces: &[String], reply: Reply) -> Self {
-        let question = |name: &String| {
-            // A name is a string, and strings are always JSON.
-            let name = serde_json::Value::from(name.as_str());
-            let method = reply.method();
-            let text = format!(
-                r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"interface":{name}}},"id":"#
-            );
-            (text.into_bytes(), Checker::default())
+    /// One that asks for these access points, and is not connected yet.
+    pub(super) fn new(face: &Face, points: &[String], reply: Reply) -> Self {
+        let connection = match face {
+            Face::Socket(_) => Connection::Socket(Socket::new(points, reply)),
+            #[cfg(feature = "ubus")]
+            Face::Ubus(_) => Connection::Bus(Bus::new(points, reply)),
         };
-        Self {
-            stream: None,
-            interfaces: interfaces.iter().map(question).collect(),
-            reply,
-            last_id: 0,
-            questions: Vec::new(),
-            buffer: vec![0; ROOM],
-            filled: 0,
-            read: 0,
-        }
+        Self { face: connection, checkers: points.iter().map(|_| Checker::default()).collect() }
     }
 
-    /// Asks about all interfaces, in one write. Connects first where it must.
+    /// Asks for all of them. Connects first where it must.
     ///
     /// # Errors
     ///
     /// No one is there, or does not take the questions.
-    pub(super) fn ask(&mut self, socket: &Path) -> io::Result<()> {
-        if self.stream.is_none() {
-            self.stream = Some(connect(socket)?);
-            (self.filled, self.read) = (0, 0);
+    pub(super) fn ask(&mut self, path: &Path) -> io::Result<()> {
+        match &mut self.face {
+            Connection::Socket(socket) => socket.ask(path),
+            #[cfg(feature = "ubus")]
+            Connection::Bus(bus) => bus.connect(path),
         }
-        self.questions.clear();
-        for (place, (question, _)) in (1..).zip(&self.interfaces) {
-            self.questions.extend_from_slice(question);
-            // Writing to memory cannot fail.
-            let _ = writeln!(self.questions, "{}}}", self.last_id + place);
-        }
-        let result = match &mut self.stream {
-            Some(stream) => stream.write_all(&self.questions),
-            None => Ok(()),
-        };
-        result.inspect_err(|_| self.stream = None)
     }
 
     /// Takes the answers, and tells each fault.
     pub(super) fn take(&mut self, got: &mut Got, mut report: impl FnMut(String)) {
-        let mut interfaces = std::mem::take(&mut self.interfaces);
-        self.answers(interfaces.len(), got, |place, heard| match heard {
-            Ok(stations) => interfaces[place].1.check(stations, &mut report),
+        let mut checkers = std::mem::take(&mut self.checkers);
+        self.hear(got, |place, heard| match heard {
+            Ok(stations) => checkers[place].check(stations, &mut report),
             Err(wrong) => report(wrong),
         });
-        self.interfaces = interfaces;
+        self.checkers = checkers;
     }
 
-    /// Takes the answers: the stations of each interface, by its place, or what is wrong with its reply.
+    /// Takes the answers: the stations of each access point, by its place, or what is wrong with its reply.
     /// After an answer that does not come there are no more.
     pub(super) fn hear(
         &mut self,
         got: &mut Got,
         each: impl FnMut(usize, Result<&[Station<'_>], String>),
     ) {
-        self.answers(self.interfaces.len(), got, each);
+        match &mut self.face {
+            Connection::Socket(socket) => socket.hear(got, each),
+            #[cfg(feature = "ubus")]
+            Connection::Bus(bus) => bus.hear(got, each),
+        }
     }
 
     /// As [`Self::hear`], but each station with all that was told of it.
     pub(super) fn hear_whole(
         &mut self,
         got: &mut Got,
-        mut each: impl FnMut(usize, Result<Vec<Object>, String>),
+        each: impl FnMut(usize, Result<Vec<Object>, String>),
     ) {
-        self.lines(self.interfaces.len(), |place, line| {
-            got.polls += 1;
-            each(place, line.and_then(|(line, id)| reply::read::<Object>(line, id)));
-        });
-    }
-
-    fn answers(
-        &mut self,
-        asked: usize,
-        got: &mut Got,
-        mut each: impl FnMut(usize, Result<&[Station<'_>], String>),
-    ) {
-        let which = self.reply;
-        let bytes = self.lines(asked, |place, line| {
-            let read = line.and_then(|(line, id)| {
-                got.polls += 1;
-                Ok(match which {
-                    Reply::Brief => in_short(reply::read::<Brief<'_>>(line, id)?),
-                    Reply::Full => in_short(reply::read::<Full<'_>>(line, id)?),
-                })
-            });
-            got.stations += read.as_ref().map_or(0, Vec::len) as u64;
-            each(place, read.as_deref().map_err(Clone::clone));
-        });
-        got.bytes += bytes;
-    }
-
-    /// Each answer's line with its id, or why there is none; behind that there are no more. How many bytes came.
-    fn lines(
-        &mut self,
-        asked: usize,
-        mut each: impl FnMut(usize, Result<(&[u8], u64), String>),
-    ) -> u64 {
-        let mut bytes = 0;
-        for place in 0..asked {
-            self.last_id += 1;
-            match self.line(&mut bytes) {
-                Ok((from, to)) => each(place, Ok((&self.buffer[from..to], self.last_id))),
-                Err(error) => {
-                    // What comes later would be taken for the answer to the next question.
-                    self.stream = None;
-                    self.last_id += (asked - place - 1) as u64;
-                    each(place, Err(format!("no answer: {error}")));
-                    break;
-                }
-            }
+        match &mut self.face {
+            Connection::Socket(socket) => socket.hear_whole(got, each),
+            #[cfg(feature = "ubus")]
+            Connection::Bus(bus) => bus.hear_whole(got, each),
         }
-        bytes
     }
 
     /// Stations that began to count anew.
     pub(super) fn returned(&self) -> u64 {
-        self.interfaces.iter().map(|(_, checker)| checker.returned).sum()
+        self.checkers.iter().map(|checker| checker.returned).sum()
     }
-
-    /// The next line, without its end: where it is in the buffer.
-    fn line(&mut self, bytes: &mut u64) -> io::Result<(usize, usize)> {
-        let mut searched = self.read;
-        loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..self.filled]) {
-                let line = (self.read, searched + end);
-                self.read = line.1 + 1;
-                return Ok(line);
-            }
-            self.make_room();
-            searched = self.filled;
-            let Some(stream) = &mut self.stream else {
-                return Err(io::ErrorKind::NotConnected.into());
-            };
-            let count = some(stream, &mut self.buffer[self.filled..])?;
-            self.filled += count;
-            *bytes += count as u64;
-        }
-    }
-
-    fn make_room(&mut self) {
-        self.buffer.copy_within(self.read..self.filled, 0);
-        (self.filled, self.read) = (self.filled - self.read, 0);
-        if self.filled == self.buffer.len() {
-            self.buffer.resize(self.filled * 2, 0);
-        }
-    }
-}
-
-fn in_short<'a, S: Into<Station<'a>>>(stations: Vec<S>) -> Vec<Station<'a>> {
-    stations.into_iter().map(Into::into).collect()
-}
-
-/// Reads some bytes, never none. A signal meanwhile is for the next round to see; and a reading with a time-out is
-/// also interrupted where somebody stops us and continues us.
-fn some(stream: &mut UnixStream, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match stream.read(buffer) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return read,
-        }
-    }
-}
-
-/// Asks stationd which interfaces there are.
-///
-/// # Errors
-///
-/// It does not answer, or not with that.
-pub(super) fn interfaces(stream: &mut UnixStream) -> io::Result<Vec<String>> {
-    stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"getAccessPoints\"}\n")?;
-    let mut line = Vec::new();
-    while line.last() != Some(&b'\n') {
-        let mut bytes = [0; 4096];
-        let count = some(stream, &mut bytes)?;
-        line.extend_from_slice(&bytes[..count]);
-    }
-    let points = reply::access_points(&line).map_err(io::Error::other)?;
-    Ok(points.into_iter().map(|point| point.name).collect())
 }

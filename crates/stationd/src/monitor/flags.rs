@@ -1,6 +1,10 @@
 //! The flags of `station-monitor`'s command line.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use lexopt::{
     Arg::{Long, Short},
@@ -29,6 +33,27 @@ impl Reply {
     }
 }
 
+/// Where stationd is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// On its socket.
+    Socket(PathBuf),
+    /// At the objects that it has at the broker of this socket.
+    #[cfg(feature = "ubus")]
+    Ubus(PathBuf),
+}
+
+impl Face {
+    /// The socket that is connected to.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Socket(path) => path,
+            #[cfg(feature = "ubus")]
+            Self::Ubus(path) => path,
+        }
+    }
+}
+
 /// What is asked of the replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asks {
@@ -44,15 +69,15 @@ pub enum Asks {
 /// What was typed, and what stands for what was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
-    /// stationd's socket.
-    pub socket: PathBuf,
+    /// Where stationd is asked.
+    pub face: Face,
     /// From one poll of an interface to the next.
     pub every: Duration,
     /// Which reply is asked for.
     pub reply: Reply,
     /// What is asked of it.
     pub asks: Asks,
-    /// The interfaces; empty: stationd is asked which there are.
+    /// The interfaces, or on ubus the objects; empty: stationd is asked which there are.
     pub interfaces: Vec<String>,
     /// How many consumers are played, each over a connection of its own.
     pub consumers: usize,
@@ -69,7 +94,7 @@ pub struct Flags {
 impl Default for Flags {
     fn default() -> Self {
         Self {
-            socket: Options::default().socket,
+            face: Face::Socket(Options::default().socket),
             every: Duration::from_secs(1),
             reply: Reply::Brief,
             asks: Asks::Sense,
@@ -100,7 +125,9 @@ impl Flags {
                 Long("values") => flags.asks = Asks::Values,
                 Long("json") => flags.json = true,
                 Short('h') | Long("help") => flags.help = true,
-                Long("socket") => flags.socket = words.value()?.into(),
+                Long("socket") => flags.face = Face::Socket(words.value()?.into()),
+                #[cfg(feature = "ubus")]
+                Long("ubus") => flags.face = Face::Ubus(words.value()?.into()),
                 Long("every") => flags.every = read(&mut words, "--every", period)?,
                 Long("interfaces") => {
                     flags.interfaces = read(&mut words, "--interfaces", value::names)?;
@@ -118,7 +145,7 @@ impl Flags {
                     flags.count = Some(read(&mut words, "--count", number)? as u64);
                 }
                 other => {
-                    let known = "--socket --every --interfaces --consumers --expect --count \
+                    let known = "--socket --ubus --every --interfaces --consumers --expect --count \
                                  --brief --full --clients --values --json --help";
                     return Err(unknown(&other, known));
                 }
@@ -152,9 +179,10 @@ station-monitor: polls stationd as a mesh monitor does, and checks what it gets
 Usage: station-monitor [FLAGS]
 
       --socket PATH        stationd's socket [/run/stationd.sock]
+      --ubus PATH          In its place: this broker's socket, where stationd has objects
       --every DURATION     From one poll of an interface to the next [1s]
       --brief | --full     Fourteen values a station, or all parameters [brief]
-      --interfaces NAME,…  These access points [those that stationd has]
+      --interfaces NAME,…  These access points, on ubus these objects [those that stationd has]
       --consumers NUMBER   Connections that each poll everything [1]
       --expect NUMBER      Stations there must be, on all interfaces together
       --count NUMBER       Rounds; without it until SIGTERM
@@ -169,6 +197,7 @@ Examples:
   station-monitor --every 250ms --interfaces wlan0
   station-monitor --full --consumers 10 --count 60 --expect 114 --json
   station-monitor --values --full
+  station-monitor --ubus /var/run/ubus/ubus.sock --consumers 10
 
 Exit codes: 0 no fault was found, 1 a fault was found, 2 usage,
 4 stationd could not be reached.
@@ -188,7 +217,7 @@ mod tests {
             "--socket /s --every 250ms --full --interfaces a,b --consumers 3 --expect 0 --count 9 --json",
         );
         let message = Flags {
-            socket: "/s".into(),
+            face: Face::Socket("/s".into()),
             every: Duration::from_millis(250),
             reply: Reply::Full,
             asks: Asks::Sense,
@@ -200,6 +229,14 @@ mod tests {
             help: false,
         };
         assert_eq!(flags.unwrap(), message);
+    }
+
+    #[test]
+    fn one_face_is_asked() {
+        let face = |words| parse(words).unwrap().face;
+        assert_eq!(face(""), Face::Socket("/run/stationd.sock".into()));
+        assert_eq!(face("--socket /s --ubus /b"), Face::Ubus("/b".into()));
+        assert_eq!(face("--ubus /b").path(), Path::new("/b"));
     }
 
     #[test]

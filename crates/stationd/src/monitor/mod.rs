@@ -1,25 +1,27 @@
 //! A consumer as a mesh monitor is one: it polls each access point at a cadence, and checks what it gets.
 //!
-//! Talks to stationd's socket and to no one else. All consumers that it plays are connections of one
-//! process; each asks about all interfaces at once and then takes the answers.
+//! Talks to stationd, on its socket or over ubus, and to no one else. All consumers that it plays are connections of
+//! one process; on the socket each asks about all interfaces at once and then takes the answers.
 
+#[cfg(feature = "ubus")]
+mod bus;
 pub mod check;
 mod consumer;
 pub mod flags;
 pub mod once;
 pub mod reply;
+mod socket;
 
 use std::{
     io::{self, Write},
-    os::{fd::OwnedFd, unix::net::UnixStream},
-    path::Path,
+    os::fd::OwnedFd,
 };
 
 use linux::system::boottime_ns;
 
 use self::{
     consumer::{Consumer, Got},
-    flags::Flags,
+    flags::{Face, Flags},
 };
 use crate::net::poller::{Interest, Poller};
 
@@ -90,7 +92,7 @@ pub fn run(flags: &Flags, signals: &OwnedFd, faults: &mut impl Write) -> Result<
     let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else {
         return Ok(Summary::default());
     };
-    let new = |_| Consumer::new(&interfaces, flags.reply);
+    let new = |_| Consumer::new(&flags.face, &interfaces, flags.reply);
     let mut consumers: Vec<Consumer> = (0..flags.consumers).map(new).collect();
     let mut summary = Summary::default();
     let mut next_ns = boottime_ns();
@@ -122,29 +124,23 @@ fn begin(
     patience_ns: u64,
 ) -> Result<Option<Vec<String>>, Error> {
     let end_ns = boottime_ns() + patience_ns;
-    let mut stream = loop {
-        match consumer::connect(&flags.socket) {
-            Ok(stream) => break stream,
-            Err(source) if boottime_ns() >= end_ns => {
-                return Err(unreachable(&flags.socket, source));
-            }
+    let points = loop {
+        match consumer::access_points(&flags.face) {
+            Ok(points) => break points,
+            Err(source) if boottime_ns() >= end_ns => return Err(unreachable(&flags.face, source)),
             Err(_) if !wait_until(boottime_ns() + AGAIN_NS, poller)? => return Ok(None),
             Err(_) => {}
         }
     };
-    match flags.interfaces.is_empty() {
-        true => ask_for_interfaces(&mut stream, &flags.socket).map(Some),
-        false => Ok(Some(flags.interfaces.clone())),
+    match (flags.interfaces.is_empty(), points.is_empty()) {
+        (true, true) => Err(Error::NoInterface),
+        (true, false) => Ok(Some(points)),
+        (false, _) => Ok(Some(flags.interfaces.clone())),
     }
 }
 
-fn ask_for_interfaces(stream: &mut UnixStream, socket: &Path) -> Result<Vec<String>, Error> {
-    let interfaces = consumer::interfaces(stream).map_err(|source| unreachable(socket, source))?;
-    if interfaces.is_empty() { Err(Error::NoInterface) } else { Ok(interfaces) }
-}
-
-fn unreachable(socket: &Path, source: io::Error) -> Error {
-    Error::Reach { path: socket.display().to_string(), source }
+fn unreachable(face: &Face, source: io::Error) -> Error {
+    Error::Reach { path: face.path().display().to_string(), source }
 }
 
 /// Whether the moment came before a signal did.
@@ -175,7 +171,7 @@ fn round(
     };
     let asked: Vec<bool> = (0..)
         .zip(&mut *consumers)
-        .map(|(place, consumer)| match consumer.ask(&flags.socket) {
+        .map(|(place, consumer)| match consumer.ask(flags.face.path()) {
             Ok(()) => true,
             Err(error) => {
                 report(place, format!("cannot ask: {error}"));

@@ -34,8 +34,8 @@ pub struct Answer {
 pub fn ask(flags: &Flags, signals: &OwnedFd) -> Result<Option<Answer>, Error> {
     let mut poller = listening(signals)?;
     let Some(interfaces) = begin(flags, &mut poller, BEGIN_NS)? else { return Ok(None) };
-    let mut consumer = Consumer::new(&interfaces, flags.reply);
-    consumer.ask(&flags.socket).map_err(|source| super::unreachable(&flags.socket, source))?;
+    let mut consumer = Consumer::new(&flags.face, &interfaces, flags.reply);
+    consumer.ask(flags.face.path()).map_err(|source| super::unreachable(&flags.face, source))?;
     Ok(Some(match flags.asks {
         Asks::Values => values(&mut consumer, &interfaces),
         Asks::Clients | Asks::Sense => clients(&mut consumer, &interfaces),

@@ -41,6 +41,8 @@ pub(super) struct Consumer {
     pub(super) peer: Peer,
     /// The paces of its subscriptions.
     pub(super) cadences: Vec<Cadence>,
+    /// The next event that it is to be sent, where it follows them.
+    pub(super) follows: Option<u64>,
     standing: Standing,
     /// The moment of them that stands in the daemon's queue.
     queued_ns: Option<u64>,
@@ -56,7 +58,13 @@ impl Consumer {
     /// A consumer that has not asked yet.
     pub(super) fn new(connection: Connection, id: u64, peer: Peer, now_ns: u64) -> Self {
         let standing = Standing::new(now_ns);
-        Self { connection, id, peer, cadences: Vec::new(), standing, queued_ns: None }
+        let (cadences, follows) = (Vec::new(), None);
+        Self { connection, id, peer, cadences, follows, standing, queued_ns: None }
+    }
+
+    /// Whether it may be sent what it did not ask for at this moment: what came before is taken, and it is not about to end.
+    pub(super) fn has_room(&self) -> bool {
+        !self.connection.waits() && !self.connection.ends()
     }
 
     /// Bytes have come or gone.

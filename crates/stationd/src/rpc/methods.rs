@@ -8,13 +8,14 @@ use linux::error::chain;
 use super::{
     consumer::Cadence,
     request::{
-        Asked, Fault, Get, INVALID_PARAMS, Kind, LIMIT, NO_PATH, NO_POINT, Reading, Request,
-        Subscribe, Text, UNREADABLE, Unsubscribe,
+        Asked, Events, Fault, Get, INVALID_PARAMS, Kind, LIMIT, NO_PATH, NO_POINT, Reading,
+        Request, Subscribe, Text, UNREADABLE, Unsubscribe,
     },
 };
 use crate::{
     datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
+    events::Told,
     full,
     net::{Turn, outbox::Letter},
     table::PointId,
@@ -34,6 +35,8 @@ pub(super) struct Call<'a, 't> {
     pub(super) max_age_ns: u64,
     /// The paces of its subscriptions.
     pub(super) cadences: &'a mut Vec<Cadence>,
+    /// The next event that it is to be sent.
+    pub(super) follows: &'a mut Option<u64>,
     /// Where the reply is written.
     pub(super) letter: &'a mut Letter,
     /// The daemon's turn.
@@ -100,6 +103,10 @@ fn result(asked: &Asked<'_>, call: &mut Call<'_, '_>) -> Answer {
         Asked::Unsubscribe(end) => unsubscribe(end, call),
         Asked::AccessPoints => {
             access_points(call.letter.words(), call.turn);
+            Ok(())
+        }
+        Asked::Events(asked) => {
+            events(*asked, call);
             Ok(())
         }
     }
@@ -269,10 +276,64 @@ fn access_points(out: &mut Vec<u8>, turn: &Turn<'_>) {
     out.push(b']');
 }
 
+/// Those that are there, how many were forgotten, and the number of the next.
+fn events(asked: Events, call: &mut Call<'_, '_>) {
+    #[derive(serde::Serialize)]
+    struct Heard<'a> {
+        missed: u64,
+        next: u64,
+        events: Vec<Told<'a>>,
+    }
+    let (log, points) = (call.turn.engine.events(), call.turn.engine.points());
+    let (missed, events) = log.since(asked.since);
+    let events = events.map(|event| event.told(points)).collect();
+    json(&Heard { missed, next: log.next(), events }, call.letter.words());
+    if asked.follow {
+        *call.follows = Some(log.next());
+    }
+}
+
+/// Writes the events from this number on, a line each, and before them how many were forgotten; how many lines.
+pub(super) fn write_events(from: u64, turn: &Turn<'_>, out: &mut Vec<u8>) -> u64 {
+    #[derive(serde::Serialize)]
+    struct Missed {
+        missed: u64,
+    }
+    let (log, points) = (turn.engine.events(), turn.engine.points());
+    let (missed, events) = log.since(from);
+    let mut lines = 0;
+    if missed > 0 {
+        write_notification("Missed", |out| json(&Missed { missed }, out), out);
+        lines += 1;
+    }
+    for event in events {
+        write_notification("Event", |out| json(&event.told(points), out), out);
+        lines += 1;
+    }
+    lines
+}
+
+/// Writes what no one asked for in so many words: a method's name, and its parameters.
+pub(super) fn write_notification(
+    method: &str,
+    params: impl FnOnce(&mut Vec<u8>),
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"");
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(b"\",\"params\":");
+    params(out);
+    out.extend_from_slice(b"}\n");
+}
+
+fn json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
 /// A JSON string.
 pub(crate) fn text(text: &str, out: &mut Vec<u8>) {
-    // Writing text to memory cannot fail.
-    let _ = serde_json::to_writer(out, text);
+    json(&text, out);
 }
 
 #[cfg(test)]

@@ -226,13 +226,29 @@ impl Rpc {
             return self.drop(place, turn);
         }
         turn.tally.notifications += 1;
-        let words = self.responder.letter.words();
-        words.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"Notify\",\"params\":");
-        words.extend_from_slice(notification);
-        words.extend_from_slice(b"}\n");
+        let params = |out: &mut Vec<u8>| out.extend_from_slice(notification);
+        methods::write_notification("Notify", params, self.responder.letter.words());
         let sent = consumer.connection.send(&mut self.responder.letter, turn);
         let next = consumer.connection.rest(sent, turn);
         self.end_turn(place, next, turn);
+    }
+
+    /// Sends what has happened to those who follow the events. Who has not taken what came before is sent it later, as far
+    /// as it is not forgotten by then.
+    pub fn tell(&mut self, turn: &mut Turn<'_>) {
+        let next = turn.engine.events().next();
+        let is_behind = |one: &Consumer| one.follows.is_some_and(|from| from != next);
+        let behind = self.consumers.iter().filter(|(_, one)| is_behind(one) && one.has_room());
+        let behind: Vec<u32> = behind.map(|(place, _)| place).collect();
+        for place in behind {
+            let Some(consumer) = self.consumers.get_mut(place) else { continue };
+            let from = consumer.follows.replace(next).unwrap_or(next);
+            let letter = &mut self.responder.letter;
+            turn.tally.notifications += methods::write_events(from, turn, letter.words());
+            let sent = consumer.connection.send(letter, turn);
+            let next = consumer.connection.rest(sent, turn);
+            self.end_turn(place, next, turn);
+        }
     }
 
     fn drop(&mut self, place: u32, turn: &mut Turn<'_>) {
@@ -313,10 +329,10 @@ impl Responder {
         turn.tally.requests += 1;
         let trace = turn.engine.trace();
         trace.event("rpc", Level::DEBUG, format_args!("{} asks", consumer.id));
-        let Consumer { id, peer, cadences, .. } = consumer;
+        let Consumer { id, peer, cadences, follows, .. } = consumer;
         let owner = Owner { connection: *id, peer: *peer };
         let (max_age_ns, letter) = (self.limits.max_age_ns, &mut self.letter);
-        let call = Call { owner, max_age_ns, cadences, letter, turn: &mut *turn };
+        let call = Call { owner, max_age_ns, cadences, follows, letter, turn: &mut *turn };
         let answered = match self.memo.recall(line) {
             Some(request) => methods::answer(&request, call),
             None => answer_new(line, call, &mut self.memo),

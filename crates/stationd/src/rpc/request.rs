@@ -34,6 +34,8 @@ pub enum Asked<'a> {
     Unsubscribe(Unsubscribe),
     /// Which access points there are.
     AccessPoints,
+    /// Who came and who left.
+    Events(Events),
 }
 
 /// A reading of one access point, which is named in one of two ways.
@@ -82,6 +84,18 @@ pub struct Subscribe<'a> {
 pub struct Unsubscribe {
     /// Its number, from the reply to `Subscribe`.
     pub subscription: SubscriptionId,
+}
+
+/// Who came and who left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    /// The first event that is asked for; without it, all that are there.
+    #[serde(default)]
+    pub since: u64,
+    /// Whether those that come later are to be sent as they come.
+    #[serde(default)]
+    pub follow: bool,
 }
 
 /// A kind of change.
@@ -140,8 +154,8 @@ pub const UNREADABLE: i32 = -32002;
 /// There is no such path in the data model, or no such subscription.
 pub const NO_PATH: i32 = -32003;
 
-const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, Get, Subscribe, \
-                       Unsubscribe";
+const METHODS: &str = "getStationStats, getStationStatsBrief, getAccessPoints, getEvents, Get, \
+                       Subscribe, Unsubscribe";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -192,6 +206,7 @@ pub fn parse(line: &[u8]) -> Result<Request<'_>, Fault<'_>> {
         "Subscribe" => typed(params).map(Asked::Subscribe),
         "Unsubscribe" => typed(params).map(Asked::Unsubscribe),
         "getAccessPoints" => Ok(Asked::AccessPoints),
+        "getEvents" => typed(params).map(Asked::Events),
         unknown => {
             let message = format!("no method \"{unknown}\": there are {METHODS}");
             return Err(fault(id, NO_METHOD, message));
@@ -295,7 +310,7 @@ mod tests {
         (-32600, "not a JSON-RPC 2.0 request: missing field `method` at line 1 column 24")
         (-32600, "\"jsonrpc\" must be \"2.0\"")
         (-32600, "an id is a string, a number or null")
-        (-32601, "no method \"reboot\": there are getStationStats, getStationStatsBrief, getAccessPoints, Get, Subscribe, Unsubscribe")
+        (-32601, "no method \"reboot\": there are getStationStats, getStationStatsBrief, getAccessPoints, getEvents, Get, Subscribe, Unsubscribe")
         (-32602, "params are an object, by name: {\"…\":…}")
         (-32602, "params: unknown field `path`, expected `paths` or `max-age-ms`")
         (-32602, "params: invalid value: integer `-1`, expected u32")

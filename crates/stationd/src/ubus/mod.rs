@@ -324,8 +324,9 @@ impl Link {
                 "missed"
             }
             News::Event(event) => {
-                shapes::event(event, points, &mut writer);
-                shapes::kind(event)
+                let told = event.told(points);
+                shapes::event(&told, &mut writer);
+                told.event
             }
         };
         let is_about = |point| match news {

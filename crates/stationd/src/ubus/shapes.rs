@@ -11,7 +11,7 @@ use crate::{
     address,
     datamodel::{DataModel, Datum, Station, View, parameters},
     derive,
-    events::{Event, Events, What},
+    events::{Events, Told},
     points::{Point, Points},
     table::{Counted, Gauge, PointId, Row, Table},
 };
@@ -270,32 +270,23 @@ pub(super) fn events(log: &Events, since: u64, points: &Points, out: &mut Vec<u8
     let list = writer.list("events");
     for one in events {
         let table = writer.table("");
-        writer.text("event", kind(one));
-        event(one, points, &mut writer);
+        let told = one.told(points);
+        writer.text("event", told.event);
+        event(&told, &mut writer);
         writer.close(table);
     }
     writer.close(list);
 }
 
-/// What hostapd calls it.
-pub(super) fn kind(event: &Event) -> &'static str {
-    match event.what {
-        What::Began(_) => "assoc",
-        What::Ended(_) => "disassoc",
-    }
-}
-
-/// The contents of one event.
-pub(super) fn event(event: &Event, points: &Points, writer: &mut Writer<'_>) {
-    writer.bytes("address", &address::lower(event.session().address));
-    if let Some(point) = points.get(event.session().point) {
-        writer.text("ifname", &point.name);
-    }
-    writer.count("number", event.number);
-    let What::Ended(ended) = event.what else { return };
-    writer.known("reason", ended.reason.map(u64::from), Writer::count);
-    writer.known("connected", ended.connected_s, Writer::count);
-    writer.pair("bytes", [ended.rx_bytes, ended.tx_bytes], Writer::total);
-    writer.pair("packets", [ended.rx_packets, ended.tx_packets], Writer::count);
-    writer.flag("exact", ended.exact);
+/// The contents of one event, but what it is called.
+pub(super) fn event(told: &Told<'_>, writer: &mut Writer<'_>) {
+    writer.bytes("address", &address::lower(told.address));
+    writer.known("ifname", told.ifname, Writer::text);
+    writer.count("number", told.number);
+    let Some(end) = &told.end else { return };
+    writer.known("reason", end.reason.map(u64::from), Writer::count);
+    writer.known("connected", end.connected, Writer::count);
+    writer.pair("bytes", [end.bytes.rx, end.bytes.tx], Writer::total);
+    writer.pair("packets", [end.packets.rx, end.packets.tx], Writer::count);
+    writer.flag("exact", end.exact);
 }

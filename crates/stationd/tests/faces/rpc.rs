@@ -125,6 +125,21 @@ fn a_subscription_lives_until_it_is_ended() {
 }
 
 #[test]
+fn who_came_is_listed_from_a_number_on() {
+    let daemon = Daemon::start(&[]);
+    let mut client = daemon.client();
+    let events = client.result("getEvents", json!({}));
+    let next = events["next"].as_u64().unwrap();
+    let listed = events["events"].as_array().unwrap();
+    assert_eq!((listed.len() as u64, &events["missed"]), (next, &json!(0)));
+    assert_eq!((&listed[0]["event"], &listed[0]["number"]), (&json!("assoc"), &json!(0)));
+    let last = client.result("getEvents", json!({ "since": next - 1, "follow": true }));
+    assert_eq!(last["events"], json!([listed[listed.len() - 1]]));
+    let none = client.result("getEvents", json!({ "since": next }));
+    assert_eq!(none, json!({ "missed": 0, "next": next, "events": [] }));
+}
+
+#[test]
 fn several_requests_in_one_write_are_answered_in_order() {
     let daemon = Daemon::start(&[]);
     let mut client = daemon.client();

@@ -1,0 +1,174 @@
+//! Programs that a run brings to its access points: those that its study names, and both builds where builds are
+//! compared.
+//!
+//! They are read once, before the first trial; the run's folder has a copy of each, so that a resumed run has the same.
+//! What the access point has already is [`crate::image`]'s.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use linux::{file, folder::Folder};
+use model::{
+    architecture::Processor,
+    name::{RelativePath, Sha256Hex},
+    wire::{Frame, Order, Put},
+};
+
+use crate::{Error, cache, device::Device, exchange::Preamble, fetch, image, program};
+
+/// Bytes of a file that travel together: well below the longest frame.
+const PIECE: usize = 256 * 1024;
+
+/// Programs by their paths below [`model::wire::PUT`].
+#[derive(Clone, Debug, Default)]
+pub struct Brought(BTreeMap<RelativePath, Vec<u8>>);
+
+/// What was in them.
+pub type Sums = BTreeMap<RelativePath, Sha256Hex>;
+
+impl Brought {
+    /// A study's own programs, without symbols, as the image's are, for this processor where it is known. Each is called as
+    /// its file is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] of one that cannot be read, [`Error::OtherProcessor`], [`Error::ProgramName`].
+    pub fn read(paths: &[PathBuf], processor: Option<Processor>) -> Result<Self, Error> {
+        let program = |path: &PathBuf| {
+            let runs = |processor| program::may_run_on(processor, path);
+            match processor {
+                Some(processor) if !runs(processor).map_err(Error::file("read", path))? => {
+                    return Err(Error::OtherProcessor { path: path.clone(), processor });
+                }
+                _ => {}
+            }
+            Ok((file_name(path)?, image::stripped(read(path)?)))
+        };
+        paths.iter().map(program).collect::<Result<_, Error>>().map(Self)
+    }
+
+    /// Those that a run has kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`].
+    pub fn kept(objects: &Folder, sums: Sums) -> Result<Self, Error> {
+        let program = |(name, sum): (RelativePath, Sha256Hex)| {
+            let content = objects.read(&sum, fetch::LONGEST);
+            Ok((name, content.map_err(Error::file("read", objects.path_of(&sum)))?))
+        };
+        sums.into_iter().map(program).collect::<Result<_, Error>>().map(Self)
+    }
+
+    /// Adds others.
+    pub fn extend(&mut self, others: impl IntoIterator<Item = (RelativePath, Vec<u8>)>) {
+        self.0.extend(others);
+    }
+
+    /// Keeps them among a run's objects.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] or [`Error::File`].
+    pub fn keep(&self, objects: &Folder) -> Result<(), Error> {
+        self.0.values().try_for_each(|file| {
+            let sum = cache::sum(file);
+            objects.replace(&sum, file).map_err(Error::file("write", objects.path_of(&sum)))
+        })
+    }
+
+    /// What is in them.
+    pub fn sums(&self) -> Sums {
+        self.0.iter().map(|(name, file)| (name.clone(), cache::sum(file))).collect()
+    }
+
+    /// What the cache calls an access point that has them; `None` where there are none.
+    pub fn key(&self) -> Option<String> {
+        let sums = self.sums();
+        let words = sums.iter().flat_map(|(name, sum)| [&**name, &**sum]);
+        (!sums.is_empty()).then(|| cache::key(words.collect::<Vec<_>>()))
+    }
+
+    /// Puts them on an access point.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of the stream, or the access point's refusal.
+    pub fn put(&self, device: &mut dyn Device) -> Result<(), Error> {
+        self.0.iter().try_for_each(|(name, file)| put(device, name, file))
+    }
+}
+
+/// What a program is called on the access point: as its file is here.
+///
+/// # Errors
+///
+/// [`Error::ProgramName`].
+pub fn file_name(path: &Path) -> Result<RelativePath, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.parse().map_err(|_| Error::ProgramName(path.to_owned()))
+}
+
+/// A program's file, of no more than a device could send.
+///
+/// # Errors
+///
+/// [`Error::File`].
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    file::bytes(path, fetch::LONGEST).map_err(Error::file("read", path))
+}
+
+/// Puts a program on an access point, below [`model::wire::PUT`].
+///
+/// # Errors
+///
+/// [`Error`] of the stream, or the access point's refusal.
+pub fn put(device: &mut dyn Device, name: &RelativePath, file: &[u8]) -> Result<(), Error> {
+    let pieces = file.len().div_ceil(PIECE).max(1);
+    for (place, bytes) in file.chunks(PIECE).enumerate() {
+        device.order(&Order::Put(Put {
+            name: name.clone(),
+            bytes: bytes.to_vec(),
+            first: place == 0,
+            last: place + 1 == pieces,
+        }))?;
+        taken(device)?;
+    }
+    Ok(())
+}
+
+fn taken(device: &mut dyn Device) -> Result<(), Error> {
+    const AWAITED: &str = "a file to be taken";
+    let mut preamble = Preamble::default();
+    loop {
+        match device.frame(AWAITED)? {
+            Frame::Done => return Ok(()),
+            frame => preamble.take(&frame, AWAITED)?,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Processor::X86_64;
+
+    use super::*;
+
+    #[test]
+    fn programs_are_called_as_their_files_and_kept_with_a_run() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        std::fs::write(path("broker"), "#!/bin/sh").unwrap();
+        let brought = Brought::read(&[path("broker")], Some(X86_64)).unwrap();
+        let sums = brought.sums();
+        assert_eq!(sums.keys().map(|name| &**name).collect::<Vec<_>>(), ["broker"]);
+        let objects = Folder::open(place.path()).unwrap();
+        brought.keep(&objects).unwrap();
+        assert_eq!(Brought::kept(&objects, sums.clone()).unwrap().sums(), sums);
+        assert_eq!((brought.key().is_some(), Brought::default().key()), (true, None));
+        assert!(matches!(Brought::read(&[path("none")], Some(X86_64)), Err(Error::File { .. })));
+        assert!(matches!(file_name(Path::new("/a/.hidden")), Err(Error::ProgramName(_))));
+    }
+}
