@@ -105,13 +105,64 @@ fn every_shape_has_the_values_of_the_socket_at_the_same_moment() {
     assert_eq!(place.left(), []);
 }
 
-/// A station leaves, with a subscriber who reads, a hundred who do not, and a broker that is killed.
+/// How many stations each method tells of, all radios together.
+const EVERY_METHOD: &str = r#"
+broker
+daemon --set ubus=/tmp/ubus.sock
+there stationd.hostapd.wlan2
+count() { part "$1"; grep -o "$2" | wc -l; }
+each() { for one in $1; do client call $(echo "$2" | sed "s/ONE/$one/") ${3:+"$(echo "$3" | sed "s/ONE/$one/")"}; done; }
+each "1 2 3" "stationd.WiFi.AccessPoint.ONE getStationStatsBrief" | count brief MACAddress
+each "1 2 3" "stationd.WiFi.AccessPoint.ONE getStationStats" | count full MACAddress
+each "0 1 2" "stationd.hostapd.wlanONE get_clients" | count clients '"packets"'
+each "0 1 2" "stationd.iwinfo assoclist" '{"device":"wlanONE"}' | count listed '"mac"'
+each "0 1 2" "stationd associations" '{"device":"wlanONE"}' | count associated '"station"'
+client call stationd.usteer get_clients | count steered '"connected"'
+client call stationd events | tee /tmp/events | count events '"assoc"'
+part missed; grep -o '"missed": *[0-9]*' /tmp/events
+part monitor; station-monitor --ubus /tmp/ubus.sock --clients
+part checked; station-monitor --ubus /tmp/ubus.sock --count 3 --json --consumers 3
+"#;
+
+fn every_method_tells_of(clients: u32) {
+    let place = Place::with_guests();
+    let Some(parts) = with_broker(&place, clients, EVERY_METHOD) else { return };
+    let counted = |name| parts.number(name);
+    let each = ["brief", "full", "listed", "associated", "steered", "monitor"];
+    assert_eq!(each.map(counted), [u64::from(clients); 6]);
+    assert_eq!(counted("clients"), u64::from(clients));
+    // The last 256 are there.
+    assert_eq!(counted("events"), u64::from(clients.min(256)));
+    let checked = &parts.lines("checked")[0];
+    assert_eq!(checked["faults"], 0, "{checked}");
+    assert_eq!(checked["stations"], 9 * u64::from(clients), "{checked}");
+    assert_eq!(place.left(), []);
+}
+
+#[test]
+fn every_method_tells_of_no_station_where_there_is_none() {
+    every_method_tells_of(0);
+}
+
+#[test]
+fn every_method_tells_of_one_station() {
+    every_method_tells_of(1);
+}
+
+/// `HEADROOM_UBUS_CLIENTS` is another number; 500 take minutes to associate.
+#[test]
+fn every_method_tells_of_many_stations() {
+    let clients = std::env::var("HEADROOM_UBUS_CLIENTS").ok();
+    every_method_tells_of(clients.map_or(114, |clients| clients.parse().unwrap()));
+}
+
+/// A station leaves, with a subscriber who reads, many who do not, and a broker that is killed again and again.
 const EVENTS: &str = r#"
 broker
 daemon --set ubus=/tmp/ubus.sock
 there stationd.hostapd.wlan2
 client -n 2 subscribe stationd >/tmp/heard &
-for deaf in $(seq 100); do client subscribe stationd >/dev/null & kill -STOP $! ; done
+for deaf in $(seq DEAF); do client subscribe stationd >/dev/null & kill -STOP $! ; done
 sleep 1
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$daemon/status; }
 resident >/tmp/before
@@ -129,13 +180,20 @@ for time in $(seq 40); do
 done
 resident >/tmp/after
 part resident; cat /tmp/before /tmp/after
-for time in 1 2 3; do
+station-monitor --every 200ms --json >/tmp/unmoved &
+monitor=$!
+for time in 1 2 3 4 5 6 7 8 9 10; do
     kill -9 $broker; wait $broker || :
     rm -f /tmp/ubus.sock
     broker
     there stationd.hostapd.wlan2
     client call stationd.iwinfo assoclist '{"device":"wlan1"}' >/dev/null
 done
+part again; client call stationd events '{"since":6}'; echo
+kill -TERM $monitor; wait $monitor || :
+part unmoved; cat /tmp/unmoved
+resident >/tmp/after-brokers
+part resident-after-brokers; cat /tmp/after-brokers
 kill -9 $broker; wait $broker || :
 rm -f /tmp/ubus.sock
 # Somebody else's socket, who talks nonsense.
@@ -147,7 +205,9 @@ part json; brief wlan1
 #[test]
 fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
     let place = Place::with_guests();
-    let Some(parts) = with_broker(&place, 6, EVENTS) else { return };
+    let deaf = std::env::var("HEADROOM_DEAF_SUBSCRIBERS").unwrap_or_else(|_| "100".to_owned());
+    let script = EVENTS.replace("DEAF", &deaf);
+    let Some(parts) = with_broker(&place, 6, &script) else { return };
     let heard = replies(&parts, "heard");
     let left = heard.iter().find(|line| line.to_string().contains("disassoc")).unwrap();
     assert!(left.to_string().contains("\"exact\":true"), "{left}");
@@ -170,6 +230,12 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
         parts.text("resident").lines().filter_map(|line| line.parse().ok()).collect();
     let [before, after] = resident[..] else { panic!("{}", parts.text("resident")) };
     assert!(after <= before + 512, "{resident:?} KiB");
+    let last = parts.number("resident-after-brokers");
+    assert!(last <= before + 512, "{last} KiB after ten brokers, {resident:?} before");
+    let again = &replies(&parts, "again")[0];
+    assert_eq!(numbers(&again["events"]), [6], "no event is lost with a broker");
+    let unmoved = &parts.lines("unmoved")[0];
+    assert_eq!(unmoved["faults"], 0, "{unmoved}");
     assert_eq!(parts.result("json")[0].as_array().unwrap().len(), 2);
     assert_eq!(place.left(), []);
 }
