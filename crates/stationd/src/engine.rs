@@ -33,6 +33,7 @@ use crate::{
     cost::Cost,
     datamodel::{Counts, DataModel, View},
     events::{Events, What},
+    full,
     hostapd::{Hostapd, Question},
     points::{PointChanges, Points},
     pull,
@@ -106,6 +107,7 @@ pub struct Engine {
     table: Table,
     model: DataModel,
     briefs: Replies,
+    fulls: Replies,
     membership: Events,
     cost: Cost,
     news: News,
@@ -179,7 +181,8 @@ impl Engine {
             points: Points::default(),
             table: Table::default(),
             model: DataModel::default(),
-            briefs: Replies::new(brief::whole, brief::STATION),
+            briefs: Replies::new(brief::STATION),
+            fulls: Replies::with_clocks(full::STATION),
             membership: Events::default(),
             cost: Cost::default(),
             news: News::default(),
@@ -311,9 +314,19 @@ impl Engine {
     /// The brief reply about a point's stations: encoded once for each reading, shared by all who ask.
     pub fn brief(&mut self, id: PointId) -> Rc<Vec<u8>> {
         match self.points.get(id) {
-            Some(point) => self.briefs.reply(point, &self.table),
+            Some(point) => {
+                let encode = |out: &mut Vec<u8>| brief::whole(point, &self.table, out);
+                self.briefs.reply(point, &self.table, encode)
+            }
             None => Rc::default(),
         }
+    }
+
+    /// The full reply, shared in the same way.
+    pub fn full(&mut self, id: PointId) -> Rc<Vec<u8>> {
+        let Some(point) = self.points.get(id) else { return Rc::default() };
+        let view = view(&self.table, &self.points, &self.settings.trace);
+        self.fulls.reply(point, &self.table, |out| full::reply(&self.model, id, &view, out))
     }
 
     /// The same of those only that have changed since a generation.

@@ -12,6 +12,9 @@ use crate::{
     trace::Level,
 };
 
+/// What a station takes, roughly, bytes.
+pub const STATION: usize = 2200;
+
 /// Appends `[[{…}, …]]`: a list of one element, which is the list of stations, as the field's monitor
 /// expects it. Unknown values are left out.
 pub fn reply(model: &DataModel, point: PointId, view: &View<'_>, out: &mut Vec<u8>) {

@@ -9,13 +9,9 @@ use crate::{
     table::{Generation, Table},
 };
 
-/// Appends what a point's stations look like in one shape.
-pub type Encode = fn(&Point, &Table, &mut Vec<u8>);
-
 /// The newest reply of each point, in one shape.
 #[derive(Debug)]
 pub struct Replies {
-    encode: Encode,
     /// What one station takes, roughly, bytes: room for the first reply.
     station: usize,
     /// Whether values are shown that move while nothing happens, as for how long a station has been idle.
@@ -41,17 +37,22 @@ struct Entry {
 
 impl Replies {
     /// Of a shape without clocks, that takes about so many bytes for a station.
-    pub fn new(encode: Encode, station: usize) -> Self {
-        Self { encode, station, clocks: false, entries: Vec::new() }
+    pub fn new(station: usize) -> Self {
+        Self { station, clocks: false, entries: Vec::new() }
     }
 
     /// Of a shape with clocks.
-    pub fn with_clocks(encode: Encode, station: usize) -> Self {
-        Self { clocks: true, ..Self::new(encode, station) }
+    pub fn with_clocks(station: usize) -> Self {
+        Self { clocks: true, ..Self::new(station) }
     }
 
-    /// The reply about a point's stations, made anew only where something has changed.
-    pub fn reply(&mut self, point: &Point, table: &Table) -> Rc<Vec<u8>> {
+    /// The reply about a point's stations: encoded anew, behind what stands there, only where something has changed.
+    pub fn reply(
+        &mut self,
+        point: &Point,
+        table: &Table,
+        encode: impl FnOnce(&mut Vec<u8>),
+    ) -> Rc<Vec<u8>> {
         let place = usize::from(point.id);
         if self.entries.len() <= place {
             self.entries.resize_with(place + 1, Entry::default);
@@ -74,7 +75,7 @@ impl Replies {
             };
             bytes.clear();
             bytes.reserve(table.count(point.id) * self.station);
-            (self.encode)(point, table, bytes);
+            encode(bytes);
         }
         Rc::clone(&entry.bytes)
     }

@@ -16,7 +16,6 @@ use crate::{
     datamodel::{Kinds, Owner, SubscribeError},
     engine::RefreshError,
     events::Told,
-    full,
     net::{Turn, outbox::Letter},
     table::PointId,
 };
@@ -126,8 +125,7 @@ fn stats(reading: &Reading<'_>, call: &mut Call<'_, '_>) -> Answer {
         return refuse(INVALID_PARAMS, "\"since\" is getStationStatsBrief's: leave it out");
     }
     let point = refreshed(reading, call)?;
-    let (model, view) = call.turn.engine.reading();
-    full::reply(model, point, &view, call.letter.words());
+    call.letter.share(call.turn.engine.full(point));
     Ok(())
 }
 

@@ -27,15 +27,16 @@ use self::{
 use crate::{
     engine::RefreshError,
     events::Event,
+    full,
     net::{
         Turn,
         connection::{Connection, Next, Received},
         outbox::{Letter, Sent},
         token::Token,
     },
-    points::Points,
+    points::{Point, Points},
     replies::Replies,
-    table::PointId,
+    table::{PointId, Table},
     trace::Level,
 };
 
@@ -48,6 +49,8 @@ const LONGEST_PAUSE_NS: u64 = 5 * SECOND;
 const GREETING_NS: u64 = 5 * SECOND;
 /// Bytes that are received at once.
 const RECEIVE: usize = 16 * 1024;
+/// Replies of this length are sent before the next call is answered.
+const LETTER: usize = 64 * 1024;
 /// The most bytes that wait before a notification does.
 const MOST_WAITING: usize = 256 * 1024;
 const ZONE: &str = "ubus";
@@ -96,6 +99,7 @@ struct Server {
     max_age_ns: u64,
     letter: Letter,
     buffer: Vec<u8>,
+    full: Replies,
     brief: Replies,
     clients: Replies,
     assoc_list: Replies,
@@ -133,10 +137,11 @@ impl Ubus {
             max_age_ns,
             letter: Letter::default(),
             buffer: vec![0; RECEIVE],
-            brief: Replies::new(shapes::brief, shapes::BRIEF),
-            clients: Replies::new(shapes::clients, shapes::CLIENT),
-            assoc_list: Replies::with_clocks(shapes::assoc_list, shapes::ASSOC),
-            associations: Replies::with_clocks(shapes::associations, shapes::ASSOCIATION),
+            full: Replies::with_clocks(full::STATION),
+            brief: Replies::new(shapes::BRIEF),
+            clients: Replies::new(shapes::CLIENT),
+            assoc_list: Replies::with_clocks(shapes::ASSOC),
+            associations: Replies::with_clocks(shapes::ASSOCIATION),
         };
         Self { path, prefix, pause_ns: FIRST_PAUSE_NS, link: None, server }
     }
@@ -407,6 +412,11 @@ impl Server {
                 }
                 said => link.hear(said, turn),
             }
+            if self.letter.len() >= LETTER {
+                sent = link.connection.send(&mut self.letter, turn);
+            }
+        }
+        if sent == Sent::All {
             sent = link.connection.send(&mut self.letter, turn);
         }
         input.drain(..used);
@@ -481,23 +491,26 @@ impl Server {
     fn encoded(&mut self, asked: Asked<'_>, turn: &Turn<'_>) -> Result<Rc<Vec<u8>>, Status> {
         let Asked { method, point, arguments } = asked;
         let engine = &turn.engine;
-        let shared = |replies: &mut Replies| {
+        let table = engine.table();
+        let shared = |replies: &mut Replies, encode: fn(&Point, &Table, &mut Vec<u8>)| {
             let point = point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound)?;
-            Ok(replies.reply(point, engine.table()))
+            Ok(replies.reply(point, table, |out| encode(point, table, out)))
         };
         let mut own = Vec::new();
         match method {
-            Method::Brief => return shared(&mut self.brief),
-            Method::Clients => return shared(&mut self.clients),
-            Method::Associations => return shared(&mut self.associations),
+            Method::Brief => return shared(&mut self.brief, shapes::brief),
+            Method::Clients => return shared(&mut self.clients, shapes::clients),
+            Method::Associations => return shared(&mut self.associations, shapes::associations),
             Method::AssocList if arguments.station.is_none() => {
-                return shared(&mut self.assoc_list);
+                return shared(&mut self.assoc_list, shapes::assoc_list);
+            }
+            Method::Stats => {
+                let point = point.and_then(|id| engine.points().get(id)).ok_or(Status::NotFound)?;
+                let (model, view) = engine.reading();
+                let encode = |out: &mut Vec<u8>| shapes::stats(model, point.id, &view, out);
+                return Ok(self.full.reply(point, table, encode));
             }
             Method::AssocList => one(point, arguments, turn, &mut own).ok_or(Status::NotFound)?,
-            Method::Stats => {
-                let (model, view) = engine.reading();
-                shapes::stats(model, point.ok_or(Status::NotFound)?, &view, &mut own);
-            }
             Method::SteeredClients => {
                 shapes::steered_clients(engine.points(), engine.table(), &mut own);
             }
