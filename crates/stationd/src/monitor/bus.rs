@@ -25,7 +25,7 @@ const PATHS: [&str; 2] = ["stationd.WiFi.AccessPoint.*", "WiFi.AccessPoint.*"];
 /// Tables within tables of a reply; a deeper one is none of stationd's.
 const DEEPEST: u32 = 8;
 
-type Client = UbusClient<UnixUbusTransport>;
+pub(super) type Client = UbusClient<UnixUbusTransport>;
 
 /// A connection to the broker.
 pub(super) struct Bus {
@@ -138,7 +138,12 @@ impl Bus {
     }
 }
 
-fn connected(socket: &Path) -> io::Result<Client> {
+/// Connects to the broker.
+///
+/// # Errors
+///
+/// No one is there, or it does not greet.
+pub(super) fn connected(socket: &Path) -> io::Result<Client> {
     let path = socket.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     let mut transport = UnixUbusTransport::connect(path).map_err(failed)?;
     transport.set_deadline(Some(PATIENCE));

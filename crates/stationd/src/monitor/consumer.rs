@@ -37,14 +37,18 @@ enum Connection {
     Bus(Bus),
 }
 
-/// The access points that this face has, once it is there.
+/// The access points that are named, or else those that this face has, once it is there.
 ///
 /// # Errors
 ///
 /// No one is there, or it says something else.
-pub(super) fn access_points(face: &Face) -> io::Result<Vec<String>> {
+pub(super) fn access_points(face: &Face, named: &[String]) -> io::Result<Vec<String>> {
+    let are_named = !named.is_empty();
     match face {
+        Face::Socket(path) if are_named => socket::connect(path).map(|_| named.to_vec()),
         Face::Socket(path) => socket::interfaces(&mut socket::connect(path)?),
+        #[cfg(feature = "ubus")]
+        Face::Ubus(path) if are_named => bus::connected(path).map(|_| named.to_vec()),
         #[cfg(feature = "ubus")]
         Face::Ubus(path) => bus::access_points(path),
     }

@@ -124,18 +124,14 @@ fn begin(
     patience_ns: u64,
 ) -> Result<Option<Vec<String>>, Error> {
     let end_ns = boottime_ns() + patience_ns;
-    let points = loop {
-        match consumer::access_points(&flags.face) {
-            Ok(points) => break points,
+    loop {
+        match consumer::access_points(&flags.face, &flags.interfaces) {
+            Ok(points) if points.is_empty() => return Err(Error::NoInterface),
+            Ok(points) => return Ok(Some(points)),
             Err(source) if boottime_ns() >= end_ns => return Err(unreachable(&flags.face, source)),
             Err(_) if !wait_until(boottime_ns() + AGAIN_NS, poller)? => return Ok(None),
             Err(_) => {}
         }
-    };
-    match (flags.interfaces.is_empty(), points.is_empty()) {
-        (true, true) => Err(Error::NoInterface),
-        (true, false) => Ok(Some(points)),
-        (false, _) => Ok(Some(flags.interfaces.clone())),
     }
 }
 
