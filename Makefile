@@ -7,7 +7,7 @@ ifndef TOGETHER
 .NOTPARALLEL:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion test site guides clean
+.PHONY: help setup setup-build setup-check packages packages-arm64 packages-test headroom programs all-programs arm64 arm64-programs armv7 packages-armv7 board packages-board base first-base build check check-but-lints all-targets test-guests test-crates tested dist dist-test study client-scale self-check contention completion faces packages-faces test site guides clean
 
 # headroom looks for the access point's programs beside itself, so the build's place is fixed.
 export CARGO_TARGET_DIR := $(CURDIR)/target
@@ -46,6 +46,9 @@ contention: build ## what applications take from Wi-Fi, and what each control gi
 
 completion: build ## what waiting for a transmit command costs, and what gives it back (about half an hour)
 	$(headroom) run studies/tx-completion.toml
+
+faces: build packages-faces ## what each of stationd's faces costs, for one consumer and for ten (about 4 minutes)
+	$(headroom) run examples/faces/station-faces.toml
 
 build: ## headroom, and the static programs for the access point
 	@$(together) headroom packages programs first-base
@@ -144,6 +147,9 @@ setup-build:
 
 setup-check:
 	@scripts/setup check
+
+packages-faces: setup-build
+	@scripts/setup faces
 
 packages-arm64:
 	@scripts/setup arm64
