@@ -10,7 +10,7 @@
 //! - What waits for subscribers is bounded: events stay in the engine's list, and who was too slow is told how many it
 //!   missed.
 
-mod blobmsg;
+pub mod blobmsg;
 mod frame;
 mod objects;
 mod shapes;
