@@ -12,6 +12,8 @@
 
 pub mod blobmsg;
 mod frame;
+#[cfg(test)]
+mod libubox;
 mod objects;
 mod shapes;
 
