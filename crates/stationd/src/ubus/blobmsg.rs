@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
     pub fn or_null<T>(&mut self, name: &str, value: Option<T>, put: fn(&mut Self, &str, T)) {
         match value {
             Some(value) => put(self, name, value),
-            None => self.put(Kind::Null, name, &[]),
+            None => self.put(Kind::Null, name, []),
         }
     }
 
@@ -86,24 +86,24 @@ impl<'a> Writer<'a> {
 
     /// A number of 64 bits, whatever it is: bytes.
     pub fn total(&mut self, name: &str, value: u64) {
-        self.put(Kind::Int64, name, &value.to_be_bytes());
+        self.put(Kind::Int64, name, value.to_be_bytes());
     }
 
     /// A level, as dBm.
     pub fn level(&mut self, name: &str, value: i64) {
         match i32::try_from(value) {
             Ok(value) => self.int32(name, value),
-            Err(_) => self.put(Kind::Int64, name, &value.to_be_bytes()),
+            Err(_) => self.put(Kind::Int64, name, value.to_be_bytes()),
         }
     }
 
     fn int32(&mut self, name: &str, value: i32) {
-        self.put(Kind::Int32, name, &value.to_be_bytes());
+        self.put(Kind::Int32, name, value.to_be_bytes());
     }
 
     /// Yes or no.
     pub fn flag(&mut self, name: &str, value: bool) {
-        self.put(Kind::Bool, name, &[u8::from(value)]);
+        self.put(Kind::Bool, name, [u8::from(value)]);
     }
 
     /// A text, which ends with its first NUL as every text does there.
@@ -113,58 +113,62 @@ impl<'a> Writer<'a> {
 
     /// The same of characters that are known to be ASCII.
     pub fn bytes(&mut self, name: &str, value: &[u8]) {
-        let length = memchr::memchr(0, value).unwrap_or(value.len());
-        let begin = self.begin(Kind::Text, name);
-        self.out.extend_from_slice(&value[..length]);
-        self.out.push(0);
-        self.end(&begin);
+        let value = &value[..memchr::memchr(0, value).unwrap_or(value.len())];
+        self.head(Kind::Text, name, value.len() + 1);
+        self.out.extend_from_slice(value);
+        self.pad(value.len(), 1);
     }
 
     /// Opens a table; within a list, without a name.
     pub fn table(&mut self, name: &str) -> Open {
-        self.begin(Kind::Table, name)
+        self.open(Kind::Table, name)
     }
 
     /// Opens a list.
     pub fn list(&mut self, name: &str) -> Open {
-        self.begin(Kind::List, name)
+        self.open(Kind::List, name)
     }
 
-    /// Closes the table or list that was opened last.
-    pub fn close(&mut self, open: Open) {
-        self.end(&open);
-    }
-
-    fn put(&mut self, kind: Kind, name: &str, value: &[u8]) {
-        let begin = self.begin(kind, name);
-        self.out.extend_from_slice(value);
-        self.end(&begin);
-    }
-
-    fn begin(&mut self, kind: Kind, name: &str) -> Open {
+    fn open(&mut self, kind: Kind, name: &str) -> Open {
         let at = self.out.len();
-        let head = EXTENDED | u32::from(kind as u8) << TYPE;
-        self.out.extend_from_slice(&head.to_be_bytes());
-        // Names are ours, or an address or an interface's: all are short.
-        self.out.extend_from_slice(&(name.len() as u16).to_be_bytes());
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.push(0);
-        self.pad();
+        self.head(kind, name, 0);
         Open { at }
     }
 
-    /// Its length is without what is padded behind it.
-    fn end(&mut self, Open { at }: &Open) {
+    /// Closes the table or list that was opened last.
+    pub fn close(&mut self, Open { at }: Open) {
         let length = (self.out.len() - at) as u32 & LENGTH;
-        if let Some(head) = self.out[*at..].first_chunk_mut() {
-            let kind = u32::from_be_bytes(*head) & !LENGTH;
-            *head = (kind | length).to_be_bytes();
+        if let Some(word) = self.out[at..].first_chunk_mut() {
+            let kind = u32::from_be_bytes(*word) & !LENGTH;
+            *word = (kind | length).to_be_bytes();
         }
-        self.pad();
     }
 
-    fn pad(&mut self) {
-        self.out.resize(self.out.len().next_multiple_of(ALIGN), 0);
+    fn put<const LENGTH: usize>(&mut self, kind: Kind, name: &str, value: [u8; LENGTH]) {
+        self.head(kind, name, LENGTH);
+        self.out.extend_from_slice(&value);
+        self.pad(LENGTH, 0);
+    }
+
+    /// What stands before a value of so many bytes. An attribute's length is without what pads its value.
+    fn head(&mut self, kind: Kind, name: &str, value: usize) {
+        let before = (BEFORE_NAME + name.len() + 1).next_multiple_of(ALIGN);
+        let word = EXTENDED | (kind as u32) << TYPE | (before + value) as u32 & LENGTH;
+        // Names are ours, or an address or an interface's: all are short.
+        let head = u64::from(word) << 32 | u64::from(name.len() as u16) << 16;
+        self.out.extend_from_slice(&head.to_be_bytes()[..BEFORE_NAME]);
+        self.out.extend_from_slice(name.as_bytes());
+        self.pad(BEFORE_NAME + name.len(), 1);
+    }
+
+    /// At least so many zeros behind so many bytes, up to a whole word.
+    fn pad(&mut self, behind: usize, least: usize) {
+        let zeros = (behind + least).next_multiple_of(ALIGN) - behind;
+        if zeros > 0 {
+            // A whole word is one store, and so many bytes would be a call.
+            self.out.extend_from_slice(&[0; ALIGN]);
+            self.out.truncate(self.out.len() - ALIGN + zeros);
+        }
     }
 }
 
