@@ -8,6 +8,7 @@
 //! | [`cgroup`] | control groups, both versions | 2.6.24 |
 //! | [`file`] | regular files, up to a size | 2.6 |
 //! | [`folder`] | folders as capabilities, files with limits | 2.6.39, 5.6 (`openat2`) |
+//! | [`heap`] | an allocator that counts, for tests and benchmarks | none |
 //! | [`interrupt`] | ending another thread's blocking call | 2.6 |
 //! | [`link`] | addresses and state of network links (rtnetlink) | 2.2 |
 //! | [`kmod`] | loading modules | 3.8 (`finit_module`) |
@@ -42,6 +43,7 @@ pub mod error;
 pub mod file;
 pub mod folder;
 pub mod frequency;
+pub mod heap;
 pub mod interrupt;
 pub mod kmod;
 pub mod link;

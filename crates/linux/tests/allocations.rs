@@ -1,13 +1,7 @@
 //! Polling takes nothing from the heap: proved by an allocator that counts.
-//!
-//! The counter is per thread, so that the test harness's own threads do not disturb it.
-
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-};
 
 use linux::{
+    heap::{Counting, taken},
     netlink::{Recording, Replay},
     nl80211::{InterfaceKind, Nl80211, StationReading, membership},
 };
@@ -15,48 +9,8 @@ use linux::{
 const DUMP: &[u8] = include_bytes!("recordings/dump-38.netlink");
 const EVENTS: &[u8] = include_bytes!("recordings/events-38.netlink");
 
-thread_local! {
-    static TAKEN: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-impl Counting {
-    fn count() {
-        // A thread that ends has no counter any more, and nobody asks for it.
-        let _ = TAKEN.try_with(|taken| taken.set(taken.get() + 1));
-    }
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came; counting touches a cell of
-// this thread only, which was made without allocating.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Self::count();
-        // SAFETY: the caller keeps this function's contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `alloc` or `realloc` above, hence from the system's allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        Self::count();
-        // SAFETY: as for `dealloc`; the caller keeps the contract on the new size.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-fn taken(work: impl FnOnce()) -> u64 {
-    let before = TAKEN.get();
-    work();
-    TAKEN.get() - before
-}
 
 fn replayed() -> (Nl80211, u32) {
     let recording = Recording::read(DUMP).expect("the recording is whole");

@@ -10,8 +10,10 @@
 //! - What waits for subscribers is bounded: events stay in the engine's list, and who was too slow is told how many it
 //!   missed.
 
-mod blobmsg;
+pub mod blobmsg;
 mod frame;
+#[cfg(test)]
+mod libubox;
 mod objects;
 mod shapes;
 

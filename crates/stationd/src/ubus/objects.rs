@@ -3,9 +3,9 @@
 //! Names and shapes are the field's, so that who asks one of its daemons can ask stationd in its place. It sends nothing.
 
 use linux::nl80211::Address;
-use ubus::{BlobIter, BlobType, BlobValue};
+use ubus::BlobValue;
 
-use super::blobmsg::{Kind, Writer};
+use super::blobmsg::{Kind, Reader, Writer};
 use crate::{points::Points, table::PointId};
 
 /// An object.
@@ -144,27 +144,40 @@ pub(super) struct Arguments<'a> {
     pub(super) since: Option<u64>,
 }
 
-/// Reads the arguments of a call; `None` where one is no value of its type. Those that nobody knows are passed over, as
-/// libubox's policies do.
+/// Reads the arguments of a call; `None` where one is no value of its type. Those that nobody knows are passed over, and of
+/// two with one name the first counts, as with libubox's policies.
 pub(super) fn arguments(bytes: &[u8]) -> Option<Arguments<'_>> {
     let mut read = Arguments::default();
-    let mut all = BlobIter::new(bytes);
-    while let Some(one) = all.try_next().ok()? {
-        let number = || match one.value().ok()? {
-            BlobValue::Int32(value) => u64::try_from(value).ok(),
-            BlobValue::Int64(value) => u64::try_from(value).ok(),
-            _ => None,
-        };
-        let text = || one.as_str().filter(|_| one.ty == BlobType::String);
-        match one.name {
-            Some("device") => read.device = Some(text()?),
-            Some("macaddr") => read.station = Some(crate::address::parse(text()?)?),
-            Some("max-age-ms") => read.max_age_ms = Some(u32::try_from(number()?).ok()?),
-            Some("since") => read.since = Some(number()?),
+    let mut all = Reader::new(bytes);
+    while let Some((name, value)) = all.next().ok()? {
+        match name {
+            "device" if read.device.is_none() => read.device = Some(text(value)?),
+            "macaddr" if read.station.is_none() => {
+                read.station = Some(crate::address::parse(text(value)?)?);
+            }
+            "max-age-ms" if read.max_age_ms.is_none() => {
+                read.max_age_ms = Some(u32::try_from(number(value)?).ok()?);
+            }
+            "since" if read.since.is_none() => read.since = Some(number(value)?),
             _ => {}
         }
     }
     Some(read)
+}
+
+fn number(value: BlobValue<'_>) -> Option<u64> {
+    match value {
+        BlobValue::Int32(value) => u64::try_from(value).ok(),
+        BlobValue::Int64(value) => u64::try_from(value).ok(),
+        _ => None,
+    }
+}
+
+fn text(value: BlobValue<'_>) -> Option<&str> {
+    match value {
+        BlobValue::String(value) => Some(value),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -198,6 +211,11 @@ mod tests {
         assert_eq!(arguments(&written(&|writer| writer.level("since", -1))), None);
         assert_eq!(arguments(&written(&|writer| writer.text("macaddr", "02:00"))), None);
         assert_eq!(arguments(&bytes[..bytes.len() - 8]), None);
+        let twice = written(&|writer| {
+            writer.text("device", "wlan0");
+            writer.text("device", "wlan1");
+        });
+        assert_eq!(arguments(&twice).unwrap().device, Some("wlan0"));
     }
 
     #[test]
