@@ -162,8 +162,12 @@ broker
 daemon --set ubus=/tmp/ubus.sock
 there stationd.hostapd.wlan2
 client -n 2 subscribe stationd >/tmp/heard &
-for deaf in $(seq DEAF); do client subscribe stationd >/dev/null & kill -STOP $! ; done
-sleep 1
+deaf=
+for one in $(seq DEAF); do client subscribe stationd >/dev/null & deaf="$deaf $!"; done
+connections() { [ "$(grep -c /tmp/ubus.sock /proc/net/unix)" -gt DEAF ]; }
+within 120 connections
+sleep 3
+kill -STOP $deaf
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$daemon/status; }
 resident >/tmp/before
 follow='{"jsonrpc":"2.0","id":1,"method":"getEvents","params":{"since":4,"follow":true}}'
@@ -180,6 +184,10 @@ for time in $(seq 40); do
 done
 resident >/tmp/after
 part resident; cat /tmp/before /tmp/after
+headroom-agent --move-clients packets=1s leaves=200ms & mover=$!
+sleep 5
+kill -TERM $mover; wait $mover
+part deaf-resident; resident; grep -c /tmp/ubus.sock /proc/net/unix
 station-monitor --every 200ms --json >/tmp/unmoved &
 monitor=$!
 for time in 1 2 3 4 5 6 7 8 9 10; do
@@ -218,22 +226,29 @@ fn who_comes_and_goes_is_heard_whatever_the_broker_does() {
         events.map(|one| one["number"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(numbers(&followed[0]["result"]["events"]), [4, 5]);
-    assert_eq!((&followed[1]["method"], followed.len()), (&json!("Event"), 2), "{followed:?}");
+    assert_eq!(followed[1]["method"], "Event", "{followed:?}");
     assert_eq!(followed[1]["params"], events["events"][6], "the socket and ubus say the same");
     let kinds: Vec<_> =
         events["events"].as_array().unwrap().iter().map(|one| one["event"].clone()).collect();
-    assert_eq!(kinds.len(), 7, "six that were there, and one that left: {events}");
+    // Six that were there, and one that left, and may be back.
+    assert!(kinds.len() >= 7, "{events}");
     assert_eq!(kinds[6], json!("disassoc"));
-    assert_eq!((&events["missed"], &events["next"]), (&json!(0), &json!(7)));
+    assert_eq!((&events["missed"], &events["next"]), (&json!(0), &json!(kinds.len())));
     // The shell says there, too, whom it has killed.
-    let resident: Vec<u64> =
-        parts.text("resident").lines().filter_map(|line| line.parse().ok()).collect();
-    let [before, after] = resident[..] else { panic!("{}", parts.text("resident")) };
-    assert!(after <= before + 512, "{resident:?} KiB");
-    let last = parts.number("resident-after-brokers");
-    assert!(last <= before + 512, "{last} KiB after ten brokers, {resident:?} before");
+    let resident = |name| -> Vec<u64> {
+        parts.text(name).lines().filter_map(|line| line.parse().ok()).collect()
+    };
+    let [before, after] = resident("resident")[..] else { panic!("{}", parts.text("resident")) };
+    let last = resident("resident-after-brokers")[0];
+    let [moved, connections] = resident("deaf-resident")[..] else { panic!() };
+    eprintln!(
+        "{connections} connections to the broker, of which {deaf} read nothing: {before}, {after}, {moved} KiB \
+         resident; after ten brokers {last}"
+    );
+    assert!(after.max(last).max(moved) <= before + 512, "{before}, {after}, {moved}, {last} KiB");
     let again = &replies(&parts, "again")[0];
-    assert_eq!(numbers(&again["events"]), [6], "no event is lost with a broker");
+    // Who left may be back by now.
+    assert_eq!(numbers(&again["events"])[0], 6, "no event is lost with a broker");
     let unmoved = &parts.lines("unmoved")[0];
     assert_eq!(unmoved["faults"], 0, "{unmoved}");
     assert_eq!(parts.result("json")[0].as_array().unwrap().len(), 2);

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use lab::{
-    Cancel, Lab, Settings, comparison, image,
+    Cancel, Lab, Settings, brought, image,
     procedure::TrialFiles,
     session,
     vm::{
@@ -88,7 +88,7 @@ pub(crate) fn access_point(lab: &Lab, place: &Place, program: &Program) -> Snaps
     let bytes = fs::read(path).unwrap();
     let key = lab::cache::key([program.name, &fs::read_to_string(program.source()).unwrap()]);
     snapshot::after(lab, &snapshot, &key, |machine| {
-        comparison::put(machine, &program.name.parse().unwrap(), &bytes)
+        brought::put(machine, &program.name.parse().unwrap(), &bytes)
     })
     .unwrap()
 }
