@@ -14,11 +14,10 @@ mod blobmsg;
 mod frame;
 mod objects;
 mod offered;
+pub mod probe;
 mod shapes;
 
-use std::{os::fd::OwnedFd, path::PathBuf, rc::Rc};
-
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use std::{path::PathBuf, rc::Rc};
 
 use self::{
     blobmsg::Writer,
@@ -30,7 +29,7 @@ use crate::{
     engine::RefreshError,
     events::Event,
     net::{
-        Turn,
+        Turn, connected,
         connection::{Connection, Next, Received},
         outbox::{Letter, Sent},
         token::Token,
@@ -236,14 +235,6 @@ pub fn understand(bytes: &[u8]) -> Heard {
         }
     }
     heard
-}
-
-/// A connection that does not wait.
-fn connected(path: &std::path::Path) -> rustix::io::Result<OwnedFd> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket)
 }
 
 impl Link {

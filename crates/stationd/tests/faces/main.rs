@@ -4,6 +4,8 @@
 //! (`cfg(test)` tells clippy that all of this is tests, functions that tests share included.)
 
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod confined;
 #[cfg(test)]
 mod corpus;
