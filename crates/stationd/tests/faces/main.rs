@@ -22,6 +22,8 @@ mod metrics;
 #[cfg(test)]
 mod monitor;
 #[cfg(test)]
+mod packaging;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod rpc;
