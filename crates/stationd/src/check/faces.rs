@@ -6,7 +6,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use linux::sockets;
@@ -151,12 +151,20 @@ impl Waits for TcpStream {
     }
 }
 
-/// Asks, and reads so many bytes of the answer, or all of it.
+/// Asks, and reads so many bytes of the answer, or all of it, or what has come by the end of patience.
 fn exchange(mut stream: impl Waits, question: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    let begin = Instant::now();
     stream.patience(PATIENCE)?;
     stream.write_all(question)?;
-    let mut answer = Vec::new();
-    stream.take(most as u64).read_to_end(&mut answer)?;
+    let mut answer = vec![0; most];
+    let mut length = 0;
+    while length < most && begin.elapsed() < PATIENCE {
+        match stream.read(&mut answer[length..])? {
+            0 => break,
+            more => length += more,
+        }
+    }
+    answer.truncate(length);
     Ok(answer)
 }
 
@@ -203,6 +211,24 @@ mod tests {
             let process = format!("in use by another program (process {})", std::process::id());
             assert!(finding.what.ends_with(&process), "{finding:?}");
         });
+    }
+
+    #[test]
+    fn somebody_who_drips_is_not_heard_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let begin = Instant::now();
+        scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                while stream.write_all(b"{").is_ok() {
+                    std::thread::sleep(Duration::from_millis(300));
+                }
+            });
+            assert_eq!(socket(&path).1.state, State::Missing);
+        });
+        assert!(begin.elapsed() < 3 * PATIENCE);
     }
 
     #[test]
